@@ -1,0 +1,97 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+// Language mode 6 comes with the tools version; these make imports and existentials explicit as well.
+let strict: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
+
+let package = Package(
+    name: "mediactl",
+    products: [
+        .executable(name: "mediactl", targets: ["mediactl"]),
+        .executable(name: "mediactl-sandbox", targets: ["mediactl-sandbox"]),
+        .library(name: "MediaKit", targets: ["MediaKit"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: [.defaults, "YAML"]),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
+    ],
+    targets: [
+        // C: system libraries and the typed shims Swift needs.
+        .systemLibrary(
+            name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .target(name: "CCurlShims", dependencies: ["CCurl"]),
+        .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+
+        // Foundations.
+        .target(name: "MediaTransport", dependencies: ["CCurl", "CCurlShims"], swiftSettings: strict),
+        .target(name: "MediaCrypto", dependencies: ["COpenSSL"], swiftSettings: strict),
+        .target(name: "MediaFiles", swiftSettings: strict),
+        .target(
+            name: "MediaStore",
+            dependencies: [.product(name: "GRDB", package: "GRDB.swift")],
+            swiftSettings: strict),
+
+        // Systems.
+        .target(
+            name: "GigHive",
+            dependencies: ["MediaTransport", "MediaCrypto", "MediaFiles", "MediaStore"],
+            swiftSettings: strict),
+        .target(
+            name: "MediaKit",
+            dependencies: ["GigHive", "MediaTransport", "MediaCrypto", "MediaFiles", "MediaStore"],
+            swiftSettings: strict),
+
+        // Command line.
+        .target(
+            name: "MediaCLI",
+            dependencies: [
+                "GigHive", "MediaTransport", "MediaCrypto", "MediaFiles", "MediaStore", argumentParser,
+                .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "Yams", package: "Yams"),
+            ],
+            swiftSettings: strict),
+        .executableTarget(name: "mediactl", dependencies: ["MediaCLI"], swiftSettings: strict),
+
+        // The sandbox server. It shares no source with the client modules.
+        .target(
+            name: "Sandbox",
+            dependencies: [
+                "COpenSSL",
+                argumentParser,
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+            ],
+            swiftSettings: strict),
+        .executableTarget(name: "mediactl-sandbox", dependencies: ["Sandbox"], swiftSettings: strict),
+
+        // Tests.
+        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
+        .testTarget(
+            name: "MediaTransportTests", dependencies: ["MediaTransport", "TestSupport"], swiftSettings: strict),
+        .testTarget(name: "MediaCryptoTests", dependencies: ["MediaCrypto", "TestSupport"], swiftSettings: strict),
+        .testTarget(name: "MediaFilesTests", dependencies: ["MediaFiles", "TestSupport"], swiftSettings: strict),
+        .testTarget(name: "MediaStoreTests", dependencies: ["MediaStore", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "GigHiveTests", dependencies: ["GigHive", "TestSupport", "mediactl-sandbox"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "CLITests", dependencies: ["MediaCLI", "TestSupport", "mediactl", "mediactl-sandbox"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "SandboxTests", dependencies: ["Sandbox", "TestSupport", "mediactl-sandbox"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "ConformanceTests",
+            dependencies: ["MediaTransport", "MediaCrypto", "TestSupport", "mediactl", "mediactl-sandbox"],
+            swiftSettings: strict),
+    ]
+)

@@ -1,0 +1,56 @@
+// Typed, non-variadic access to libcurl for Swift.
+//
+// `curl_easy_setopt`, `curl_easy_getinfo` and `curl_multi_setopt` are variadic, which Swift cannot call. Each shim
+// below fixes the argument's type; the callback shims set a function and its context together, so that one can never
+// be set without the other. Pointers handed in must outlive the handle unless the shim says that libcurl copies.
+#ifndef MEDIACTL_CURL_SHIMS_H
+#define MEDIACTL_CURL_SHIMS_H
+
+#include <curl/curl.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef size_t (*shim_data_callback)(char *buffer, size_t size, size_t count, void *context);
+typedef int (*shim_seek_callback)(void *context, curl_off_t offset, int origin);
+typedef int (*shim_progress_callback)(
+    void *context, curl_off_t download_total, curl_off_t downloaded, curl_off_t upload_total, curl_off_t uploaded);
+typedef int (*shim_socket_callback)(void *context, curl_socket_t socket, curlsocktype purpose);
+typedef int (*shim_close_callback)(void *context, curl_socket_t socket);
+
+// Options. Strings are copied by libcurl.
+CURLcode shim_setopt_long(CURL *handle, CURLoption option, long value);
+CURLcode shim_setopt_off(CURL *handle, CURLoption option, int64_t value);
+CURLcode shim_setopt_string(CURL *handle, CURLoption option, const char *value);
+CURLcode shim_setopt_slist(CURL *handle, CURLoption option, struct curl_slist *list);
+CURLcode shim_set_private(CURL *handle, void *context);
+CURLcode shim_set_error_buffer(CURL *handle, char *buffer);
+
+// Callbacks with their contexts.
+CURLcode shim_set_read(CURL *handle, shim_data_callback callback, void *context);
+CURLcode shim_set_seek(CURL *handle, shim_seek_callback callback, void *context);
+CURLcode shim_set_write(CURL *handle, shim_data_callback callback, void *context);
+CURLcode shim_set_header(CURL *handle, shim_data_callback callback, void *context);
+CURLcode shim_set_progress(CURL *handle, shim_progress_callback callback, void *context);
+CURLcode shim_set_sockopt(CURL *handle, shim_socket_callback callback, void *context);
+CURLcode shim_set_closesocket(CURL *handle, shim_close_callback callback, void *context);
+
+// Information.
+CURLcode shim_getinfo_long(CURL *handle, CURLINFO info, long *value);
+CURLcode shim_getinfo_off(CURL *handle, CURLINFO info, int64_t *value);
+CURLcode shim_getinfo_string(CURL *handle, CURLINFO info, char **value);
+CURLcode shim_getinfo_socket(CURL *handle, CURLINFO info, curl_socket_t *value);
+CURLcode shim_get_private(CURL *handle, void **context);
+
+CURLMcode shim_multi_setopt_long(CURLM *handle, CURLMoption option, long value);
+
+// A finished transfer taken from the multi handle's message queue; false when the queue is empty.
+bool shim_multi_next_done(CURLM *handle, CURL **finished, CURLcode *result);
+
+// Bytes that the kernel holds for the socket and the peer has not acknowledged yet (SIOCOUTQ); -1 when unknown.
+int64_t shim_socket_unsent(curl_socket_t socket);
+
+// Flag for `curl_url_get` that turns an IDN host into punycode; 0 where libcurl is too old to know it.
+unsigned int shim_url_punycode_flag(void);
+
+#endif

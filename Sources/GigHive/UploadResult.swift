@@ -1,0 +1,94 @@
+public import MediaStore
+public import MediaTransport
+
+/// How one upload ended.
+public struct UploadResult: Sendable {
+    /// The source as given; bytes, because a path need not be UTF-8.
+    public var path: [UInt8]
+    /// The journal's id; nil when the upload was refused before it was planned.
+    public var uploadID: String?
+    /// The end state.
+    public var state: UploadState
+    /// The server's address.
+    public var server: String
+    /// The server's id.
+    public var fileID: Int64?
+    /// The name told to the server.
+    public var fileName: String
+    /// `audio` or `video`, as the server says.
+    public var fileType: String?
+    /// Length in bytes.
+    public var sizeBytes: Int64
+    /// SHA-256 of the bytes sent.
+    public var checksumSHA256: String?
+    /// Whether the server's checksum equals ours; nil when nothing was compared because nothing was stored.
+    public var isVerified: Bool?
+    /// Whether a token for the stored file is in the token store.
+    public var hasDeleteToken: Bool
+    /// What was told about the file.
+    public var details: UploadDetails?
+    /// Address of the stored media.
+    public var mediaURL: String?
+    /// Status of the last answer.
+    public var httpStatus: Int?
+    /// Body bytes sent in the last try.
+    public var bytesSent: Int64
+    /// From preflight to end.
+    public var duration: Duration
+    /// Tries.
+    public var attempts: Int
+    /// Whether it went on from an earlier run.
+    public var isResumed: Bool
+    /// Set for `duplicate` when the file was uploaded from here and its token is at hand.
+    public var isDeletableDuplicate: Bool
+    /// Why it did not end in `done` or `duplicate`.
+    public var error: GigHiveError?
+    /// Things worth telling that are no failure.
+    public var warnings: [UploadWarning]
+
+    /// Makes a result that has reached nothing yet.
+    public init(path: [UInt8], fileName: String, server: String, state: UploadState = .planned) {
+        self.path = path
+        self.fileName = fileName
+        self.server = server
+        self.state = state
+        sizeBytes = 0
+        hasDeleteToken = false
+        bytesSent = 0
+        duration = .zero
+        attempts = 0
+        isResumed = false
+        isDeletableDuplicate = false
+        warnings = []
+    }
+}
+
+/// Things worth telling that are no failure.
+public enum UploadWarning: Sendable, Equatable {
+    /// The server gave no checksum to compare.
+    case notVerified
+    /// A success without a delete token: the required message is shown with these fields filled in.
+    case noDeleteToken
+    /// The token has an unusual shape; it was kept as it is.
+    case oddToken
+    /// The server answered in HTML; the JSON was dug out of it.
+    case answeredInHTML
+    /// An earlier upload's reply was found and its token stored.
+    case rescued(uploadID: String, fileID: Int64)
+    /// The size is over the limit that Apache sets for direct bodies (1 GiB); the server will probably refuse it.
+    case aboveDirectLimit
+    /// The extension and the content disagree about the type.
+    case typeMismatch(declared: String, sniffed: String)
+}
+
+/// What is happening to one upload.
+public enum UploadEvent: Sendable {
+    /// Bytes, phases.
+    case progress(TransferProgress)
+    /// A failed try is waited out.
+    case retrying(attempt: Int, after: Duration, because: GigHiveError)
+    /// The answer was lost; the server is being asked whether it has the file.
+    case resolving(for: Duration)
+    /// A stop was asked for after the last byte; the token is awaited.
+    case waitingForToken
+}

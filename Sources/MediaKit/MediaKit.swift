@@ -1,0 +1,6 @@
+// The public library: one import for programs that embed the client.
+@_exported public import GigHive
+@_exported public import MediaCrypto
+@_exported public import MediaFiles
+@_exported public import MediaStore
+@_exported public import MediaTransport

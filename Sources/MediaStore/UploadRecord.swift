@@ -1,0 +1,129 @@
+public import Foundation
+
+/// Where an upload stands in the journal (design: states of an upload).
+public enum UploadState: String, Sendable, CaseIterable {
+    /// Known, nothing sent.
+    case planned
+    /// Bytes may be on their way. After a crash this is never simply "not sent".
+    case sending
+    /// Every byte is out; the answer is awaited.
+    case sent
+    /// The server has answered with success; the token is being stored.
+    case finalized
+    /// On the server, and everything it said is stored.
+    case done
+    /// The server had the bytes already.
+    case duplicate
+    /// Refused, or failed in a way that is known to leave nothing on the server.
+    case failed
+    /// Given up before the last byte was out.
+    case cancelled
+    /// The answer was lost after the body was sent.
+    case unknownOutcome = "unknown_outcome"
+    /// On the server, its token gone.
+    case tokenLost = "token_lost"
+
+    /// Whether nothing more happens to an upload in this state by itself.
+    public var isFinal: Bool {
+        switch self {
+        case .planned, .sending, .sent, .finalized, .unknownOutcome: false
+        case .done, .duplicate, .failed, .cancelled, .tokenLost: true
+        }
+    }
+}
+
+/// What identifies a local file's content without reading it.
+public struct FileIdentity: Sendable, Equatable, Codable {
+    /// Device number.
+    public var device: UInt64
+    /// Inode number.
+    public var inode: UInt64
+    /// Length in bytes.
+    public var size: Int64
+    /// Time of the last change of content, nanoseconds since 1970.
+    public var modificationNanoseconds: Int64
+    /// Time of the last change of status, nanoseconds since 1970.
+    public var changeNanoseconds: Int64
+
+    /// Makes an identity.
+    public init(
+        device: UInt64, inode: UInt64, size: Int64, modificationNanoseconds: Int64, changeNanoseconds: Int64
+    ) {
+        self.device = device
+        self.inode = inode
+        self.size = size
+        self.modificationNanoseconds = modificationNanoseconds
+        self.changeNanoseconds = changeNanoseconds
+    }
+}
+
+/// One row of the upload journal.
+public struct UploadRecord: Sendable, Equatable {
+    /// `u-` and 16 characters of lower-case base 32; never confused with a server's id.
+    public var uploadID: String
+    /// The source as the user named it; bytes, because a path need not be UTF-8.
+    public var path: [UInt8]
+    /// Where it stands.
+    public var state: UploadState
+    /// The token store's key.
+    public var host: String
+    /// The server's address.
+    public var baseURL: String
+    /// Event and label fields as sent, in order.
+    public var fields: [UploadField]
+    /// The file when the upload began; nil for a spooled standard input.
+    public var identity: FileIdentity?
+    /// Length in bytes.
+    public var sizeBytes: Int64
+    /// SHA-256 of the bytes sent, once known.
+    public var checksumSHA256: String?
+    /// The server's id, once known.
+    public var fileID: Int64?
+    /// Tries so far.
+    public var attempts: Int
+    /// Status of the last answer.
+    public var httpStatus: Int?
+    /// Stable code of the failure that ended it.
+    public var failureCode: String?
+    /// When it was planned.
+    public var createdAt: Date
+    /// When it last changed.
+    public var updatedAt: Date
+
+    /// Makes a record.
+    public init(
+        uploadID: String, path: [UInt8], state: UploadState, host: String, baseURL: String, fields: [UploadField],
+        identity: FileIdentity?, sizeBytes: Int64, checksumSHA256: String? = nil, fileID: Int64? = nil,
+        attempts: Int = 0, httpStatus: Int? = nil, failureCode: String? = nil, createdAt: Date, updatedAt: Date
+    ) {
+        self.uploadID = uploadID
+        self.path = path
+        self.state = state
+        self.host = host
+        self.baseURL = baseURL
+        self.fields = fields
+        self.identity = identity
+        self.sizeBytes = sizeBytes
+        self.checksumSHA256 = checksumSHA256
+        self.fileID = fileID
+        self.attempts = attempts
+        self.httpStatus = httpStatus
+        self.failureCode = failureCode
+        self.createdAt = createdAt
+        self.updatedAt = updatedAt
+    }
+}
+
+/// A name and a value of an upload's form.
+public struct UploadField: Sendable, Equatable, Codable {
+    /// The form's field name.
+    public var name: String
+    /// Its value as sent.
+    public var value: String
+
+    /// Makes a field.
+    public init(_ name: String, _ value: String) {
+        self.name = name
+        self.value = value
+    }
+}

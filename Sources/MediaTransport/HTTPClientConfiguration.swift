@@ -1,0 +1,80 @@
+/// How the peer of a TLS connection is checked.
+public struct ServerTrust: Sendable, Equatable {
+    /// A PEM file of certificate authorities to trust instead of the system's.
+    public var caFile: String?
+    /// `sha256//BASE64` of the server's public key (RFC 7469 form, several separated by `;`). A match replaces the
+    /// check of chain and name.
+    public var pinnedKey: String?
+    /// Accept any certificate.
+    public var insecure: Bool
+
+    /// Makes a policy; by default the system's authorities are trusted.
+    public init(caFile: String? = nil, pinnedKey: String? = nil, insecure: Bool = false) {
+        self.caFile = caFile
+        self.pinnedKey = pinnedKey
+        self.insecure = insecure
+    }
+}
+
+/// When and how often a repeatable request is tried again.
+public struct RetryPolicy: Sendable, Equatable {
+    /// Tries after the first; 0 means one try.
+    public var retries: Int
+    /// The first back-off bound; it doubles with each try.
+    public var base: Duration
+    /// The largest back-off bound.
+    public var cap: Duration
+    /// The longest `Retry-After` (RFC 9110 section 10.2.3) that is waited out; a longer one is cut to this.
+    public var retryAfterCap: Duration
+
+    /// Makes a policy; the defaults are those of the command line.
+    public init(
+        retries: Int = 3, base: Duration = .milliseconds(500), cap: Duration = .seconds(30),
+        retryAfterCap: Duration = .seconds(120)
+    ) {
+        self.retries = retries
+        self.base = base
+        self.cap = cap
+        self.retryAfterCap = retryAfterCap
+    }
+
+    /// The wait before a try, with full jitter: uniform in [0, min(cap, base · 2^(attempt−1))], or what the server
+    /// asked for when that is longer, up to `retryAfterCap`.
+    ///
+    /// - Parameters:
+    ///   - attempt: The number of the try that has just failed, from 1.
+    ///   - retryAfter: The server's wish.
+    public func delay(after attempt: Int, retryAfter: Duration?) -> Duration {
+        let exponent = min(max(attempt - 1, 0), 30)
+        let bound = min(cap, base * (1 << exponent))
+        let jittered = bound * Double.random(in: 0...1)
+        guard let retryAfter else { return jittered }
+        return max(jittered, min(retryAfter, retryAfterCap))
+    }
+}
+
+/// Settings shared by all transfers of a client.
+public struct HTTPClientConfiguration: Sendable {
+    /// TLS checks.
+    public var trust: ServerTrust
+    /// Offer HTTP/2 to TLS servers. Bodies above 64 KiB still go over HTTP/1.1 unless this is set (trap T3).
+    public var http2: Bool
+    /// Retries of repeatable requests.
+    public var retry: RetryPolicy
+    /// Upper bound of the sending rate in bytes a second, shared evenly by the transfers; nil for none.
+    public var maximumSendRate: Int64?
+    /// Value of `User-Agent`.
+    public var userAgent: String
+
+    /// Makes a configuration.
+    public init(
+        trust: ServerTrust = ServerTrust(), http2: Bool = false, retry: RetryPolicy = RetryPolicy(),
+        maximumSendRate: Int64? = nil, userAgent: String = "mediactl"
+    ) {
+        self.trust = trust
+        self.http2 = http2
+        self.retry = retry
+        self.maximumSendRate = maximumSendRate
+        self.userAgent = userAgent
+    }
+}

@@ -1,0 +1,150 @@
+/// A request method (RFC 9110 section 9; PATCH is RFC 5789).
+public enum HTTPMethod: String, Sendable {
+    /// Transfers a representation.
+    case get = "GET"
+    /// Like GET without the content.
+    case head = "HEAD"
+    /// Processes the content.
+    case post = "POST"
+    /// Replaces the target.
+    case put = "PUT"
+    /// Changes the target in part.
+    case patch = "PATCH"
+    /// Removes the target.
+    case delete = "DELETE"
+    /// Asks for the options of the target.
+    case options = "OPTIONS"
+}
+
+/// One header field.
+public struct HTTPHeader: Sendable, Hashable {
+    /// The field name as sent.
+    public let name: String
+    /// The field value. Line breaks are removed before sending.
+    public let value: String
+
+    /// Makes a header field.
+    public init(_ name: String, _ value: String) {
+        self.name = name
+        self.value = value
+    }
+}
+
+/// Proof of identity for one origin. Its description never shows the secret.
+public struct Authorization: Sendable, CustomStringConvertible {
+    /// The kinds of proof the servers understand.
+    enum Scheme: Sendable {
+        case basic(user: String, password: String)
+        case header(name: String, value: String)
+    }
+
+    let scheme: Scheme
+    /// The only origin this proof is ever sent to.
+    public let origin: Origin
+
+    /// HTTP Basic (RFC 7617), UTF-8.
+    public static func basic(user: String, password: String, for origin: Origin) -> Authorization {
+        Authorization(scheme: .basic(user: user, password: password), origin: origin)
+    }
+
+    /// An API key in a header field.
+    public static func apiKey(_ key: String, header: String = "X-API-Key", for origin: Origin) -> Authorization {
+        Authorization(scheme: .header(name: header, value: key), origin: origin)
+    }
+
+    /// The user name of HTTP Basic; nil for an API key.
+    public var user: String? {
+        if case .basic(let user, _) = scheme { user } else { nil }
+    }
+
+    /// The kind, without the secret.
+    public var description: String {
+        switch scheme {
+        case .basic(let user, _): "Basic \(user):***"
+        case .header(let name, _): "\(name): ***"
+        }
+    }
+}
+
+/// Whether a request may reach the server more than once.
+public enum Repeatability: Sendable {
+    /// Repeating changes nothing (GET, HEAD, a PATCH at an offset): the retry policy applies.
+    case safe
+    /// The request reaches the server at most once per call. It is repeated only when no byte of it can have been
+    /// processed: the connection was never made. Every other failure is the caller's to resolve.
+    case atMostOnce
+}
+
+/// How long each stage may be silent.
+public struct TransferTimeouts: Sendable {
+    /// Name look-up, TCP and TLS.
+    public var connect: Duration
+    /// No progress while the body is being sent, or while an answer is being received.
+    public var stall: Duration
+    /// From the last body byte to the first byte of the answer. The server may hash and probe for minutes (trap T20).
+    public var answer: Duration
+
+    /// Makes a set of limits; the defaults are those of the command line.
+    public init(connect: Duration = .seconds(30), stall: Duration = .seconds(60), answer: Duration = .seconds(600)) {
+        self.connect = connect
+        self.stall = stall
+        self.answer = answer
+    }
+}
+
+/// Where the bytes of an answer go.
+public enum ResponseDestination: Sendable {
+    /// Into `HTTPResponse.body`. An answer above `limit` bytes fails with `.responseTooLarge`.
+    case memory(limit: Int)
+    /// Into a receiver; `HTTPResponse.body` stays empty.
+    case receiver(any ResponseReceiver)
+}
+
+/// Takes the bytes of an answer as they arrive. Called on the transfer loop's thread, one call at a time, in order.
+public protocol ResponseReceiver: Sendable {
+    /// The status line and header fields of the final answer have arrived.
+    func begin(_ head: HTTPResponseHead) throws
+    /// The next bytes. They are valid during the call only.
+    func receive(_ bytes: UnsafeRawBufferPointer) throws
+}
+
+/// One HTTP request, complete and ready to send.
+public struct HTTPRequest: Sendable {
+    /// What to do.
+    public var method: HTTPMethod
+    /// Where.
+    public var url: RequestURL
+    /// Header fields besides those the transport sets (`Host`, `User-Agent`, `Content-Length`, `Expect`).
+    public var headers: [HTTPHeader]
+    /// The content, if any.
+    public var body: (any RequestBody)?
+    /// Sent only when its origin is the request's.
+    public var authorization: Authorization?
+    /// Whether it may be repeated.
+    public var repeatability: Repeatability
+    /// Silence limits.
+    public var timeouts: TransferTimeouts
+    /// Where the answer goes.
+    public var destination: ResponseDestination
+
+    /// Makes a request. `Accept: application/json` is added by default, and never `text/html` (trap T1).
+    public init(
+        _ method: HTTPMethod,
+        _ url: RequestURL,
+        headers: [HTTPHeader] = [HTTPHeader("Accept", "application/json")],
+        body: (any RequestBody)? = nil,
+        authorization: Authorization? = nil,
+        repeatability: Repeatability,
+        timeouts: TransferTimeouts = TransferTimeouts(),
+        destination: ResponseDestination = .memory(limit: 8 << 20)
+    ) {
+        self.method = method
+        self.url = url
+        self.headers = headers
+        self.body = body
+        self.authorization = authorization
+        self.repeatability = repeatability
+        self.timeouts = timeouts
+        self.destination = destination
+    }
+}

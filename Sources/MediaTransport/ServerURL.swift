@@ -1,0 +1,166 @@
+internal import CCurl
+internal import CCurlShims
+
+/// The scheme, host and port that credentials are bound to (RFC 9110 section 4.3.1).
+public struct Origin: Sendable, Hashable, CustomStringConvertible {
+    /// `http` or `https`.
+    public let scheme: String
+    /// Lower case; an internationalised name is in punycode; an IPv6 address is in brackets.
+    public let host: String
+    /// The effective port, the scheme's default when the address named none.
+    public let port: Int
+
+    /// Whether the address is spelled as loopback (`localhost`, `*.localhost`, `127.0.0.0/8`, `[::1]`).
+    public var isLoopback: Bool {
+        host == "localhost" || host.hasSuffix(".localhost") || host == "[::1]"
+            || (host.hasPrefix("127.") && host.allSatisfy { $0.isNumber || $0 == "." })
+    }
+
+    /// Whether `port` is what `scheme` means without one.
+    public var hasDefaultPort: Bool {
+        port == (scheme == "https" ? 443 : 80)
+    }
+
+    /// `host`, with `:port` when it is not the scheme's default: the key of the token store.
+    public var scope: String {
+        hasDefaultPort ? host : "\(host):\(port)"
+    }
+
+    /// `scheme://host[:port]`.
+    public var description: String {
+        "\(scheme)://\(scope)"
+    }
+}
+
+/// Why an address of a server was refused.
+public enum ServerURLError: Error, Equatable, Sendable {
+    /// Not an address at all; holds libcurl's reason.
+    case malformed(String)
+    /// A scheme other than `http` and `https`.
+    case unsupportedScheme(String)
+    /// `user:password@` in the address. The credentials are not kept.
+    case containsCredentials
+    /// A path, query or fragment after the host. Servers live at the root of their host (gighive contract, section 1).
+    case containsPath(suggestion: String)
+}
+
+/// The address of a server: `http://host[:port]` or `https://host[:port]`.
+///
+/// Parsed once, by libcurl's own URL parser, so that the token scope, the credential origin and the request can never
+/// disagree about which host is meant.
+public struct ServerURL: Sendable, Hashable, CustomStringConvertible {
+    /// What credentials and tokens are bound to.
+    public let origin: Origin
+    /// Whether the address came without a scheme and `https://` was assumed.
+    public let assumedScheme: Bool
+
+    /// Parses an address; one without a scheme gets `https://`.
+    ///
+    /// - Parameter text: What the user wrote, for example `media.example.org` or `http://localhost:8080/`.
+    /// - Throws: `ServerURLError`; nothing of a refused password is kept in the error.
+    public init(_ text: String) throws(ServerURLError) {
+        assumedScheme = !text.contains("://")
+        let parts = try CurlURL.parse(assumedScheme ? "https://" + text : text)
+        guard parts.scheme == "http" || parts.scheme == "https" else {
+            throw .unsupportedScheme(parts.scheme)
+        }
+        if parts.hasCredentials {
+            throw .containsCredentials
+        }
+        origin = Origin(scheme: parts.scheme, host: parts.host, port: parts.port)
+        guard parts.path == "/", !parts.hasQueryOrFragment else {
+            throw .containsPath(suggestion: origin.description)
+        }
+    }
+
+    /// The token store's key: host, plus the port when it is not the scheme's default.
+    public var scope: String { origin.scope }
+
+    /// `scheme://host[:port]`, without a trailing slash.
+    public var description: String { origin.description }
+
+    /// The address of a resource on this server.
+    ///
+    /// - Parameters:
+    ///   - path: An absolute path, already percent-encoded where needed.
+    ///   - query: Names and values, encoded here.
+    public func resource(_ path: String, query: [(name: String, value: String)] = []) -> RequestURL {
+        var text = description + path
+        for (index, item) in query.enumerated() {
+            text += (index == 0 ? "?" : "&") + PercentEncoding.encode(item.name) + "=" + PercentEncoding.encode(item.value)
+        }
+        return RequestURL(origin: origin, text: text)
+    }
+}
+
+/// A complete address of one request. It can only be made from a `ServerURL`, so its origin is known to be the server's.
+public struct RequestURL: Sendable, Hashable, CustomStringConvertible {
+    /// Where the request goes.
+    public let origin: Origin
+    /// The address as libcurl gets it.
+    public let text: String
+
+    /// The address as libcurl gets it.
+    public var description: String { text }
+}
+
+/// RFC 3986 section 2.1.
+enum PercentEncoding {
+    static func encode(_ text: String) -> String {
+        var encoded = ""
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "~"):
+                encoded.unicodeScalars.append(Unicode.Scalar(byte))
+            default:
+                let digits = Array("0123456789ABCDEF")
+                encoded += "%\(digits[Int(byte >> 4)])\(digits[Int(byte & 15)])"
+            }
+        }
+        return encoded
+    }
+}
+
+/// The parts of an address, taken apart by `curl_url`.
+struct CurlURL {
+    var scheme: String
+    var host: String
+    var port: Int
+    var path: String
+    var hasCredentials: Bool
+    var hasQueryOrFragment: Bool
+
+    static func parse(_ text: String) throws(ServerURLError) -> CurlURL {
+        guard let handle = curl_url() else {
+            throw .malformed("out of memory")
+        }
+        defer { curl_url_cleanup(handle) }
+        // Unknown schemes are let through here so that the error can name them.
+        let flags = UInt32(CURLU_NON_SUPPORT_SCHEME)
+        let code = curl_url_set(handle, CURLUPART_URL, text, flags)
+        guard code == CURLUE_OK else {
+            throw .malformed(String(cString: curl_url_strerror(code)))
+        }
+        let scheme = part(handle, CURLUPART_SCHEME) ?? ""
+        guard let host = part(handle, CURLUPART_HOST, shim_url_punycode_flag()), !host.isEmpty else {
+            throw .malformed("no host name")
+        }
+        let port = part(handle, CURLUPART_PORT, UInt32(CURLU_DEFAULT_PORT)).flatMap { Int($0) } ?? 0
+        return CurlURL(
+            scheme: scheme.lowercased(),
+            host: host.lowercased(),
+            port: port,
+            path: part(handle, CURLUPART_PATH) ?? "/",
+            hasCredentials: part(handle, CURLUPART_USER) != nil || part(handle, CURLUPART_PASSWORD) != nil,
+            hasQueryOrFragment: part(handle, CURLUPART_QUERY) != nil || part(handle, CURLUPART_FRAGMENT) != nil)
+    }
+
+    private static func part(_ handle: OpaquePointer, _ part: CURLUPart, _ flags: UInt32 = 0) -> String? {
+        var value: UnsafeMutablePointer<CChar>?
+        guard curl_url_get(handle, part, &value, flags) == CURLUE_OK, let value else { return nil }
+        defer { curl_free(value) }
+        return String(cString: value)
+    }
+}

@@ -1,0 +1,81 @@
+/// Why a transfer ended without an answer.
+public struct TransportError: Error, Sendable, CustomStringConvertible {
+    /// The cause, as far as a caller decides by it.
+    public enum Kind: Sendable, Equatable {
+        /// The host name has no address.
+        case unknownHost
+        /// No connection: refused, unreachable, or a proxy's refusal.
+        case cannotConnect
+        /// Connecting took longer than the limit.
+        case connectTimeout
+        /// The certificate is not signed by a known authority (self-signed among others).
+        case certificateUntrusted
+        /// The certificate names another host.
+        case certificateNameMismatch
+        /// The certificate's public key is not the pinned one.
+        case pinnedKeyMismatch
+        /// Any other TLS failure; a CA file that cannot be read among them.
+        case tls
+        /// The peer took no byte for the stall limit while the body was being sent, or sent none of a begun answer.
+        case stalled
+        /// No answer within the limit after the last body byte.
+        case answerTimeout
+        /// The connection broke, or the answer ended early.
+        case connectionLost
+        /// The peer broke the protocol.
+        case invalidAnswer
+        /// The answer is larger than the request allowed.
+        case responseTooLarge
+        /// The body's source failed; see `underlying`.
+        case bodyUnreadable
+        /// The receiver of the answer failed; see `underlying`.
+        case receiverFailed
+        /// The request needed a second send of a body that may only go once.
+        case repeatRefused
+        /// The caller cancelled.
+        case cancelled
+        /// libcurl could not be set up, or the client was shut down.
+        case unusable
+    }
+
+    /// The cause.
+    public var kind: Kind
+    /// libcurl's words, or the system's. Never holds a secret.
+    public var detail: String
+    /// libcurl's result code; 0 when the failure is not libcurl's.
+    public var curlCode: Int
+    /// The error of a body source or a receiver.
+    public var underlying: (any Error)?
+    /// What had happened by then. `bodyComplete` tells whether the server may have processed the request.
+    public var metrics: TransferMetrics
+    /// The head of the answer, when one had begun to arrive.
+    public var head: HTTPResponseHead?
+
+    /// Makes an error.
+    public init(
+        _ kind: Kind, detail: String = "", curlCode: Int = 0, underlying: (any Error)? = nil,
+        metrics: TransferMetrics = TransferMetrics(), head: HTTPResponseHead? = nil
+    ) {
+        self.kind = kind
+        self.detail = detail
+        self.curlCode = curlCode
+        self.underlying = underlying
+        self.metrics = metrics
+        self.head = head
+    }
+
+    /// Whether the server cannot have seen the request: the connection was never made.
+    public var isBeforeRequest: Bool {
+        switch kind {
+        case .unknownHost, .cannotConnect, .connectTimeout, .certificateUntrusted, .certificateNameMismatch,
+            .pinnedKeyMismatch, .tls:
+            metrics.bodyBytesSent == 0 && head == nil
+        default: false
+        }
+    }
+
+    /// Kind and detail, for logs.
+    public var description: String {
+        detail.isEmpty ? "\(kind)" : "\(kind): \(detail)"
+    }
+}

@@ -1,0 +1,8 @@
+import Sandbox
+
+@main
+enum Main {
+    static func main() async {
+        await SandboxCommand.main()
+    }
+}

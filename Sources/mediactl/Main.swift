@@ -1,0 +1,8 @@
+import MediaCLI
+
+@main
+enum Main {
+    static func main() async {
+        await MediactlCommand.main()
+    }
+}

@@ -1,0 +1,21 @@
+public import Foundation
+
+/// A directory of its own for one test, removed with its last reference.
+public final class TemporaryDirectory: Sendable {
+    /// Absolute path.
+    public let path: String
+
+    /// Creates it under the system's temporary directory.
+    public init() throws {
+        path = NSTemporaryDirectory() + "mediactl-test-" + UUID().uuidString.lowercased()
+        try FileManager.default.createDirectory(
+            atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: path)
+    }
+
+    /// Path of an entry in it.
+    public func file(_ name: String) -> String { path + "/" + name }
+}
