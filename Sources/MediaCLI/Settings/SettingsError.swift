@@ -1,0 +1,18 @@
+/// A setting that cannot be used. Always exit code 2.
+struct SettingsError: Error, Sendable, Equatable {
+    /// The settings file, when the setting stands in one.
+    var file: String?
+    /// Line in `file`, from 1.
+    var line: Int?
+    /// What was set, as the user spelled it: `--retries`, `MEDIACTL_RETRIES`, `profiles.work.retries`.
+    var key: String?
+    /// The refused value; never a secret.
+    var value: String?
+    /// What is wrong, or what would be right.
+    var rule: String
+    /// What to do next.
+    var hint: String?
+
+    /// One line without the hint: lower case, no full stop.
+    var message: String { rule }
+}
