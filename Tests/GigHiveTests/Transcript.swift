@@ -9,7 +9,9 @@ struct Transcript {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
         let text = try String(
-            contentsOf: root.appendingPathComponent("fixtures/transcripts/gighive/\(name).txt"), encoding: .utf8)
+            contentsOf: root.appendingPathComponent("fixtures/transcripts/gighive/\(name).txt"),
+            encoding: .utf8
+        )
         let lines = text.replacingOccurrences(of: "\r\n", with: "\n").components(separatedBy: "\n")
         let statusLine = lines.first { $0.hasPrefix("HTTP/1.1 ") } ?? ""
         status = Int(statusLine.split(separator: " ")[1]) ?? 0

@@ -5,11 +5,21 @@ import Testing
 
 @Suite struct UploadDetailsTests {
     private func validated(
-        date: String = "2026-03-01", org: String = "Band", type: String = "band", label: String = "one",
-        rating: String? = nil, notes: String? = nil
+        date: String = "2026-03-01",
+        org: String = "Band",
+        type: String = "band",
+        label: String = "one",
+        rating: String? = nil,
+        notes: String? = nil
     ) throws(GigHiveError) -> UploadDetails {
         try UploadDetails.validated(
-            eventDate: date, orgName: org, eventType: type, label: label, rating: rating, notes: notes)
+            eventDate: date,
+            orgName: org,
+            eventType: type,
+            label: label,
+            rating: rating,
+            notes: notes
+        )
     }
 
     private func refusedField(_ make: () throws(GigHiveError) -> UploadDetails) -> String? {
@@ -61,10 +71,12 @@ import Testing
         #expect(refusedField { () throws(GigHiveError) in try validated(type: type) } == (isValid ? nil : "event_type"))
     }
 
-    @Test(arguments: [
-        ("0", "0"), ("9", "9"), ("09", "9"), (" ", nil), ("10", "refused"), ("-1", "refused"), ("4.5", "refused"),
-        ("99999999999999999999", "refused"),
-    ] as [(String, String?)])
+    @Test(
+        arguments: [
+            ("0", "0"), ("9", "9"), ("09", "9"), (" ", nil), ("10", "refused"), ("-1", "refused"), ("4.5", "refused"),
+            ("99999999999999999999", "refused"),
+        ] as [(String, String?)]
+    )
     func ratings(_ rating: String, _ expected: String?) {
         do {
             #expect(try validated(rating: rating).rating == expected)
@@ -80,16 +92,31 @@ import Testing
 
     @Test func fieldsAreInOrderAndBlankOnesLeftOut() throws {
         let all = try UploadDetails.validated(
-            eventDate: "2026-03-01", orgName: "Band", eventType: "band", label: "one", participants: "p",
-            keywords: "k", location: "l", rating: "1", notes: "n")
+            eventDate: "2026-03-01",
+            orgName: "Band",
+            eventType: "band",
+            label: "one",
+            participants: "p",
+            keywords: "k",
+            location: "l",
+            rating: "1",
+            notes: "n"
+        )
         #expect(
             all.fields.map(\.name) == [
                 "event_date", "org_name", "event_type", "label", "participants", "keywords", "location", "rating",
                 "notes",
-            ])
+            ]
+        )
         let few = try UploadDetails.validated(
-            eventDate: "2026-03-01", orgName: "Band", eventType: "band", label: "one", participants: " ",
-            keywords: "", notes: "\n")
+            eventDate: "2026-03-01",
+            orgName: "Band",
+            eventType: "band",
+            label: "one",
+            participants: " ",
+            keywords: "",
+            notes: "\n"
+        )
         #expect(few.fields.count == 4)
         #expect(UploadDetails(all.fields) == all)
     }
