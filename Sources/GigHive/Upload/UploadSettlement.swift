@@ -157,7 +157,7 @@ struct UploadSettlement {
                 record.uploadID,
                 UploadChange(
                     state: state,
-                    checksumSHA256: record.checksumSHA256,
+                    checksumSHA256: record.checksumSHA256 ?? reply.checksumSHA256,
                     fileID: reply.fileID,
                     attempts: record.attempts,
                     httpStatus: reply.status,
