@@ -20,7 +20,9 @@ struct StoreFixture {
 
     /// Another program's view of the database, without any of the store's code.
     func rawDatabase(_ path: String? = nil) throws -> DatabaseQueue {
-        try DatabaseQueue(path: path ?? databasePath)
+        var configuration = Configuration()
+        configuration.allowsUnsafeTransactions = true
+        return try DatabaseQueue(path: path ?? databasePath, configuration: configuration)
     }
 
     /// Names in the data directory.

@@ -65,6 +65,24 @@ final class WorkerProcess {
 
     func signal(_ number: Int32) { kill(process.processIdentifier, number) }
 
+    /// The letter of its main thread in `/proc`: R, S, T, …
+    func state() throws -> Character? {
+        let text = try String(contentsOfFile: "/proc/\(identifier)/stat", encoding: .utf8)
+        return text.split(separator: ")").last?.first { $0 != " " }
+    }
+
+    /// Whether one of its threads is in `nanosleep`, as SQLite is while it waits for another process.
+    func isInBusyWait() throws -> Bool {
+        let tasks = "/proc/\(identifier)/task"
+        return try FileManager.default.contentsOfDirectory(atPath: tasks).contains { task in
+            let call = try? String(contentsOfFile: "\(tasks)/\(task)/syscall", encoding: .utf8)
+            return call.map { Self.sleepCalls.contains(String($0.prefix { $0 != " " })) } ?? false
+        }
+    }
+
+    /// nanosleep and clock_nanosleep on x86-64 and arm64.
+    private static let sleepCalls: Set = ["35", "230", "101", "115"]
+
     /// Waits for the end; its exit code, or minus the signal.
     func wait() -> Int32 {
         process.waitUntilExit()
