@@ -1,0 +1,57 @@
+internal import MediaTransport
+
+/// What the command line says about credentials. There is no `--password VALUE`: arguments are public.
+struct CredentialFlags: Sendable, Equatable {
+    var passwordStdin = false
+    var passwordFile: String?
+    var apiKeyFile: String?
+    /// `--no-input`: never ask.
+    var noInput = false
+}
+
+/// What credentials may be asked of.
+struct CredentialSurroundings: Sendable {
+    /// Asks for a secret with echo off; nil when standard input is not a terminal. Gets the question.
+    var prompt: (@Sendable (String) async throws(CredentialError) -> String)?
+    /// Where `--password-stdin` reads.
+    var standardInput: Int32 = 0
+    /// Told once for each thing that is unwise but allowed. Lower case, no full stop.
+    var warn: @Sendable (String) -> Void = { _ in }
+}
+
+/// Finds the proof of identity for a server.
+enum Credentials {
+    /// The first found of: flags, `MEDIACTL_PASSWORD`, `MEDIACTL_API_KEY` (and `…_FILE`), `password_command`, netrc,
+    /// prompt.
+    ///
+    /// Over plain `http` to another machine it refuses before it looks anywhere, unless that is allowed.
+    ///
+    /// - Parameters:
+    ///   - origin: The only server that the result is ever sent to.
+    /// - Throws: `CredentialError`; none of its text is secret.
+    static func find(
+        flags: CredentialFlags,
+        settings: Settings,
+        environment: [String: String],
+        origin: Origin,
+        surroundings: CredentialSurroundings
+    ) async throws(CredentialError) -> Authorization {
+        try refuseClearText(origin, allowed: settings.allowHTTP.value)
+        let search = CredentialSearch(
+            flags: flags,
+            settings: settings,
+            environment: environment,
+            origin: origin,
+            surroundings: surroundings
+        )
+        return try await search.run()
+    }
+
+    private static func refuseClearText(_ origin: Origin, allowed: Bool) throws(CredentialError) {
+        guard origin.scheme == "http", !origin.isLoopback, !allowed else { return }
+        throw .usage(
+            "refusing to send credentials to \(origin) unencrypted",
+            hint: "use https://, or add --allow-http (allow_http: true in a profile) where the network is trusted"
+        )
+    }
+}
