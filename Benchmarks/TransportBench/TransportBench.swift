@@ -18,16 +18,24 @@ enum TransportBench {
         let form = MultipartForm(
             fields: [(name: "label", value: "bench")],
             file: MultipartForm.FilePart(
-                name: "file", fileName: "bench.mp4", contentType: "video/mp4",
-                content: FileContent(owning: descriptor, byteCount: Int64(status.st_size))))
+                name: "file",
+                fileName: "bench.mp4",
+                contentType: "video/mp4",
+                content: FileContent(owning: descriptor, byteCount: Int64(status.st_size))
+            )
+        )
         let client = try HTTPClient()
         let answer = try await client.execute(
             HTTPRequest(
-                .post, try ServerURL(arguments[1]).resource("/api/uploads.php"),
+                .post,
+                try ServerURL(arguments[1]).resource("/api/uploads.php"),
                 headers: [
                     HTTPHeader("Accept", "application/json"), HTTPHeader("Content-Type", form.contentType),
                 ],
-                body: form, repeatability: .atMostOnce))
+                body: form,
+                repeatability: .atMostOnce
+            )
+        )
         client.shutdown()
         guard answer.status == 201 else {
             throw Failure("status \(answer.status)")

@@ -1,5 +1,4 @@
 import Foundation
-import MediaCrypto
 import MediaTransport
 import TestSupport
 import Testing
@@ -29,15 +28,23 @@ struct MultipartConformanceTests {
 
     static let names = [
         NamedFile(name: "clip.mp4"),
-        NamedFile(name: "a \"quoted\" name.mp4", php: "a %22quoted%22 name.mp4", pythonMultipart: "a %22quoted%22 name.mp4"),
         NamedFile(
-            name: "two\r\nlines.mp4", php: "two%0D%0Alines.mp4", werkzeug: "two%0D%0Alines.mp4",
-            pythonMultipart: "two%0D%0Alines.mp4"),
+            name: "a \"quoted\" name.mp4",
+            php: "a %22quoted%22 name.mp4",
+            pythonMultipart: "a %22quoted%22 name.mp4"
+        ),
+        NamedFile(
+            name: "two\r\nlines.mp4",
+            php: "two%0D%0Alines.mp4",
+            werkzeug: "two%0D%0Alines.mp4",
+            pythonMultipart: "two%0D%0Alines.mp4"
+        ),
         NamedFile(
             name: "x\r\nContent-Type: text/html\r\n\r\n<b>.mp4",
             php: "html%0D%0A%0D%0A<b>.mp4",
             werkzeug: "x%0D%0AContent-Type: text/html%0D%0A%0D%0A<b>.mp4",
-            pythonMultipart: "x%0D%0AContent-Type: text/html%0D%0A%0D%0A<b>.mp4"),
+            pythonMultipart: "x%0D%0AContent-Type: text/html%0D%0A%0D%0A<b>.mp4"
+        ),
         NamedFile(name: "back\\slash.mp4", php: "slash.mp4", werkzeug: "backslash.mp4"),
         NamedFile(name: "été 😀 日本.mp4"),
         NamedFile(name: "e\u{301}te\u{301}.mp4"),
@@ -68,8 +75,14 @@ struct MultipartConformanceTests {
         ("ends with CR LF", Array("text\r\n".utf8)),
         ("all byte values", Array(0...255)),
         ("a delimiter cut short at the end", Array("text\r\n--mediactl-test-boundar".utf8)),
-        ("a delimiter with another ending", Array("\r\n--mediactl-test-boundarx\r\n\r\n--mediactl-test-bound--\r\n".utf8)),
-        ("another form", Array("\r\n--other\r\nContent-Disposition: form-data; name=\"label\"\r\n\r\nx\r\n--other--\r\n".utf8)),
+        (
+            "a delimiter with another ending",
+            Array("\r\n--mediactl-test-boundarx\r\n\r\n--mediactl-test-bound--\r\n".utf8)
+        ),
+        (
+            "another form",
+            Array("\r\n--other\r\nContent-Disposition: form-data; name=\"label\"\r\n\r\nx\r\n--other--\r\n".utf8)
+        ),
         ("larger than every buffer", (0..<3_000_001).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }),
     ]
 
@@ -105,7 +118,8 @@ struct MultipartConformanceTests {
         let servers = try #require(ForeignParsers.current)
         let form = SampleForm(
             fields: [(name: "event_date", value: "2026-06-13"), (name: "label", value: value)],
-            boundary: "mediactl-test-boundary")
+            boundary: "mediactl-test-boundary"
+        )
 
         let parsed = try await servers.parse(form, with: parser)
 
@@ -115,7 +129,9 @@ struct MultipartConformanceTests {
 
     @Test(
         "a field's name arrives as curl's does",
-        arguments: ["label", "a\"b", "a\r\nb", "a;b", "é😀", String(repeating: "n", count: 4096)], Parser.allCases)
+        arguments: ["label", "a\"b", "a\r\nb", "a;b", "é😀", String(repeating: "n", count: 4096)],
+        Parser.allCases
+    )
     func fieldName(_ name: String, _ parser: Parser) async throws {
         let servers = try #require(ForeignParsers.current)
         let form = SampleForm(fields: [(name: name, value: "value")], fileField: "file")
@@ -133,7 +149,9 @@ struct MultipartConformanceTests {
         let directory = try TemporaryDirectory()
         try Data(bytes).write(to: URL(filePath: directory.file("content")))
         let openssl = try await ForeignProgram.run(
-            try ForeignProgram.path(of: "openssl"), ["dgst", "-sha256", "-r", directory.file("content")])
+            try ForeignProgram.path(of: "openssl"),
+            ["dgst", "-sha256", "-r", directory.file("content")]
+        )
         return String(openssl.output.prefix(64))
     }
 }

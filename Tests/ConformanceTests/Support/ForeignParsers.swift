@@ -8,7 +8,9 @@ struct ForeignParsers: SuiteTrait, TestScoping {
     @TaskLocal static var current: ParserServers?
 
     func provideScope(
-        for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+        for test: Test,
+        testCase: Test.Case?,
+        performing function: @Sendable () async throws -> Void
     ) async throws {
         let servers = try await ParserServers()
         try await Self.$current.withValue(servers) {
@@ -37,14 +39,11 @@ final class ParserServers: @unchecked Sendable {
     private let python: ForeignServer
 
     init() async throws {
-        php = try await ForeignServer(try ForeignProgram.path(of: "php")) { port in
-            [
-                "-d", "upload_max_filesize=1G", "-d", "post_max_size=1G", "-S", "127.0.0.1:\(port)",
-                "\(ForeignProgram.scripts)/dump.php",
-            ]
-        }
+        php = try await ForeignProgram.php()
         python = try await ForeignServer(
-            announcing: ForeignProgram.python, ["\(ForeignProgram.scripts)/multipart_parsers.py"])
+            announcing: ForeignProgram.python,
+            ["\(ForeignProgram.scripts)/multipart_parsers.py"]
+        )
     }
 
     /// Where a parser listens.
@@ -60,8 +59,13 @@ final class ParserServers: @unchecked Sendable {
         defer { client.shutdown() }
         let answer = try await client.execute(
             HTTPRequest(
-                .post, try ServerURL(server(of: parser)).resource("/\(parser.rawValue)"),
-                headers: [HTTPHeader("Content-Type", body.contentType)], body: body, repeatability: .atMostOnce))
+                .post,
+                try ServerURL(server(of: parser)).resource("/\(parser.rawValue)"),
+                headers: [HTTPHeader("Content-Type", body.contentType)],
+                body: body,
+                repeatability: .atMostOnce
+            )
+        )
         let parsed = try ParsedForm(json: Data(answer.body))
         #expect(parsed.contentLength == Int(body.byteCount))
         return parsed
@@ -75,7 +79,8 @@ final class ParserServers: @unchecked Sendable {
             try ForeignProgram.path(of: "curl"),
             ["--silent", "--show-error", "--noproxy", "*"]
                 + form.curlArguments(contentAt: directory.file("content"))
-                + ["\(server(of: parser))/\(parser.rawValue)"])
+                + ["\(server(of: parser))/\(parser.rawValue)"]
+        )
         try #require(curl.status == 0, "curl: \(curl.errors)")
         return try ParsedForm(json: Data(curl.output.utf8))
     }

@@ -48,13 +48,9 @@ enum ForeignProgram {
     /// - Parameter environment: Added to that of the tests.
     static func run(_ path: String, _ arguments: [String], environment: [String: String] = [:]) async throws -> Ending {
         let directory = try TemporaryDirectory()
-        let outputs = try ["output", "errors"].map { name in
-            FileManager.default.createFile(atPath: directory.file(name), contents: nil)
-            return try FileHandle(forWritingTo: URL(filePath: directory.file(name)))
-        }
         let process = process(path, arguments, environment: environment)
-        process.standardOutput = outputs[0]
-        process.standardError = outputs[1]
+        process.standardOutput = try newFile(directory.file("output"))
+        process.standardError = try newFile(directory.file("errors"))
         let status = try await withCheckedThrowingContinuation { continuation in
             process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
             do { try process.run() } catch { continuation.resume(throwing: error) }
@@ -62,7 +58,8 @@ enum ForeignProgram {
         return Ending(
             status: status,
             output: try String(contentsOfFile: directory.file("output"), encoding: .utf8),
-            errors: try String(contentsOfFile: directory.file("errors"), encoding: .utf8))
+            errors: try String(contentsOfFile: directory.file("errors"), encoding: .utf8)
+        )
     }
 
     static func process(_ path: String, _ arguments: [String], environment: [String: String] = [:]) -> Process {
@@ -73,61 +70,78 @@ enum ForeignProgram {
         process.standardInput = FileHandle.nullDevice
         return process
     }
+
+    static func newFile(_ path: String) throws -> FileHandle {
+        try Data().write(to: URL(filePath: path))
+        return try FileHandle(forWritingTo: URL(filePath: path))
+    }
 }
 
 /// A server in a child process. Ends with its last reference.
 final class ForeignServer {
     let port: Int
     private let process: Process
+    private let directory: TemporaryDirectory
 
     /// Starts a server that is told its port, and waits until it accepts connections.
-    init(
-        _ path: String, environment: [String: String] = [:], log: String = "/dev/null",
-        arguments: (Int) throws -> [String]
-    ) async throws {
-        port = try Self.freePort()
-        process = ForeignProgram.process(path, try arguments(port), environment: environment)
-        if log != "/dev/null" {
-            FileManager.default.createFile(atPath: log, contents: nil)
-        }
-        let output = try FileHandle(forWritingTo: URL(filePath: log))
-        process.standardOutput = output
-        process.standardError = output
-        try process.run()
-        try await wait { Self.accepts(port: port) }
+    init(_ path: String, environment: [String: String] = [:], arguments: (Int) throws -> [String]) async throws {
+        let free = try Self.freePort()
+        (process, directory) = try Self.start(path, try arguments(free), environment: environment)
+        port = free
+        try await Self.wait(for: process, in: directory) { Self.accepts(port: free) ? true : nil }
     }
 
-    /// Starts a server that chooses its port and prints it last in its first line.
+    /// Starts a server that chooses its port and ends its first line with it.
     init(announcing path: String, _ arguments: [String], environment: [String: String] = [:]) async throws {
-        process = ForeignProgram.process(path, arguments, environment: environment)
-        let output = Pipe()
-        process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        var line = ""
-        for try await byte in output.fileHandleForReading.bytes.lines {
-            line = byte
-            break
+        let (started, directory) = try Self.start(path, arguments, environment: environment)
+        (process, self.directory) = (started, directory)
+        port = try await Self.wait(for: started, in: directory) {
+            let output = try? String(contentsOfFile: directory.file("output"), encoding: .utf8)
+            guard let output, let end = output.firstIndex(of: "\n") else { return nil }
+            return output[..<end].split(whereSeparator: { ": ".contains($0) }).last.flatMap { Int($0) }
         }
-        guard let announced = line.split(whereSeparator: { $0 == ":" || $0 == " " }).last.flatMap({ Int($0) }) else {
-            process.terminate()
-            throw ForeignProgram.Failure("\(path) did not say its port: \(line)")
-        }
-        port = announced
     }
 
     deinit {
-        process.terminate()
+        Self.end(process)
+    }
+
+    /// SIGKILL, because a child inherits the signal mask of the thread it was started from, and those of the
+    /// concurrency runtime block SIGTERM.
+    private static func end(_ process: Process) {
+        if process.isRunning {
+            kill(process.processIdentifier, SIGKILL)
+        }
     }
 
     var address: String { "http://127.0.0.1:\(port)" }
 
-    private func wait(until isReady: () -> Bool) async throws {
+    private static func start(
+        _ path: String,
+        _ arguments: [String],
+        environment: [String: String]
+    ) throws -> (Process, TemporaryDirectory) {
+        let directory = try TemporaryDirectory()
+        let process = ForeignProgram.process(path, arguments, environment: environment)
+        process.standardOutput = try ForeignProgram.newFile(directory.file("output"))
+        process.standardError = try ForeignProgram.newFile(directory.file("errors"))
+        try process.run()
+        return (process, directory)
+    }
+
+    @discardableResult
+    private static func wait<Sign>(
+        for process: Process,
+        in directory: TemporaryDirectory,
+        _ sign: () -> Sign?
+    ) async throws -> Sign {
         let deadline = ContinuousClock.now + .seconds(30)
-        while !isReady() {
+        while true {
+            if let sign = sign() { return sign }
             guard process.isRunning, ContinuousClock.now < deadline else {
-                process.terminate()
-                throw ForeignProgram.Failure("\(process.executableURL?.path ?? "") did not start")
+                end(process)
+                let errors = try? String(contentsOfFile: directory.file("errors"), encoding: .utf8)
+                throw ForeignProgram.Failure("\(process.executableURL?.path ?? "") did not start: \(errors ?? "")")
             }
             try await Task.sleep(for: .milliseconds(20))
         }
@@ -163,7 +177,8 @@ final class ForeignServer {
     }
 
     private static func withSocketAddress<Result>(
-        _ address: inout sockaddr_in, _ body: (UnsafeMutablePointer<sockaddr>) -> Result
+        _ address: inout sockaddr_in,
+        _ body: (UnsafeMutablePointer<sockaddr>) -> Result
     ) -> Result {
         withUnsafeMutablePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1, body)

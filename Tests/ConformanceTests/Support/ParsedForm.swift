@@ -52,9 +52,13 @@ struct SampleForm: Sendable {
         return MultipartForm(
             fields: fields,
             file: MultipartForm.FilePart(
-                name: fileField, fileName: fileName, contentType: contentType,
-                content: FileContent(owning: descriptor, byteCount: Int64(content.count))),
-            boundary: boundary)
+                name: fileField,
+                fileName: fileName,
+                contentType: contentType,
+                content: FileContent(owning: descriptor, byteCount: Int64(content.count))
+            ),
+            boundary: boundary
+        )
     }
 
     /// The arguments that make curl send the same.

@@ -74,6 +74,10 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
-server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+class Server(ThreadingHTTPServer):
+    request_queue_size = 128  # the tests of a suite all connect at once
+
+
+server = Server(("127.0.0.1", 0), Handler)
 print(f"listening on {server.server_address[1]}", flush=True)
 server.serve_forever()
