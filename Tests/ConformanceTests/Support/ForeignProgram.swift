@@ -43,9 +43,7 @@ enum ForeignProgram {
         Bundle.main.bundleURL.appending(path: name).path
     }
 
-    /// Runs a program to its end.
-    ///
-    /// - Parameter environment: Added to that of the tests.
+    /// Runs a program to its end. `environment` is added to that of the tests.
     static func run(_ path: String, _ arguments: [String], environment: [String: String] = [:]) async throws -> Ending {
         let directory = try TemporaryDirectory()
         let process = process(path, arguments, environment: environment)
