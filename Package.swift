@@ -77,6 +77,11 @@ let package = Package(
             swiftSettings: strict),
         .executableTarget(name: "mediactl-sandbox", dependencies: ["Sandbox"], swiftSettings: strict),
 
+        // What the fuzzers call; the tests replay the corpora through it.
+        .target(
+            name: "FuzzEntries", dependencies: ["GigHive", "MediaTransport"], path: "Fuzz/Entries",
+            swiftSettings: strict),
+
         // Tests.
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
         .testTarget(
@@ -95,7 +100,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "ConformanceTests",
-            dependencies: ["GigHive", "MediaTransport", "TestSupport", "mediactl", "mediactl-sandbox"],
+            dependencies: ["FuzzEntries", "MediaTransport", "TestSupport", "mediactl", "mediactl-sandbox"],
             exclude: ["scripts"],
             swiftSettings: strict),
     ]
@@ -117,7 +122,7 @@ if Context.environment["MEDIACTL_FUZZ"] == "1" {
         package.targets += [
             .target(name: "C\(name)", path: "Fuzz/C\(name)"),
             .executableTarget(
-                name: name, dependencies: ["GigHive", "MediaTransport", .byName(name: "C\(name)")], path: "Fuzz/\(name)",
+                name: name, dependencies: ["FuzzEntries", .byName(name: "C\(name)")], path: "Fuzz/\(name)",
                 swiftSettings: strict + [.unsafeFlags(["-parse-as-library"])]),
         ]
     }

@@ -216,36 +216,20 @@ def long_list(table, client, pairs):
     with Sink() as sink:
         client.upload(sink.url, path)
     database = sqlite3.connect(client.data + "/tokens.sqlite")
-    table_name, columns = token_table(database)
-    row = dict(zip(columns, database.execute(f'SELECT {quoted(columns)} FROM "{table_name}"').fetchone()))
+    columns = [row[1] for row in database.execute("PRAGMA table_info(tokens)") if row[1] != "row_id"]
+    entry = dict(zip(columns, database.execute(f"SELECT {', '.join(columns)} FROM tokens").fetchone()))
+    insert = f"INSERT INTO tokens ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
     with database:
         for number in range(2, 10_001):
-            copy = {**row, "file_id": number, "checksum_sha256": f"{number:064x}", "delete_token": f"{number:064x}"}
-            copy = {name: copy[name] for name in columns}
-            database.execute(
-                f'INSERT INTO "{table_name}" ({quoted(columns)}) VALUES ({", ".join("?" * len(columns))})',
-                list(copy.values()))
-    count = database.execute(f'SELECT count(*) FROM "{table_name}"').fetchone()[0]
+            entry.update(file_id=number, checksum_sha256=f"{number:064x}", token=f"{number:064x}")
+            database.execute(insert, list(entry.values()))
+    count = database.execute("SELECT count(*) FROM tokens").fetchone()[0]
     database.close()
     if count != 10_000:
         sys.exit(f"benchmark: expected 10,000 tokens, the store has {count}")
     (costs,) = interleaved(pairs * 2, client.list)
     table.add("`uploads list` of 10,000 tokens", spread(costs), "–", f"{best(costs, 'wall') * 1000:.0f} ms", "≤ 50 ms",
               best(costs, "wall") <= 0.050)
-
-
-def quoted(columns):
-    return ", ".join(f'"{name}"' for name in columns)
-
-
-def token_table(database):
-    """The table that has a file id and a token, and its columns without the row's own key."""
-    for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
-        information = database.execute(f'PRAGMA table_info("{name}")').fetchall()
-        columns = [column[1] for column in information]
-        if "file_id" in columns and any("token" in column for column in columns):
-            return name, [column[1] for column in information if not (column[5] and column[2].upper() == "INTEGER")]
-    sys.exit("benchmark: no table of tokens in tokens.sqlite")
 
 
 def cancel(table, client, pairs):
