@@ -122,7 +122,9 @@ if Context.environment["MEDIACTL_FUZZ"] == "1" {
         package.targets += [
             .target(name: "C\(name)", path: "Fuzz/C\(name)"),
             .executableTarget(
-                name: name, dependencies: ["FuzzEntries", .byName(name: "C\(name)")], path: "Fuzz/\(name)",
+                name: name,
+                dependencies: ["FuzzEntries", .byName(name: "C\(name)")],
+                path: "Fuzz/\(name)",
                 swiftSettings: strict + [.unsafeFlags(["-parse-as-library"])]),
         ]
     }
