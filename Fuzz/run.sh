@@ -9,6 +9,7 @@ cd "$(dirname "$0")/.."
 seconds=${1:-60}
 # The backtrace helper of a crashed fuzzer can hang and keep the output open.
 export MEDIACTL_FUZZ=1 SWIFT_BACKTRACE=enable=no
+export LSAN_OPTIONS=suppressions=Fuzz/leaks.supp:print_suppressions=0
 scratch=.build-fuzz
 
 for fuzzer in FuzzReply FuzzHeaders; do
