@@ -17,7 +17,7 @@ done < <(git ls-files --cached --others --exclude-standard | grep -E '\.sh$|^\.c
 if grep -rnE 'try!|fatalError\(' Sources --include='*.swift' >&2; then
     complain "the lines above can bring the process down"
 fi
-if grep -rnE '(^|[^a-zA-Z])(print|exit)\(' Sources --include='*.swift' |
+if grep -rnE '(^|[^a-zA-Z_.])(print|exit)\(' Sources --include='*.swift' |
     grep -vE '^Sources/(MediaCLI|Sandbox|mediactl|mediactl-sandbox)/|///|//' >&2; then
     complain "only the command line prints or exits"
 fi
