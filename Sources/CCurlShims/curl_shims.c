@@ -19,6 +19,15 @@ CURLcode shim_setopt_slist(CURL *handle, CURLoption option, struct curl_slist *l
     return curl_easy_setopt(handle, option, list);
 }
 
+CURLcode shim_set_quick_exit(CURL *handle) {
+#if LIBCURL_VERSION_NUM >= 0x075700
+    return curl_easy_setopt(handle, CURLOPT_QUICK_EXIT, 1L);
+#else
+    (void)handle;
+    return CURLE_OK;
+#endif
+}
+
 CURLcode shim_set_private(CURL *handle, void *context) {
     return curl_easy_setopt(handle, CURLOPT_PRIVATE, context);
 }
@@ -50,18 +59,6 @@ CURLcode shim_set_header(CURL *handle, shim_data_callback callback, void *contex
     SET_CALLBACK(handle, CURLOPT_HEADERFUNCTION, callback, CURLOPT_HEADERDATA, context);
 }
 
-CURLcode shim_set_progress(CURL *handle, shim_progress_callback callback, void *context) {
-    SET_CALLBACK(handle, CURLOPT_XFERINFOFUNCTION, callback, CURLOPT_XFERINFODATA, context);
-}
-
-CURLcode shim_set_sockopt(CURL *handle, shim_socket_callback callback, void *context) {
-    SET_CALLBACK(handle, CURLOPT_SOCKOPTFUNCTION, callback, CURLOPT_SOCKOPTDATA, context);
-}
-
-CURLcode shim_set_closesocket(CURL *handle, shim_close_callback callback, void *context) {
-    SET_CALLBACK(handle, CURLOPT_CLOSESOCKETFUNCTION, callback, CURLOPT_CLOSESOCKETDATA, context);
-}
-
 CURLcode shim_getinfo_long(CURL *handle, CURLINFO info, long *value) {
     return curl_easy_getinfo(handle, info, value);
 }
@@ -73,20 +70,12 @@ CURLcode shim_getinfo_off(CURL *handle, CURLINFO info, int64_t *value) {
     return code;
 }
 
-CURLcode shim_getinfo_string(CURL *handle, CURLINFO info, char **value) {
-    return curl_easy_getinfo(handle, info, value);
-}
-
 CURLcode shim_getinfo_socket(CURL *handle, CURLINFO info, curl_socket_t *value) {
     return curl_easy_getinfo(handle, info, value);
 }
 
 CURLcode shim_get_private(CURL *handle, void **context) {
     return curl_easy_getinfo(handle, CURLINFO_PRIVATE, (char **)context);
-}
-
-CURLMcode shim_multi_setopt_long(CURLM *handle, CURLMoption option, long value) {
-    return curl_multi_setopt(handle, option, value);
 }
 
 bool shim_multi_next_done(CURLM *handle, CURL **finished, CURLcode *result) {

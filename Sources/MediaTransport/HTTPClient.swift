@@ -1,16 +1,28 @@
+internal import Glibc
+
 /// Sends requests over libcurl. One thread owns all of libcurl; any number of tasks may call `execute` at once.
 public final class HTTPClient: Sendable {
     /// The settings of all transfers.
     public let configuration: HTTPClientConfiguration
 
-    /// Starts the transfer loop.
+    private let loop: TransferLoop
+
+    /// Prepares the transfer loop. Its thread starts with the first request.
     ///
     /// - Throws: `TransportError` of kind `.unusable` when libcurl cannot be set up.
     public init(configuration: HTTPClientConfiguration = HTTPClientConfiguration()) throws(TransportError) {
         self.configuration = configuration
+        loop = try TransferLoop(configuration: configuration)
+    }
+
+    deinit {
+        loop.shutdown()
     }
 
     /// Sends a request and waits for its answer. Any status is an answer; only a missing one is an error.
+    ///
+    /// A `.safe` request is tried again after network failures and after 408, 429, 502, 503 and 504, as the retry policy
+    /// says; the last answer is returned whatever its status.
     ///
     /// Cancelling the task stops a `.safe` request at once (`.cancelled`), and an `.atMostOnce` request only while body
     /// bytes remain; after that the call waits for the answer. `control` can do more.
@@ -26,9 +38,105 @@ public final class HTTPClient: Sendable {
         control: TransferControl = TransferControl(),
         progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(TransportError) -> HTTPResponse {
-        throw TransportError(.unusable)
+        let started = ContinuousClock.now
+        var attempt = 1
+        while true {
+            let result = await perform(request, attempt: attempt, control: control, progress: progress)
+            guard let wait = delayBeforeRetry(of: request, after: result, attempt: attempt, control: control) else {
+                return try result.get(attempts: attempt, duration: started.duration(to: .now))
+            }
+            progress?(TransferProgress(phase: .waitingToRetry, attempt: attempt))
+            if await control.waitForStop(upTo: wait) {
+                let metrics = TransferMetrics(attempts: attempt, duration: started.duration(to: .now))
+                throw TransportError(.cancelled, detail: "stopped between two tries", metrics: metrics)
+            }
+            attempt += 1
+        }
     }
 
     /// Refuses new requests and cancels running ones.
-    public func shutdown() {}
+    public func shutdown() {
+        loop.shutdown()
+    }
+
+    /// One try.
+    private func perform(
+        _ request: HTTPRequest, attempt: Int, control: TransferControl,
+        progress: (@Sendable (TransferProgress) -> Void)?
+    ) async -> Result<HTTPResponse, TransportError> {
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                loop.submit(
+                    Submission(
+                        request: request, attempt: attempt, control: control, progress: progress,
+                        complete: { continuation.resume(returning: $0) }))
+            }
+        } onCancel: {
+            switch request.repeatability {
+            case .safe: control.abandon()
+            case .atMostOnce: control.stop()
+            }
+        }
+        report(result, of: request)
+        return result
+    }
+
+    /// How long to wait before the next try; nil when there is none.
+    private func delayBeforeRetry(
+        of request: HTTPRequest, after result: Result<HTTPResponse, TransportError>, attempt: Int,
+        control: TransferControl
+    ) -> Duration? {
+        guard request.repeatability == .safe, attempt <= configuration.retry.retries, !control.isStopRequested else {
+            return nil
+        }
+        switch result {
+        case .success(let response):
+            guard [408, 429, 502, 503, 504].contains(response.status) else { return nil }
+            let wish = response.head.value(of: "Retry-After").flatMap { RetryAfter.parse($0, now: Int64(time(nil))) }
+            return configuration.retry.delay(after: attempt, retryAfter: wish)
+        case .failure(let error):
+            return error.isWorthRepeating ? configuration.retry.delay(after: attempt, retryAfter: nil) : nil
+        }
+    }
+
+    private func report(_ result: Result<HTTPResponse, TransportError>, of request: HTTPRequest) {
+        guard let observer = configuration.observer else { return }
+        let metrics =
+            switch result {
+            case .success(let response): response.metrics
+            case .failure(let error): error.metrics
+            }
+        observer(
+            ExchangeRecord(
+                method: request.method, url: request.url, outcome: result.map(\.status),
+                bodyBytesSent: metrics.bodyBytesSent, bytesReceived: metrics.bytesReceived, duration: metrics.duration))
+    }
+}
+
+extension TransportError {
+    /// Whether a second try of a repeatable request may end better.
+    fileprivate var isWorthRepeating: Bool {
+        switch kind {
+        case .unknownHost, .cannotConnect, .connectTimeout, .stalled, .answerTimeout, .connectionLost: true
+        case .certificateUntrusted, .certificateNameMismatch, .pinnedKeyMismatch, .tls, .invalidAnswer,
+            .responseTooLarge, .bodyUnreadable, .receiverFailed, .repeatRefused, .cancelled, .unusable:
+            false
+        }
+    }
+}
+
+extension Result<HTTPResponse, TransportError> {
+    /// The answer or the error, with the measurements of the whole call.
+    fileprivate func get(attempts: Int, duration: Duration) throws(TransportError) -> HTTPResponse {
+        switch self {
+        case .success(var response):
+            response.metrics.attempts = attempts
+            response.metrics.duration = duration
+            return response
+        case .failure(var error):
+            error.metrics.attempts = attempts
+            error.metrics.duration = duration
+            throw error
+        }
+    }
 }

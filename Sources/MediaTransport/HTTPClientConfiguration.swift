@@ -57,7 +57,8 @@ public struct RetryPolicy: Sendable, Equatable {
 public struct HTTPClientConfiguration: Sendable {
     /// TLS checks.
     public var trust: ServerTrust
-    /// Offer HTTP/2 to TLS servers. Bodies above 64 KiB still go over HTTP/1.1 unless this is set (trap T3).
+    /// Offer HTTP/2 to TLS servers. Off by default: HTTP/1.1 costs less CPU for large bodies, and an early refusal of
+    /// one is clean (trap T3).
     public var http2: Bool
     /// Retries of repeatable requests.
     public var retry: RetryPolicy
@@ -65,16 +66,36 @@ public struct HTTPClientConfiguration: Sendable {
     public var maximumSendRate: Int64?
     /// Value of `User-Agent`.
     public var userAgent: String
+    /// Told of every exchange when it has ended, for `-v`. Sees no header field, no credentials and no content.
+    public var observer: (@Sendable (ExchangeRecord) -> Void)?
 
     /// Makes a configuration.
     public init(
         trust: ServerTrust = ServerTrust(), http2: Bool = false, retry: RetryPolicy = RetryPolicy(),
-        maximumSendRate: Int64? = nil, userAgent: String = "mediactl"
+        maximumSendRate: Int64? = nil, userAgent: String = "mediactl",
+        observer: (@Sendable (ExchangeRecord) -> Void)? = nil
     ) {
         self.trust = trust
         self.http2 = http2
         self.retry = retry
         self.maximumSendRate = maximumSendRate
         self.userAgent = userAgent
+        self.observer = observer
     }
+}
+
+/// One try of a request, as a log line needs it.
+public struct ExchangeRecord: Sendable {
+    /// The method.
+    public let method: HTTPMethod
+    /// The address.
+    public let url: RequestURL
+    /// The status of the answer, or why there was none.
+    public let outcome: Result<Int, TransportError>
+    /// Body bytes sent.
+    public let bodyBytesSent: Int64
+    /// Content bytes received.
+    public let bytesReceived: Int64
+    /// From the start of the try to its end.
+    public let duration: Duration
 }

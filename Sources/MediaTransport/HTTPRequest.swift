@@ -70,8 +70,9 @@ public struct Authorization: Sendable, CustomStringConvertible {
 public enum Repeatability: Sendable {
     /// Repeating changes nothing (GET, HEAD, a PATCH at an offset): the retry policy applies.
     case safe
-    /// The request reaches the server at most once per call. It is repeated only when no byte of it can have been
-    /// processed: the connection was never made. Every other failure is the caller's to resolve.
+    /// The request reaches the server at most once per call, and is never repeated by the client. A caller may repeat
+    /// it when `TransportError.isBeforeRequest` says that the server cannot have seen it; every other failure is the
+    /// caller's to resolve.
     case atMostOnce
 }
 

@@ -1,3 +1,5 @@
+internal import CCurl
+
 /// `Retry-After` (RFC 9110 section 10.2.3).
 public enum RetryAfter {
     /// Reads a field value: seconds, or an HTTP date of which only the distance to `now` counts.
@@ -7,6 +9,18 @@ public enum RetryAfter {
     ///   - now: Seconds since 1970.
     /// - Returns: nil when the value is neither; never negative.
     public static func parse(_ value: String, now: Int64) -> Duration? {
-        nil
+        let text = value.trimmingBlanks()
+        if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
+            // More digits than an Int64 holds still mean "very long".
+            return .seconds(min(Int64(text) ?? .max, longest))
+        }
+        // A date begins with the name of a day; curl_getdate would read much more than HTTP allows.
+        guard let first = text.utf8.first, (0x41...0x5a).contains(first & 0xdf) else { return nil }
+        let date = curl_getdate(text, nil)
+        guard date >= 0 else { return nil }
+        return .seconds(min(max(0, Int64(date) - now), longest))
     }
+
+    /// One year: keeps later arithmetic far from overflow.
+    private static let longest: Int64 = 31_536_000
 }

@@ -17,6 +17,8 @@ public final class TransferControl: Sendable {
     private struct State {
         var wish = Wish.none
         var wake: (@Sendable () -> Void)?
+        var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
+        var nextWaiter: UInt64 = 0
     }
 
     private let state = Mutex(State())
@@ -36,14 +38,60 @@ public final class TransferControl: Sendable {
         set(.abandon)
     }
 
+    /// Whether `stop` or `abandon` has been called.
+    public var isStopRequested: Bool {
+        wish != .none
+    }
+
+    /// Whether `abandon` has been called.
+    public var isAbandoned: Bool {
+        wish == .abandon
+    }
+
+    /// Waits out a pause that a stop ends early.
+    ///
+    /// - Parameter limit: The length of the pause.
+    /// - Returns: true when a stop was asked for (or the task was cancelled), false when the pause ran out.
+    public func waitForStop(upTo limit: Duration) async -> Bool {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { try? await Task.sleep(for: limit) }
+            group.addTask { await self.stopRequested() }
+            await group.next()
+            group.cancelAll()
+        }
+        return isStopRequested || Task.isCancelled
+    }
+
+    /// Returns when a stop is asked for or the task is cancelled.
+    private func stopRequested() async {
+        let id = state.withLock { state in
+            state.nextWaiter += 1
+            return state.nextWaiter
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isDue = state.withLock { state in
+                    if state.wish != .none || Task.isCancelled { return true }
+                    state.waiters[id] = continuation
+                    return false
+                }
+                if isDue { continuation.resume() }
+            }
+        } onCancel: {
+            state.withLock { $0.waiters.removeValue(forKey: id) }?.resume()
+        }
+    }
+
     private func set(_ wish: Wish) {
-        let wake = state.withLock { state in
+        let (wake, waiters) = state.withLock { state in
             if state.wish != .abandon {
                 state.wish = wish
             }
-            return state.wake
+            defer { state.waiters = [:] }
+            return (state.wake, Array(state.waiters.values))
         }
         wake?()
+        for waiter in waiters { waiter.resume() }
     }
 
     /// The latest wish; read by the loop thread.
@@ -53,12 +101,6 @@ public final class TransferControl: Sendable {
 
     /// Sets what rouses the loop when a wish arrives; nil when the transfer has ended.
     func attach(_ wake: (@Sendable () -> Void)?) {
-        let pending = state.withLock { state in
-            state.wake = wake
-            return state.wish != .none
-        }
-        if pending {
-            wake?()
-        }
+        state.withLock { $0.wake = wake }
     }
 }

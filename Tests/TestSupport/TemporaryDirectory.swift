@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 
 /// A directory of its own for one test, removed with its last reference.
 public final class TemporaryDirectory: Sendable {

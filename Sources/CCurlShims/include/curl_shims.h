@@ -13,16 +13,14 @@
 
 typedef size_t (*shim_data_callback)(char *buffer, size_t size, size_t count, void *context);
 typedef int (*shim_seek_callback)(void *context, curl_off_t offset, int origin);
-typedef int (*shim_progress_callback)(
-    void *context, curl_off_t download_total, curl_off_t downloaded, curl_off_t upload_total, curl_off_t uploaded);
-typedef int (*shim_socket_callback)(void *context, curl_socket_t socket, curlsocktype purpose);
-typedef int (*shim_close_callback)(void *context, curl_socket_t socket);
 
 // Options. Strings are copied by libcurl.
 CURLcode shim_setopt_long(CURL *handle, CURLoption option, long value);
 CURLcode shim_setopt_off(CURL *handle, CURLoption option, int64_t value);
 CURLcode shim_setopt_string(CURL *handle, CURLoption option, const char *value);
 CURLcode shim_setopt_slist(CURL *handle, CURLoption option, struct curl_slist *list);
+// Lets go of a name look-up at once when its transfer is removed (libcurl 7.87 and later; does nothing before).
+CURLcode shim_set_quick_exit(CURL *handle);
 CURLcode shim_set_private(CURL *handle, void *context);
 CURLcode shim_set_error_buffer(CURL *handle, char *buffer);
 
@@ -31,18 +29,12 @@ CURLcode shim_set_read(CURL *handle, shim_data_callback callback, void *context)
 CURLcode shim_set_seek(CURL *handle, shim_seek_callback callback, void *context);
 CURLcode shim_set_write(CURL *handle, shim_data_callback callback, void *context);
 CURLcode shim_set_header(CURL *handle, shim_data_callback callback, void *context);
-CURLcode shim_set_progress(CURL *handle, shim_progress_callback callback, void *context);
-CURLcode shim_set_sockopt(CURL *handle, shim_socket_callback callback, void *context);
-CURLcode shim_set_closesocket(CURL *handle, shim_close_callback callback, void *context);
 
 // Information.
 CURLcode shim_getinfo_long(CURL *handle, CURLINFO info, long *value);
 CURLcode shim_getinfo_off(CURL *handle, CURLINFO info, int64_t *value);
-CURLcode shim_getinfo_string(CURL *handle, CURLINFO info, char **value);
 CURLcode shim_getinfo_socket(CURL *handle, CURLINFO info, curl_socket_t *value);
 CURLcode shim_get_private(CURL *handle, void **context);
-
-CURLMcode shim_multi_setopt_long(CURLM *handle, CURLMoption option, long value);
 
 // A finished transfer taken from the multi handle's message queue; false when the queue is empty.
 bool shim_multi_next_done(CURLM *handle, CURL **finished, CURLcode *result);

@@ -1,0 +1,42 @@
+internal import Glibc
+
+/// A file, open for reading, with the length that was measured when it was opened.
+public final class FileContent: Sendable {
+    /// The open file; owned, closed with the last reference.
+    public let descriptor: Int32
+    /// Bytes to send: what `fstat` said when the file was opened. Bytes appended later are not sent.
+    public let byteCount: Int64
+
+    /// Takes over an open, seekable descriptor.
+    public init(owning descriptor: Int32, byteCount: Int64) {
+        self.descriptor = descriptor
+        self.byteCount = byteCount
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// Reads at an offset, never beyond `byteCount`.
+    ///
+    /// - Returns: Bytes read, at least 1 when any remain.
+    /// - Throws: `FileContentError`.
+    func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(FileContentError) -> Int {
+        let wanted = Int(min(Int64(buffer.count), byteCount - offset))
+        guard wanted > 0 else { return 0 }
+        while true {
+            let count = pread(descriptor, buffer.baseAddress, wanted, off_t(offset))
+            if count > 0 { return count }
+            if count == 0 { throw .shrank(expected: byteCount, actual: offset) }
+            if errno != EINTR { throw .unreadable(errno: errno) }
+        }
+    }
+}
+
+/// Why a file could not be read to the end it promised.
+public enum FileContentError: Error, Sendable, Equatable {
+    /// The file became shorter while it was being sent. Lengths in bytes.
+    case shrank(expected: Int64, actual: Int64)
+    /// The system refused to read.
+    case unreadable(errno: Int32)
+}

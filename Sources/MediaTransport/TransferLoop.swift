@@ -1,0 +1,171 @@
+internal import CCurl
+internal import CCurlShims
+internal import Foundation
+internal import Synchronization
+
+/// A request on its way to the loop.
+struct Submission: Sendable {
+    var request: HTTPRequest
+    var attempt: Int
+    var control: TransferControl
+    var progress: (@Sendable (TransferProgress) -> Void)?
+    /// Called exactly once, on the loop's thread or, when the loop refuses, on the submitter's.
+    var complete: @Sendable (Result<HTTPResponse, TransportError>) -> Void
+}
+
+/// The thread that owns libcurl. Other threads only append to the inbox and wake it; easy handles, header lists and
+/// buffers are born, used and freed on it.
+final class TransferLoop: Sendable {
+    private struct Inbox {
+        var submissions: [Submission] = []
+        var isRunning = false
+        var isShutDown = false
+    }
+
+    private let multi: MultiHandle
+    private let inbox = Mutex(Inbox())
+    private let configuration: HTTPClientConfiguration
+
+    init(configuration: HTTPClientConfiguration) throws(TransportError) {
+        guard Self.globalSetup == CURLE_OK, let handle = curl_multi_init() else {
+            throw TransportError(.unusable, detail: "libcurl cannot be initialised")
+        }
+        multi = MultiHandle(raw: handle)
+        self.configuration = configuration
+    }
+
+    deinit {
+        // Only reached when the thread never ran or has returned: it holds the loop while it runs.
+        curl_multi_cleanup(multi.raw)
+    }
+
+    /// `curl_global_init` is not thread-safe with itself; a static runs it once.
+    private static let globalSetup = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
+
+    /// Hands a request to the loop, starting its thread if need be.
+    func submit(_ submission: Submission) {
+        enum Action { case start, wake, refuse }
+        let action = inbox.withLock { inbox -> Action in
+            if inbox.isShutDown { return .refuse }
+            inbox.submissions.append(submission)
+            defer { inbox.isRunning = true }
+            return inbox.isRunning ? .wake : .start
+        }
+        switch action {
+        case .start: Thread.detachNewThread { self.run() }
+        case .wake: wake()
+        case .refuse: submission.complete(.failure(TransportError(.unusable, detail: "the client was shut down")))
+        }
+    }
+
+    /// Refuses new requests, cancels running ones and lets the thread end.
+    func shutdown() {
+        inbox.withLock { $0.isShutDown = true }
+        wake()
+    }
+
+    /// Rouses the thread. Safe from any thread as long as the loop lives: the multi handle dies with the loop.
+    func wake() {
+        curl_multi_wakeup(multi.raw)
+    }
+
+    // MARK: On the loop's thread
+
+    private func run() {
+        var transfers: [OpaquePointer: Transfer] = [:]
+        while true {
+            let (arrived, isShutDown) = inbox.withLock { inbox in
+                defer { inbox.submissions = [] }
+                return (inbox.submissions, inbox.isShutDown)
+            }
+            for submission in arrived {
+                add(submission, to: &transfers)
+            }
+            if isShutDown {
+                transfers.values.forEach { $0.control.abandon() }
+            }
+            stopWhereAsked(&transfers)
+            if transfers.isEmpty && isShutDown { return }
+
+            var running: CInt = 0
+            curl_multi_perform(multi.raw, &running)
+            finishCompleted(&transfers)
+            watch(&transfers)
+
+            let isIdle = transfers.isEmpty
+            curl_multi_poll(multi.raw, nil, 0, isIdle ? Self.idlePollMilliseconds : Self.tickMilliseconds, nil)
+        }
+    }
+
+    /// Progress and watchdogs look ten times a second; sockets and wake-ups rouse the loop at once.
+    private static let tickMilliseconds: CInt = 100
+    private static let idlePollMilliseconds: CInt = 60_000
+
+    private func add(_ submission: Submission, to transfers: inout [OpaquePointer: Transfer]) {
+        do throws(TransportError) {
+            let transfer = try Transfer(submission, configuration: configuration)
+            transfers[transfer.key] = transfer
+            shareSendRate(among: transfers)
+            let code = curl_multi_add_handle(multi.raw, transfer.handle)
+            guard code == CURLM_OK else {
+                transfers[transfer.key] = nil
+                throw TransportError(.unusable, detail: String(cString: curl_multi_strerror(code)))
+            }
+            submission.control.attach { [weak self] in self?.wake() }
+        } catch {
+            submission.complete(.failure(error))
+        }
+    }
+
+    private func stopWhereAsked(_ transfers: inout [OpaquePointer: Transfer]) {
+        for transfer in transfers.values where transfer.isStopDue() {
+            end(transfer, of: &transfers) { $0.cancelled() }
+        }
+    }
+
+    private func finishCompleted(_ transfers: inout [OpaquePointer: Transfer]) {
+        var finished: UnsafeMutableRawPointer?
+        var code = CURLE_OK
+        while shim_multi_next_done(multi.raw, &finished, &code) {
+            guard let finished, let transfer = transfers[OpaquePointer(finished)] else { continue }
+            end(transfer, of: &transfers) { $0.finished(with: code) }
+        }
+    }
+
+    private func watch(_ transfers: inout [OpaquePointer: Transfer]) {
+        let now = ContinuousClock.now
+        for transfer in transfers.values {
+            transfer.observeProgress(at: now)
+            if let kind = transfer.overdue(at: now) {
+                end(transfer, of: &transfers) { $0.timedOut(kind) }
+            }
+        }
+    }
+
+    /// Takes a transfer out of libcurl, frees it and reports its result, in that order.
+    private func end(
+        _ transfer: Transfer, of transfers: inout [OpaquePointer: Transfer],
+        _ result: (Transfer) -> Result<HTTPResponse, TransportError>
+    ) {
+        transfer.control.attach(nil)
+        let outcome = result(transfer)
+        curl_multi_remove_handle(multi.raw, transfer.handle)
+        transfers[transfer.key] = nil
+        shareSendRate(among: transfers)
+        transfer.complete(outcome)
+    }
+
+    private func shareSendRate(among transfers: [OpaquePointer: Transfer]) {
+        guard let rate = configuration.maximumSendRate, !transfers.isEmpty else { return }
+        let share = max(1, rate / Int64(transfers.count))
+        transfers.values.forEach { $0.limitSendRate(to: share) }
+    }
+}
+
+/// The multi handle's address.
+///
+/// `@unchecked Sendable`: the loop's thread alone uses the handle; other threads only pass it to `curl_multi_wakeup`,
+/// which libcurl documents as safe from any thread, and `TransferLoop` frees it only in `deinit`, when no one can call.
+private struct MultiHandle: @unchecked Sendable {
+    let raw: UnsafeMutableRawPointer
+}

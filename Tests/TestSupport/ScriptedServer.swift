@@ -1,0 +1,201 @@
+import Foundation
+import Glibc
+import Synchronization
+
+/// A raw TCP server on a loopback port of its own whose every byte a test decides: it can stall, reset, answer early,
+/// cut an answer, or read a request twice. Each connection runs the script on a thread of its own.
+public final class ScriptedServer: Sendable {
+    /// The port it listens on.
+    public let port: Int
+    private let listener: Int32
+    private let counter = Mutex(0)
+
+    /// Starts listening.
+    ///
+    /// - Parameter script: Runs for each connection, with its number from 1. An error ends that connection.
+    public init(_ script: @escaping @Sendable (Connection, Int) throws -> Void) throws {
+        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let (descriptor, bound) = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { [listener] raw in
+                let result = bind(listener, raw, length) | listen(listener, 64)
+                getsockname(listener, raw, &length)
+                return (listener, result)
+            }
+        }
+        guard bound == 0 else { throw ScriptError.failed("bind: \(errno)") }
+        port = Int(UInt16(bigEndian: address.sin_port))
+        Thread.detachNewThread { [counter] in
+            while true {
+                let accepted = accept(descriptor, nil, nil)
+                if accepted < 0 { return }
+                let number = counter.withLock { count in
+                    count += 1
+                    return count
+                }
+                Thread.detachNewThread {
+                    let connection = Connection(descriptor: accepted)
+                    try? script(connection, number)
+                    connection.close()
+                }
+            }
+        }
+    }
+
+    deinit {
+        Glibc.shutdown(listener, Int32(SHUT_RDWR))
+        Glibc.close(listener)
+    }
+
+    /// `http://127.0.0.1:PORT`.
+    public var address: String { "http://127.0.0.1:\(port)" }
+
+    /// Connections accepted so far.
+    public var connectionCount: Int { counter.withLock { $0 } }
+
+    /// What ends a script.
+    public enum ScriptError: Error {
+        /// The peer closed or the system refused.
+        case failed(String)
+    }
+
+    /// One accepted connection. Used by the thread of its script only.
+    public final class Connection {
+        /// The socket.
+        public let descriptor: Int32
+        private var buffered: [UInt8] = []
+        private var isClosed = false
+
+        init(descriptor: Int32) {
+            self.descriptor = descriptor
+            var timeout = timeval(tv_sec: 20, tv_usec: 0)
+            setsockopt(
+                descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
+        }
+
+        deinit { close() }
+
+        /// Makes the receive buffer small, so that little can be acknowledged without being read. Call it first.
+        public func limitReceiveBuffer(to bytes: Int32) {
+            var size = bytes
+            setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+        }
+
+        /// Reads up to and including the empty line that ends a request head.
+        public func readHead() throws -> String {
+            let end = Array("\r\n\r\n".utf8)
+            while true {
+                if let range = buffered.firstRange(of: end) {
+                    defer { buffered.removeFirst(range.upperBound) }
+                    return String(decoding: buffered[..<range.upperBound], as: UTF8.self)
+                }
+                buffered += try receive(65_536)
+            }
+        }
+
+        /// Reads exactly this many body bytes.
+        @discardableResult
+        public func readBody(_ count: Int) throws -> [UInt8] {
+            while buffered.count < count {
+                buffered += try receive(min(1 << 20, count - buffered.count))
+            }
+            defer { buffered.removeFirst(count) }
+            return Array(buffered[..<count])
+        }
+
+        /// Reads a whole request: head, the interim 100 if it is asked for, and the body its `Content-Length` announces.
+        @discardableResult
+        public func readRequest() throws -> (head: String, body: [UInt8]) {
+            let head = try readHead()
+            if head.lowercased().contains("expect: 100-continue") {
+                try write("HTTP/1.1 100 Continue\r\n\r\n")
+            }
+            return (head, try readBody(Self.contentLength(of: head)))
+        }
+
+        /// The announced length of a request's body; 0 without one.
+        public static func contentLength(of head: String) -> Int {
+            let line = head.lowercased().split(separator: "\r\n").first { $0.hasPrefix("content-length:") }
+            return line.flatMap { Int($0.dropFirst(15).drop { $0 == " " }) } ?? 0
+        }
+
+        /// Sends text.
+        public func write(_ text: String) throws {
+            var bytes = Array(text.utf8)[...]
+            while !bytes.isEmpty {
+                let count = bytes.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+                guard count > 0 else { throw ScriptError.failed("send: \(errno)") }
+                bytes = bytes.dropFirst(count)
+            }
+        }
+
+        /// Sends an answer with a body and its length.
+        public func answer(
+            _ status: Int, _ body: String, type: String = "application/json", headers: [String] = []
+        ) throws {
+            let extra = headers.map { $0 + "\r\n" }.joined()
+            try write(
+                "HTTP/1.1 \(status) Scripted\r\nContent-Type: \(type)\r\n\(extra)Content-Length: \(body.utf8.count)\r\n\r\n"
+                    + body)
+        }
+
+        /// Waits until the peer closes or the test's deadline of 20 seconds passes; what arrives is dropped.
+        public func waitForClose() {
+            while (try? receive(65_536)) != nil {}
+        }
+
+        /// Closes with a TCP reset.
+        public func reset() {
+            var linger = linger(l_onoff: 1, l_linger: 0)
+            setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<linger>.size))
+            close()
+        }
+
+        /// Closes in the ordinary way.
+        public func close() {
+            guard !isClosed else { return }
+            isClosed = true
+            Glibc.close(descriptor)
+        }
+
+        private func receive(_ limit: Int) throws -> [UInt8] {
+            let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
+                count = max(0, recv(descriptor, buffer.baseAddress, limit, 0))
+            }
+            guard !bytes.isEmpty else { throw ScriptError.failed("closed") }
+            return bytes
+        }
+    }
+}
+
+/// Something one side of a test waits for while another brings it about.
+public final class Gate: Sendable {
+    private let semaphore = DispatchSemaphore(value: 0)
+
+    /// A closed gate.
+    public init() {}
+
+    /// Lets one waiter through.
+    public func open() {
+        semaphore.signal()
+    }
+
+    /// Waits on a thread of its own kind (never a task's).
+    ///
+    /// - Returns: false when nobody opened the gate within 20 seconds.
+    @discardableResult
+    public func wait() -> Bool {
+        semaphore.wait(timeout: .now() + 20) == .success
+    }
+
+    /// Waits without holding a task's thread.
+    @discardableResult
+    public func opened() async -> Bool {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread { continuation.resume(returning: self.wait()) }
+        }
+    }
+}
