@@ -1,7 +1,11 @@
+#define _GNU_SOURCE
 #include "curl_shims.h"
 
 #include <linux/sockios.h>
+#include <locale.h>
+#include <netinet/in.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 
 CURLcode shim_setopt_long(CURL *handle, CURLoption option, long value) {
     return curl_easy_setopt(handle, option, value);
@@ -26,10 +30,6 @@ CURLcode shim_set_quick_exit(CURL *handle) {
     (void)handle;
     return CURLE_OK;
 #endif
-}
-
-CURLcode shim_set_private(CURL *handle, void *context) {
-    return curl_easy_setopt(handle, CURLOPT_PRIVATE, context);
 }
 
 CURLcode shim_set_error_buffer(CURL *handle, char *buffer) {
@@ -59,6 +59,14 @@ CURLcode shim_set_header(CURL *handle, shim_data_callback callback, void *contex
     SET_CALLBACK(handle, CURLOPT_HEADERFUNCTION, callback, CURLOPT_HEADERDATA, context);
 }
 
+CURLcode shim_set_socket_opened(CURL *handle, shim_socket_opened_callback callback, void *context) {
+    SET_CALLBACK(handle, CURLOPT_SOCKOPTFUNCTION, callback, CURLOPT_SOCKOPTDATA, context);
+}
+
+CURLcode shim_set_socket_close(CURL *handle, shim_socket_close_callback callback, void *context) {
+    SET_CALLBACK(handle, CURLOPT_CLOSESOCKETFUNCTION, callback, CURLOPT_CLOSESOCKETDATA, context);
+}
+
 CURLcode shim_getinfo_long(CURL *handle, CURLINFO info, long *value) {
     return curl_easy_getinfo(handle, info, value);
 }
@@ -68,14 +76,6 @@ CURLcode shim_getinfo_off(CURL *handle, CURLINFO info, int64_t *value) {
     CURLcode code = curl_easy_getinfo(handle, info, &raw);
     *value = (int64_t)raw;
     return code;
-}
-
-CURLcode shim_getinfo_socket(CURL *handle, CURLINFO info, curl_socket_t *value) {
-    return curl_easy_getinfo(handle, info, value);
-}
-
-CURLcode shim_get_private(CURL *handle, void **context) {
-    return curl_easy_getinfo(handle, CURLINFO_PRIVATE, (char **)context);
 }
 
 bool shim_multi_next_done(CURLM *handle, CURL **finished, CURLcode *result) {
@@ -91,15 +91,40 @@ bool shim_multi_next_done(CURLM *handle, CURL **finished, CURLcode *result) {
     return false;
 }
 
+int shim_socket_local_port(curl_socket_t socket) {
+    struct sockaddr_storage address;
+    socklen_t length = sizeof address;
+    if (getsockname(socket, (struct sockaddr *)&address, &length) != 0) {
+        return -1;
+    }
+    switch (address.ss_family) {
+    case AF_INET:
+        return ntohs(((struct sockaddr_in *)&address)->sin_port);
+    case AF_INET6:
+        return ntohs(((struct sockaddr_in6 *)&address)->sin6_port);
+    default:
+        return -1;
+    }
+}
+
 int64_t shim_socket_unsent(curl_socket_t socket) {
     int unsent = 0;
     return ioctl(socket, SIOCOUTQ, &unsent) == 0 ? unsent : -1;
 }
 
-unsigned int shim_url_punycode_flag(void) {
+CURLUcode shim_url_get_host(CURLU *url, char **host) {
 #ifdef CURLU_PUNYCODE
-    return CURLU_PUNYCODE;
+    // The conversion reads the name in the locale's encoding, and a program starts in the C locale: use UTF-8, on this
+    // thread only, for the length of the call.
+    locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+    locale_t previous = utf8 ? uselocale(utf8) : (locale_t)0;
+    CURLUcode code = curl_url_get(url, CURLUPART_HOST, host, CURLU_PUNYCODE);
+    if (utf8) {
+        uselocale(previous);
+        freelocale(utf8);
+    }
+    return code;
 #else
-    return 0;
+    return curl_url_get(url, CURLUPART_HOST, host, 0);
 #endif
 }

@@ -32,6 +32,7 @@ public final class HTTPClient: Sendable {
     ///   - control: Stops this transfer from elsewhere.
     ///   - progress: Called on the loop's thread, at most ten times a second and once for each change of phase. Must
     ///     return quickly.
+    /// - Returns: The answer, whatever its status.
     /// - Throws: `TransportError`.
     public func execute(
         _ request: HTTPRequest,
@@ -59,31 +60,48 @@ public final class HTTPClient: Sendable {
         loop.shutdown()
     }
 
-    /// One try.
+    /// One try. A server that fails the expectation is asked once more without it (RFC 9110 section 10.1.1).
     private func perform(
-        _ request: HTTPRequest, attempt: Int, control: TransferControl,
+        _ request: HTTPRequest,
+        attempt: Int,
+        control: TransferControl,
         progress: (@Sendable (TransferProgress) -> Void)?
     ) async -> Result<HTTPResponse, TransportError> {
+        var submission = Submission(
+            request: request,
+            attempt: attempt,
+            expectsContinue: true,
+            control: control,
+            progress: progress
+        )
+        var result = await run(submission)
+        if case .failure(let error) = result, error.head?.status == 417, error.metrics.bodyBytesSent == 0 {
+            submission.expectsContinue = false
+            result = await run(submission)
+        }
+        return result
+    }
+
+    private func run(_ submission: Submission) async -> Result<HTTPResponse, TransportError> {
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                loop.submit(
-                    Submission(
-                        request: request, attempt: attempt, control: control, progress: progress,
-                        complete: { continuation.resume(returning: $0) }))
+                loop.submit(submission) { continuation.resume(returning: $0) }
             }
         } onCancel: {
-            switch request.repeatability {
-            case .safe: control.abandon()
-            case .atMostOnce: control.stop()
+            switch submission.request.repeatability {
+            case .safe: submission.control.abandon()
+            case .atMostOnce: submission.control.stop()
             }
         }
-        report(result, of: request)
+        report(result, of: submission.request)
         return result
     }
 
     /// How long to wait before the next try; nil when there is none.
     private func delayBeforeRetry(
-        of request: HTTPRequest, after result: Result<HTTPResponse, TransportError>, attempt: Int,
+        of request: HTTPRequest,
+        after result: Result<HTTPResponse, TransportError>,
+        attempt: Int,
         control: TransferControl
     ) -> Duration? {
         guard request.repeatability == .safe, attempt <= configuration.retry.retries, !control.isStopRequested else {
@@ -108,8 +126,14 @@ public final class HTTPClient: Sendable {
             }
         observer(
             ExchangeRecord(
-                method: request.method, url: request.url, outcome: result.map(\.status),
-                bodyBytesSent: metrics.bodyBytesSent, bytesReceived: metrics.bytesReceived, duration: metrics.duration))
+                method: request.method,
+                url: request.url,
+                outcome: result.map(\.status),
+                bodyBytesSent: metrics.bodyBytesSent,
+                bytesReceived: metrics.bytesReceived,
+                duration: metrics.duration
+            )
+        )
     }
 }
 

@@ -29,7 +29,9 @@ public struct RetryPolicy: Sendable, Equatable {
 
     /// Makes a policy; the defaults are those of the command line.
     public init(
-        retries: Int = 3, base: Duration = .milliseconds(500), cap: Duration = .seconds(30),
+        retries: Int = 3,
+        base: Duration = .milliseconds(500),
+        cap: Duration = .seconds(30),
         retryAfterCap: Duration = .seconds(120)
     ) {
         self.retries = retries
@@ -44,6 +46,7 @@ public struct RetryPolicy: Sendable, Equatable {
     /// - Parameters:
     ///   - attempt: The number of the try that has just failed, from 1.
     ///   - retryAfter: The server's wish.
+    /// - Returns: The wait, never negative.
     public func delay(after attempt: Int, retryAfter: Duration?) -> Duration {
         let exponent = min(max(attempt - 1, 0), 30)
         let bound = min(cap, base * (1 << exponent))
@@ -71,8 +74,11 @@ public struct HTTPClientConfiguration: Sendable {
 
     /// Makes a configuration.
     public init(
-        trust: ServerTrust = ServerTrust(), http2: Bool = false, retry: RetryPolicy = RetryPolicy(),
-        maximumSendRate: Int64? = nil, userAgent: String = "mediactl",
+        trust: ServerTrust = ServerTrust(),
+        http2: Bool = false,
+        retry: RetryPolicy = RetryPolicy(),
+        maximumSendRate: Int64? = nil,
+        userAgent: String = "mediactl",
         observer: (@Sendable (ExchangeRecord) -> Void)? = nil
     ) {
         self.trust = trust

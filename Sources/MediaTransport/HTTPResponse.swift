@@ -58,7 +58,10 @@ public struct TransferMetrics: Sendable, Equatable {
 
     /// Makes a set of measurements.
     public init(
-        bodyBytesSent: Int64 = 0, bodyComplete: Bool = false, bytesReceived: Int64 = 0, attempts: Int = 1,
+        bodyBytesSent: Int64 = 0,
+        bodyComplete: Bool = false,
+        bytesReceived: Int64 = 0,
+        attempts: Int = 1,
         duration: Duration = .zero
     ) {
         self.bodyBytesSent = bodyBytesSent

@@ -84,10 +84,12 @@ public struct ServerURL: Sendable, Hashable, CustomStringConvertible {
     /// - Parameters:
     ///   - path: An absolute path, already percent-encoded where needed.
     ///   - query: Names and values, encoded here.
+    /// - Returns: The address, bound to this server's origin.
     public func resource(_ path: String, query: [(name: String, value: String)] = []) -> RequestURL {
         var text = description + path
         for (index, item) in query.enumerated() {
-            text += (index == 0 ? "?" : "&") + PercentEncoding.encode(item.name) + "=" + PercentEncoding.encode(item.value)
+            text +=
+                (index == 0 ? "?" : "&") + PercentEncoding.encode(item.name) + "=" + PercentEncoding.encode(item.value)
         }
         return RequestURL(origin: origin, text: text)
     }
@@ -144,7 +146,7 @@ struct CurlURL {
             throw .malformed(String(cString: curl_url_strerror(code)))
         }
         let scheme = part(handle, CURLUPART_SCHEME) ?? ""
-        guard let host = part(handle, CURLUPART_HOST, shim_url_punycode_flag()), !host.isEmpty else {
+        guard let host = host(handle), !host.isEmpty else {
             throw .malformed("no host name")
         }
         let port = part(handle, CURLUPART_PORT, UInt32(CURLU_DEFAULT_PORT)).flatMap { Int($0) } ?? 0
@@ -154,7 +156,15 @@ struct CurlURL {
             port: port,
             path: part(handle, CURLUPART_PATH) ?? "/",
             hasCredentials: part(handle, CURLUPART_USER) != nil || part(handle, CURLUPART_PASSWORD) != nil,
-            hasQueryOrFragment: part(handle, CURLUPART_QUERY) != nil || part(handle, CURLUPART_FRAGMENT) != nil)
+            hasQueryOrFragment: part(handle, CURLUPART_QUERY) != nil || part(handle, CURLUPART_FRAGMENT) != nil
+        )
+    }
+
+    private static func host(_ handle: OpaquePointer) -> String? {
+        var value: UnsafeMutablePointer<CChar>?
+        guard shim_url_get_host(handle, &value) == CURLUE_OK, let value else { return nil }
+        defer { curl_free(value) }
+        return String(cString: value)
     }
 
     private static func part(_ handle: OpaquePointer, _ part: CURLUPart, _ flags: UInt32 = 0) -> String? {

@@ -7,17 +7,20 @@ internal import Synchronization
 struct Submission: Sendable {
     var request: HTTPRequest
     var attempt: Int
+    /// Whether a large body may ask `Expect: 100-continue`.
+    var expectsContinue: Bool
     var control: TransferControl
     var progress: (@Sendable (TransferProgress) -> Void)?
-    /// Called exactly once, on the loop's thread or, when the loop refuses, on the submitter's.
-    var complete: @Sendable (Result<HTTPResponse, TransportError>) -> Void
 }
+
+/// Takes the result of a submission.
+typealias Completion = @Sendable (Result<HTTPResponse, TransportError>) -> Void
 
 /// The thread that owns libcurl. Other threads only append to the inbox and wake it; easy handles, header lists and
 /// buffers are born, used and freed on it.
 final class TransferLoop: Sendable {
     private struct Inbox {
-        var submissions: [Submission] = []
+        var submissions: [(Submission, Completion)] = []
         var isRunning = false
         var isShutDown = false
     }
@@ -30,7 +33,7 @@ final class TransferLoop: Sendable {
         guard Self.globalSetup == CURLE_OK, let handle = curl_multi_init() else {
             throw TransportError(.unusable, detail: "libcurl cannot be initialised")
         }
-        multi = MultiHandle(raw: handle)
+        multi = MultiHandle(raw: handle, sockets: OpenSockets())
         self.configuration = configuration
     }
 
@@ -43,18 +46,22 @@ final class TransferLoop: Sendable {
     private static let globalSetup = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
 
     /// Hands a request to the loop, starting its thread if need be.
-    func submit(_ submission: Submission) {
+    ///
+    /// - Parameters:
+    ///   - submission: The request.
+    ///   - complete: Called exactly once, on the loop's thread or, when the loop refuses, on the caller's.
+    func submit(_ submission: Submission, complete: @escaping Completion) {
         enum Action { case start, wake, refuse }
         let action = inbox.withLock { inbox -> Action in
             if inbox.isShutDown { return .refuse }
-            inbox.submissions.append(submission)
+            inbox.submissions.append((submission, complete))
             defer { inbox.isRunning = true }
             return inbox.isRunning ? .wake : .start
         }
         switch action {
         case .start: Thread.detachNewThread { self.run() }
         case .wake: wake()
-        case .refuse: submission.complete(.failure(TransportError(.unusable, detail: "the client was shut down")))
+        case .refuse: complete(.failure(TransportError(.unusable, detail: "the client was shut down")))
         }
     }
 
@@ -78,8 +85,8 @@ final class TransferLoop: Sendable {
                 defer { inbox.submissions = [] }
                 return (inbox.submissions, inbox.isShutDown)
             }
-            for submission in arrived {
-                add(submission, to: &transfers)
+            for (submission, complete) in arrived {
+                add(submission, complete, to: &transfers)
             }
             if isShutDown {
                 transfers.values.forEach { $0.control.abandon() }
@@ -101,9 +108,18 @@ final class TransferLoop: Sendable {
     private static let tickMilliseconds: CInt = 100
     private static let idlePollMilliseconds: CInt = 60_000
 
-    private func add(_ submission: Submission, to transfers: inout [OpaquePointer: Transfer]) {
+    private func add(
+        _ submission: Submission,
+        _ complete: @escaping Completion,
+        to transfers: inout [OpaquePointer: Transfer]
+    ) {
         do throws(TransportError) {
-            let transfer = try Transfer(submission, configuration: configuration)
+            let transfer = try Transfer(
+                submission,
+                complete: complete,
+                configuration: configuration,
+                sockets: multi.sockets
+            )
             transfers[transfer.key] = transfer
             shareSendRate(among: transfers)
             let code = curl_multi_add_handle(multi.raw, transfer.handle)
@@ -113,7 +129,7 @@ final class TransferLoop: Sendable {
             }
             submission.control.attach { [weak self] in self?.wake() }
         } catch {
-            submission.complete(.failure(error))
+            complete(.failure(error))
         }
     }
 
@@ -144,7 +160,8 @@ final class TransferLoop: Sendable {
 
     /// Takes a transfer out of libcurl, frees it and reports its result, in that order.
     private func end(
-        _ transfer: Transfer, of transfers: inout [OpaquePointer: Transfer],
+        _ transfer: Transfer,
+        of transfers: inout [OpaquePointer: Transfer],
         _ result: (Transfer) -> Result<HTTPResponse, TransportError>
     ) {
         transfer.control.attach(nil)
@@ -162,10 +179,11 @@ final class TransferLoop: Sendable {
     }
 }
 
-/// The multi handle's address.
+/// The multi handle and the sockets under it.
 ///
-/// `@unchecked Sendable`: the loop's thread alone uses the handle; other threads only pass it to `curl_multi_wakeup`,
+/// `@unchecked Sendable`: the loop's thread alone uses both; other threads only pass the handle to `curl_multi_wakeup`,
 /// which libcurl documents as safe from any thread, and `TransferLoop` frees it only in `deinit`, when no one can call.
 private struct MultiHandle: @unchecked Sendable {
     let raw: UnsafeMutableRawPointer
+    let sockets: OpenSockets
 }

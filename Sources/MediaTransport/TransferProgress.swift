@@ -28,7 +28,11 @@ public struct TransferProgress: Sendable, Equatable {
 
     /// Makes a progress value.
     public init(
-        phase: Phase, bytesAcknowledged: Int64 = 0, bodyByteCount: Int64 = 0, bytesReceived: Int64 = 0, attempt: Int = 1
+        phase: Phase,
+        bytesAcknowledged: Int64 = 0,
+        bodyByteCount: Int64 = 0,
+        bytesReceived: Int64 = 0,
+        attempt: Int = 1
     ) {
         self.phase = phase
         self.bytesAcknowledged = bytesAcknowledged

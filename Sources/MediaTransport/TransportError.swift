@@ -53,8 +53,12 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
 
     /// Makes an error.
     public init(
-        _ kind: Kind, detail: String = "", curlCode: Int = 0, underlying: (any Error)? = nil,
-        metrics: TransferMetrics = TransferMetrics(), head: HTTPResponseHead? = nil
+        _ kind: Kind,
+        detail: String = "",
+        curlCode: Int = 0,
+        underlying: (any Error)? = nil,
+        metrics: TransferMetrics = TransferMetrics(),
+        head: HTTPResponseHead? = nil
     ) {
         self.kind = kind
         self.detail = detail

@@ -8,34 +8,38 @@ public final class ScriptedServer: Sendable {
     /// The port it listens on.
     public let port: Int
     private let listener: Int32
-    private let counter = Mutex(0)
+    private let counter = Counter()
 
     /// Starts listening.
     ///
-    /// - Parameter script: Runs for each connection, with its number from 1. An error ends that connection.
-    public init(_ script: @escaping @Sendable (Connection, Int) throws -> Void) throws {
-        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    /// - Parameters:
+    ///   - receiveBuffer: Bytes of the sockets' receive buffers, so that little can be acknowledged without being read;
+    ///     nil leaves it to the kernel.
+    ///   - script: Runs for each connection, with its number from 1. An error ends that connection.
+    /// - Throws: `ScriptError` when no port can be had.
+    public init(receiveBuffer: Int32? = nil, _ script: @escaping @Sendable (Connection, Int) throws -> Void) throws {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        listener = descriptor
+        if var size = receiveBuffer {
+            setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+        }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let (descriptor, bound) = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { [listener] raw in
-                let result = bind(listener, raw, length) | listen(listener, 64)
-                getsockname(listener, raw, &length)
-                return (listener, result)
+        let failed = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { raw in
+                bind(descriptor, raw, length) != 0 || listen(descriptor, 64) != 0
+                    || getsockname(descriptor, raw, &length) != 0
             }
         }
-        guard bound == 0 else { throw ScriptError.failed("bind: \(errno)") }
+        guard !failed else { throw ScriptError.failed("bind: \(errno)") }
         port = Int(UInt16(bigEndian: address.sin_port))
         Thread.detachNewThread { [counter] in
             while true {
                 let accepted = accept(descriptor, nil, nil)
                 if accepted < 0 { return }
-                let number = counter.withLock { count in
-                    count += 1
-                    return count
-                }
+                let number = counter.next()
                 Thread.detachNewThread {
                     let connection = Connection(descriptor: accepted)
                     try? script(connection, number)
@@ -54,7 +58,21 @@ public final class ScriptedServer: Sendable {
     public var address: String { "http://127.0.0.1:\(port)" }
 
     /// Connections accepted so far.
-    public var connectionCount: Int { counter.withLock { $0 } }
+    public var connectionCount: Int { counter.value }
+
+    /// A number that the accepting thread raises and tests read.
+    private final class Counter: Sendable {
+        private let count = Mutex(0)
+
+        var value: Int { count.withLock { $0 } }
+
+        func next() -> Int {
+            count.withLock { count in
+                count += 1
+                return count
+            }
+        }
+    }
 
     /// What ends a script.
     public enum ScriptError: Error {
@@ -73,18 +91,18 @@ public final class ScriptedServer: Sendable {
             self.descriptor = descriptor
             var timeout = timeval(tv_sec: 20, tv_usec: 0)
             setsockopt(
-                descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
+                descriptor,
+                SOL_SOCKET,
+                SO_RCVTIMEO,
+                &timeout,
+                socklen_t(MemoryLayout<timeval>.size)
+            )
         }
 
         deinit { close() }
 
-        /// Makes the receive buffer small, so that little can be acknowledged without being read. Call it first.
-        public func limitReceiveBuffer(to bytes: Int32) {
-            var size = bytes
-            setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
-        }
-
         /// Reads up to and including the empty line that ends a request head.
+        @discardableResult
         public func readHead() throws -> String {
             let end = Array("\r\n\r\n".utf8)
             while true {
@@ -134,12 +152,16 @@ public final class ScriptedServer: Sendable {
 
         /// Sends an answer with a body and its length.
         public func answer(
-            _ status: Int, _ body: String, type: String = "application/json", headers: [String] = []
+            _ status: Int,
+            _ body: String,
+            type: String = "application/json",
+            headers: [String] = []
         ) throws {
             let extra = headers.map { $0 + "\r\n" }.joined()
             try write(
                 "HTTP/1.1 \(status) Scripted\r\nContent-Type: \(type)\r\n\(extra)Content-Length: \(body.utf8.count)\r\n\r\n"
-                    + body)
+                    + body
+            )
         }
 
         /// Waits until the peer closes or the test's deadline of 20 seconds passes; what arrives is dropped.

@@ -13,6 +13,8 @@
 
 typedef size_t (*shim_data_callback)(char *buffer, size_t size, size_t count, void *context);
 typedef int (*shim_seek_callback)(void *context, curl_off_t offset, int origin);
+typedef int (*shim_socket_opened_callback)(void *context, curl_socket_t socket, curlsocktype purpose);
+typedef int (*shim_socket_close_callback)(void *context, curl_socket_t socket);
 
 // Options. Strings are copied by libcurl.
 CURLcode shim_setopt_long(CURL *handle, CURLoption option, long value);
@@ -21,7 +23,6 @@ CURLcode shim_setopt_string(CURL *handle, CURLoption option, const char *value);
 CURLcode shim_setopt_slist(CURL *handle, CURLoption option, struct curl_slist *list);
 // Lets go of a name look-up at once when its transfer is removed (libcurl 7.87 and later; does nothing before).
 CURLcode shim_set_quick_exit(CURL *handle);
-CURLcode shim_set_private(CURL *handle, void *context);
 CURLcode shim_set_error_buffer(CURL *handle, char *buffer);
 
 // Callbacks with their contexts.
@@ -29,20 +30,23 @@ CURLcode shim_set_read(CURL *handle, shim_data_callback callback, void *context)
 CURLcode shim_set_seek(CURL *handle, shim_seek_callback callback, void *context);
 CURLcode shim_set_write(CURL *handle, shim_data_callback callback, void *context);
 CURLcode shim_set_header(CURL *handle, shim_data_callback callback, void *context);
+CURLcode shim_set_socket_opened(CURL *handle, shim_socket_opened_callback callback, void *context);
+CURLcode shim_set_socket_close(CURL *handle, shim_socket_close_callback callback, void *context);
 
 // Information.
 CURLcode shim_getinfo_long(CURL *handle, CURLINFO info, long *value);
 CURLcode shim_getinfo_off(CURL *handle, CURLINFO info, int64_t *value);
-CURLcode shim_getinfo_socket(CURL *handle, CURLINFO info, curl_socket_t *value);
-CURLcode shim_get_private(CURL *handle, void **context);
-
 // A finished transfer taken from the multi handle's message queue; false when the queue is empty.
 bool shim_multi_next_done(CURLM *handle, CURL **finished, CURLcode *result);
+
+// The local TCP port of a connected socket; -1 when it has none.
+int shim_socket_local_port(curl_socket_t socket);
 
 // Bytes that the kernel holds for the socket and the peer has not acknowledged yet (SIOCOUTQ); -1 when unknown.
 int64_t shim_socket_unsent(curl_socket_t socket);
 
-// Flag for `curl_url_get` that turns an IDN host into punycode; 0 where libcurl is too old to know it.
-unsigned int shim_url_punycode_flag(void);
+// The host of an address, an internationalised name as punycode (libcurl 7.88 and later; unchanged before). Free the
+// value with `curl_free`.
+CURLUcode shim_url_get_host(CURLU *url, char **host);
 
 #endif

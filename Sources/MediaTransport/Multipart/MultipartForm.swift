@@ -44,7 +44,9 @@ public struct MultipartForm: RequestBody {
     ///   - boundary: Random by default; given only by tests.
     ///   - tap: Sees every byte of the file in order, exactly as sent.
     public init(
-        fields: [(name: String, value: String)], file: FilePart, boundary: String = MultipartForm.randomBoundary(),
+        fields: [(name: String, value: String)],
+        file: FilePart,
+        boundary: String = MultipartForm.randomBoundary(),
         tap: (any ByteTap)? = nil
     ) {
         self.boundary = boundary
@@ -56,7 +58,8 @@ public struct MultipartForm: RequestBody {
             head += "\(field.value)\r\n"
         }
         head += "--\(boundary)\r\nContent-Disposition: form-data; name=\"\(Self.escaped(file.name))\"; "
-        head += "filename=\"\(Self.escaped(file.fileName))\"\r\nContent-Type: \(Self.singleLine(file.contentType))\r\n\r\n"
+        head +=
+            "filename=\"\(Self.escaped(file.fileName))\"\r\nContent-Type: \(Self.singleLine(file.contentType))\r\n\r\n"
         header = Array(head.utf8)
         footer = Array("\r\n--\(boundary)--\r\n".utf8)
         byteCount = Int64(header.count) + file.content.byteCount + Int64(footer.count)

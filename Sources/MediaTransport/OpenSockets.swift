@@ -1,0 +1,48 @@
+internal import CCurl
+internal import CCurlShims
+internal import Glibc
+
+/// The sockets that libcurl has open, so that a transfer can ask the kernel how much of its own is unacknowledged.
+///
+/// libcurl names a transfer's socket only when the transfer has ended (`CURLINFO_ACTIVESOCKET`), but tells its local
+/// port as soon as it is connected, on a kept connection too. Lives on the loop's thread only.
+final class OpenSockets {
+    private var sockets: Set<curl_socket_t> = []
+
+    /// Follows the sockets that a handle opens. libcurl keeps the context with each connection, so this object must
+    /// live as long as the multi handle.
+    func follow(_ handle: UnsafeMutableRawPointer) {
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        _ = shim_set_socket_opened(handle, openedCallback, context)
+        _ = shim_set_socket_close(handle, closeCallback, context)
+    }
+
+    /// The socket with this local port.
+    func socket(localPort: Int) -> curl_socket_t? {
+        sockets.first { shim_socket_local_port($0) == localPort }
+    }
+
+    fileprivate func opened(_ socket: curl_socket_t) {
+        sockets.insert(socket)
+    }
+
+    fileprivate func close(_ socket: curl_socket_t) -> CInt {
+        sockets.remove(socket)
+        return Glibc.close(socket)
+    }
+}
+
+/// The context is an `OpenSockets` that the loop owns; libcurl calls back on the loop's thread, and for the last time
+/// from `curl_multi_cleanup`.
+private func openSockets(_ context: UnsafeMutableRawPointer?) -> OpenSockets? {
+    context.map { Unmanaged<OpenSockets>.fromOpaque($0).takeUnretainedValue() }
+}
+
+private let openedCallback: shim_socket_opened_callback = { context, socket, _ in
+    openSockets(context)?.opened(socket)
+    return CInt(CURL_SOCKOPT_OK)
+}
+
+private let closeCallback: shim_socket_close_callback = { context, socket in
+    openSockets(context)?.close(socket) ?? Glibc.close(socket)
+}

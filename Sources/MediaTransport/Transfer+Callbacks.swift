@@ -1,0 +1,123 @@
+internal import CCurl
+internal import CCurlShims
+
+extension Transfer {
+    /// Fills libcurl's upload buffer from the body.
+    fileprivate func readBody(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        guard let reader else { return 0 }
+        var window = buffer
+        if let sendRate {
+            // Small steps keep a limited rate even; libcurl itself sends whole buffers and then waits.
+            let step = Int(clamping: max(1024, sendRate / 8))
+            window = UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(buffer.count, step)])
+        }
+        do {
+            let count = try reader.read(into: window)
+            bytesRead += Int64(count)
+            return count
+        } catch {
+            callbackError = TransportError(.bodyUnreadable, underlying: error)
+            return Int(CURL_READFUNC_ABORT)
+        }
+    }
+
+    /// libcurl wants to send the body (again) from the start.
+    fileprivate func rewindBody(to offset: Int64) -> CInt {
+        guard offset == 0, let reader else { return CInt(CURL_SEEKFUNC_CANTSEEK) }
+        if bytesRead > 0 && request.repeatability == .atMostOnce {
+            callbackError = TransportError(.connectionLost, detail: "the connection closed before the answer")
+            return CInt(CURL_SEEKFUNC_FAIL)
+        }
+        do {
+            try reader.rewind()
+            bytesRead = 0
+            return CInt(CURL_SEEKFUNC_OK)
+        } catch {
+            callbackError = TransportError(.bodyUnreadable, underlying: error)
+            return CInt(CURL_SEEKFUNC_FAIL)
+        }
+    }
+
+    /// One header line, the status line and the closing empty line included. Returns false to abort.
+    fileprivate func receiveHeaderLine(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        lastActivity = .now
+        let line = String(decoding: bytes, as: UTF8.self).trimmingBlanks()
+        if line.hasPrefix("HTTP/") {
+            let status = line.split(separator: " ", maxSplits: 2).dropFirst().first.flatMap { Int($0) } ?? 0
+            head = HTTPResponseHead(status: status)
+            isHeadComplete = false
+        } else if line.isEmpty {
+            // 1xx is interim: the real head follows.
+            isHeadComplete = (head?.status ?? 0) >= 200
+            if head?.status == 417, expectsContinue {
+                // Left to itself libcurl would go on asking with the same field for ever.
+                callbackError = TransportError(.invalidAnswer, detail: "417 Expectation Failed")
+                return false
+            }
+        } else if !isHeadComplete, let colon = line.firstIndex(of: ":") {
+            head?.headers.append(
+                HTTPHeader(line[..<colon].trimmingBlanks(), line[line.index(after: colon)...].trimmingBlanks())
+            )
+        }
+        return true
+    }
+
+    /// Content bytes. Returns false to abort.
+    fileprivate func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        lastActivity = .now
+        bytesReceived += Int64(bytes.count)
+        switch request.destination {
+        case .memory(let limit):
+            guard body.count + bytes.count <= limit else {
+                callbackError = TransportError(.responseTooLarge, detail: "more than \(limit) bytes")
+                return false
+            }
+            body.append(contentsOf: bytes)
+            return true
+        case .receiver(let receiver):
+            do {
+                try beginReceiver(receiver)
+                try receiver.receive(bytes)
+                return true
+            } catch {
+                callbackError = TransportError(.receiverFailed, underlying: error)
+                return false
+            }
+        }
+    }
+
+    /// The head goes to the receiver with the first content, or at the end when there is none.
+    func beginReceiver(_ receiver: any ResponseReceiver) throws {
+        guard !hasBegunReceiver, let head else { return }
+        hasBegunReceiver = true
+        try receiver.begin(head)
+    }
+}
+
+/// The context of every callback is a `Transfer` that the loop's table keeps alive until its handle is removed, and
+/// libcurl calls back only from inside `curl_multi_perform` on the loop's thread.
+private func transfer(_ context: UnsafeMutableRawPointer?) -> Transfer? {
+    context.map { Unmanaged<Transfer>.fromOpaque($0).takeUnretainedValue() }
+}
+
+let readCallback: shim_data_callback = { buffer, size, count, context in
+    guard let transfer = transfer(context) else { return Int(CURL_READFUNC_ABORT) }
+    return transfer.readBody(into: UnsafeMutableRawBufferPointer(start: buffer, count: size * count))
+}
+
+let seekCallback: shim_seek_callback = { context, offset, origin in
+    guard let transfer = transfer(context), origin == 0 else { return CInt(CURL_SEEKFUNC_CANTSEEK) }
+    return transfer.rewindBody(to: Int64(offset))
+}
+
+let headerCallback: shim_data_callback = { buffer, size, count, context in
+    let line = UnsafeRawBufferPointer(start: buffer, count: size * count)
+    let accepted = transfer(context)?.receiveHeaderLine(line) ?? false
+    return accepted ? size * count : size * count &+ 1
+}
+
+let writeCallback: shim_data_callback = { buffer, size, count, context in
+    let accepted = transfer(context)?.receiveBody(UnsafeRawBufferPointer(start: buffer, count: size * count)) ?? false
+    // Any number but the length aborts; 0 would not for an empty write.
+    return accepted ? size * count : size * count &+ 1
+}

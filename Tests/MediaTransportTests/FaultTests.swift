@@ -1,0 +1,283 @@
+import Foundation
+import MediaTransport
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("Faults on the way")
+struct FaultTests {
+    private func post(
+        _ url: RequestURL,
+        _ body: any RequestBody,
+        _ repeatability: Repeatability = .atMostOnce,
+        timeouts: TransferTimeouts = TransferTimeouts()
+    ) -> HTTPRequest {
+        HTTPRequest(.post, url, body: body, repeatability: repeatability, timeouts: timeouts)
+    }
+
+    @Test(
+        "a POST whose kept-alive connection dies before the answer reaches the server once",
+        arguments: [5, 200_000]
+    )
+    func atMostOnce(bodyLength: Int64) async throws {
+        let requests = Mutex(0)
+        let server = try ScriptedServer { connection, _ in
+            while true {
+                try connection.readRequest()
+                let number = requests.withLock { count in
+                    count += 1
+                    return count
+                }
+                // The second request is read to its last byte and never answered.
+                if number == 2 { return }
+                try connection.answer(201, "{}")
+            }
+        }
+        let http = try client(retries: 3)
+        let url = try server.url()
+        _ = try await http.execute(post(url, CountingBody(bodyLength)))
+        let error = await transportError { () async throws(TransportError) in
+            try await http.execute(post(url, CountingBody(bodyLength)))
+        }
+        #expect(error?.kind == .connectionLost)
+        #expect(error?.metrics.bodyComplete == true)
+        #expect(error?.isBeforeRequest == false)
+        // A later request proves that the server would have counted a repetition.
+        _ = try await http.execute(post(url, CountingBody(bodyLength)))
+        #expect(requests.withLock { $0 } == 3)
+    }
+
+    @Test("a GET whose kept-alive connection dies is repeated")
+    func safeIsRepeated() async throws {
+        let server = try ScriptedServer { connection, number in
+            try connection.readRequest()
+            if number == 1 { return connection.reset() }
+            try connection.answer(200, "{}")
+        }
+        let response = try await client(retries: 2).execute(HTTPRequest(.get, server.url(), repeatability: .safe))
+        #expect(response.status == 200)
+        #expect(response.metrics.attempts == 2)
+    }
+
+    @Test("refusals that may pass are waited out for safe requests only", arguments: [408, 429, 502, 503, 504])
+    func retriedStatus(status: Int) async throws {
+        let server = try ScriptedServer { connection, number in
+            while true {
+                try connection.readRequest()
+                try connection.answer(
+                    number == 1 ? status : 200,
+                    "{}",
+                    headers: ["Retry-After: 0", "Connection: close"]
+                )
+            }
+        }
+        let http = try client(retries: 2)
+        let safe = try await http.execute(HTTPRequest(.get, server.url(), repeatability: .safe))
+        #expect(safe.status == 200 && safe.metrics.attempts == 2)
+
+        let once = try ScriptedServer { connection, _ in
+            try connection.readRequest()
+            try connection.answer(status, "{}", headers: ["Connection: close"])
+        }
+        let refused = try await http.execute(post(once.url(), BytesBody("x")))
+        #expect(refused.status == status && refused.metrics.attempts == 1)
+        #expect(once.connectionCount == 1)
+    }
+
+    @Test("the last refusal is the answer when the tries are used up")
+    func retriesEnd() async throws {
+        let server = try ScriptedServer { connection, _ in
+            try connection.readRequest()
+            try connection.answer(503, "{}", headers: ["Connection: close"])
+        }
+        let response = try await client(retries: 2).execute(HTTPRequest(.get, server.url(), repeatability: .safe))
+        #expect(response.status == 503 && response.metrics.attempts == 3)
+        #expect(server.connectionCount == 3)
+    }
+
+    @Test("a body that goes again starts from its first byte")
+    func rewoundBody() async throws {
+        let bodies = Mutex<[Int]>([])
+        let server = try ScriptedServer { connection, number in
+            let request = try connection.readRequest()
+            bodies.withLock { $0.append(request.body.count) }
+            if number == 1 { return connection.reset() }
+            try connection.answer(200, "{}")
+        }
+        let response = try await client(retries: 1).execute(post(server.url(), CountingBody(300_000), .safe))
+        #expect(response.status == 200)
+        #expect(bodies.withLock { $0 } == [300_000, 300_000])
+    }
+
+    @Test(
+        "a reset after N bytes is a lost connection, and the body is complete only when all of it went",
+        arguments: [0, 1, 4096, 99_999, 100_000]
+    )
+    func reset(after count: Int) async throws {
+        let server = try ScriptedServer { connection, _ in
+            try connection.readHead()
+            try connection.write("HTTP/1.1 100 Continue\r\n\r\n")
+            try connection.readBody(count)
+            connection.reset()
+        }
+        let http = try client()
+        let url = try server.url()
+        let error = await transportError { () async throws(TransportError) in
+            try await http.execute(post(url, CountingBody(100_000)))
+        }
+        #expect(error?.kind == .connectionLost)
+        if count == 100_000 { #expect(error?.metrics.bodyComplete == true) }
+        #expect(server.connectionCount == 1)
+    }
+
+    @Test("an answer cut short is a lost connection, its head is known")
+    func cutAnswer() async throws {
+        let server = try ScriptedServer { connection, _ in
+            try connection.readRequest()
+            try connection.write("HTTP/1.1 201 Created\r\nContent-Length: 100\r\n\r\n{\"id\":1,")
+        }
+        let http = try client()
+        let request = post(try server.url(), BytesBody("x"))
+        let error = await transportError { () async throws(TransportError) in try await http.execute(request) }
+        #expect(error?.kind == .connectionLost)
+        #expect(error?.head?.status == 201)
+        #expect(error?.metrics.bodyComplete == true)
+    }
+
+    @Test("no HTTP at all is an invalid answer")
+    func notHTTP() async throws {
+        let server = try ScriptedServer { connection, _ in
+            try connection.readRequest()
+            try connection.write("220 mail.example.org ESMTP\r\n")
+        }
+        let http = try client()
+        let request = HTTPRequest(.get, try server.url(), repeatability: .safe)
+        let error = await transportError { () async throws(TransportError) in try await http.execute(request) }
+        #expect(error?.kind == .invalidAnswer)
+    }
+
+    @Test("nobody listening, and a name without an address, are told apart and seen to be before the request")
+    func unreachable() async throws {
+        let http = try client(retries: 1)
+        for (address, kind) in [
+            ("http://127.0.0.1:1", TransportError.Kind.cannotConnect), ("http://no-such-host.invalid", .unknownHost),
+        ] {
+            let url = try ServerURL(address).resource("/")
+            let error = await transportError { () async throws(TransportError) in
+                try await http.execute(HTTPRequest(.get, url, repeatability: .safe))
+            }
+            #expect(error?.kind == kind)
+            #expect(error?.isBeforeRequest == true)
+            #expect(error?.metrics.attempts == 2)
+        }
+    }
+
+    @Test("a peer that stops reading is a stall, and not before the limit of the answer is in question (trap T20)")
+    func stallWhileSending() async throws {
+        let done = Gate()
+        let server = try ScriptedServer(receiveBuffer: 4096) { connection, _ in
+            try connection.readHead()
+            try connection.write("HTTP/1.1 100 Continue\r\n\r\n")
+            done.wait()
+        }
+        defer { done.open() }
+        let http = try client()
+        let request = post(
+            try server.url(),
+            CountingBody(50 << 20),
+            timeouts: TransferTimeouts(stall: .milliseconds(300), answer: .seconds(600))
+        )
+        let error = await transportError { () async throws(TransportError) in try await http.execute(request) }
+        #expect(error?.kind == .stalled)
+        #expect(error?.metrics.bodyComplete == false)
+    }
+
+    @Test("silence after the last byte is no stall: the limit of the answer counts (trap T20)")
+    func silenceAfterBody() async throws {
+        let phases = ProgressLog()
+        let processing = Gate()
+        let server = try ScriptedServer { connection, _ in
+            try connection.readRequest()
+            // Answer only when the client itself has said that it is waiting, well past the stall limit.
+            processing.wait()
+            try connection.answer(201, "{}")
+        }
+        let request = post(
+            try server.url(),
+            CountingBody(200_000),
+            timeouts: TransferTimeouts(stall: .milliseconds(50), answer: .seconds(60))
+        )
+        let started = ContinuousClock.now
+        let response = try await client().execute(request) { progress in
+            phases.add(progress)
+            guard progress.phase == .processing else { return }
+            Thread.detachNewThread {
+                // Three stall limits of silence, measured on the clock the watchdog uses.
+                while ContinuousClock.now - started < .milliseconds(400) { sched_yield() }
+                processing.open()
+            }
+        }
+        #expect(response.status == 201)
+        #expect(phases.all.contains { $0.phase == .processing && $0.bytesAcknowledged == 200_000 })
+    }
+
+    @Test("no answer within its limit is told apart, and the body was complete")
+    func answerTimeout() async throws {
+        let done = Gate()
+        let server = try ScriptedServer { connection, _ in
+            try connection.readRequest()
+            done.wait()
+        }
+        defer { done.open() }
+        let http = try client()
+        let request = post(
+            try server.url(),
+            BytesBody("x"),
+            timeouts: TransferTimeouts(answer: .milliseconds(200))
+        )
+        let error = await transportError { () async throws(TransportError) in try await http.execute(request) }
+        #expect(error?.kind == .answerTimeout)
+        #expect(error?.metrics.bodyComplete == true)
+    }
+
+    @Test("a body that cannot be read aborts before its last byte")
+    func bodyFails() async throws {
+        struct Broken: RequestBody, Error {
+            var byteCount: Int64 { 1_000_000 }
+            func makeReader() -> any RequestBodyReader { Reader() }
+            final class Reader: RequestBodyReader {
+                var isSecond = false
+                func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+                    if isSecond { throw Broken() }
+                    isSecond = true
+                    return 1000
+                }
+                func rewind() {}
+            }
+        }
+        let server = try ScriptedServer { connection, _ in try connection.readRequest() }
+        let http = try client()
+        let request = post(try server.url(), Broken())
+        let error = await transportError { () async throws(TransportError) in try await http.execute(request) }
+        #expect(error?.kind == .bodyUnreadable)
+        #expect(error?.underlying is Broken)
+        #expect(error?.metrics.bodyComplete == false)
+    }
+
+    @Test("a receiver that fails ends the transfer with its own error")
+    func receiverFails() async throws {
+        struct Full: ResponseReceiver, Error {
+            func begin(_ head: HTTPResponseHead) {}
+            func receive(_ bytes: UnsafeRawBufferPointer) throws { throw Full() }
+        }
+        let server = try ScriptedServer { connection, _ in
+            try connection.readRequest()
+            try connection.answer(201, "{}")
+        }
+        let http = try client()
+        let request = HTTPRequest(.get, try server.url(), repeatability: .safe, destination: .receiver(Full()))
+        let error = await transportError { () async throws(TransportError) in try await http.execute(request) }
+        #expect(error?.kind == .receiverFailed)
+        #expect(error?.underlying is Full)
+    }
+}

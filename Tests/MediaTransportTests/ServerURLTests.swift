@@ -1,0 +1,76 @@
+import MediaTransport
+import Testing
+
+@Suite("Addresses of servers")
+struct ServerURLTests {
+    @Test(
+        "the scope is the host in lower case, as punycode, with a port only when it is not the default",
+        arguments: [
+            ("https://Media.Example.org", "media.example.org", "https://media.example.org"),
+            ("https://media.example.org:443/", "media.example.org", "https://media.example.org"),
+            ("https://media.example.org:8443", "media.example.org:8443", "https://media.example.org:8443"),
+            ("http://media.example.org:80", "media.example.org", "http://media.example.org"),
+            ("http://media.example.org:443", "media.example.org:443", "http://media.example.org:443"),
+            ("HTTP://LOCALHOST:5000", "localhost:5000", "http://localhost:5000"),
+            ("https://bücher.example", "xn--bcher-kva.example", "https://xn--bcher-kva.example"),
+            ("https://[::1]:8443", "[::1]:8443", "https://[::1]:8443"),
+            ("https://192.168.1.20", "192.168.1.20", "https://192.168.1.20"),
+        ]
+    )
+    func scope(text: String, scope: String, description: String) throws {
+        let server = try ServerURL(text)
+        #expect(server.scope == scope)
+        #expect(server.description == description)
+        #expect(!server.assumedScheme)
+    }
+
+    @Test("an address without a scheme gets https")
+    func assumedScheme() throws {
+        let server = try ServerURL("media.example.org:8443")
+        #expect(server.assumedScheme)
+        #expect(server.description == "https://media.example.org:8443")
+    }
+
+    @Test(
+        "what is no address of a server is refused",
+        arguments: [
+            ("ftp://media.example.org", ServerURLError.unsupportedScheme("ftp")),
+            ("file:///etc/passwd", .malformed("no host name")),
+            ("https://ann:secret@media.example.org", .containsCredentials),
+            ("https://ann@media.example.org", .containsCredentials),
+            ("https://media.example.org/db/database.php", .containsPath(suggestion: "https://media.example.org")),
+            ("https://media.example.org/?a=1", .containsPath(suggestion: "https://media.example.org")),
+            ("https://media.example.org/#top", .containsPath(suggestion: "https://media.example.org")),
+        ]
+    )
+    func refused(text: String, error: ServerURLError) {
+        #expect(throws: error) { try ServerURL(text) }
+    }
+
+    @Test("garbage is malformed", arguments: ["", "https://", "https://a b", "http://[::1", "https://host:99999"])
+    func malformed(text: String) {
+        #expect {
+            try ServerURL(text)
+        } throws: { error in
+            if case .malformed? = error as? ServerURLError { true } else { false }
+        }
+    }
+
+    @Test(
+        "loopback is what is spelled so",
+        arguments: [
+            ("http://localhost", true), ("http://sub.localhost", true), ("http://127.0.0.1:1", true),
+            ("http://127.9.9.9", true), ("http://[::1]", true), ("http://127.example.org", false),
+            ("http://localhost.example.org", false), ("http://192.168.0.1", false),
+        ]
+    )
+    func loopback(text: String, isLoopback: Bool) throws {
+        #expect(try ServerURL(text).origin.isLoopback == isLoopback)
+    }
+
+    @Test("query values are percent-encoded (RFC 3986 section 2.1)")
+    func query() throws {
+        let url = try ServerURL("https://h").resource("/db/a.php", query: [("format", "json"), ("q", "a b&c=ü/~")])
+        #expect(url.text == "https://h/db/a.php?format=json&q=a%20b%26c%3D%C3%BC%2F~")
+    }
+}

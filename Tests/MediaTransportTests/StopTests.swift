@@ -1,0 +1,179 @@
+import Foundation
+import MediaTransport
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("Stopping a transfer")
+struct StopTests {
+    private func upload(_ server: ScriptedServer, _ length: Int64 = 50 << 20) throws -> HTTPRequest {
+        HTTPRequest(.post, try server.url(), body: CountingBody(length), repeatability: .atMostOnce)
+    }
+
+    /// A server that takes the head and then nothing.
+    private func stalledServer(_ reached: Gate, _ done: Gate) throws -> ScriptedServer {
+        try ScriptedServer(receiveBuffer: 4096) { connection, _ in
+            try connection.readHead()
+            try connection.write("HTTP/1.1 100 Continue\r\n\r\n")
+            reached.open()
+            done.wait()
+        }
+    }
+
+    @Test("cancelling the task ends a stalled upload, body incomplete", .timeLimit(.minutes(1)))
+    func cancelTask() async throws {
+        let (reached, done) = (Gate(), Gate())
+        defer { done.open() }
+        let server = try stalledServer(reached, done)
+        let http = try client()
+        let request = try upload(server)
+        let task = Task {
+            await transportError { () async throws(TransportError) in try await http.execute(request) }
+        }
+        #expect(await reached.opened())
+        task.cancel()
+        let error = await task.value
+        #expect(error?.kind == .cancelled)
+        #expect(error?.metrics.bodyComplete == false)
+    }
+
+    @Test("a control ends an upload before it has begun", .timeLimit(.minutes(1)))
+    func stopBeforeStart() async throws {
+        let server = try ScriptedServer { connection, _ in try connection.readRequest() }
+        let control = TransferControl()
+        control.stop()
+        let http = try client()
+        let request = try upload(server)
+        let error = await transportError { () async throws(TransportError) in
+            try await http.execute(request, control: control)
+        }
+        #expect(error?.kind == .cancelled)
+        #expect(server.connectionCount == 0)
+    }
+
+    @Test("after the last byte a stop waits for the answer", .timeLimit(.minutes(1)))
+    func stopWhileProcessing() async throws {
+        let (reached, answer) = (Gate(), Gate())
+        let server = try ScriptedServer { connection, _ in
+            try connection.readRequest()
+            reached.open()
+            answer.wait()
+            try connection.answer(201, "{\"token\":1}")
+        }
+        let http = try client()
+        let request = try upload(server, 200_000)
+        let control = TransferControl()
+        let task = Task { try await http.execute(request, control: control) }
+        #expect(await reached.opened())
+        control.stop()
+        task.cancel()
+        answer.open()
+        let response = try await task.value
+        #expect(response.status == 201)
+        #expect(!response.body.isEmpty)
+    }
+
+    @Test("a stop can bound the wait for the answer", .timeLimit(.minutes(1)))
+    func stopWithBound() async throws {
+        let (reached, done) = (Gate(), Gate())
+        defer { done.open() }
+        let server = try ScriptedServer { connection, _ in
+            try connection.readRequest()
+            reached.open()
+            done.wait()
+        }
+        let http = try client()
+        let request = try upload(server, 200_000)
+        let control = TransferControl()
+        let task = Task {
+            await transportError { () async throws(TransportError) in try await http.execute(request, control: control)
+            }
+        }
+        #expect(await reached.opened())
+        control.stop(finishWithin: .milliseconds(100))
+        let error = await task.value
+        #expect(error?.kind == .cancelled)
+        #expect(error?.metrics.bodyComplete == true)
+    }
+
+    @Test("abandoning ends the wait at once; the outcome is unknown", .timeLimit(.minutes(1)))
+    func abandon() async throws {
+        let (reached, done) = (Gate(), Gate())
+        defer { done.open() }
+        let server = try ScriptedServer { connection, _ in
+            try connection.readRequest()
+            reached.open()
+            done.wait()
+        }
+        let http = try client()
+        let request = try upload(server, 200_000)
+        let control = TransferControl()
+        let task = Task {
+            await transportError { () async throws(TransportError) in try await http.execute(request, control: control)
+            }
+        }
+        #expect(await reached.opened())
+        control.stop()
+        control.abandon()
+        let error = await task.value
+        #expect(error?.kind == .cancelled)
+        #expect(error?.metrics.bodyComplete == true)
+    }
+
+    @Test("a stop ends the wait between two tries", .timeLimit(.minutes(1)))
+    func stopBetweenTries() async throws {
+        let waiting = Gate()
+        let http = try HTTPClient(
+            configuration: HTTPClientConfiguration(
+                retry: RetryPolicy(retries: 5, base: .seconds(3600), cap: .seconds(3600))
+            )
+        )
+        let control = TransferControl()
+        let url = try ServerURL("http://127.0.0.1:1").resource("/")
+        let task = Task {
+            await transportError { () async throws(TransportError) in
+                try await http.execute(HTTPRequest(.get, url, repeatability: .safe), control: control) {
+                    if $0.phase == .waitingToRetry { waiting.open() }
+                }
+            }
+        }
+        #expect(await waiting.opened())
+        control.stop()
+        #expect(await task.value?.kind == .cancelled)
+    }
+
+    @Test("progress never runs ahead of what the reader has read plus the socket buffers")
+    func honestProgress() async throws {
+        let readSoFar = Mutex(0)
+        let (step, processing) = (Gate(), Gate())
+        let total = 16 << 20
+        let server = try ScriptedServer(receiveBuffer: 65_536) { connection, _ in
+            try connection.readHead()
+            try connection.write("HTTP/1.1 100 Continue\r\n\r\n")
+            // Stand still at 1 MiB until the client has reported as much, then take the rest.
+            try connection.readBody(1 << 20)
+            readSoFar.withLock { $0 = 1 << 20 }
+            step.wait()
+            readSoFar.withLock { $0 = total }
+            try connection.readBody(total - (1 << 20))
+            processing.wait()
+            try connection.answer(201, "{}")
+        }
+        let log = ProgressLog()
+        let request = try upload(server, Int64(total))
+        let response = try await client().execute(request) { progress in
+            log.add(progress)
+            let read = readSoFar.withLock { $0 }
+            if read == 1 << 20 {
+                // Linux doubles SO_RCVBUF for its own book-keeping; the reader itself holds up to 1 MiB more in hand.
+                #expect(progress.bytesAcknowledged <= Int64(read + (1 << 20) + 4 * 65_536))
+            }
+            if progress.bytesAcknowledged >= 1 << 20 { step.open() }
+            if progress.phase == .processing { processing.open() }
+        }
+        #expect(response.status == 201)
+        let sending = log.all.filter { $0.phase == .sending }.map(\.bytesAcknowledged)
+        #expect(sending == sending.sorted())
+        #expect(log.all.contains { $0.phase == .processing && $0.bytesAcknowledged == Int64(total) })
+    }
+}

@@ -1,0 +1,91 @@
+import Foundation
+import Glibc
+import MediaTransport
+import Synchronization
+import TestSupport
+
+/// A client without waits between tries.
+func client(
+    retries: Int = 0,
+    trust: ServerTrust = ServerTrust(),
+    http2: Bool = false,
+    rate: Int64? = nil
+) throws -> HTTPClient {
+    try HTTPClient(
+        configuration: HTTPClientConfiguration(
+            trust: trust,
+            http2: http2,
+            retry: RetryPolicy(retries: retries, base: .zero),
+            maximumSendRate: rate
+        )
+    )
+}
+
+extension ScriptedServer {
+    func url(_ path: String = "/") throws -> RequestURL {
+        try ServerURL(address).resource(path)
+    }
+}
+
+/// A body of so many bytes that remembers how far it was read and how often it started again.
+final class CountingBody: RequestBody {
+    let byteCount: Int64
+    private let state = Mutex((read: Int64(0), rewinds: 0))
+
+    init(_ byteCount: Int64) {
+        self.byteCount = byteCount
+    }
+
+    var bytesRead: Int64 { state.withLock { $0.read } }
+
+    func makeReader() -> any RequestBodyReader { Reader(self) }
+
+    private final class Reader: RequestBodyReader {
+        let body: CountingBody
+        var offset: Int64 = 0
+
+        init(_ body: CountingBody) { self.body = body }
+
+        func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+            let count = Int(min(Int64(buffer.count), body.byteCount - offset))
+            guard count > 0 else { return 0 }
+            UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]).initializeMemory(as: UInt8.self, repeating: 0x78)
+            offset += Int64(count)
+            body.state.withLock { $0.read += Int64(count) }
+            return count
+        }
+
+        func rewind() {
+            offset = 0
+            body.state.withLock { $0.rewinds += 1 }
+        }
+    }
+}
+
+/// Keeps what a progress callback said.
+final class ProgressLog: Sendable {
+    private let values = Mutex<[TransferProgress]>([])
+
+    var all: [TransferProgress] { values.withLock { $0 } }
+
+    func add(_ value: TransferProgress) {
+        values.withLock { $0.append(value) }
+    }
+}
+
+/// The error that a call throws, or nil.
+func transportError(_ call: () async throws(TransportError) -> HTTPResponse) async -> TransportError? {
+    do {
+        _ = try await call()
+        return nil
+    } catch {
+        return error
+    }
+}
+
+/// A file with these bytes, open for reading.
+func openFile(_ bytes: [UInt8], in directory: TemporaryDirectory) throws -> (path: String, content: FileContent) {
+    let path = directory.file(UUID().uuidString)
+    try Data(bytes).write(to: URL(fileURLWithPath: path))
+    return (path, FileContent(owning: open(path, O_RDONLY), byteCount: Int64(bytes.count)))
+}
