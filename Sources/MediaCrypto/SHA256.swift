@@ -3,31 +3,23 @@ public struct SHA256Digest: Sendable, Hashable, CustomStringConvertible {
     /// 32 bytes.
     public let bytes: [UInt8]
 
+    init(bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    /// Reads the hexadecimal form in either case; nil unless it is exactly 64 digits.
+    public init?(hex: String) {
+        let digits = hex.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
+        guard hex.utf8.count == 64, digits.count == 64 else { return nil }
+        bytes = stride(from: 0, to: 64, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+    }
+
     /// 64 lower-case hexadecimal characters.
-    public var hex: String { "" }
+    public var hex: String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
 
     /// The hexadecimal form.
     public var description: String { hex }
-}
-
-/// SHA-256 over bytes that come in pieces. Not thread-safe; one owner.
-public struct SHA256Hasher: ~Copyable {
-    /// Starts a digest.
-    ///
-    /// - Throws: `CryptoError` when OpenSSL cannot provide the algorithm.
-    public init() throws(CryptoError) {}
-
-    /// Adds bytes.
-    public mutating func update(_ bytes: UnsafeRawBufferPointer) {}
-
-    /// The digest of everything added so far; more may follow.
-    public func snapshot() throws(CryptoError) -> SHA256Digest { SHA256Digest(bytes: []) }
-}
-
-/// OpenSSL refused.
-public struct CryptoError: Error, Sendable, Equatable {
-    /// OpenSSL's words.
-    public var detail: String
-    /// Makes an error.
-    public init(_ detail: String) { self.detail = detail }
 }

@@ -1,79 +1,86 @@
+internal import Glibc
+
 /// A local file, opened once and checked before anything is sent.
 public final class SourceFile: Sendable {
     /// The path as given, as bytes.
     public let path: [UInt8]
-    /// Open for reading; owned until `release()` hands it on, closed with the last reference otherwise.
+    /// Open for reading; closed with the last reference to this object.
     public let descriptor: Int32
     /// What `fstat` said when it was opened.
     public let status: FileStatus
 
-    /// Opens a regular, readable file. Never blocks on a FIFO or a device.
+    /// Opens a regular, readable, non-empty file. Never blocks on a FIFO or a device.
     ///
+    /// - Parameter path: Bytes as the system has them, in no particular encoding.
     /// - Throws: `SourceFileError`.
     public init(path: [UInt8]) throws(SourceFileError) {
+        guard !path.contains(0) else { throw SourceFileError(.notFound, path: path) }
+        // O_NONBLOCK: the open of a FIFO without a writer would wait for one. O_NOCTTY: a terminal must not become ours.
+        let opened = open(path.map(CChar.init(bitPattern:)) + [0], O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+        guard opened >= 0 else { throw SourceFileError(errno: errno, path: path) }
+        do {
+            status = try Self.check(opened, path: path)
+        } catch {
+            close(opened)
+            throw error
+        }
         self.path = path
-        descriptor = -1
-        status = FileStatus(device: 0, inode: 0, size: 0, modificationNanoseconds: 0, changeNanoseconds: 0)
+        descriptor = opened
     }
 
-    /// What `fstat` says now of the open file, and `stat` of its path: equal to `status` when nothing has changed.
-    public func currentStatus() throws(SourceFileError) -> FileStatus { status }
-
-    /// The first bytes, at most `count`.
-    public func prefix(_ count: Int) throws(SourceFileError) -> [UInt8] { [] }
-}
-
-/// The members of `struct stat` that change when a file's content does.
-public struct FileStatus: Sendable, Equatable {
-    /// Device number.
-    public var device: UInt64
-    /// Inode number.
-    public var inode: UInt64
-    /// Length in bytes.
-    public var size: Int64
-    /// Nanoseconds since 1970.
-    public var modificationNanoseconds: Int64
-    /// Nanoseconds since 1970.
-    public var changeNanoseconds: Int64
-
-    /// Makes a status.
-    public init(
-        device: UInt64, inode: UInt64, size: Int64, modificationNanoseconds: Int64, changeNanoseconds: Int64
-    ) {
-        self.device = device
-        self.inode = inode
-        self.size = size
-        self.modificationNanoseconds = modificationNanoseconds
-        self.changeNanoseconds = changeNanoseconds
-    }
-}
-
-/// Why a local file cannot be sent.
-public struct SourceFileError: Error, Sendable, Equatable {
-    /// The cause.
-    public enum Kind: Sendable, Equatable {
-        /// There is no such file.
-        case notFound
-        /// No permission to read it.
-        case permissionDenied
-        /// It is a directory.
-        case isDirectory
-        /// It is a FIFO, a socket or a device.
-        case notRegular
-        /// It has no bytes.
-        case empty
-        /// Reading failed.
-        case io(errno: Int32)
+    deinit {
+        close(descriptor)
     }
 
-    /// The cause.
-    public var kind: Kind
-    /// The path as given.
-    public var path: [UInt8]
+    /// What is at the path now: `fstat` of the open file, or `stat` of the path once another file has taken its place.
+    ///
+    /// Equal to `status` when nothing has changed. A file that was removed keeps its content; its change time differs.
+    ///
+    /// - Throws: `SourceFileError` when the open file cannot be asked.
+    public func currentStatus() throws(SourceFileError) -> FileStatus {
+        var ofDescriptor = stat()
+        guard fstat(descriptor, &ofDescriptor) == 0 else { throw SourceFileError(errno: errno, path: path) }
+        let current = FileStatus(ofDescriptor)
+        var ofPath = stat()
+        guard stat(path.map(CChar.init(bitPattern:)) + [0], &ofPath) == 0 else { return current }
+        let named = FileStatus(ofPath)
+        return (named.device, named.inode) == (current.device, current.inode) ? current : named
+    }
 
-    /// Makes an error.
-    public init(_ kind: Kind, path: [UInt8]) {
-        self.kind = kind
-        self.path = path
+    /// The first bytes, at most `count`; fewer only where the file ends.
+    ///
+    /// - Throws: `SourceFileError` of kind `.io`.
+    public func prefix(_ count: Int) throws(SourceFileError) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        var filled = 0
+        while filled < count {
+            let got = bytes.withUnsafeMutableBytes { buffer in
+                pread(descriptor, buffer.baseAddress.map { $0 + filled }, count - filled, off_t(filled))
+            }
+            if got < 0, errno == EINTR { continue }
+            guard got >= 0 else { throw SourceFileError(errno: errno, path: path) }
+            if got == 0 { break }
+            filled += got
+        }
+        return Array(bytes[..<filled])
+    }
+
+    /// Refuses what cannot be sent, and prepares the rest for one pass from start to end.
+    private static func check(_ descriptor: Int32, path: [UInt8]) throws(SourceFileError) -> FileStatus {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw SourceFileError(errno: errno, path: path) }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: break
+        case S_IFDIR: throw SourceFileError(.isDirectory, path: path)
+        default: throw SourceFileError(.notRegular, path: path)
+        }
+        guard status.st_size > 0 else { throw SourceFileError(.empty, path: path) }
+        let flags = fcntl(descriptor, F_GETFL)
+        guard flags >= 0, fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK) == 0 else {
+            throw SourceFileError(errno: errno, path: path)
+        }
+        // Advice only: its failure costs nothing but read-ahead.
+        _ = posix_fadvise(descriptor, 0, 0, POSIX_FADV_SEQUENTIAL)
+        return FileStatus(status)
     }
 }

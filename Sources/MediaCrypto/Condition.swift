@@ -1,0 +1,37 @@
+internal import Glibc
+
+/// A mutex and a condition variable in one (POSIX threads). Swift's `Mutex` cannot wait for a change.
+final class Condition: @unchecked Sendable {
+    // Unchecked: both live at fixed addresses from init to deinit and are touched by pthread functions only, which are
+    // made for calls from any thread.
+    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    private let variable = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+
+    init() {
+        mutex.initialize(to: pthread_mutex_t())
+        variable.initialize(to: pthread_cond_t())
+        pthread_mutex_init(mutex, nil)
+        pthread_cond_init(variable, nil)
+    }
+
+    deinit {
+        pthread_cond_destroy(variable)
+        pthread_mutex_destroy(mutex)
+        variable.deallocate()
+        mutex.deallocate()
+    }
+
+    func lock() { pthread_mutex_lock(mutex) }
+    func unlock() { pthread_mutex_unlock(mutex) }
+
+    /// Gives the lock away until woken; may wake for no reason. The caller holds the lock.
+    func wait() { pthread_cond_wait(variable, mutex) }
+    /// Wakes all who wait.
+    func wakeAll() { pthread_cond_broadcast(variable) }
+
+    func withLock<Result: ~Copyable>(_ body: () -> Result) -> Result {
+        lock()
+        defer { unlock() }
+        return body()
+    }
+}

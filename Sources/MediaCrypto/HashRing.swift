@@ -1,0 +1,212 @@
+/// The buffers between the thread that has the bytes and the thread that hashes them.
+///
+/// Unchecked: three rules guard the state.
+/// - `spare`, `filled` and the flags are touched with `condition` locked.
+/// - `open` and `byteCount` belong to the one caller of `append`, `restart` and `finish`.
+/// - `hasher` and the bytes of the oldest filled block belong to whoever has set `isHashing`; while that is false, to
+///   whoever holds the lock.
+final class HashRing: @unchecked Sendable {
+    typealias Outcome = Result<(digest: SHA256Digest, byteCount: Int64), CryptoError>
+
+    static let blockSize = 256 << 10
+    static let blockCount = 16
+    /// So many full blocks (1 MiB) may wait for `finish` before a thread is worth starting.
+    static let blocksWithoutThread = 4
+
+    private let condition = Condition()
+    private var hasher: SHA256Hasher
+
+    private var open: Block?
+    private var byteCount: Int64 = 0
+
+    /// Blocks in existence; never more than `blockCount`.
+    private(set) var allocated = 0
+    private var spare: [Block] = []
+    private var filled = BlockQueue()
+    private var isThreadRunning = false
+    private var isHashing = false
+    private var isAbandoned = false
+    private var waiter: (@Sendable (Outcome) -> Void)?
+
+    init() throws(CryptoError) {
+        hasher = try SHA256Hasher()
+        spare.reserveCapacity(Self.blockCount)
+    }
+
+    deinit {
+        open?.storage.deallocate()
+        for block in spare { block.storage.deallocate() }
+        while let block = filled.takeFirst() { block.storage.deallocate() }
+    }
+
+    /// Copies bytes into blocks and hands full ones over.
+    func append(_ bytes: UnsafeRawBufferPointer) {
+        byteCount += Int64(bytes.count)
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            var block = open ?? takeEmptyBlock()
+            let piece = rest.prefix(Self.blockSize - block.count)
+            let target = UnsafeMutableRawBufferPointer(start: block.storage + block.count, count: piece.count)
+            target.copyMemory(from: UnsafeRawBufferPointer(rebasing: piece))
+            block.count += piece.count
+            rest = rest.dropFirst(piece.count)
+            if block.count == Self.blockSize {
+                open = nil
+                handOver(block)
+            } else {
+                open = block
+            }
+        }
+    }
+
+    /// Drops all bytes, also those that wait to be hashed.
+    func restart() {
+        byteCount = 0
+        condition.withLock {
+            while isHashing { condition.wait() }
+            while let block = filled.takeFirst() { spare.append(block.emptied()) }
+            if let open { spare.append(open.emptied()) }
+            hasher.reset()
+        }
+        open = nil
+    }
+
+    /// Has the rest hashed and `receive` called once, on the hashing thread if there is one, else on this.
+    func finish(_ receive: @escaping @Sendable (Outcome) -> Void) {
+        let last = open
+        open = nil
+        condition.lock()
+        if let last { filled.append(last) }
+        guard isThreadRunning else {
+            condition.unlock()
+            receive(hashInline())
+            return
+        }
+        waiter = receive
+        condition.wakeAll()
+        condition.unlock()
+    }
+
+    /// Whether a thread hashes, or waits for bytes.
+    var hasThread: Bool { condition.withLock { isThreadRunning } }
+
+    /// Ends the thread, whatever waits.
+    func abandon() {
+        condition.withLock {
+            isAbandoned = true
+            condition.wakeAll()
+        }
+    }
+
+    /// A spare block, a new one while the ring may grow, else the next that the hash sets free.
+    private func takeEmptyBlock() -> Block {
+        condition.withLock {
+            // The block used last is the likeliest to be in a cache; a fast hash keeps the ring at a few blocks.
+            while true {
+                if let block = spare.popLast() { return block }
+                if allocated < Self.blockCount {
+                    allocated += 1
+                    return Block()
+                }
+                condition.wait()
+            }
+        }
+    }
+
+    private func handOver(_ block: Block) {
+        let needsThread = condition.withLock {
+            filled.append(block)
+            if isThreadRunning {
+                condition.wakeAll()
+                return false
+            }
+            isThreadRunning = filled.count > Self.blocksWithoutThread
+            return isThreadRunning
+        }
+        guard needsThread, !DedicatedThread.start({ self.run() }) else { return }
+        // The system has no thread to give: slower, but right.
+        condition.withLock { isThreadRunning = false }
+        _ = hashInline()
+    }
+
+    /// Hashes what is filled on the calling thread. No hashing thread runs.
+    private func hashInline() -> Outcome {
+        condition.withLock {
+            while let block = filled.takeFirst() {
+                hasher.update(block.bytes)
+                spare.append(block.emptied())
+            }
+            return outcome()
+        }
+    }
+
+    private func outcome() -> Outcome {
+        do {
+            return .success((try hasher.snapshot(), byteCount))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// The hashing thread: until a waiter has its digest, or nobody wants one any more.
+    private func run() {
+        condition.lock()
+        while !isAbandoned {
+            if let block = filled.takeFirst() {
+                isHashing = true
+                condition.unlock()
+                hasher.update(block.bytes)
+                condition.lock()
+                isHashing = false
+                spare.append(block.emptied())
+                condition.wakeAll()
+            } else if let receive = waiter {
+                waiter = nil
+                isThreadRunning = false
+                let outcome = outcome()
+                condition.unlock()
+                receive(outcome)
+                return
+            } else {
+                condition.wait()
+            }
+        }
+        condition.unlock()
+    }
+}
+
+/// A buffer of `HashRing.blockSize` bytes and how many of them count. Freed by the ring.
+private struct Block {
+    let storage = UnsafeMutableRawPointer.allocate(byteCount: HashRing.blockSize, alignment: 64)
+    var count = 0
+
+    var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: storage, count: count) }
+
+    func emptied() -> Block {
+        var block = self
+        block.count = 0
+        return block
+    }
+}
+
+/// First in, first out, for at most `HashRing.blockCount` blocks; allocates once.
+private struct BlockQueue {
+    private var slots = [Block?](repeating: nil, count: HashRing.blockCount)
+    private var first = 0
+    private(set) var count = 0
+
+    mutating func append(_ block: Block) {
+        slots[(first + count) % slots.count] = block
+        count += 1
+    }
+
+    mutating func takeFirst() -> Block? {
+        guard count > 0 else { return nil }
+        defer {
+            slots[first] = nil
+            first = (first + 1) % slots.count
+            count -= 1
+        }
+        return slots[first]
+    }
+}

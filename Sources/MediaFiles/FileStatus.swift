@@ -1,0 +1,45 @@
+internal import Glibc
+
+/// The members of `struct stat` that change when a file's content does.
+public struct FileStatus: Sendable, Equatable {
+    /// Device number.
+    public var device: UInt64
+    /// Inode number.
+    public var inode: UInt64
+    /// Length in bytes.
+    public var size: Int64
+    /// Nanoseconds since 1970.
+    public var modificationNanoseconds: Int64
+    /// Nanoseconds since 1970.
+    public var changeNanoseconds: Int64
+
+    /// Makes a status.
+    public init(
+        device: UInt64,
+        inode: UInt64,
+        size: Int64,
+        modificationNanoseconds: Int64,
+        changeNanoseconds: Int64
+    ) {
+        self.device = device
+        self.inode = inode
+        self.size = size
+        self.modificationNanoseconds = modificationNanoseconds
+        self.changeNanoseconds = changeNanoseconds
+    }
+
+    init(_ status: stat) {
+        self.init(
+            device: UInt64(status.st_dev),
+            inode: UInt64(status.st_ino),
+            size: Int64(status.st_size),
+            modificationNanoseconds: Self.nanoseconds(status.st_mtim),
+            changeNanoseconds: Self.nanoseconds(status.st_ctim)
+        )
+    }
+
+    /// Wraps around for times that some file systems make up; the value is only ever compared.
+    private static func nanoseconds(_ time: timespec) -> Int64 {
+        Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+    }
+}

@@ -1,0 +1,89 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import MediaCrypto
+
+@Suite struct HashPipelineTests {
+    /// Around each limit: a block, the inputs that need no thread, the whole ring.
+    static let sizes = [
+        0, 1, 65_537, (256 << 10) - 1, 256 << 10, (256 << 10) + 1, (1 << 20) - 1, 1 << 20, (1 << 20) + 1,
+        (1 << 20) + (256 << 10), 4 << 20, (4 << 20) + 1, 9_999_999,
+    ]
+
+    @Test(arguments: sizes, [8192 - 3, 128 << 10, 20 << 20]) func agreesWithOpenSSL(size: Int, chunk: Int) async throws
+    {
+        let bytes = sampleBytes(size)
+        let directory = try TemporaryDirectory()
+        try Data(bytes).write(to: URL(fileURLWithPath: directory.file("sample")))
+        let pipeline = try HashPipeline()
+        append(bytes, to: pipeline, chunk: chunk)
+        let (digest, byteCount) = try await pipeline.finish()
+        #expect(digest.hex == (try OpenSSLTool.sha256(ofFile: directory.file("sample"))))
+        #expect(byteCount == Int64(size))
+    }
+
+    @Test(arguments: [1000, 3 << 20]) func moreMayFollowAfterFinish(size: Int) async throws {
+        let bytes = sampleBytes(size)
+        let pipeline = try HashPipeline()
+        for round in 1...3 {
+            append(bytes, to: pipeline, chunk: 100_000)
+            let (digest, byteCount) = try await pipeline.finish()
+            #expect(digest == (try hash(Array(repeating: bytes, count: round).flatMap { $0 })))
+            #expect(byteCount == Int64(round * size))
+        }
+    }
+
+    @Test(arguments: [1000, 6 << 20]) func restartForgetsEverything(size: Int) async throws {
+        let pipeline = try HashPipeline()
+        append(sampleBytes(size), to: pipeline, chunk: 70_001)
+        pipeline.restart()
+        append(Array("abc".utf8), to: pipeline, chunk: 2)
+        let (digest, byteCount) = try await pipeline.finish()
+        #expect(digest.hex == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
+        #expect(byteCount == 3)
+    }
+
+    @Test func memoryIsBoundedByTheRing() async throws {
+        let pipeline = try HashPipeline()
+        let bytes = sampleBytes(1 << 20)
+        for _ in 0..<64 { append(bytes, to: pipeline, chunk: 1 << 20) }
+        #expect(try await pipeline.finish().byteCount == 64 << 20)
+        #expect(pipeline.ring.allocated <= 16)
+    }
+
+    @Test func smallInputsStartNoThread() throws {
+        let pipeline = try HashPipeline()
+        append(sampleBytes(1 << 20), to: pipeline, chunk: 1 << 16)
+        #expect(!pipeline.ring.hasThread)
+        append([0], to: pipeline, chunk: 1)
+        append(sampleBytes(1 << 18), to: pipeline, chunk: 1 << 16)
+        #expect(pipeline.ring.hasThread)
+    }
+
+    /// The thread holds the ring; when the ring is gone, so is the thread.
+    @Test(.timeLimit(.minutes(1))) func aPipelineDroppedUnfinishedEndsItsThread() async throws {
+        weak var ring: HashRing?
+        do {
+            let pipeline = try HashPipeline()
+            append(sampleBytes(5 << 20), to: pipeline, chunk: 1 << 18)
+            ring = pipeline.ring
+            #expect(pipeline.ring.hasThread)
+        }
+        while ring != nil { await Task.yield() }
+    }
+
+    private func append(_ bytes: [UInt8], to pipeline: HashPipeline, chunk: Int) {
+        bytes.withUnsafeBytes { all in
+            for start in stride(from: 0, to: all.count, by: chunk) {
+                pipeline.append(UnsafeRawBufferPointer(rebasing: all[start..<min(start + chunk, all.count)]))
+            }
+        }
+    }
+
+    private func hash(_ bytes: [UInt8]) throws -> SHA256Digest {
+        var hasher = try SHA256Hasher()
+        bytes.withUnsafeBytes { hasher.update($0) }
+        return try hasher.snapshot()
+    }
+}
