@@ -30,6 +30,7 @@ let package = Package(
             name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(name: "CCurlShims", dependencies: ["CCurl"]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .target(name: "CFileSystem"),
 
         // Foundations.
         .target(name: "MediaTransport", dependencies: ["CCurl", "CCurlShims"], swiftSettings: strict),
@@ -37,7 +38,7 @@ let package = Package(
         .target(name: "MediaFiles", swiftSettings: strict),
         .target(
             name: "MediaStore",
-            dependencies: [.product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: ["CFileSystem", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: strict),
 
         // Systems.
@@ -79,7 +80,14 @@ let package = Package(
             name: "MediaTransportTests", dependencies: ["MediaTransport", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "MediaCryptoTests", dependencies: ["MediaCrypto", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "MediaFilesTests", dependencies: ["MediaFiles", "TestSupport"], swiftSettings: strict),
-        .testTarget(name: "MediaStoreTests", dependencies: ["MediaStore", "TestSupport"], swiftSettings: strict),
+        .executableTarget(
+            name: "store-worker", dependencies: ["MediaStore"], path: "Tests/StoreWorker", swiftSettings: strict),
+        .testTarget(
+            name: "MediaStoreTests",
+            dependencies: [
+                "MediaStore", "TestSupport", "store-worker", .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            swiftSettings: strict),
         .testTarget(
             name: "GigHiveTests", dependencies: ["GigHive", "TestSupport", "mediactl-sandbox"],
             swiftSettings: strict),

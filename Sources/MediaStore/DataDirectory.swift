@@ -1,6 +1,10 @@
+import Glibc
+
 /// The directory that holds the tokens, the journal, rescue files and spooled input: 0700, files 0600.
+///
+/// Nobody but its owner can enter it, so paths inside cannot be exchanged by another user.
 public struct DataDirectory: Sendable {
-    /// Absolute path.
+    /// Absolute path; when the last component was a link, where it leads.
     public let path: String
     /// What was put right while opening, for the user: loosened permissions that were tightened.
     public let warnings: [String]
@@ -8,8 +12,155 @@ public struct DataDirectory: Sendable {
     /// Creates the directory (0700, missing parents included) or opens it, and tightens loosened permissions of it and
     /// of the files the store keeps in it.
     ///
-    /// - Throws: `StoreError`.
+    /// A link is followed only when the user or root made it.
+    ///
+    /// - Throws: `StoreError`: `.unsafe` when it belongs to another user or is no directory, `.notWritable`, `.full`.
     public static func open(_ path: String) throws(StoreError) -> DataDirectory {
-        DataDirectory(path: path, warnings: [])
+        let absolute = try absolutePath(path)
+        try create(absolute)
+        let resolved = try followingOwnLink(absolute)
+        guard let status = try FileStatus(at: resolved), status.isDirectory else {
+            throw StoreError(.unsafe, path: resolved, detail: "not a directory")
+        }
+        guard status.isOwnedByUser else {
+            throw StoreError(.unsafe, path: resolved, detail: "owned by another user")
+        }
+        var warnings = tighten(resolved, status)
+        let locks = resolved + "/" + lockDirectoryName
+        try create(locks)
+        for directory in [resolved, locks] {
+            warnings += try tightenEntries(of: directory)
+        }
+        return DataDirectory(path: resolved, warnings: warnings)
+    }
+
+    private static let lockDirectoryName = "locks"
+
+    /// Path of an entry.
+    func file(_ name: String) -> String { path + "/" + name }
+
+    /// Path of a lock file. Locks lie with what they protect, so that `--data-dir` moves both.
+    func lockFile(_ name: String) -> String { path + "/" + Self.lockDirectoryName + "/" + name + ".lock" }
+
+    /// Names of the entries that begin with a prefix, in order.
+    func entries(withPrefix prefix: String) throws(StoreError) -> [String] {
+        try Self.entries(of: path).filter { $0.hasPrefix(prefix) }.sorted()
+    }
+
+    /// Waits until created and removed names are on the disk.
+    func synchronize() throws(StoreError) { try Self.synchronize(path) }
+
+    // MARK: Creating
+
+    private static func absolutePath(_ path: String) throws(StoreError) -> String {
+        guard !path.isEmpty else { throw StoreError(.notWritable, path: path, detail: "empty path") }
+        var trimmed = path
+        while trimmed.count > 1, trimmed.hasSuffix("/") { trimmed.removeLast() }
+        guard !trimmed.hasPrefix("/") else { return trimmed }
+        guard let current = getcwd(nil, 0) else {
+            throw StoreError(errno: errno, path: path, action: "cannot find the current directory")
+        }
+        defer { free(current) }
+        return String(cString: current) + "/" + trimmed
+    }
+
+    private static func create(_ path: String) throws(StoreError) {
+        if mkdir(path, 0o700) == 0 {
+            try finishCreating(path)
+            return
+        }
+        switch errno {
+        case EEXIST: return
+        case ENOENT where path != "/":
+            try create(parent(of: path))
+            guard mkdir(path, 0o700) == 0 else {
+                if errno == EEXIST { return }
+                throw StoreError(errno: errno, path: path, action: "cannot create the directory")
+            }
+            try finishCreating(path)
+        default: throw StoreError(errno: errno, path: path, action: "cannot create the directory")
+        }
+    }
+
+    /// The umask may have taken the owner's own rights away.
+    private static func finishCreating(_ path: String) throws(StoreError) {
+        guard chmod(path, 0o700) == 0 else {
+            throw StoreError(errno: errno, path: path, action: "cannot set permissions")
+        }
+        try synchronize(parent(of: path))
+    }
+
+    private static func parent(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return "/" }
+        return String(path[..<slash])
+    }
+
+    private static func synchronize(_ path: String) throws(StoreError) {
+        let descriptor = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        // A directory that may be searched but not read cannot be synchronised by us; its owner has chosen so.
+        guard descriptor >= 0 else { return }
+        defer { close(descriptor) }
+        // EINVAL: the file system keeps directories durable by itself.
+        guard fsync(descriptor) == 0 || errno == EINVAL else {
+            throw StoreError(errno: errno, path: path, action: "cannot synchronise the directory")
+        }
+    }
+
+    private static func followingOwnLink(_ path: String) throws(StoreError) -> String {
+        guard let status = try FileStatus(at: path), status.isSymbolicLink else { return path }
+        guard status.isOwnedByUser || status.isOwnedByRoot else {
+            throw StoreError(.unsafe, path: path, detail: "a link made by another user")
+        }
+        guard let resolved = realpath(path, nil) else {
+            throw StoreError(errno: errno, path: path, action: "cannot follow the link")
+        }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+
+    // MARK: Permissions
+
+    private static func tightenEntries(of directory: String) throws(StoreError) -> [String] {
+        var warnings: [String] = []
+        for name in try entries(of: directory) {
+            let path = directory + "/" + name
+            guard let status = try FileStatus(at: path), status.isOwnedByUser else { continue }
+            guard status.isRegularFile || status.isDirectory else { continue }
+            warnings += tighten(path, status)
+        }
+        return warnings
+    }
+
+    /// Takes the rights of group and others away.
+    ///
+    /// - Returns: A warning when there was something to do.
+    private static func tighten(_ path: String, _ status: FileStatus) -> [String] {
+        guard status.isLoose else { return [] }
+        let found = "permissions of \"\(path)\" were \(octal(status.permissions))"
+        let wanted = status.permissions & 0o700
+        guard chmod(path, wanted) == 0 else {
+            return ["\(found) and cannot be changed: \(String(cString: strerror(errno)))"]
+        }
+        return ["\(found), tightened to \(octal(wanted))"]
+    }
+
+    private static func octal(_ permissions: mode_t) -> String {
+        let digits = String(permissions, radix: 8)
+        return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+    }
+
+    private static func entries(of path: String) throws(StoreError) -> [String] {
+        guard let stream = opendir(path) else {
+            throw StoreError(errno: errno, path: path, action: "cannot list the directory")
+        }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: CChar.self, capacity: Int(NAME_MAX) + 1) { String(cString: $0) }
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names
     }
 }

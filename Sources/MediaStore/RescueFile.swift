@@ -1,51 +1,165 @@
+import Foundation
+import Glibc
+import Synchronization
+
 /// Holds a server's reply on disk before anybody tries to understand it.
 ///
 /// Owned by one running transfer: 16 KiB allocated in advance, locked, mode 0600, in the data directory. The bytes go
 /// there first, then they are parsed and committed, and only then the file is released. Whoever starts next adopts the
-/// files nobody holds.
+/// files nobody holds. An object that goes without `release()` leaves its file for adoption.
+///
+/// Layout, readable with any pager:
+///
+///     offset 0    "mediactl rescue 1\n"
+///            18   "upload " and the id, padded with spaces to 40 characters, "\n"
+///            66   "status " and three digits, 000 before any reply, "\n"
+///            77   spaces, then "\n" at 127
+///            128  the reply's bytes as they arrived, then zeros to the end of the allocated space
+///
+/// The reply has no length field: it ends before the trailing zeros (neither JSON nor HTML ends with one), so every
+/// single write leaves a file that can be read, whatever instant the process dies at.
 public final class RescueFile: Sendable {
     /// Where it lies, for the last-resort message.
-    public let path: String
+    public var path: String { file.path }
+
+    private let file: LockedFile
+    /// Bytes of the reply in the file.
+    private let byteCount: Mutex<Int>
 
     /// Creates and locks a rescue file for an upload and allocates its space.
     ///
     /// - Throws: `StoreError`; `.full` when the space is not there, before anything is sent.
     public init(for uploadID: String, in directory: DataDirectory) throws(StoreError) {
-        path = ""
+        try UploadID.check(uploadID, path: directory.path)
+        file = try LockedFile.create(prefix: "\(Self.prefix)\(uploadID)-", in: directory)
+        byteCount = Mutex(0)
+        do throws(StoreError) {
+            try allocate(uploadID)
+            try directory.synchronize()
+        } catch {
+            file.remove()
+            throw error
+        }
     }
 
+    /// Takes over what a dead process left.
+    fileprivate init(adopting file: LockedFile, byteCount: Int) {
+        self.file = file
+        self.byteCount = Mutex(byteCount)
+    }
+
+    private func allocate(_ uploadID: String) throws(StoreError) {
+        let code = posix_fallocate(file.descriptor, 0, off_t(Self.allocatedCount))
+        guard code == 0 else { throw StoreError(errno: code, path: path, action: "cannot allocate space") }
+        try write(Self.header(for: uploadID), at: 0)
+        guard fsync(file.descriptor) == 0 else {
+            throw StoreError(errno: errno, path: path, action: "cannot synchronise")
+        }
+    }
+
+    // MARK: A reply
+
     /// Appends reply bytes. A reply beyond the allocated space is kept as far as the disk allows.
-    public func append(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {}
+    ///
+    /// - Throws: `StoreError`; what was written before stays.
+    public func append(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
+        let error = byteCount.withLock { byteCount in
+            let result = file.write(bytes, at: Int64(Self.headerCount + byteCount))
+            byteCount += result.count
+            return result.error
+        }
+        if let error { throw error }
+    }
 
     /// Notes the status of the reply that follows, and forgets what an earlier try left.
-    public func begin(status: Int) throws(StoreError) {}
+    ///
+    /// - Parameter status: 100…999.
+    /// - Throws: `StoreError`.
+    public func begin(status: Int) throws(StoreError) {
+        let digits = Array(String(1000 + min(max(status, 0), 999)).utf8.dropFirst())
+        let error = byteCount.withLock { byteCount -> StoreError? in
+            let oldEnd = Self.headerCount + byteCount
+            if oldEnd > Self.allocatedCount, ftruncate(file.descriptor, off_t(Self.allocatedCount)) != 0 {
+                return StoreError(errno: errno, path: path, action: "cannot truncate")
+            }
+            // One write, so that the old body is never found with the new status.
+            var bytes = digits + [UInt8(ascii: "\n")]
+            bytes += Array(repeating: UInt8(ascii: " "), count: Self.headerCount - Self.statusOffset - bytes.count - 1)
+            bytes += [UInt8(ascii: "\n")]
+            bytes += Array(repeating: 0, count: min(oldEnd, Self.allocatedCount) - Self.headerCount)
+            byteCount = 0
+            return bytes.withUnsafeBytes { file.write($0, at: Int64(Self.statusOffset)).error }
+        }
+        if let error { throw error }
+    }
 
     /// Waits until all bytes are on the disk (`fdatasync`).
-    public func synchronize() throws(StoreError) {}
+    public func synchronize() throws(StoreError) {
+        guard fdatasync(file.descriptor) == 0 else {
+            throw StoreError(errno: errno, path: path, action: "cannot synchronise")
+        }
+    }
 
     /// Removes the file: its content is committed elsewhere, or there is none.
-    public func release() {}
+    public func release() { file.remove() }
 
-    /// Files of processes that are gone, each locked by the caller until released or let go.
-    public static func abandoned(in directory: DataDirectory) throws(StoreError) -> [AbandonedReply] { [] }
+    private func write(_ bytes: [UInt8], at offset: Int64) throws(StoreError) {
+        let error = bytes.withUnsafeBytes { file.write($0, at: offset).error }
+        if let error { throw error }
+    }
 }
 
-/// What a dead process had received.
-public struct AbandonedReply: Sendable {
-    /// The upload it belongs to.
-    public var uploadID: String
-    /// The status of the reply; nil when none had arrived.
-    public var status: Int?
-    /// The bytes received.
-    public var body: [UInt8]
-    /// The file, locked; release it when the content is committed.
-    public var file: RescueFile
+// MARK: Layout
 
-    /// Makes a value.
-    public init(uploadID: String, status: Int?, body: [UInt8], file: RescueFile) {
-        self.uploadID = uploadID
-        self.status = status
-        self.body = body
-        self.file = file
+extension RescueFile {
+    static let prefix = "rescue-"
+    static let allocatedCount = 16 << 10
+    static let headerCount = 128
+    fileprivate static let title = "mediactl rescue 1\n"
+    fileprivate static let idOffset = 25
+    fileprivate static let idCount = 40
+    fileprivate static let statusOffset = 73
+
+    fileprivate static func header(for uploadID: String) -> [UInt8] {
+        let id = uploadID + String(repeating: " ", count: idCount - uploadID.utf8.count)
+        let text = "\(title)upload \(id)\nstatus 000\n"
+        return Array((text + String(repeating: " ", count: headerCount - text.utf8.count - 1) + "\n").utf8)
+    }
+}
+
+extension RescueFile {
+    /// Files of processes that are gone, each locked by the caller until released or let go.
+    ///
+    /// A file whose creation was cut short belongs to an upload of which nothing was sent; it is removed silently.
+    public static func abandoned(in directory: DataDirectory) throws(StoreError) -> [AbandonedReply] {
+        var replies: [AbandonedReply] = []
+        for name in try directory.entries(withPrefix: prefix) {
+            guard let file = try LockedFile.existing(directory.file(name)) else { continue }
+            if let reply = try AbandonedReply(reading: file) {
+                replies.append(reply)
+            } else {
+                file.remove()
+            }
+        }
+        return replies
+    }
+}
+
+extension AbandonedReply {
+    /// - Returns: nil when there is no whole header.
+    fileprivate init?(reading file: LockedFile) throws(StoreError) {
+        let bytes = try file.readAll()
+        guard bytes.count >= RescueFile.headerCount, bytes.starts(with: RescueFile.title.utf8) else { return nil }
+        let id = bytes[RescueFile.idOffset..<RescueFile.idOffset + RescueFile.idCount].filter { $0 != 0x20 }
+        let digits = String(decoding: bytes[RescueFile.statusOffset..<RescueFile.statusOffset + 3], as: UTF8.self)
+        let end = (bytes.lastIndex { $0 != 0 } ?? 0) + 1
+        let body = Array(bytes[RescueFile.headerCount..<max(end, RescueFile.headerCount)])
+        self.init(
+            uploadID: String(decoding: id, as: UTF8.self),
+            status: Int(digits).flatMap { $0 == 0 ? nil : $0 },
+            body: body,
+            file: RescueFile(adopting: file, byteCount: body.count),
+            receivedAt: Date(timeIntervalSince1970: FileStatus(descriptor: file.descriptor)?.modifiedAt ?? 0)
+        )
     }
 }

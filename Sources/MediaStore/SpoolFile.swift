@@ -1,34 +1,103 @@
+import Glibc
+
 /// Standard input, spooled to the data directory so that its length is known and it can be read again.
 public final class SpoolFile: Sendable {
-    /// The open file, positioned anywhere; read it with `pread`.
-    public let descriptor: Int32
+    /// The open file, positioned anywhere; read it with `pread`. It stays open until the last reference goes.
+    public var descriptor: Int32 { file.descriptor }
     /// Length in bytes.
     public let byteCount: Int64
     /// Where it lies.
-    public let path: String
+    public var path: String { file.path }
+
+    private let file: LockedFile
 
     /// Copies a descriptor to its end in bounded memory.
     ///
     /// - Parameters:
     ///   - input: What is read, usually 0.
+    ///   - directory: Where the copy lies.
     ///   - limit: The largest length worth keeping; a longer input fails.
     ///   - reserve: Bytes that must stay free on the disk.
-    ///   - isCancelled: Asked between blocks.
+    ///   - isCancelled: Asked between blocks, and five times a second while the input is silent.
     /// - Throws: `StoreError` (`.full`, `.notWritable`), `SpoolError`. Nothing is left behind on failure.
     public init(
-        copying input: Int32, to directory: DataDirectory, limit: Int64, reserve: Int64 = 64 << 20,
+        copying input: Int32,
+        to directory: DataDirectory,
+        limit: Int64,
+        reserve: Int64 = 64 << 20,
         isCancelled: () -> Bool
     ) throws {
-        descriptor = -1
-        byteCount = 0
-        path = ""
+        file = try LockedFile.create(prefix: Self.prefix, in: directory)
+        do {
+            byteCount = try Self.copy(input, to: file, limit: limit, reserve: reserve, isCancelled: isCancelled)
+        } catch {
+            file.remove()
+            throw error
+        }
     }
 
+    deinit { remove() }
+
     /// Removes the file. Also done when the last reference goes.
-    public func remove() {}
+    public func remove() { file.remove() }
 
     /// Removes what dead processes left. A file whose process lives is locked and stays.
-    public static func sweep(in directory: DataDirectory) {}
+    public static func sweep(in directory: DataDirectory) {
+        // What cannot be looked at now is swept another time.
+        guard let names = try? directory.entries(withPrefix: prefix) else { return }
+        for name in names {
+            guard let file = try? LockedFile.existing(directory.file(name)) else { continue }
+            file.remove()
+        }
+    }
+
+    // MARK: Copying
+
+    private static let prefix = "spool-"
+    private static let blockCount = 1 << 20
+    private static let pollMilliseconds: Int32 = 200
+
+    private static func copy(
+        _ input: Int32,
+        to file: LockedFile,
+        limit: Int64,
+        reserve: Int64,
+        isCancelled: () -> Bool
+    ) throws -> Int64 {
+        let block = UnsafeMutableRawBufferPointer.allocate(byteCount: blockCount, alignment: 16)
+        defer { block.deallocate() }
+        var total: Int64 = 0
+        while true {
+            guard !isCancelled() else { throw SpoolError.cancelled }
+            guard let count = try read(input, into: block) else { continue }
+            guard count > 0 else { return total }
+            guard total + Int64(count) <= limit else { throw SpoolError.tooLarge(limit: limit) }
+            try checkFreeSpace(file, needed: Int64(count) + reserve)
+            let bytes = UnsafeRawBufferPointer(rebasing: block[..<count])
+            if let error = file.write(bytes, at: total).error { throw error }
+            total += Int64(count)
+        }
+    }
+
+    /// - Returns: Bytes read, 0 at the end, nil when nothing has come yet.
+    private static func read(_ input: Int32, into block: UnsafeMutableRawBufferPointer) throws -> Int? {
+        var waiting = pollfd(fd: input, events: Int16(POLLIN), revents: 0)
+        let ready = poll(&waiting, 1, pollMilliseconds)
+        guard ready != 0 else { return nil }
+        let count = ready < 0 ? -1 : Glibc.read(input, block.baseAddress, block.count)
+        guard count < 0 else { return count }
+        guard errno == EINTR || errno == EAGAIN else { throw SpoolError.unreadable(errno: errno) }
+        return nil
+    }
+
+    private static func checkFreeSpace(_ file: LockedFile, needed: Int64) throws(StoreError) {
+        var status = statvfs()
+        guard fstatvfs(file.descriptor, &status) == 0 else { return }
+        let free = UInt64(status.f_bavail) * UInt64(status.f_frsize)
+        guard free >= UInt64(max(needed, 0)) else {
+            throw StoreError(.full, path: file.path, detail: "\(free) bytes free, \(needed) needed")
+        }
+    }
 }
 
 /// Why an input was not spooled.

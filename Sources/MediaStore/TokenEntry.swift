@@ -35,9 +35,21 @@ public struct TokenEntry: Sendable, Equatable {
 
     /// Makes an entry.
     public init(
-        rowID: Int64? = nil, host: String, fileID: Int64, token: DeleteToken, createdAt: Date, eventDate: String,
-        orgName: String, eventType: String, label: String?, fileName: String, fileType: String, checksumSHA256: String,
-        sizeBytes: Int64, baseURL: String, isSuperseded: Bool = false
+        rowID: Int64? = nil,
+        host: String,
+        fileID: Int64,
+        token: DeleteToken,
+        createdAt: Date,
+        eventDate: String,
+        orgName: String,
+        eventType: String,
+        label: String?,
+        fileName: String,
+        fileType: String,
+        checksumSHA256: String,
+        sizeBytes: Int64,
+        baseURL: String,
+        isSuperseded: Bool = false
     ) {
         self.rowID = rowID
         self.host = host

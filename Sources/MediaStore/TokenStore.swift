@@ -1,94 +1,61 @@
-public import Foundation
+import Foundation
+import GRDB
 
 /// `tokens.sqlite`: delete tokens and the upload journal. Safe for many processes and tasks at once.
 ///
-/// Every method that changes something returns only when the change has reached the disk (`synchronous=FULL`).
+/// Every method that changes something returns only when the change has reached the disk (`synchronous=FULL`). Times
+/// are kept to the millisecond. The methods without `async` block their thread for as long as another process holds
+/// the database, 30 seconds at most.
 public final class TokenStore: Sendable {
     /// What was put right while opening.
     public let warnings: [String]
 
+    let connection: StoreConnection
+    let commits: GroupCommit
+
     /// Opens, migrates and proves the store writable.
     ///
     /// - Throws: `StoreError`. A corrupt, empty or newer store is refused and left as it is.
-    public init(in directory: DataDirectory) throws(StoreError) {
-        warnings = []
+    public convenience init(in directory: DataDirectory) throws(StoreError) {
+        try self.init(in: directory, fileSystem: FileSystemKind.detect(directory), busyLimit: .seconds(30))
     }
 
-    // MARK: Journal
-
-    /// A new id: `u-` and 16 random characters.
-    public static func newUploadID() -> String { "u-" }
-
-    /// Writes the intent row of an upload.
-    public func insert(_ record: UploadRecord) throws(StoreError) {}
-
-    /// Changes a row. Fields of `change` that are nil stay as they are.
-    public func update(_ uploadID: String, _ change: UploadChange) throws(StoreError) {}
-
-    /// One row.
-    public func upload(_ uploadID: String) throws(StoreError) -> UploadRecord? { nil }
-
-    /// Rows in any of these states, newest first; all states when `states` is empty.
-    public func uploads(states: Set<UploadState>, host: String?) throws(StoreError) -> [UploadRecord] { [] }
-
-    // MARK: Tokens
-
-    /// Stores what a success answered, in one transaction: the upload's new state and, when there is one, the token.
-    /// A row of the same host, id and checksum is superseded; a missing token never overwrites one.
-    ///
-    /// Calls of several tasks share one commit (group commit).
-    public func commit(_ uploadID: String, _ change: UploadChange, token: TokenEntry?) async throws(StoreError) {}
-
-    /// Adds an entry that did not come from an upload of this journal (an import). A tombstone keeps a removed entry
-    /// from coming back.
-    ///
-    /// - Returns: false when a tombstone or an equal row stood in the way.
-    public func add(_ entry: TokenEntry) throws(StoreError) -> Bool { false }
-
-    /// Entries, newest first, without superseded ones unless asked for.
-    public func tokens(host: String?, includeSuperseded: Bool = false) throws(StoreError) -> [TokenEntry] { [] }
-
-    /// All rows, superseded ones included, for an id on a host; newest first.
-    public func tokens(host: String, fileID: Int64) throws(StoreError) -> [TokenEntry] { [] }
-
-    /// All rows for a checksum on a host; newest first.
-    public func tokens(host: String, checksumSHA256: String) throws(StoreError) -> [TokenEntry] { [] }
-
-    /// Removes an entry and its superseded rows (same host, id and checksum), leaving a tombstone without the token.
-    public func remove(_ entry: TokenEntry) throws(StoreError) {}
+    init(in directory: DataDirectory, fileSystem: FileSystemKind, busyLimit: Duration) throws(StoreError) {
+        connection = try StoreConnection(in: directory, fileSystem: fileSystem, busyLimit: busyLimit)
+        commits = GroupCommit(connection)
+        warnings = directory.warnings
+    }
 
     /// Purges all entries of a host, or of all hosts, tombstones and finished journal rows included
-    /// (`secure_delete=ON`). Rows in flight stay.
+    /// (`secure_delete=ON`, and the write-ahead log is emptied). Rows in flight stay.
     ///
-    /// - Returns: The number of token entries purged.
-    public func clear(host: String?) throws(StoreError) -> Int { 0 }
+    /// - Returns: The number of token entries purged, superseded ones included.
+    /// - Throws: `StoreError`; `.busy` also when the rows are gone but the log could not be emptied.
+    public func clear(host: String?) throws(StoreError) -> Int {
+        let count = try connection.write { db in
+            try db.execute(
+                sql: "DELETE FROM tokens WHERE ?1 IS NULL OR host = ?1",
+                arguments: [host]
+            )
+            let count = db.changesCount
+            try db.execute(sql: "DELETE FROM tombstones WHERE ?1 IS NULL OR host = ?1", arguments: [host])
+            let finished = UploadState.allCases.filter(\.isFinal).map { "'\($0.rawValue)'" }.joined(separator: ", ")
+            try db.execute(
+                sql: "DELETE FROM uploads WHERE state IN (\(finished)) AND (?1 IS NULL OR host = ?1)",
+                arguments: [host]
+            )
+            return count
+        }
+        try connection.truncateLog()
+        return count
+    }
 }
 
-/// What changes in a journal row.
-public struct UploadChange: Sendable, Equatable {
-    /// The new state.
-    public var state: UploadState?
-    /// SHA-256 of the bytes sent.
-    public var checksumSHA256: String?
-    /// The server's id.
-    public var fileID: Int64?
-    /// Tries so far.
-    public var attempts: Int?
-    /// Status of the last answer.
-    public var httpStatus: Int?
-    /// Stable code of the failure.
-    public var failureCode: String?
+extension Date {
+    /// As stored: milliseconds since 1970.
+    var milliseconds: Int64 { Int64((timeIntervalSince1970 * 1000).rounded()) }
 
-    /// Makes a change.
-    public init(
-        state: UploadState? = nil, checksumSHA256: String? = nil, fileID: Int64? = nil, attempts: Int? = nil,
-        httpStatus: Int? = nil, failureCode: String? = nil
-    ) {
-        self.state = state
-        self.checksumSHA256 = checksumSHA256
-        self.fileID = fileID
-        self.attempts = attempts
-        self.httpStatus = httpStatus
-        self.failureCode = failureCode
+    init(milliseconds: Int64) {
+        self.init(timeIntervalSince1970: Double(milliseconds) / 1000)
     }
 }

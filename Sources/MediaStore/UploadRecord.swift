@@ -47,7 +47,11 @@ public struct FileIdentity: Sendable, Equatable, Codable {
 
     /// Makes an identity.
     public init(
-        device: UInt64, inode: UInt64, size: Int64, modificationNanoseconds: Int64, changeNanoseconds: Int64
+        device: UInt64,
+        inode: UInt64,
+        size: Int64,
+        modificationNanoseconds: Int64,
+        changeNanoseconds: Int64
     ) {
         self.device = device
         self.inode = inode
@@ -92,9 +96,21 @@ public struct UploadRecord: Sendable, Equatable {
 
     /// Makes a record.
     public init(
-        uploadID: String, path: [UInt8], state: UploadState, host: String, baseURL: String, fields: [UploadField],
-        identity: FileIdentity?, sizeBytes: Int64, checksumSHA256: String? = nil, fileID: Int64? = nil,
-        attempts: Int = 0, httpStatus: Int? = nil, failureCode: String? = nil, createdAt: Date, updatedAt: Date
+        uploadID: String,
+        path: [UInt8],
+        state: UploadState,
+        host: String,
+        baseURL: String,
+        fields: [UploadField],
+        identity: FileIdentity?,
+        sizeBytes: Int64,
+        checksumSHA256: String? = nil,
+        fileID: Int64? = nil,
+        attempts: Int = 0,
+        httpStatus: Int? = nil,
+        failureCode: String? = nil,
+        createdAt: Date,
+        updatedAt: Date
     ) {
         self.uploadID = uploadID
         self.path = path

@@ -1,0 +1,59 @@
+import Dispatch
+import GRDB
+import Synchronization
+
+/// Lets concurrent callers share one transaction, and so one fsync.
+///
+/// The first caller starts the writer; all who come while it waits for the disk go into the next transaction. The
+/// writer has a thread of its own queue, so a slow disk does not hold up Swift's few cooperative threads.
+final class GroupCommit: Sendable {
+    typealias Change = @Sendable (Database) throws -> Void
+
+    private struct Waiting: Sendable {
+        let change: Change
+        let continuation: CheckedContinuation<Result<Void, StoreError>, Never>
+    }
+
+    private let connection: StoreConnection
+    private let inbox = Mutex<[Waiting]>([])
+    private let writer = DispatchQueue(label: "mediactl.store.commit")
+
+    init(_ connection: StoreConnection) {
+        self.connection = connection
+    }
+
+    /// Applies a change; durable when this returns. Cancelling the task does not stop it.
+    func commit(_ change: @escaping Change) async throws(StoreError) {
+        let result = await withCheckedContinuation { continuation in
+            let isFirst = inbox.withLock { inbox in
+                inbox.append(Waiting(change: change, continuation: continuation))
+                return inbox.count == 1
+            }
+            if isFirst { writer.async { self.writeAll() } }
+        }
+        try result.get()
+    }
+
+    private func writeAll() {
+        let batch = inbox.withLock { inbox in
+            defer { inbox = [] }
+            return inbox
+        }
+        let result = write(batch)
+        // One bad row, or one too many for the disk, must not take the others with it. A busy database would only be
+        // waited for again and again.
+        if case .failure(let error) = result, error.kind != .busy, batch.count > 1 {
+            for waiting in batch { waiting.continuation.resume(returning: write([waiting])) }
+        } else {
+            for waiting in batch { waiting.continuation.resume(returning: result) }
+        }
+    }
+
+    private func write(_ batch: [Waiting]) -> Result<Void, StoreError> {
+        Result { () throws(StoreError) in
+            try connection.write { db in
+                for waiting in batch { try waiting.change(db) }
+            }
+        }
+    }
+}

@@ -1,0 +1,130 @@
+import Glibc
+import Synchronization
+
+/// An open file held by an exclusive `flock`, so that it can be told whether its owner lives. The lock ends with the
+/// process, however it ends, and is not inherited by programs it starts.
+final class LockedFile: Sendable {
+    let path: String
+    /// Open for reading and writing until the object goes.
+    let descriptor: Int32
+    private let isRemoved = Mutex(false)
+
+    private init(path: String, descriptor: Int32) {
+        self.path = path
+        self.descriptor = descriptor
+    }
+
+    deinit { close(descriptor) }
+
+    /// Creates a file under a new name (`prefix` and random characters) and locks it.
+    static func create(prefix: String, in directory: DataDirectory) throws(StoreError) -> LockedFile {
+        while true {
+            let path = directory.file(prefix + RandomName.make())
+            // Whoever looks for abandoned files may take the lock, or the file, between the two steps: start afresh.
+            if let file = try lock(path, flags: O_CREAT | O_EXCL) { return file }
+        }
+    }
+
+    /// Opens or creates a file and locks it.
+    ///
+    /// - Returns: nil when somebody else holds it.
+    static func openOrCreate(_ path: String) throws(StoreError) -> LockedFile? {
+        while true {
+            if let file = try lock(path, flags: O_CREAT) { return file }
+            if try FileStatus(at: path) != nil { return nil }
+        }
+    }
+
+    /// Locks a file that exists.
+    ///
+    /// - Returns: nil when somebody else holds it, or it is gone, or it is not a regular file.
+    static func existing(_ path: String) throws(StoreError) -> LockedFile? {
+        guard let status = try FileStatus(at: path), status.isRegularFile else { return nil }
+        return try lock(path, flags: 0)
+    }
+
+    private static func lock(_ path: String, flags: Int32) throws(StoreError) -> LockedFile? {
+        let descriptor = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags, 0o600)
+        guard descriptor >= 0 else {
+            if errno == EEXIST || (errno == ENOENT && flags & O_CREAT == 0) { return nil }
+            throw StoreError(errno: errno, path: path, action: "cannot open")
+        }
+        let file = LockedFile(path: path, descriptor: descriptor)
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            if errno == EWOULDBLOCK { return nil }
+            throw StoreError(errno: errno, path: path, action: "cannot lock")
+        }
+        // The former owner may have removed the name, and a third process made a new file, while we waited.
+        guard let mine = FileStatus(descriptor: descriptor), let named = try FileStatus(at: path),
+            mine.isSameFile(as: named)
+        else { return nil }
+        if flags & O_CREAT != 0, mine.permissions != 0o600 {
+            // The umask may have taken the owner's own rights away.
+            guard fchmod(descriptor, 0o600) == 0 else {
+                throw StoreError(errno: errno, path: path, action: "cannot set permissions")
+            }
+        }
+        return file
+    }
+
+    /// Removes the name and lets the lock go. Only the first call does something: afterwards the name may be another's.
+    func remove() {
+        isRemoved.withLock { isRemoved in
+            guard !isRemoved else { return }
+            isRemoved = true
+            unlink(path)
+            flock(descriptor, LOCK_UN)
+        }
+    }
+
+    /// Writes all bytes at an offset.
+    ///
+    /// - Returns: How many were written before the disk refused; the error then.
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> (count: Int, error: StoreError?) {
+        var written = 0
+        while written < bytes.count {
+            let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
+            let count = pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(written))
+            if count > 0 {
+                written += count
+            } else if errno != EINTR {
+                return (written, StoreError(errno: errno, path: path, action: "cannot write"))
+            }
+        }
+        return (written, nil)
+    }
+}
+
+extension LockedFile {
+    /// The whole content.
+    func readAll() throws(StoreError) -> [UInt8] {
+        guard let status = FileStatus(descriptor: descriptor) else {
+            throw StoreError(errno: errno, path: path, action: "cannot examine")
+        }
+        var bytes = [UInt8](repeating: 0, count: Int(status.size))
+        var count = 0
+        while count < bytes.count {
+            let step = bytes.withUnsafeMutableBytes { buffer in
+                pread(descriptor, buffer.baseAddress?.advanced(by: count), buffer.count - count, off_t(count))
+            }
+            guard step != 0 else { break }
+            if step > 0 {
+                count += step
+            } else if errno != EINTR {
+                throw StoreError(errno: errno, path: path, action: "cannot read")
+            }
+        }
+        return Array(bytes[..<count])
+    }
+}
+
+/// Names nobody guesses or repeats.
+enum RandomName {
+    private static let alphabet = Array("abcdefghijklmnopqrstuvwxyz234567")
+
+    /// 16 characters of lower-case base 32: 80 random bits.
+    static func make() -> String {
+        var generator = SystemRandomNumberGenerator()
+        return String((0..<16).map { _ in alphabet[Int.random(in: 0..<32, using: &generator)] })
+    }
+}

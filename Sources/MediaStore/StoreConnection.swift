@@ -1,0 +1,227 @@
+import GRDB
+import Glibc
+
+/// An open, checked, migrated and proven writable `tokens.sqlite`.
+final class StoreConnection: Sendable {
+    let path: String
+    private let queue: DatabaseQueue
+    private let busyLimit: Duration
+
+    /// Opens or creates the database.
+    ///
+    /// - Parameters:
+    ///   - directory: Where it lies.
+    ///   - fileSystem: What that directory is on.
+    ///   - busyLimit: How long another process may hold the database before a call fails.
+    /// - Throws: `StoreError`. What cannot be used is left as it is.
+    init(
+        in directory: DataDirectory,
+        fileSystem: FileSystemKind,
+        busyLimit: Duration
+    ) throws(StoreError) {
+        let path = directory.file(Self.fileName)
+        let journal = try JournalMode(on: fileSystem, directory: directory)
+        if try !Self.exists(path) {
+            try Self.create(path, in: directory, journal: journal, busyLimit: busyLimit)
+        }
+        self.path = path
+        self.busyLimit = busyLimit
+        queue = try Self.open(path, busyLimit: busyLimit)
+        try prepare(journal: journal)
+    }
+
+    private static let fileName = "tokens.sqlite"
+    private static let companions = ["-wal", "-shm", "-journal"]
+
+    // MARK: Use
+
+    /// Reads.
+    func read<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
+        do { return try queue.read(body) } catch { throw StoreError(error, path: path) }
+    }
+
+    /// Changes in one transaction, durable when this returns.
+    func write<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
+        do { return try queue.write(body) } catch { throw StoreError(error, path: path) }
+    }
+
+    /// Moves everything from the write-ahead log to the database and empties the log, so that no removed byte stays.
+    func truncateLog() throws(StoreError) {
+        let deadline = ContinuousClock.now + busyLimit
+        while try !tryTruncateLog() {
+            guard ContinuousClock.now < deadline else {
+                throw StoreError(.busy, path: path, detail: "cleared, but the write-ahead log is still in use")
+            }
+            usleep(10_000)
+        }
+    }
+
+    /// SQLite's busy handler is not asked while another process runs a checkpoint, hence the loop above.
+    private func tryTruncateLog() throws(StoreError) -> Bool {
+        do {
+            return try queue.writeWithoutTransaction { db in
+                try Int.fetchOne(db, sql: "PRAGMA wal_checkpoint(TRUNCATE)") == 0
+            }
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
+            return false
+        } catch {
+            throw StoreError(error, path: path)
+        }
+    }
+
+    /// A setting of this connection, read back.
+    func setting(_ name: String) throws(StoreError) -> String? {
+        try read { try String.fetchOne($0, sql: "PRAGMA \(name)") }
+    }
+
+    // MARK: Opening
+
+    /// Whether there is a database to open.
+    ///
+    /// The file is never opened by ourselves: closing it would drop the record locks of this process's connections.
+    private static func exists(_ path: String) throws(StoreError) -> Bool {
+        for companion in companions.map({ path + $0 }) {
+            guard let status = try FileStatus(at: companion) else { continue }
+            guard status.isRegularFile, status.isOwnedByUser else {
+                throw StoreError(.unsafe, path: companion, detail: "not a regular file of this user")
+            }
+        }
+        guard let status = try FileStatus(at: path) else {
+            // A log without its database would be replayed over a new one.
+            for companion in ["-wal", "-journal"] where try FileStatus(at: path + companion) != nil {
+                throw StoreError(.corrupt, path: path, detail: "missing, but \(fileName)\(companion) is here")
+            }
+            return false
+        }
+        guard status.isRegularFile, status.isOwnedByUser else {
+            throw StoreError(.unsafe, path: path, detail: "not a regular file of this user")
+        }
+        guard status.size > 0 else { throw StoreError(.corrupt, path: path, detail: "empty file") }
+        return true
+    }
+
+    /// Makes the database under another name, so that nobody ever sees half of one.
+    private static func create(
+        _ path: String,
+        in directory: DataDirectory,
+        journal: JournalMode,
+        busyLimit: Duration
+    ) throws(StoreError) {
+        let lock = try waitForLock(directory.lockFile(fileName), limit: busyLimit)
+        defer { lock.remove() }
+        guard try !exists(path) else { return }
+        let draft = path + ".new"
+        for leftover in [draft] + companions.map({ draft + $0 }) { unlink(leftover) }
+        try createEmptyFile(draft)
+        do {
+            let queue = try open(draft, busyLimit: busyLimit)
+            try queue.writeWithoutTransaction { db in
+                try db.execute(sql: "PRAGMA application_id = \(StoreSchema.applicationID)")
+                try journal.apply(to: db, path: draft)
+                try db.execute(sql: "PRAGMA synchronous = FULL")
+                try StoreSchema.migrate(db)
+            }
+            try queue.close()
+        } catch {
+            for leftover in [draft] + companions.map({ draft + $0 }) { unlink(leftover) }
+            throw StoreError(error, path: path)
+        }
+        unlink(draft + "-journal")
+        guard rename(draft, path) == 0 else { throw StoreError(errno: errno, path: path, action: "cannot create") }
+        try directory.synchronize()
+    }
+
+    private static func createEmptyFile(_ path: String) throws(StoreError) {
+        let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw StoreError(errno: errno, path: path, action: "cannot create") }
+        defer { close(descriptor) }
+        // SQLite gives -wal, -shm and -journal the mode of the database.
+        guard fchmod(descriptor, 0o600) == 0 else {
+            throw StoreError(errno: errno, path: path, action: "cannot set permissions")
+        }
+    }
+
+    private static func waitForLock(_ path: String, limit: Duration) throws(StoreError) -> LockedFile {
+        let deadline = ContinuousClock.now + limit
+        while true {
+            if let lock = try LockedFile.openOrCreate(path) { return lock }
+            guard ContinuousClock.now < deadline else {
+                throw StoreError(.busy, path: path, detail: "another process is creating the store")
+            }
+            usleep(10_000)
+        }
+    }
+
+    private static func open(_ path: String, busyLimit: Duration) throws(StoreError) -> DatabaseQueue {
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(Double(busyLimit.components.seconds))
+        configuration.foreignKeysEnabled = true
+        configuration.label = "mediactl.store"
+        configuration.prepareDatabase { db in
+            _ = try String.fetchOne(db, sql: "PRAGMA secure_delete = ON")
+            // No token in a temporary file.
+            try db.execute(sql: "PRAGMA temp_store = MEMORY")
+        }
+        do {
+            return try DatabaseQueue(path: path, configuration: configuration)
+        } catch {
+            throw StoreError(error, path: path)
+        }
+    }
+
+    private func prepare(journal: JournalMode) throws(StoreError) {
+        do {
+            try queue.writeWithoutTransaction { db in
+                try StoreSchema.check(db, path: path)
+                try journal.apply(to: db, path: path)
+                // After the journal mode: whoever switches to WAL for us may have relaxed it.
+                try db.execute(sql: "PRAGMA synchronous = FULL")
+                let synchronous = try Int.fetchOne(db, sql: "PRAGMA synchronous")
+                guard synchronous == 2 else {
+                    throw StoreError(.other, path: path, detail: "synchronous is \(synchronous ?? -1), not FULL")
+                }
+                try StoreSchema.migrate(db)
+                try proveWritable(db)
+            }
+        } catch {
+            throw StoreError(error, path: path)
+        }
+    }
+
+    /// Writes the version once more: SQLite writes the page even though nothing in it changes.
+    private func proveWritable(_ db: Database) throws {
+        try db.inTransaction(.immediate) {
+            try db.execute(sql: "PRAGMA user_version = \(StoreSchema.version(db))")
+            return .commit
+        }
+    }
+}
+
+/// How SQLite keeps a transaction until it is whole.
+enum JournalMode: String {
+    /// Fast, and needs memory shared between processes.
+    case writeAheadLog = "wal"
+    /// Works wherever locks do. The journal is truncated rather than deleted: SQLite synchronises the truncation at
+    /// FULL, whereas a deletion is only durable once the directory is synchronised.
+    case rollback = "truncate"
+
+    init(on fileSystem: FileSystemKind, directory: DataDirectory) throws(StoreError) {
+        switch fileSystem {
+        case .local: self = .writeAheadLog
+        case .network: self = .rollback
+        case .networkWithoutLocks:
+            throw StoreError(
+                .networkFileSystem,
+                path: directory.path,
+                detail: "no file locks on this network file system; choose a local directory with --data-dir"
+            )
+        }
+    }
+
+    func apply(to db: Database, path: String) throws {
+        let mode = try String.fetchOne(db, sql: "PRAGMA journal_mode = \(rawValue)")
+        guard mode == rawValue else {
+            throw StoreError(.busy, path: path, detail: "journal mode is \(mode ?? "unknown"), not \(rawValue)")
+        }
+    }
+}

@@ -1,0 +1,48 @@
+import GRDB
+import Glibc
+
+extension StoreError {
+    /// What a failed system call means for the store.
+    init(errno code: Int32, path: String, action: String) {
+        let kind: Kind =
+            switch code {
+            case ENOSPC, EDQUOT: .full
+            case ELOOP, ENOTDIR: .unsafe
+            case EIO: .other
+            default: .notWritable
+            }
+        self.init(kind, path: path, detail: "\(action): \(String(cString: strerror(code)))")
+    }
+
+    /// What an error of SQLite means for the store. SQLite's message is kept; statements and their arguments, which may
+    /// hold a token, are not.
+    init(_ error: any Error, path: String) {
+        switch error {
+        case let error as StoreError: self = error
+        case let error as DatabaseError:
+            self.init(Self.kind(of: error, path: path), path: path, detail: error.message ?? "\(error.resultCode)")
+        default: self.init(.other, path: path, detail: "\(type(of: error))")
+        }
+    }
+
+    private static func kind(of error: DatabaseError, path: String) -> Kind {
+        switch error.resultCode {
+        case .SQLITE_FULL: .full
+        // SQLite reports a memory map that cannot grow (-shm) or a file that cannot be made as these.
+        case .SQLITE_IOERR: isDiskFull(path) ? .full : .other
+        case .SQLITE_CANTOPEN: isDiskFull(path) ? .full : .notWritable
+        case .SQLITE_READONLY, .SQLITE_PERM: .notWritable
+        case .SQLITE_CORRUPT, .SQLITE_NOTADB: .corrupt
+        case .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_PROTOCOL: .busy
+        default: .other
+        }
+    }
+
+    /// Whether less is free than the smallest thing SQLite would write.
+    private static func isDiskFull(_ path: String) -> Bool {
+        let directory = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+        var status = statvfs()
+        guard statvfs(directory, &status) == 0 else { return false }
+        return UInt64(status.f_bavail) * UInt64(status.f_frsize) < 64 << 10
+    }
+}

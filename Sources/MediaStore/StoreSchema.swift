@@ -1,0 +1,120 @@
+import GRDB
+
+/// The schema of `tokens.sqlite`: named steps, only ever appended. `PRAGMA user_version` is the number of steps applied.
+///
+/// Times are integers, milliseconds since 1970: ten thousand rows are listed without parsing a date.
+enum StoreSchema {
+    /// Marks our databases (`PRAGMA application_id`): "MDCT".
+    static let applicationID = 0x4D44_4354
+
+    struct Migration: Sendable {
+        let name: String
+        let sql: String
+    }
+
+    static let migrations = [
+        Migration(
+            name: "1: tokens and the upload journal",
+            sql: """
+                CREATE TABLE tokens (
+                    row_id INTEGER PRIMARY KEY AUTOINCREMENT,
+                    host TEXT NOT NULL,
+                    file_id INTEGER NOT NULL,
+                    token TEXT NOT NULL CHECK (token <> ''),
+                    created_at INTEGER NOT NULL,
+                    event_date TEXT NOT NULL,
+                    org_name TEXT NOT NULL,
+                    event_type TEXT NOT NULL,
+                    label TEXT,
+                    file_name TEXT NOT NULL,
+                    file_type TEXT NOT NULL,
+                    checksum_sha256 TEXT NOT NULL,
+                    size_bytes INTEGER NOT NULL,
+                    base_url TEXT NOT NULL,
+                    superseded INTEGER NOT NULL DEFAULT 0 CHECK (superseded IN (0, 1))
+                ) STRICT;
+                CREATE INDEX tokens_by_key ON tokens (host, file_id, checksum_sha256);
+                CREATE INDEX tokens_by_checksum ON tokens (host, checksum_sha256);
+                CREATE INDEX tokens_by_time ON tokens (created_at);
+                CREATE TABLE uploads (
+                    upload_id TEXT NOT NULL PRIMARY KEY,
+                    path BLOB NOT NULL,
+                    state TEXT NOT NULL,
+                    host TEXT NOT NULL,
+                    base_url TEXT NOT NULL,
+                    fields TEXT NOT NULL,
+                    device INTEGER,
+                    inode INTEGER,
+                    file_size INTEGER,
+                    modified_ns INTEGER,
+                    changed_ns INTEGER,
+                    size_bytes INTEGER NOT NULL,
+                    checksum_sha256 TEXT,
+                    file_id INTEGER,
+                    attempts INTEGER NOT NULL DEFAULT 0,
+                    http_status INTEGER,
+                    failure_code TEXT,
+                    created_at INTEGER NOT NULL,
+                    updated_at INTEGER NOT NULL
+                ) STRICT;
+                CREATE INDEX uploads_by_state ON uploads (state);
+                CREATE INDEX uploads_by_file ON uploads (inode, device, host);
+                """
+        ),
+        // A removed entry must not come back with an import from an older export.
+        Migration(
+            name: "2: tombstones of removed entries",
+            sql: """
+                CREATE TABLE tombstones (
+                    host TEXT NOT NULL,
+                    file_id INTEGER NOT NULL,
+                    checksum_sha256 TEXT NOT NULL,
+                    created_at INTEGER NOT NULL,
+                    PRIMARY KEY (host, file_id, checksum_sha256)
+                ) STRICT, WITHOUT ROWID;
+                """
+        ),
+    ]
+
+    /// Applies what is missing, in one transaction per call; the version is read inside it, so that of many processes
+    /// exactly one does the work.
+    static func migrate(_ db: Database) throws {
+        guard try version(db) < migrations.count else { return }
+        try db.inTransaction(.immediate) {
+            for migration in migrations.dropFirst(try version(db)) {
+                try db.execute(sql: migration.sql)
+            }
+            try db.execute(sql: "PRAGMA user_version = \(migrations.count)")
+            return .commit
+        }
+    }
+
+    /// Refuses what this version did not write.
+    ///
+    /// - Throws: `StoreError`, errors of SQLite.
+    static func check(_ db: Database, path: String) throws {
+        let application = try Int.fetchOne(db, sql: "PRAGMA application_id") ?? 0
+        guard application == applicationID else {
+            throw StoreError(
+                .corrupt,
+                path: path,
+                detail: "a database of another program (application id \(application))"
+            )
+        }
+        let version = try version(db)
+        guard version <= migrations.count else {
+            throw StoreError(
+                .newerVersion,
+                path: path,
+                detail: "schema \(version), this version knows \(migrations.count)"
+            )
+        }
+        guard version > 0 else { throw StoreError(.corrupt, path: path, detail: "a database without its schema") }
+        let report = try String.fetchOne(db, sql: "PRAGMA quick_check(1)") ?? "no answer"
+        guard report == "ok" else { throw StoreError(.corrupt, path: path, detail: report) }
+    }
+
+    static func version(_ db: Database) throws -> Int {
+        try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+    }
+}
