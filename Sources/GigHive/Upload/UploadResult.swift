@@ -43,6 +43,8 @@ public struct UploadResult: Sendable {
     public var isDeletableDuplicate: Bool
     /// Why it did not end in `done` or `duplicate`.
     public var error: GigHiveError?
+    /// A token that could not be stored (`error` is `.tokenNotStored`). To be shown on a terminal as the last resort.
+    public var unstoredToken: DeleteToken?
     /// Things worth telling that are no failure.
     public var warnings: [UploadWarning]
 

@@ -1,0 +1,82 @@
+internal import MediaFiles
+internal import MediaStore
+internal import MediaTransport
+
+extension GigHiveError {
+    /// What an answer with an error status means (gighive contract 2.5 and 5.4; design section 5).
+    ///
+    /// - Parameters:
+    ///   - message: The application's words, or an HTML page's title.
+    ///   - isJSON: Whether the application itself answered; pages of the web server are HTML.
+    static func answered(_ head: HTTPResponseHead, message: String?, isJSON: Bool) -> GigHiveError {
+        let status = head.status
+        let retryAfter = head.value(of: "Retry-After").flatMap { RetryAfter.parse($0, now: UnixTime.now()) }
+        let code: Code
+        var detail = message ?? ""
+        var isRetryable = false
+        switch status {
+        case 300..<400:
+            code = .redirected
+            detail = head.value(of: "Location") ?? detail
+        case 400: code = .badRequest
+        case 401: code = .unauthorized
+        case 403: code = .forbidden
+        case 404: code = .notFound
+        case 408: (code, isRetryable) = (.requestTimeout, true)
+        case 413:
+            code = .payloadTooLarge
+            // The application says "too large" as well when the part has another name (trap T4).
+            if !isJSON {
+                detail = "the web server refused the size of the request"
+            }
+        case 415: code = .unsupportedMedia
+        case 423: (code, isRetryable) = (.locked, true)
+        case 429: (code, isRetryable) = (.rateLimited, true)
+        case 501: code = .serverError
+        case 500...: (code, isRetryable) = (.serverError, true)
+        default: code = .unexpectedAnswer
+        }
+        return GigHiveError(
+            code, detail: detail, httpStatus: status, isRetryable: isRetryable,
+            retryAfterSeconds: retryAfter.map { Int($0.components.seconds) })
+    }
+
+    /// A missing answer.
+    static func transport(_ error: TransportError) -> GigHiveError {
+        let code: Code
+        var isRetryable = false
+        switch error.kind {
+        case .unknownHost: (code, isRetryable) = (.unknownHost, true)
+        case .cannotConnect: (code, isRetryable) = (.cannotConnect, true)
+        case .connectTimeout, .stalled, .answerTimeout: (code, isRetryable) = (.networkTimeout, true)
+        case .connectionLost, .invalidAnswer, .repeatRefused: (code, isRetryable) = (.connectionLost, true)
+        case .certificateUntrusted: code = .certificateUntrusted
+        case .certificateNameMismatch: code = .certificateNameMismatch
+        case .pinnedKeyMismatch: code = .pinnedKeyMismatch
+        case .tls: code = .tlsFailed
+        case .responseTooLarge: code = .unexpectedAnswer
+        case .bodyUnreadable: code = .fileUnreadable
+        case .cancelled: code = .cancelled
+        case .receiverFailed, .unusable: code = .internalError
+        }
+        return GigHiveError(
+            code, detail: error.detail, httpStatus: error.head?.status, isRetryable: isRetryable, transport: error)
+    }
+
+    /// The local store failed.
+    static func store(_ error: StoreError) -> GigHiveError {
+        GigHiveError(.storeUnusable, detail: error.detail, store: error)
+    }
+
+    /// The local file failed.
+    static func source(_ error: SourceFileError) -> GigHiveError {
+        switch error.kind {
+        case .notFound: GigHiveError(.fileNotFound, path: error.path)
+        case .permissionDenied: GigHiveError(.fileUnreadable, detail: "permission denied", path: error.path)
+        case .isDirectory: GigHiveError(.isDirectory, path: error.path)
+        case .notRegular: GigHiveError(.notRegularFile, path: error.path)
+        case .empty: GigHiveError(.emptyFile, path: error.path)
+        case .io(let number): GigHiveError(.fileUnreadable, detail: "error \(number)", path: error.path)
+        }
+    }
+}

@@ -1,0 +1,63 @@
+/// One page of the media listing (`/db/database.php?format=json`, gighive contract section 7).
+public struct ListingPage: Sendable, Equatable {
+    /// Number of this page, from 1.
+    public var page: Int64
+    /// Number of pages; 1 where the server does not page.
+    public var pageCount: Int64
+    /// Number of entries on all pages; nil when the server does not say.
+    public var total: Int64?
+    /// The entries that have an id or a name.
+    public var entries: [Entry]
+
+    /// One asset in one event.
+    public struct Entry: Sendable, Equatable {
+        /// The server's id.
+        public var fileID: Int64?
+        /// `YYYY-MM-DD`.
+        public var date: String?
+        /// The event's organisation; lower-cased by some releases.
+        public var orgName: String?
+        /// The title (`song_title`).
+        public var title: String?
+        /// `audio` or `video`.
+        public var fileType: String?
+        /// Served name, `<sha256>.<ext>`.
+        public var fileName: String?
+        /// Path of the media on the server.
+        public var url: String?
+
+        /// Whether this is the file with a digest: its served name starts with it.
+        func holds(checksumSHA256: String) -> Bool {
+            let names = [fileName, url?.split(separator: "/").last.map(String.init)]
+            return names.contains { name in
+                guard let name = name?.lowercased() else { return false }
+                return name == checksumSHA256 || name.hasPrefix(checksumSHA256 + ".")
+            }
+        }
+    }
+
+    /// Reads a page; nil when the body is not a listing.
+    static func parse(_ body: [UInt8]) -> ListingPage? {
+        let content = ReplyText.content(of: body)
+        guard case .array(let entries)? = content.members["entries"] else { return nil }
+        let pagination = content.members["pagination"]?.members ?? [:]
+        return ListingPage(
+            page: pagination.identifier("page") ?? 1,
+            pageCount: pagination.identifier("pageCount") ?? 1,
+            total: pagination["total"]?.wholeNumber,
+            entries: entries.compactMap { $0.members.flatMap(Entry.init) })
+    }
+}
+
+extension ListingPage.Entry {
+    init?(_ members: [String: JSONValue]) {
+        fileID = members.identifier("id")
+        fileName = members.text("file_name")
+        guard fileID != nil || fileName != nil else { return nil }
+        date = members.text("date")
+        orgName = members.text("org_name")
+        title = members.text("song_title")
+        fileType = members.text("file_type")
+        url = members.text("url")
+    }
+}

@@ -1,0 +1,87 @@
+public import MediaStore
+
+/// What a server answered to an upload, in any dialect (gighive contract 2.2, 2.3, 2.5 and 3).
+///
+/// Reading never fails: what an answer lacks is nil, and a broken answer still gives up its token and id when they are
+/// whole.
+public struct UploadReply: Sendable, Equatable {
+    /// How much of the answer was understood.
+    public enum Form: Sendable, Equatable {
+        /// A JSON object.
+        case json
+        /// A JSON object inside an HTML page.
+        case html
+        /// No whole object; what is set was found in the text.
+        case broken
+    }
+
+    /// Status code.
+    public var status: Int
+    /// How much was understood.
+    public var form: Form
+    /// The server's id.
+    public var fileID: Int64?
+    /// The token; nil when the answer had none.
+    public var deleteToken: DeleteToken?
+    /// 64 lower-case hexadecimal characters.
+    public var checksumSHA256: String?
+    /// Readable in old dialects, `<sha256>.<ext>` in the newest (trap T16).
+    public var fileName: String?
+    /// `audio` or `video`.
+    public var fileType: String?
+    /// Id of the stored copy, in the answer to a duplicate; either spelling.
+    public var existingFileID: Int64?
+    /// The error's short name.
+    public var error: String?
+    /// The error in words; of an HTML page the title.
+    public var message: String?
+
+    /// Reads an answer.
+    ///
+    /// - Parameters:
+    ///   - status: Status code.
+    ///   - body: All bytes received, also when there should have been more.
+    public static func parse(status: Int, body: [UInt8]) -> UploadReply {
+        let content = ReplyText.content(of: body)
+        switch content.form {
+        case .json, .embedded: return UploadReply(status: status, form: .json, members: content.members)
+        case .html: return UploadReply(status: status, form: .html, members: content.members)
+        case .broken: return UploadReply(status: status, salvagedFrom: content.text)
+        }
+    }
+
+    private init(status: Int, form: Form, members: [String: JSONValue]) {
+        self.status = status
+        self.form = form
+        fileID = members.identifier("id") ?? members.identifier("asset_id") ?? members.identifier("file_id")
+        deleteToken = members.text("delete_token").flatMap(Self.token)
+        checksumSHA256 = members.checksum("checksum_sha256")
+        fileName = members.text("file_name")
+        fileType = members.text("file_type")
+        existingFileID = members.identifier("existing_asset_id") ?? members.identifier("existing_file_id")
+        error = members.text("error")
+        message = members.text("message")
+    }
+
+    private init(status: Int, salvagedFrom text: ArraySlice<UInt8>) {
+        self.status = status
+        form = .broken
+        fileID = Salvage.identifier(after: "\"id\"", in: text) ?? Salvage.identifier(after: "\"asset_id\"", in: text)
+        deleteToken = Salvage.hex64(after: "delete_token\"", in: text).flatMap(Self.token)
+        checksumSHA256 = Salvage.hex64(after: "checksum_sha256\"", in: text)?.lowercased()
+        fileType = Salvage.mediaKind(after: "file_type\"", in: text)
+        existingFileID =
+            Salvage.identifier(after: "existing_asset_id\"", in: text)
+            ?? Salvage.identifier(after: "existing_file_id\"", in: text)
+        message = ReplyText.title(of: text)
+    }
+
+    private static func token(_ text: String) -> DeleteToken? {
+        DeleteToken(String(text.drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed()))
+    }
+
+    /// Whether the message names the database's unique key: a duplicate, not an outage (trap T19).
+    var isDuplicateKeyError: Bool {
+        message?.contains("1062 Duplicate entry") ?? false
+    }
+}

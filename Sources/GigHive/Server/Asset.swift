@@ -1,0 +1,25 @@
+/// A stored file as the server describes it. Keys that a dialect lacks are nil.
+public struct Asset: Sendable, Equatable {
+    /// The server's id.
+    public var fileID: Int64
+    /// Served name, `<sha256>.<ext>`.
+    public var fileName: String?
+    /// `audio` or `video`.
+    public var fileType: String?
+    /// Length in bytes.
+    public var sizeBytes: Int64?
+    /// 64 lower-case hexadecimal characters.
+    public var checksumSHA256: String?
+
+    /// Makes an asset.
+    public init(
+        fileID: Int64, fileName: String? = nil, fileType: String? = nil, sizeBytes: Int64? = nil,
+        checksumSHA256: String? = nil
+    ) {
+        self.fileID = fileID
+        self.fileName = fileName
+        self.fileType = fileType
+        self.sizeBytes = sizeBytes
+        self.checksumSHA256 = checksumSHA256
+    }
+}

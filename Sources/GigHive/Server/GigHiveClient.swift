@@ -1,0 +1,134 @@
+public import MediaTransport
+
+/// One GigHive server: requests and answers, all dialects (gighive contract section 0), no state.
+public struct GigHiveClient: Sendable {
+    /// The server's address.
+    public let server: ServerURL
+    /// Proof of identity, if any.
+    public let authorization: Authorization?
+    let http: HTTPClient
+    let timeouts: TransferTimeouts
+
+    /// Makes a client.
+    public init(
+        server: ServerURL, http: HTTPClient, authorization: Authorization?,
+        timeouts: TransferTimeouts = TransferTimeouts()
+    ) {
+        self.server = server
+        self.http = http
+        self.authorization = authorization
+        self.timeouts = timeouts
+    }
+
+    /// Asks whether an asset exists (`GET /api/uploads/<id>`, gighive contract 2.5).
+    ///
+    /// - Returns: nil on the JSON `{"error":"Not Found"}` only; an HTML 404 is an error (wrong address or a proxy).
+    /// - Throws: `GigHiveError`.
+    public func asset(_ fileID: Int64) async throws(GigHiveError) -> Asset? {
+        let response = try await get("/api/uploads/\(fileID)")
+        let content = ReplyText.content(of: response.body)
+        let members = content.members
+        // A path that the application does not know carries a `debug` key besides.
+        if response.status == 404, content.form == .json, members.text("error") == "Not Found", members["debug"] == nil {
+            return nil
+        }
+        try Self.requireSuccess(response)
+        guard content.form == .json, let found = members.identifier("id") ?? members.identifier("asset_id"),
+            found == fileID
+        else {
+            throw GigHiveError(
+                .unexpectedAnswer, detail: "the answer does not describe file \(fileID)", httpStatus: response.status)
+        }
+        return Asset(
+            fileID: fileID, fileName: members.text("file_name"), fileType: members.text("file_type"),
+            sizeBytes: members["size_bytes"]?.wholeNumber, checksumSHA256: members.checksum("checksum_sha256"))
+    }
+
+    /// One page of the listing (`GET /db/database.php?format=json`, gighive contract section 7). Also the login test:
+    /// any valid user may read it.
+    ///
+    /// - Parameter page: From 1.
+    /// - Throws: `GigHiveError`.
+    public func listing(page: Int64 = 1) async throws(GigHiveError) -> ListingPage {
+        try await listing(page: page, control: TransferControl())
+    }
+
+    func listing(page: Int64, control: TransferControl) async throws(GigHiveError) -> ListingPage {
+        let query = [(name: "format", value: "json"), (name: "page", value: String(page))]
+        let response = try await send(request(.get, "/db/database.php", query), control: control)
+        try Self.requireSuccess(response)
+        guard let listing = ListingPage.parse(response.body) else {
+            throw GigHiveError(.unexpectedAnswer, detail: "the answer is no media listing", httpStatus: response.status)
+        }
+        return listing
+    }
+
+    /// Asks for the server's health (`GET /db/health.php`), without credentials.
+    ///
+    /// - Returns: Whether the server says `ok`, and its words.
+    /// - Throws: `GigHiveError` when there is no such answer.
+    public func health() async throws(GigHiveError) -> (isHealthy: Bool, message: String) {
+        let response = try await get("/db/health.php", isAuthorized: false)
+        let members = ReplyText.content(of: response.body).members
+        guard let status = members.text("status") else {
+            try Self.requireSuccess(response)
+            throw GigHiveError(.unexpectedAnswer, detail: "the answer is no health report", httpStatus: response.status)
+        }
+        return (response.status == 200 && status == "ok", members.text("message") ?? status)
+    }
+
+    /// Whether a stored file is served under a path (`HEAD`, gighive contract section 7).
+    ///
+    /// - Throws: `GigHiveError` for every answer but 200 and 404.
+    func isServed(_ path: String, control: TransferControl) async throws(GigHiveError) -> Bool {
+        let response = try await send(request(.head, path), control: control)
+        if response.status == 404 {
+            return false
+        }
+        try Self.requireSuccess(response)
+        return true
+    }
+
+    // MARK: Requests
+
+    /// A GET or HEAD. The changing query keeps the server's own cache out (gighive contract section 1).
+    func request(
+        _ method: HTTPMethod, _ path: String, _ query: [(name: String, value: String)] = [], isAuthorized: Bool = true
+    ) -> HTTPRequest {
+        HTTPRequest(
+            method, server.resource(path, query: query + [("t", String(UnixTime.now()))]),
+            authorization: isAuthorized ? authorization : nil, repeatability: .safe, timeouts: timeouts,
+            destination: .memory(limit: 64 << 20))
+    }
+
+    /// A JSON POST that reaches the server at most once.
+    func post(_ path: String, json: String) -> HTTPRequest {
+        HTTPRequest(
+            .post, server.resource(path),
+            headers: [HTTPHeader("Accept", "application/json"), HTTPHeader("Content-Type", "application/json")],
+            body: BytesBody(json), authorization: authorization, repeatability: .atMostOnce, timeouts: timeouts)
+    }
+
+    private func get(
+        _ path: String, _ query: [(name: String, value: String)] = [], isAuthorized: Bool = true
+    ) async throws(GigHiveError) -> HTTPResponse {
+        try await send(request(.get, path, query, isAuthorized: isAuthorized), control: TransferControl())
+    }
+
+    func send(_ request: HTTPRequest, control: TransferControl) async throws(GigHiveError) -> HTTPResponse {
+        do {
+            return try await http.execute(request, control: control)
+        } catch {
+            throw .transport(error)
+        }
+    }
+
+    static func requireSuccess(_ response: HTTPResponse) throws(GigHiveError) {
+        guard (200..<300).contains(response.status) else {
+            let content = ReplyText.content(of: response.body)
+            throw .answered(
+                response.head, message: content.members.text("message") ?? ReplyText.title(of: content.text),
+                isJSON: content.form == .json)
+        }
+    }
+}

@@ -1,0 +1,97 @@
+internal import Foundation
+internal import MediaCrypto
+internal import MediaFiles
+internal import MediaStore
+internal import MediaTransport
+
+/// The bytes of one upload, open for reading.
+struct OpenFile: Sendable {
+    private let source: UploadSource
+    private let file: SourceFile?
+    private let descriptor: Int32
+    let byteCount: Int64
+
+    /// Opens the source again and makes sure that it still is what was checked.
+    ///
+    /// - Throws: `GigHiveError` with `.sourceChanged`, or why it cannot be opened.
+    init(_ upload: PreparedUpload) throws(GigHiveError) {
+        source = upload.source
+        switch upload.source {
+        case .file(let path):
+            do {
+                let file = try SourceFile(path: path)
+                self.file = file
+                descriptor = file.descriptor
+                byteCount = file.status.size
+                guard FileIdentity(file.status) == upload.identity else {
+                    throw GigHiveError(
+                        .sourceChanged, detail: "the file has changed since it was checked", path: path)
+                }
+            } catch let error as SourceFileError {
+                throw .source(error)
+            } catch let error as GigHiveError {
+                throw error
+            } catch {
+                throw GigHiveError(.fileUnreadable, detail: "\(error)", path: path)
+            }
+        case .spooled(let spool, _):
+            file = nil
+            descriptor = spool.descriptor
+            byteCount = spool.byteCount
+        }
+    }
+
+    /// Whether descriptor and path still show the file that was opened.
+    var isUnchanged: Bool {
+        guard let file else { return true }
+        return (try? file.currentStatus()) == file.status
+    }
+
+    /// The content for one try, over a descriptor of its own: the transport closes what it gets.
+    ///
+    /// - Throws: `GigHiveError` when the process has no descriptor left.
+    func content(path: [UInt8]) throws(GigHiveError) -> FileContent {
+        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+        guard copy >= 0 else {
+            throw GigHiveError(.fileUnreadable, detail: String(cString: strerror(errno)), path: path)
+        }
+        return FileContent(owning: copy, byteCount: byteCount)
+    }
+
+    /// The first bytes of an open file, at most `count`; fewer when reading fails, because they only hint at a type.
+    static func prefix(of descriptor: Int32, _ count: Int) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            filled = max(0, pread(descriptor, buffer.baseAddress, count, 0))
+        }
+    }
+}
+
+/// SHA-256 of a whole file.
+enum FileDigest {
+    /// Reads a file of a given identity to its end, away from Swift's own threads.
+    ///
+    /// - Returns: nil when the file is gone, unreadable, or another than `identity`.
+    static func hex(path: [UInt8], identity: FileIdentity) async -> String? {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                continuation.resume(returning: read(path: path, identity: identity))
+            }
+        }
+    }
+
+    private static func read(path: [UInt8], identity: FileIdentity) -> String? {
+        guard let file = try? SourceFile(path: path), FileIdentity(file.status) == identity,
+            var hasher = try? SHA256Hasher()
+        else { return nil }
+        var buffer = [UInt8](repeating: 0, count: 1 << 20)
+        var offset: Int64 = 0
+        while offset < identity.size {
+            let count = pread(file.descriptor, &buffer, buffer.count, off_t(offset))
+            guard count > 0 else { return nil }
+            buffer.withUnsafeBytes { hasher.update(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+            offset += Int64(count)
+        }
+        guard let status = try? file.currentStatus(), status == file.status else { return nil }
+        return try? hasher.snapshot().hex
+    }
+}

@@ -1,0 +1,63 @@
+internal import MediaStore
+internal import MediaTransport
+internal import Synchronization
+
+/// Puts the bytes of an answer into the rescue file as they arrive, and keeps them for the parser.
+///
+/// A disk that fails does not stop the transfer: the bytes in memory may still be stored.
+final class ReplyCollector: ResponseReceiver {
+    /// No answer to an upload is larger, whatever blank space surrounds it.
+    static let limit = 8 << 20
+
+    private struct State {
+        var body: [UInt8] = []
+        var rescueError: StoreError?
+    }
+
+    private let rescue: RescueFile
+    private let state = Mutex(State())
+
+    init(_ rescue: RescueFile) {
+        self.rescue = rescue
+    }
+
+    func begin(_ head: HTTPResponseHead) {
+        state.withLock { state in
+            state = State()
+            attempt(&state) { () throws(StoreError) in try rescue.begin(status: head.status) }
+        }
+    }
+
+    func receive(_ bytes: UnsafeRawBufferPointer) throws {
+        let isTooLarge = state.withLock { state in
+            let room = Self.limit - state.body.count
+            let kept = UnsafeRawBufferPointer(rebasing: bytes.prefix(room))
+            state.body.append(contentsOf: kept)
+            attempt(&state) { () throws(StoreError) in try rescue.append(kept) }
+            return bytes.count > room
+        }
+        if isTooLarge {
+            throw ReplyTooLarge()
+        }
+    }
+
+    /// Waits until the answer is on the disk and gives its bytes.
+    func finish() -> (body: [UInt8], rescueError: StoreError?) {
+        state.withLock { state in
+            attempt(&state) { () throws(StoreError) in try rescue.synchronize() }
+            return (state.body, state.rescueError)
+        }
+    }
+
+    private func attempt(_ state: inout State, _ write: () throws(StoreError) -> Void) {
+        guard state.rescueError == nil else { return }
+        do {
+            try write()
+        } catch {
+            state.rescueError = error
+        }
+    }
+}
+
+/// An answer beyond `ReplyCollector.limit`.
+struct ReplyTooLarge: Error {}

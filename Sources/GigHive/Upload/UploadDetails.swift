@@ -1,0 +1,151 @@
+internal import Foundation
+public import MediaStore
+
+/// What is told about a file besides its bytes (gighive contract 2.1). Made by `UploadDetails.validated`, so a value of
+/// this type holds nothing that the server would refuse only after the whole body.
+public struct UploadDetails: Sendable, Equatable {
+    /// `YYYY-MM-DD`, a real calendar date.
+    public var eventDate: String
+    /// First half of the event's key, with the date; at most 128 Unicode scalars.
+    public var orgName: String
+    /// `band`, `wedding` or `other`.
+    public var eventType: String
+    /// Title; 1 to 255 Unicode scalars after trimming and NFC.
+    public var label: String
+    /// Comma-separated names.
+    public var participants: String?
+    /// Comma-separated key words.
+    public var keywords: String?
+    /// Place of the event.
+    public var location: String?
+    /// Whole number up to 9.
+    public var rating: String?
+    /// Free text.
+    public var notes: String?
+
+    /// Checks and normalises: trims, composes (NFC), leaves out what is blank (trap T6).
+    ///
+    /// Lengths are counted in Unicode scalars, as the server's database does (trap T7). Control characters are refused;
+    /// only `notes` may hold line breaks and tabs.
+    ///
+    /// - Throws: `GigHiveError` with code `.invalidDetail`, naming the field, the value and the rule.
+    public static func validated(
+        eventDate: String, orgName: String, eventType: String, label: String, participants: String? = nil,
+        keywords: String? = nil, location: String? = nil, rating: String? = nil, notes: String? = nil
+    ) throws(GigHiveError) -> UploadDetails {
+        UploadDetails(
+            eventDate: try DetailRule("event_date").date(eventDate),
+            orgName: try DetailRule("org_name").required(orgName, limit: 128),
+            eventType: try DetailRule("event_type").choice(eventType, of: ["band", "wedding", "other"]),
+            label: try DetailRule("label").required(label, limit: 255),
+            participants: try DetailRule("participants").optional(participants),
+            keywords: try DetailRule("keywords").optional(keywords),
+            location: try DetailRule("location").optional(location),
+            rating: try DetailRule("rating").rating(rating),
+            notes: try DetailRule("notes", allowsLineBreaks: true).optional(notes))
+    }
+
+    /// The form's fields in the order they are sent; what is unset is left out.
+    public var fields: [UploadField] {
+        let optional = [
+            ("participants", participants), ("keywords", keywords), ("location", location), ("rating", rating),
+            ("notes", notes),
+        ]
+        return [
+            UploadField("event_date", eventDate), UploadField("org_name", orgName),
+            UploadField("event_type", eventType), UploadField("label", label),
+        ] + optional.compactMap { name, value in value.map { UploadField(name, $0) } }
+    }
+}
+
+/// The rule of one field.
+private struct DetailRule {
+    let field: String
+    let allowsLineBreaks: Bool
+
+    init(_ field: String, allowsLineBreaks: Bool = false) {
+        self.field = field
+        self.allowsLineBreaks = allowsLineBreaks
+    }
+
+    func required(_ value: String, limit: Int) throws(GigHiveError) -> String {
+        guard let text = try optional(value) else {
+            throw invalid(value, "must not be blank")
+        }
+        let count = text.unicodeScalars.count
+        guard count <= limit else {
+            throw invalid(value, "has \(count) characters; at most \(limit) are allowed", limit: Int64(limit))
+        }
+        return text
+    }
+
+    func optional(_ value: String?) throws(GigHiveError) -> String? {
+        guard let value else { return nil }
+        let text = value.trimmingCharacters(in: .whitespacesAndNewlines).precomposedStringWithCanonicalMapping
+        let isControl = text.unicodeScalars.contains { scalar in
+            guard scalar.value < 0x20 || scalar.value == 0x7f else { return false }
+            return !(allowsLineBreaks && ["\n", "\r", "\t"].contains(scalar))
+        }
+        if isControl {
+            throw invalid(value, "must not hold control characters")
+        }
+        return text.isEmpty ? nil : text
+    }
+
+    func choice(_ value: String, of choices: [String]) throws(GigHiveError) -> String {
+        guard let text = try optional(value), choices.contains(text) else {
+            throw invalid(value, "must be one of \(choices.joined(separator: ", "))")
+        }
+        return text
+    }
+
+    func date(_ value: String) throws(GigHiveError) -> String {
+        guard let text = try optional(value), CalendarDate.exists(text) else {
+            throw invalid(value, "must be a date that exists, written YYYY-MM-DD")
+        }
+        return text
+    }
+
+    func rating(_ value: String?) throws(GigHiveError) -> String? {
+        guard let text = try optional(value) else { return nil }
+        guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(text), number <= 9 else {
+            throw invalid(text, "must be a whole number from 0 to 9", limit: 9)
+        }
+        return String(number)
+    }
+
+    private func invalid(_ value: String, _ rule: String, limit: Int64? = nil) -> GigHiveError {
+        GigHiveError(.invalidDetail, detail: rule, field: field, value: value, limit: limit)
+    }
+}
+
+/// Dates of the Gregorian calendar, without a time zone and without a formatter.
+enum CalendarDate {
+    /// Whether a text is `YYYY-MM-DD` and names a day that exists. Impossible dates pass the server's own pattern and
+    /// end in a 500 after the whole body (gighive contract 2.1).
+    static func exists(_ text: String) -> Bool {
+        let bytes = Array(text.utf8)
+        guard bytes.count == 10, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-"),
+            let year = number(bytes[0..<4]), let month = number(bytes[5..<7]), let day = number(bytes[8..<10])
+        else { return false }
+        return year >= 1 && (1...12).contains(month) && day >= 1 && day <= days(in: month, of: year)
+    }
+
+    private static func number(_ digits: ArraySlice<UInt8>) -> Int? {
+        var value = 0
+        for digit in digits {
+            guard (0x30...0x39).contains(digit) else { return nil }
+            value = value * 10 + Int(digit - 0x30)
+        }
+        return value
+    }
+
+    private static func days(in month: Int, of year: Int) -> Int {
+        let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+        return switch month {
+        case 2: isLeap ? 29 : 28
+        case 4, 6, 9, 11: 30
+        default: 31
+        }
+    }
+}

@@ -1,0 +1,108 @@
+internal import Foundation
+internal import MediaStore
+internal import MediaTransport
+
+/// Settles a row that a dead process left (design section 4: a row in `sending` is never simply "not sent").
+struct UploadResolution {
+    private let uploader: Uploader
+    private let control: TransferControl
+    private let onEvent: @Sendable (UploadEvent) -> Void
+    private let started = ContinuousClock.now
+    private var settlement: UploadSettlement
+
+    init(
+        uploader: Uploader, record: UploadRecord, control: TransferControl,
+        onEvent: @escaping @Sendable (UploadEvent) -> Void
+    ) {
+        self.uploader = uploader
+        self.control = control
+        self.onEvent = onEvent
+        settlement = UploadSettlement(store: uploader.store, record: record)
+    }
+
+    mutating func perform() async -> UploadResult {
+        do {
+            try await settle()
+        } catch {
+            settlement.result.error = error
+        }
+        settlement.result.duration = .now - started
+        return settlement.result
+    }
+
+    private mutating func settle() async throws(GigHiveError) {
+        let uploadID = settlement.record.uploadID
+        let lock: UploadLock
+        do {
+            guard let own = try UploadLock.acquire(uploadID, in: uploader.directory) else {
+                throw GigHiveError(
+                    .uploadInProgress, detail: "upload \(uploadID) is running", isRetryable: true,
+                    path: settlement.record.path)
+            }
+            lock = own
+        } catch let error as StoreError {
+            throw .store(error)
+        } catch let error as GigHiveError {
+            throw error
+        } catch {
+            throw GigHiveError(.internalError, detail: "\(error)")
+        }
+        defer { lock.release() }
+        // Its answer may lie in a rescue file that nobody has adopted since it died.
+        let rescued = try await RescueAdoption.run(store: uploader.store, directory: uploader.directory)
+        try reload(uploadID)
+        settlement.result.warnings += rescued
+        guard !settlement.record.state.isFinal else { return }
+        try await ask()
+    }
+
+    private mutating func reload(_ uploadID: String) throws(GigHiveError) {
+        do {
+            if let record = try uploader.store.upload(uploadID) {
+                settlement = UploadSettlement(store: uploader.store, record: record)
+            }
+        } catch {
+            throw .store(error)
+        }
+    }
+
+    private mutating func ask() async throws(GigHiveError) {
+        let record = settlement.record
+        guard let checksum = await checksum(of: record) else {
+            settlement.end(
+                .unknownOutcome,
+                GigHiveError(
+                    .outcomeUnknown, detail: "the digest of what was sent is not known, and the file is gone or changed",
+                    path: record.path))
+            return
+        }
+        settlement.note(checksum: checksum)
+        let quiet = Duration.seconds(max(0, Date().timeIntervalSince(record.updatedAt)))
+        let limit = max(.zero, uploader.options.settleTime - quiet)
+        onEvent(.resolving(for: limit))
+        let finding = await uploader.inquiry(checksum: checksum, fileName: settlement.result.fileName)
+            .run(for: limit, control: control)
+        switch finding {
+        case .present(let fileID, let fileType):
+            settlement.endAsPresent(fileID: fileID, fileType: fileType, cause: nil)
+        case .absent:
+            settlement.end(
+                .failed,
+                GigHiveError(
+                    .connectionLost, detail: "the upload was cut off and is not on the server", isRetryable: true,
+                    path: record.path))
+        case .unanswered(let reason):
+            settlement.end(.unknownOutcome, GigHiveError(.outcomeUnknown).asUnknownOutcome(reason))
+        case .stopped:
+            settlement.end(.unknownOutcome, GigHiveError(.outcomeUnknown, detail: "stopped", isRetryable: true))
+        }
+    }
+
+    private func checksum(of record: UploadRecord) async -> String? {
+        if let checksum = record.checksumSHA256 {
+            return checksum
+        }
+        guard let identity = record.identity else { return nil }
+        return await FileDigest.hex(path: record.path, identity: identity)
+    }
+}

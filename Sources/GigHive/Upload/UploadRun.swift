@@ -1,0 +1,271 @@
+internal import Foundation
+internal import MediaCrypto
+internal import MediaStore
+internal import MediaTransport
+
+/// One call of `Uploader.upload`: local duplicates, intent, tries, and the end.
+///
+/// The order of steps is what keeps the token: lock, rescue file and intent row exist before the first byte; the reply
+/// is on the disk before it is parsed; the token is committed before the rescue file goes (design section 4).
+struct UploadRun {
+    private let uploader: Uploader
+    private let upload: PreparedUpload
+    private let control: TransferControl
+    private let onEvent: @Sendable (UploadEvent) -> Void
+    private let started = ContinuousClock.now
+    private var settlement: UploadSettlement
+
+    init(
+        uploader: Uploader, upload: PreparedUpload, control: TransferControl,
+        onEvent: @escaping @Sendable (UploadEvent) -> Void
+    ) {
+        self.uploader = uploader
+        self.upload = upload
+        self.control = control
+        self.onEvent = onEvent
+        var result = UploadResult(
+            path: upload.path, fileName: upload.fileName, server: uploader.client.server.description)
+        result.sizeBytes = upload.sizeBytes
+        result.details = upload.details
+        result.warnings = upload.warnings
+        let now = Date()
+        let record = UploadRecord(
+            uploadID: TokenStore.newUploadID(), path: upload.journalPath, state: .sending,
+            host: uploader.client.server.scope, baseURL: uploader.client.server.description,
+            fields: upload.details.fields, identity: upload.identity, sizeBytes: upload.sizeBytes, createdAt: now,
+            updatedAt: now)
+        settlement = UploadSettlement(store: uploader.store, record: record, result: result)
+    }
+
+    mutating func perform() async -> UploadResult {
+        do {
+            try await send()
+        } catch {
+            settlement.refuse(error)
+        }
+        settlement.result.duration = .now - started
+        return settlement.result
+    }
+
+    // MARK: Before the first byte
+
+    private mutating func send() async throws(GigHiveError) {
+        // The source is owned before the journal is searched, so that two uploads of one file cannot both pass.
+        let sourceLock = try lockSource()
+        defer { sourceLock?.release() }
+        let earlier = EarlierUploads(uploader: uploader, upload: upload, control: control, onEvent: onEvent)
+        if let end = try await earlier.end() {
+            settlement.adopt(end)
+            return
+        }
+        if control.isStopRequested {
+            throw GigHiveError(.cancelled)
+        }
+        let file = try OpenFile(upload)
+        let rescue: RescueFile
+        let lock: UploadLock
+        do {
+            lock = try ownership(of: settlement.record.uploadID)
+            rescue = try RescueFile(for: settlement.record.uploadID, in: uploader.directory)
+        } catch {
+            throw .store(error)
+        }
+        defer { lock.release() }
+        do {
+            try uploader.store.insert(settlement.record)
+        } catch {
+            rescue.release()
+            throw .store(error)
+        }
+        settlement.isPlanned = true
+        KillPoint.afterIntent.reach()
+        await sendUntilSettled(file, rescue)
+    }
+
+    private func lockSource() throws(GigHiveError) -> UploadLock? {
+        guard let identity = upload.identity else { return nil }
+        let lock: UploadLock?
+        do {
+            lock = try UploadLock.acquire(
+                SourceLock.name(of: identity, host: settlement.record.host), in: uploader.directory)
+        } catch {
+            throw .store(error)
+        }
+        guard let lock else {
+            throw GigHiveError(
+                .uploadInProgress, detail: "another upload of this file is running", isRetryable: true,
+                path: upload.path)
+        }
+        return lock
+    }
+
+    private func ownership(of uploadID: String) throws(StoreError) -> UploadLock {
+        guard let lock = try UploadLock.acquire(uploadID, in: uploader.directory) else {
+            throw StoreError(.busy, path: uploader.directory.path, detail: "upload \(uploadID) has an owner")
+        }
+        return lock
+    }
+
+    // MARK: Tries
+
+    private mutating func sendUntilSettled(_ file: OpenFile, _ rescue: RescueFile) async {
+        while true {
+            let attempt: UploadAttempt
+            do {
+                attempt = try await UploadAttempt.send(
+                    upload, file: file, rescue: rescue, uploadID: settlement.record.uploadID, uploader: uploader,
+                    control: control, onEvent: onEvent)
+            } catch {
+                // Nothing was sent.
+                settlement.end(.failed, error)
+                break
+            }
+            settlement.note(attempt)
+            guard let again = await settle(attempt, file, rescue) else { break }
+            guard await waitToRepeat(because: again) else {
+                settlement.end(.cancelled, GigHiveError(.cancelled, transport: again.transport))
+                break
+            }
+        }
+        if settlement.result.unstoredToken == nil {
+            rescue.release()
+        }
+    }
+
+    /// Brings the journal to what a try has shown.
+    ///
+    /// - Returns: Why the file is to be sent again; nil when the upload has ended.
+    private mutating func settle(
+        _ attempt: UploadAttempt, _ file: OpenFile, _ rescue: RescueFile
+    ) async -> GigHiveError? {
+        switch attempt.verdict {
+        case .stored(let reply):
+            await store(reply, attempt, file, rescue)
+        case .duplicate(let fileID):
+            await settleDuplicate(fileID, attempt)
+        case .refused(let error, let mayRepeat):
+            return refuse(error, mayRepeat: mayRepeat, file)
+        case .unknown(let error, let isSettled):
+            return await inquire(error, isSettled: isSettled, attempt)
+        }
+        return nil
+    }
+
+    private mutating func store(
+        _ reply: UploadReply, _ attempt: UploadAttempt, _ file: OpenFile, _ rescue: RescueFile
+    ) async {
+        var reply = reply
+        if reply.fileID == nil, let checksum = reply.checksumSHA256 ?? attempt.checksum {
+            // A token without its id: the listing knows the number.
+            let inquiry = uploader.inquiry(checksum: checksum, fileName: upload.fileName)
+            if case .present(let fileID, _) = await inquiry.run(for: nil, control: control) {
+                reply.fileID = fileID
+            }
+        }
+        KillPoint.beforeTokenCommit.reach()
+        await settlement.commit(
+            reply, isSourceUnchanged: file.isUnchanged, rescuePath: attempt.rescueError == nil ? rescue.path : nil)
+        KillPoint.afterTokenCommit.reach()
+    }
+
+    private mutating func settleDuplicate(_ fileID: Int64?, _ attempt: UploadAttempt) async {
+        var known = fileID
+        if known == nil, let checksum = attempt.checksum {
+            // A 500 with 1062 does not name the copy that was first (trap T19).
+            let inquiry = uploader.inquiry(checksum: checksum, fileName: upload.fileName)
+            if case .present(let found, let fileType) = await inquiry.run(for: nil, control: control) {
+                known = found
+                settlement.result.fileType = fileType
+            }
+        }
+        settlement.endAsDuplicate(of: known)
+    }
+
+    private mutating func refuse(
+        _ error: GigHiveError, mayRepeat: Bool, _ file: OpenFile
+    ) -> GigHiveError? {
+        if error.code == .cancelled {
+            settlement.end(.cancelled, error)
+        } else if error.code == .fileUnreadable && !file.isUnchanged {
+            settlement.end(
+                .failed,
+                GigHiveError(
+                    .sourceChanged, detail: "the file changed while it was sent", path: upload.path,
+                    transport: error.transport))
+        } else if mayRepeat && settlement.result.attempts <= uploader.options.retry.retries && file.isUnchanged {
+            return error
+        } else {
+            settlement.end(.failed, error)
+        }
+        return nil
+    }
+
+    // MARK: Lost answers
+
+    private mutating func inquire(
+        _ error: GigHiveError, isSettled: Bool, _ attempt: UploadAttempt
+    ) async -> GigHiveError? {
+        settlement.end(.unknownOutcome, error.asUnknownOutcome)
+        guard !control.isStopRequested, let checksum = attempt.checksum else { return nil }
+        let limit = isSettled ? nil : uploader.options.settleTime - attempt.timeSinceBody
+        onEvent(.resolving(for: limit ?? .zero))
+        let finding = await uploader.inquiry(checksum: checksum, fileName: upload.fileName)
+            .run(for: limit, control: control)
+        switch finding {
+        case .present(let fileID, let fileType):
+            settlement.endAsPresent(fileID: fileID, fileType: fileType, cause: error)
+        case .absent where !isSettled && settlement.result.attempts <= uploader.options.retry.retries:
+            return error
+        case .absent:
+            settlement.end(.failed, error)
+        case .unanswered(let reason):
+            settlement.end(.unknownOutcome, error.asUnknownOutcome(reason))
+        case .stopped:
+            break
+        }
+        return nil
+    }
+
+    // MARK: Waiting
+
+    /// Waits before the next try.
+    ///
+    /// - Returns: false when the user stopped the wait.
+    private mutating func waitToRepeat(because error: GigHiveError) async -> Bool {
+        let attempt = settlement.result.attempts
+        let delay = uploader.options.retry.delay(
+            after: attempt, retryAfter: error.retryAfterSeconds.map { .seconds($0) })
+        onEvent(.retrying(attempt: attempt, after: delay, because: error))
+        guard await !control.waitForStop(upTo: delay) else { return false }
+        settlement.reopen()
+        return true
+    }
+}
+
+/// The lock that one file on one server has while it is uploaded.
+private enum SourceLock {
+    /// A name of at most 40 lower-case letters, digits and hyphens, as `UploadLock` wants it.
+    static func name(of identity: FileIdentity, host: String) -> String {
+        // FNV-1a, 32 bits: two hosts that collide only make one upload wait for another.
+        let hash = host.utf8.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 }
+        return ["f", String(identity.inode, radix: 36), String(identity.device, radix: 36), String(hash, radix: 36)]
+            .joined(separator: "-")
+    }
+}
+
+extension GigHiveError {
+    /// The same facts, told as an outcome that nobody knows.
+    var asUnknownOutcome: GigHiveError {
+        var error = self
+        error.code = .outcomeUnknown
+        error.isRetryable = true
+        return error
+    }
+
+    /// With the reason why asking did not help.
+    func asUnknownOutcome(_ reason: GigHiveError) -> GigHiveError {
+        var error = asUnknownOutcome
+        error.detail = [detail, "asking the server: \(reason)"].filter { !$0.isEmpty }.joined(separator: "; ")
+        return error
+    }
+}

@@ -1,0 +1,266 @@
+internal import Foundation
+internal import MediaStore
+internal import MediaTransport
+
+/// Brings one upload to its end, in the journal and in the result at once.
+struct UploadSettlement {
+    let store: TokenStore
+    private(set) var record: UploadRecord
+    var result: UploadResult
+    /// Whether the intent row is in the journal.
+    var isPlanned = false {
+        didSet { result.uploadID = isPlanned ? record.uploadID : nil }
+    }
+
+    init(store: TokenStore, record: UploadRecord, result: UploadResult) {
+        self.store = store
+        self.record = record
+        self.result = result
+    }
+
+    /// For a row of the journal.
+    init(store: TokenStore, record: UploadRecord) {
+        var result = UploadResult(
+            path: record.path, fileName: FileName.last(of: record.path), server: record.baseURL, state: record.state)
+        result.uploadID = record.uploadID
+        result.sizeBytes = record.sizeBytes
+        result.checksumSHA256 = record.checksumSHA256
+        result.fileID = record.fileID
+        result.attempts = record.attempts
+        result.httpStatus = record.httpStatus
+        result.details = UploadDetails(record.fields)
+        result.isResumed = true
+        self.init(store: store, record: record, result: result)
+        isPlanned = true
+        let tokens = knownTokens(fileID: record.fileID, checksum: record.checksumSHA256)
+        self.result.hasDeleteToken = record.fileID != nil && !tokens.isEmpty
+        self.result.mediaURL = mediaURL(fileType: nil)
+    }
+
+    // MARK: Steps
+
+    /// Takes over what a try has measured.
+    mutating func note(_ attempt: UploadAttempt) {
+        record.attempts += max(1, attempt.metrics.attempts)
+        record.checksumSHA256 = attempt.checksum ?? record.checksumSHA256
+        record.httpStatus = attempt.status
+        result.attempts = record.attempts
+        result.bytesSent = attempt.metrics.bodyBytesSent
+        result.checksumSHA256 = record.checksumSHA256
+        result.httpStatus = attempt.status
+    }
+
+    /// Takes over a digest found otherwise.
+    mutating func note(checksum: String) {
+        record.checksumSHA256 = checksum
+        result.checksumSHA256 = checksum
+    }
+
+    /// The file is about to be sent once more.
+    mutating func reopen() {
+        result.error = nil
+        result.state = .sending
+        write(UploadChange(state: .sending, attempts: record.attempts))
+    }
+
+    // MARK: Ends
+
+    /// An end before anything was planned.
+    mutating func refuse(_ error: GigHiveError) {
+        result.state = error.code == .cancelled ? .cancelled : .failed
+        result.error = error
+    }
+
+    /// The end that an earlier upload of the same file has had.
+    mutating func adopt(_ earlier: UploadResult) {
+        var end = earlier
+        end.path = result.path
+        end.fileName = result.fileName
+        end.warnings = result.warnings + earlier.warnings
+        result = end
+    }
+
+    /// An end without anything to store.
+    mutating func end(_ state: UploadState, _ error: GigHiveError?) {
+        result.state = state
+        result.error = error
+        write(
+            UploadChange(
+                state: state, checksumSHA256: record.checksumSHA256, fileID: result.fileID, attempts: record.attempts,
+                httpStatus: record.httpStatus, failureCode: error?.code.rawValue))
+    }
+
+    /// The server had the bytes before.
+    mutating func endAsDuplicate(of fileID: Int64?) {
+        let tokens = knownTokens(fileID: fileID, checksum: record.checksumSHA256)
+        result.fileID = fileID ?? tokens.first?.fileID
+        result.hasDeleteToken = !tokens.isEmpty
+        result.isDeletableDuplicate = !tokens.isEmpty
+        result.mediaURL = mediaURL(fileType: result.fileType)
+        end(.duplicate, nil)
+    }
+
+    /// The server has the file; its answer, with the token, was lost.
+    mutating func endAsPresent(fileID: Int64?, fileType: String?, cause: GigHiveError?) {
+        let tokens = knownTokens(fileID: fileID, checksum: record.checksumSHA256)
+        result.fileID = fileID ?? tokens.first?.fileID
+        result.fileType = fileType
+        // The server names a stored file by its digest.
+        result.isVerified = true
+        result.hasDeleteToken = !tokens.isEmpty
+        result.mediaURL = mediaURL(fileType: fileType)
+        if tokens.isEmpty {
+            end(
+                .tokenLost,
+                GigHiveError(
+                    .tokenLost, detail: cause?.detail ?? "", httpStatus: cause?.httpStatus, fileID: result.fileID,
+                    transport: cause?.transport))
+        } else {
+            end(.done, nil)
+        }
+    }
+
+    /// The server has answered with success: stores the token and the end in one transaction.
+    ///
+    /// A file that changed under way, or arrived damaged, ends as `failed` with its token stored, so that the bad copy
+    /// can be deleted. A token that cannot be stored leaves the upload `finalized`, its reply in the rescue file and the
+    /// token in `result.unstoredToken`.
+    mutating func commit(_ reply: UploadReply, isSourceUnchanged: Bool, rescuePath: String?) async {
+        describe(reply)
+        let problem = problem(reply, isSourceUnchanged: isSourceUnchanged)
+        let tokens =
+            reply.deleteToken == nil
+            ? knownTokens(fileID: reply.fileID, checksum: reply.checksumSHA256 ?? record.checksumSHA256) : []
+        let entry = entry(reply)
+        if let token = reply.deleteToken, entry == nil {
+            leaveUnstored(token, "the answer holds a token but no id", nil, rescuePath)
+            return
+        }
+        let state: UploadState = problem != nil ? .failed : tokens.isEmpty ? .done : .duplicate
+        do {
+            try await store.commit(
+                record.uploadID,
+                UploadChange(
+                    state: state, checksumSHA256: record.checksumSHA256, fileID: reply.fileID,
+                    attempts: record.attempts, httpStatus: reply.status, failureCode: problem?.code.rawValue),
+                token: entry)
+        } catch {
+            if let token = reply.deleteToken {
+                leaveUnstored(token, error.detail, error, rescuePath)
+                return
+            }
+            result.error = .store(error)
+        }
+        result.state = state
+        result.error = problem ?? result.error
+        result.hasDeleteToken = entry != nil || !tokens.isEmpty
+        result.isDeletableDuplicate = !tokens.isEmpty
+        if reply.deleteToken == nil && tokens.isEmpty {
+            result.warnings.append(.noDeleteToken)
+        }
+    }
+
+    private mutating func describe(_ reply: UploadReply) {
+        result.fileID = reply.fileID
+        result.fileType = reply.fileType
+        result.httpStatus = reply.status
+        result.isVerified = reply.checksumSHA256 != nil && reply.checksumSHA256 == record.checksumSHA256
+        result.mediaURL = mediaURL(fileType: reply.fileType)
+        if reply.checksumSHA256 == nil {
+            result.warnings.append(.notVerified)
+        }
+        if reply.form == .html {
+            result.warnings.append(.answeredInHTML)
+        }
+        if let token = reply.deleteToken, !token.isWellFormed {
+            result.warnings.append(.oddToken)
+        }
+    }
+
+    private func problem(_ reply: UploadReply, isSourceUnchanged: Bool) -> GigHiveError? {
+        guard let sent = record.checksumSHA256 else {
+            return result.isResumed
+                ? nil
+                : GigHiveError(
+                    .unexpectedAnswer, detail: "the server answered before the whole file was sent",
+                    httpStatus: reply.status, fileID: reply.fileID)
+        }
+        if let stored = reply.checksumSHA256, stored != sent {
+            return GigHiveError(
+                .checksumMismatch, detail: "sent \(sent), the server has \(stored)", httpStatus: reply.status,
+                fileID: reply.fileID)
+        }
+        guard isSourceUnchanged else {
+            return GigHiveError(
+                .sourceChanged, detail: "the file changed while it was sent", httpStatus: reply.status,
+                path: record.path, fileID: reply.fileID)
+        }
+        return nil
+    }
+
+    private mutating func leaveUnstored(
+        _ token: DeleteToken, _ detail: String, _ error: StoreError?, _ rescuePath: String?
+    ) {
+        result.unstoredToken = token
+        result.state = .finalized
+        result.error = GigHiveError(
+            .tokenNotStored, detail: detail, httpStatus: result.httpStatus, fileID: result.fileID,
+            rescuePath: rescuePath, store: error)
+        // The rescue file is what counts; this row only tells `uploads status` the same.
+        try? store.update(record.uploadID, UploadChange(state: .finalized, fileID: result.fileID))
+    }
+
+    // MARK: Facts
+
+    /// The entry for the token of a reply; nil without token or id.
+    private func entry(_ reply: UploadReply) -> TokenEntry? {
+        guard let token = reply.deleteToken, let fileID = reply.fileID else { return nil }
+        let field = { (name: String) in record.fields.first { $0.name == name }?.value }
+        let guessed = AcceptedMedia.kind(ofExtension: FileName.pathExtension(of: result.fileName))
+        return TokenEntry(
+            host: record.host, fileID: fileID, token: token, createdAt: Date(), eventDate: field("event_date") ?? "",
+            orgName: field("org_name") ?? "", eventType: field("event_type") ?? "", label: field("label"),
+            fileName: result.fileName, fileType: reply.fileType ?? guessed ?? "",
+            checksumSHA256: reply.checksumSHA256 ?? record.checksumSHA256 ?? "", sizeBytes: record.sizeBytes,
+            baseURL: record.baseURL)
+    }
+
+    /// Tokens of this machine for a stored file. The id is compared as well where it is known, because a rebuilt server
+    /// gives the same bytes a new id and forgets old tokens (gighive contract section 0).
+    private func knownTokens(fileID: Int64?, checksum: String?) -> [TokenEntry] {
+        guard let checksum, let rows = try? store.tokens(host: record.host, checksumSHA256: checksum) else { return [] }
+        return rows.filter { !$0.isSuperseded && (fileID == nil || $0.fileID == fileID) }
+    }
+
+    /// Where the media is served: `/audio/` or `/video/`, then digest and extension (trap T16).
+    private func mediaURL(fileType: String?) -> String? {
+        let pathExtension = FileName.pathExtension(of: result.fileName)
+        guard result.fileID != nil, let checksum = record.checksumSHA256,
+            let kind = fileType ?? AcceptedMedia.kind(ofExtension: pathExtension), ["audio", "video"].contains(kind)
+        else { return nil }
+        let suffix = pathExtension.isEmpty ? "" : "." + PathSegment.encode(pathExtension)
+        return "\(record.baseURL)/\(kind)/\(checksum)\(suffix)"
+    }
+
+    private mutating func write(_ change: UploadChange) {
+        do {
+            try store.update(record.uploadID, change)
+        } catch {
+            result.error = result.error ?? .store(error)
+        }
+    }
+}
+
+extension UploadDetails {
+    /// What a journal row says; nil when the row lacks what every upload has.
+    init?(_ fields: [UploadField]) {
+        let value = { (name: String) in fields.first { $0.name == name }?.value }
+        guard let eventDate = value("event_date"), let orgName = value("org_name"),
+            let eventType = value("event_type"), let label = value("label")
+        else { return nil }
+        self.init(
+            eventDate: eventDate, orgName: orgName, eventType: eventType, label: label,
+            participants: value("participants"), keywords: value("keywords"), location: value("location"),
+            rating: value("rating"), notes: value("notes"))
+    }
+}

@@ -1,0 +1,74 @@
+internal import MediaTransport
+
+/// What an answer, or its absence, says about an upload (gighive contract 2.5 and section 3; design section 4).
+enum UploadVerdict: Sendable {
+    /// On the server now, as the reply says.
+    case stored(UploadReply)
+    /// The server had the bytes already. The id is nil where the answer does not name it.
+    case duplicate(fileID: Int64?)
+    /// Known not to be on the server.
+    case refused(GigHiveError, mayRepeat: Bool)
+    /// It may or may not be on the server: ask.
+    ///
+    /// `isSettled`: the server has finished working on it, so that a few looks tell.
+    case unknown(GigHiveError, isSettled: Bool)
+
+    /// Judges an answer.
+    ///
+    /// - Parameters:
+    ///   - bodyComplete: Whether the whole body was handed to the network. If not, the server cannot have stored it.
+    static func of(_ reply: UploadReply, head: HTTPResponseHead, bodyComplete: Bool) -> UploadVerdict {
+        let isJSON = reply.form == .json
+        let error = GigHiveError.answered(head, message: reply.message ?? reply.error, isJSON: isJSON)
+        switch head.status {
+        case 200..<300:
+            return success(reply, bodyComplete: bodyComplete)
+        case 409:
+            return .duplicate(fileID: reply.existingFileID)
+        case 408, 429:
+            // The server says that it has dropped the request.
+            return .refused(error, mayRepeat: true)
+        case 500 where reply.isDuplicateKeyError:
+            return .duplicate(fileID: reply.existingFileID)
+        case 501:
+            return .refused(error, mayRepeat: false)
+        case 500...:
+            guard bodyComplete else {
+                return .refused(error, mayRepeat: head.status != 500)
+            }
+            // A 500 comes from a script that has ended, perhaps after storing the file (trap T7). Other codes come
+            // from a proxy, behind which the script may go on.
+            return .unknown(error, isSettled: head.status == 500)
+        default:
+            return .refused(error, mayRepeat: false)
+        }
+    }
+
+    private static func success(_ reply: UploadReply, bodyComplete: Bool) -> UploadVerdict {
+        if reply.deleteToken != nil || (reply.form != .broken && reply.fileID != nil) {
+            return .stored(reply)
+        }
+        let error = GigHiveError(
+            .unexpectedAnswer, detail: reply.message ?? "a success without id and token", httpStatus: reply.status)
+        return bodyComplete ? .unknown(error, isSettled: true) : .refused(error, mayRepeat: false)
+    }
+
+    /// Judges a missing or cut answer.
+    ///
+    /// - Parameter reply: What had arrived of an answer.
+    static func of(_ failure: TransportError, reply: UploadReply?) -> UploadVerdict {
+        let bodyComplete = failure.metrics.bodyComplete
+        if let reply, let head = failure.head {
+            // The status is there and decides; only a success needs its body.
+            let verdict = of(reply, head: head, bodyComplete: bodyComplete)
+            if case .unknown(_, let isSettled) = verdict {
+                return .unknown(.transport(failure), isSettled: isSettled)
+            }
+            return verdict
+        }
+        let error = GigHiveError.transport(failure)
+        return bodyComplete
+            ? .unknown(error, isSettled: false)
+            : .refused(error, mayRepeat: error.isRetryable)
+    }
+}
