@@ -30,11 +30,8 @@ struct DetailOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Notes on the event.", valueName: "text"))
     var notes: String?
 
-    /// Everything told about one file, checked.
-    ///
-    /// - Parameters:
-    ///   - fileName: Its stem is the label when none was given.
-    ///   - today: The local date.
+    /// Everything told about one file, checked. The stem of `fileName` is the label when none was given, `today` the
+    /// date.
     func details(fileName: String, today: String, settings: Settings) throws(GigHiveError) -> UploadDetails {
         try UploadDetails.validated(
             eventDate: eventDate ?? today,

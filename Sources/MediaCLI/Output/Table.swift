@@ -22,9 +22,8 @@ struct Table: Sendable {
 
     private static let gap = "  "
 
-    /// The lines, without line breaks at their ends.
-    ///
-    /// - Parameter width: Terminal columns to fit in; nil lets every cell have its full width.
+    /// The lines, without line breaks at their ends, in `width` terminal columns; with nil every cell has its full
+    /// width.
     func lines(fitting width: Int?, style: Style) -> [String] {
         let widths = columnWidths(fitting: width)
         let header = style.bold(line(columns.map(\.title), widths))
