@@ -37,8 +37,12 @@ extension GigHiveError {
         default: code = .unexpectedAnswer
         }
         return GigHiveError(
-            code, detail: detail, httpStatus: status, isRetryable: isRetryable,
-            retryAfterSeconds: retryAfter.map { Int($0.components.seconds) })
+            code,
+            detail: detail,
+            httpStatus: status,
+            isRetryable: isRetryable,
+            retryAfterSeconds: retryAfter.map { Int($0.components.seconds) }
+        )
     }
 
     /// A missing answer.
@@ -60,7 +64,12 @@ extension GigHiveError {
         case .receiverFailed, .unusable: code = .internalError
         }
         return GigHiveError(
-            code, detail: error.detail, httpStatus: error.head?.status, isRetryable: isRetryable, transport: error)
+            code,
+            detail: error.detail,
+            httpStatus: error.head?.status,
+            isRetryable: isRetryable,
+            transport: error
+        )
     }
 
     /// The local store failed.

@@ -86,9 +86,19 @@ public struct GigHiveError: Error, Sendable, CustomStringConvertible {
 
     /// Makes an error.
     public init(
-        _ code: Code, detail: String = "", httpStatus: Int? = nil, isRetryable: Bool = false, path: [UInt8]? = nil,
-        field: String? = nil, value: String? = nil, limit: Int64? = nil, fileID: Int64? = nil,
-        rescuePath: String? = nil, otherHosts: [String] = [], retryAfterSeconds: Int? = nil, store: StoreError? = nil,
+        _ code: Code,
+        detail: String = "",
+        httpStatus: Int? = nil,
+        isRetryable: Bool = false,
+        path: [UInt8]? = nil,
+        field: String? = nil,
+        value: String? = nil,
+        limit: Int64? = nil,
+        fileID: Int64? = nil,
+        rescuePath: String? = nil,
+        otherHosts: [String] = [],
+        retryAfterSeconds: Int? = nil,
+        store: StoreError? = nil,
         transport: TransportError? = nil
     ) {
         self.code = code

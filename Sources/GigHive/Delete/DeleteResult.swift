@@ -41,7 +41,11 @@ public struct DeleteResult: Sendable {
 
     /// Makes a result.
     public init(
-        fileID: Int64, state: State, entry: TokenEntry? = nil, host: String, httpStatus: Int? = nil,
+        fileID: Int64,
+        state: State,
+        entry: TokenEntry? = nil,
+        host: String,
+        httpStatus: Int? = nil,
         error: GigHiveError? = nil
     ) {
         self.fileID = fileID

@@ -49,7 +49,8 @@ public struct Deleter: Sendable {
     ///
     /// - Parameter onInvalidToken: Asked only when the server rejects the token while the same file is still there.
     public func delete(
-        _ entry: TokenEntry, onInvalidToken: @escaping @Sendable (TokenEntry) async -> InvalidTokenChoice
+        _ entry: TokenEntry,
+        onInvalidToken: @escaping @Sendable (TokenEntry) async -> InvalidTokenChoice
     ) async -> DeleteResult {
         await Task {
             // Both spellings of the id serve all dialects (gighive contract 5.1); the lists of admin requests are left
@@ -95,7 +96,10 @@ public struct Deleter: Sendable {
         guard let asset = try await client.asset(entry.fileID) else { return false }
         guard let checksum = asset.checksumSHA256, let size = asset.sizeBytes else {
             throw GigHiveError(
-                .adminUnverified, detail: "the server tells no checksum or size", fileID: entry.fileID)
+                .adminUnverified,
+                detail: "the server tells no checksum or size",
+                fileID: entry.fileID
+            )
         }
         guard checksum == entry.checksumSHA256, size == entry.sizeBytes else {
             throw GigHiveError(.idReused, detail: "the server has another file under this id", fileID: entry.fileID)
@@ -124,7 +128,10 @@ public struct Deleter: Sendable {
         }
         let reply = DeleteReply.parse(response.body)
         let error = GigHiveError.answered(
-            response.head, message: reply.message ?? reply.error, isJSON: reply.error != nil)
+            response.head,
+            message: reply.message ?? reply.error,
+            isJSON: reply.error != nil
+        )
         switch response.status {
         case 200 where reply.deletedCount == 1:
             return .deleted(status: 200)
@@ -171,7 +178,9 @@ public struct Deleter: Sendable {
     }
 
     private func settleRejected(
-        _ entry: TokenEntry, _ status: Int, _ onInvalidToken: @Sendable (TokenEntry) async -> InvalidTokenChoice
+        _ entry: TokenEntry,
+        _ status: Int,
+        _ onInvalidToken: @Sendable (TokenEntry) async -> InvalidTokenChoice
     ) async -> DeleteResult {
         do throws(GigHiveError) {
             guard let asset = try await client.asset(entry.fileID) else {
@@ -214,7 +223,13 @@ public struct Deleter: Sendable {
         var error = error
         error.fileID = entry.fileID
         return DeleteResult(
-            fileID: entry.fileID, state: .failed, entry: entry, host: host, httpStatus: error.httpStatus, error: error)
+            fileID: entry.fileID,
+            state: .failed,
+            entry: entry,
+            host: host,
+            httpStatus: error.httpStatus,
+            error: error
+        )
     }
 
     private func read<Value>(_ query: () throws(StoreError) -> Value) throws(GigHiveError) -> Value {

@@ -17,7 +17,8 @@ struct DeleteReply: Sendable, Equatable {
             deletedCount: content.members["deleted_count"]?.wholeNumber,
             error: content.members.text("error"),
             message: content.members.text("message") ?? ReplyText.title(of: content.text),
-            itemErrors: errors.compactMap { $0.members?.text("error") })
+            itemErrors: errors.compactMap { $0.members?.text("error") }
+        )
     }
 
     /// Whether a 403 is about the token and not about the user's role.

@@ -35,7 +35,9 @@ enum JSONValue: Decodable, Sendable {
     static func object(in text: ArraySlice<UInt8>) -> [String: JSONValue]? {
         // A cheap look first: HTML pages and cut answers need no decoder.
         guard text.first == UInt8(ascii: "{") else { return nil }
-        guard case .object(let members)? = try? JSONDecoder().decode(JSONValue.self, from: Data(text)) else { return nil }
+        guard case .object(let members)? = try? JSONDecoder().decode(JSONValue.self, from: Data(text)) else {
+            return nil
+        }
         return members
     }
 

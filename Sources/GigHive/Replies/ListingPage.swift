@@ -45,7 +45,8 @@ public struct ListingPage: Sendable, Equatable {
             page: pagination.identifier("page") ?? 1,
             pageCount: pagination.identifier("pageCount") ?? 1,
             total: pagination["total"]?.wholeNumber,
-            entries: entries.compactMap { $0.members.flatMap(Entry.init) })
+            entries: entries.compactMap { $0.members.flatMap(Entry.init) }
+        )
     }
 }
 

@@ -32,7 +32,9 @@ enum Salvage {
     }
 
     private static func firstValue<Value>(
-        after key: StaticString, in text: ArraySlice<UInt8>, _ read: (ArraySlice<UInt8>) -> Value?
+        after key: StaticString,
+        in text: ArraySlice<UInt8>,
+        _ read: (ArraySlice<UInt8>) -> Value?
     ) -> Value? {
         var rest = text
         while let found = ReplyText.range(of: key, in: rest) {

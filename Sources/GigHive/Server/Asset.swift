@@ -13,7 +13,10 @@ public struct Asset: Sendable, Equatable {
 
     /// Makes an asset.
     public init(
-        fileID: Int64, fileName: String? = nil, fileType: String? = nil, sizeBytes: Int64? = nil,
+        fileID: Int64,
+        fileName: String? = nil,
+        fileType: String? = nil,
+        sizeBytes: Int64? = nil,
         checksumSHA256: String? = nil
     ) {
         self.fileID = fileID

@@ -11,7 +11,9 @@ public struct GigHiveClient: Sendable {
 
     /// Makes a client.
     public init(
-        server: ServerURL, http: HTTPClient, authorization: Authorization?,
+        server: ServerURL,
+        http: HTTPClient,
+        authorization: Authorization?,
         timeouts: TransferTimeouts = TransferTimeouts()
     ) {
         self.server = server
@@ -29,7 +31,8 @@ public struct GigHiveClient: Sendable {
         let content = ReplyText.content(of: response.body)
         let members = content.members
         // A path that the application does not know carries a `debug` key besides.
-        if response.status == 404, content.form == .json, members.text("error") == "Not Found", members["debug"] == nil {
+        if response.status == 404, content.form == .json, members.text("error") == "Not Found", members["debug"] == nil
+        {
             return nil
         }
         try Self.requireSuccess(response)
@@ -37,11 +40,18 @@ public struct GigHiveClient: Sendable {
             found == fileID
         else {
             throw GigHiveError(
-                .unexpectedAnswer, detail: "the answer does not describe file \(fileID)", httpStatus: response.status)
+                .unexpectedAnswer,
+                detail: "the answer does not describe file \(fileID)",
+                httpStatus: response.status
+            )
         }
         return Asset(
-            fileID: fileID, fileName: members.text("file_name"), fileType: members.text("file_type"),
-            sizeBytes: members["size_bytes"]?.wholeNumber, checksumSHA256: members.checksum("checksum_sha256"))
+            fileID: fileID,
+            fileName: members.text("file_name"),
+            fileType: members.text("file_type"),
+            sizeBytes: members["size_bytes"]?.wholeNumber,
+            checksumSHA256: members.checksum("checksum_sha256")
+        )
     }
 
     /// One page of the listing (`GET /db/database.php?format=json`, gighive contract section 7). Also the login test:
@@ -93,24 +103,38 @@ public struct GigHiveClient: Sendable {
 
     /// A GET or HEAD. The changing query keeps the server's own cache out (gighive contract section 1).
     func request(
-        _ method: HTTPMethod, _ path: String, _ query: [(name: String, value: String)] = [], isAuthorized: Bool = true
+        _ method: HTTPMethod,
+        _ path: String,
+        _ query: [(name: String, value: String)] = [],
+        isAuthorized: Bool = true
     ) -> HTTPRequest {
         HTTPRequest(
-            method, server.resource(path, query: query + [("t", String(UnixTime.now()))]),
-            authorization: isAuthorized ? authorization : nil, repeatability: .safe, timeouts: timeouts,
-            destination: .memory(limit: 64 << 20))
+            method,
+            server.resource(path, query: query + [("t", String(UnixTime.now()))]),
+            authorization: isAuthorized ? authorization : nil,
+            repeatability: .safe,
+            timeouts: timeouts,
+            destination: .memory(limit: 64 << 20)
+        )
     }
 
     /// A JSON POST that reaches the server at most once.
     func post(_ path: String, json: String) -> HTTPRequest {
         HTTPRequest(
-            .post, server.resource(path),
+            .post,
+            server.resource(path),
             headers: [HTTPHeader("Accept", "application/json"), HTTPHeader("Content-Type", "application/json")],
-            body: BytesBody(json), authorization: authorization, repeatability: .atMostOnce, timeouts: timeouts)
+            body: BytesBody(json),
+            authorization: authorization,
+            repeatability: .atMostOnce,
+            timeouts: timeouts
+        )
     }
 
     private func get(
-        _ path: String, _ query: [(name: String, value: String)] = [], isAuthorized: Bool = true
+        _ path: String,
+        _ query: [(name: String, value: String)] = [],
+        isAuthorized: Bool = true
     ) async throws(GigHiveError) -> HTTPResponse {
         try await send(request(.get, path, query, isAuthorized: isAuthorized), control: TransferControl())
     }
@@ -127,8 +151,10 @@ public struct GigHiveClient: Sendable {
         guard (200..<300).contains(response.status) else {
             let content = ReplyText.content(of: response.body)
             throw .answered(
-                response.head, message: content.members.text("message") ?? ReplyText.title(of: content.text),
-                isJSON: content.form == .json)
+                response.head,
+                message: content.members.text("message") ?? ReplyText.title(of: content.text),
+                isJSON: content.form == .json
+            )
         }
     }
 }

@@ -19,12 +19,12 @@ struct EarlierUploads {
         guard let identity = upload.identity else { return nil }
         let rows: [UploadRecord]
         do {
-            rows = try uploader.store.uploads(states: [], host: uploader.client.server.scope)
+            rows = try uploader.store.uploads(identity: identity, host: uploader.client.server.scope)
         } catch {
             throw .store(error)
         }
         var finished: [UploadRecord] = []
-        for row in rows where row.identity == identity {
+        for row in rows {
             if row.state.isFinal {
                 finished.append(row)
             } else if let end = try await settle(row) {

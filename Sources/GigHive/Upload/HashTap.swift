@@ -20,11 +20,15 @@ final class HashTap: ByteTap {
 
     func append(_ bytes: UnsafeRawBufferPointer) {
         pipeline.append(bytes)
-        state.withLock { state in
+        let byteCount = state.withLock { state in
             state.byteCount += Int64(bytes.count)
             if state.byteCount >= expected {
                 state.completedAt = .now
             }
+            return state.byteCount
+        }
+        if byteCount > expected / 2 {
+            KillPoint.midBody.reach()
         }
     }
 

@@ -5,17 +5,17 @@ internal import Foundation
 /// `MEDIACTL_KILL_AT` names one; the process then kills itself with SIGKILL when it gets there.
 enum KillPoint: String, CaseIterable {
     /// The intent row is written, nothing is sent.
-    case afterIntent = "after-intent"
+    case afterIntent
     /// A part of the body is out.
-    case midBody = "mid-body"
+    case midBody
     /// Every byte is out, the answer is awaited.
-    case afterBody = "after-body"
+    case afterBody
     /// The answer is in the rescue file and nowhere else.
-    case replyInRescueFile = "reply-in-rescue-file"
+    case replyInRescueFile
     /// The answer is understood, its token not yet committed.
-    case beforeTokenCommit = "before-token-commit"
+    case beforeTokenCommit
     /// The token is committed, the rescue file still there.
-    case afterTokenCommit = "after-token-commit"
+    case afterTokenCommit
 
     /// Dies here if asked to.
     @inline(__always)

@@ -25,7 +25,10 @@ struct OpenFile: Sendable {
                 byteCount = file.status.size
                 guard FileIdentity(file.status) == upload.identity else {
                     throw GigHiveError(
-                        .sourceChanged, detail: "the file has changed since it was checked", path: path)
+                        .sourceChanged,
+                        detail: "the file has changed since it was checked",
+                        path: path
+                    )
                 }
             } catch let error as SourceFileError {
                 throw .source(error)

@@ -49,27 +49,47 @@ extension Uploader {
                 throw .source(error)
             }
             return try prepare(
-                source, path: path, fileName: FileName.last(of: path), sizeBytes: file.status.size,
-                identity: FileIdentity(file.status), prefix: prefix, details: details)
+                source,
+                path: path,
+                fileName: FileName.last(of: path),
+                sizeBytes: file.status.size,
+                identity: FileIdentity(file.status),
+                prefix: prefix,
+                details: details
+            )
         case .spooled(let spool, let name):
             return try prepare(
-                source, path: Array("-".utf8), fileName: FileName.last(of: Array(name.utf8)),
-                sizeBytes: spool.byteCount, identity: nil, prefix: OpenFile.prefix(of: spool.descriptor, 4096),
-                details: details)
+                source,
+                path: Array("-".utf8),
+                fileName: FileName.last(of: Array(name.utf8)),
+                sizeBytes: spool.byteCount,
+                identity: nil,
+                prefix: OpenFile.prefix(of: spool.descriptor, 4096),
+                details: details
+            )
         }
     }
 
     private func prepare(
-        _ source: UploadSource, path: [UInt8], fileName: String, sizeBytes: Int64, identity: FileIdentity?,
-        prefix: [UInt8], details: UploadDetails
+        _ source: UploadSource,
+        path: [UInt8],
+        fileName: String,
+        sizeBytes: Int64,
+        identity: FileIdentity?,
+        prefix: [UInt8],
+        details: UploadDetails
     ) throws(GigHiveError) -> PreparedUpload {
         guard sizeBytes > 0 else {
             throw GigHiveError(.emptyFile, path: path)
         }
         guard sizeBytes <= options.maximumBytes else {
             throw GigHiveError(
-                .fileTooLarge, detail: "\(sizeBytes) bytes; at most \(options.maximumBytes) are allowed", path: path,
-                value: String(sizeBytes), limit: options.maximumBytes)
+                .fileTooLarge,
+                detail: "\(sizeBytes) bytes; at most \(options.maximumBytes) are allowed",
+                path: path,
+                value: String(sizeBytes),
+                limit: options.maximumBytes
+            )
         }
         let pathExtension = FileName.pathExtension(of: fileName)
         guard AcceptedMedia.kind(ofExtension: pathExtension) != nil || options.force else {
@@ -85,15 +105,26 @@ extension Uploader {
             warnings.append(.typeMismatch(declared: declared.mimeType, sniffed: sniffed.mimeType))
         }
         return PreparedUpload(
-            path: path, fileName: fileName, sizeBytes: sizeBytes, contentType: contentType, details: details,
-            warnings: warnings, source: source, identity: identity)
+            path: path,
+            fileName: fileName,
+            sizeBytes: sizeBytes,
+            contentType: contentType,
+            details: details,
+            warnings: warnings,
+            source: source,
+            identity: identity
+        )
     }
 }
 
 extension FileIdentity {
     init(_ status: FileStatus) {
         self.init(
-            device: status.device, inode: status.inode, size: status.size,
-            modificationNanoseconds: status.modificationNanoseconds, changeNanoseconds: status.changeNanoseconds)
+            device: status.device,
+            inode: status.inode,
+            size: status.size,
+            modificationNanoseconds: status.modificationNanoseconds,
+            changeNanoseconds: status.changeNanoseconds
+        )
     }
 }

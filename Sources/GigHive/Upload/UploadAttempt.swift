@@ -22,8 +22,13 @@ struct UploadAttempt: Sendable {
     ///
     /// - Throws: `GigHiveError` when nothing could be sent at all.
     static func send(
-        _ upload: PreparedUpload, file: OpenFile, rescue: RescueFile, uploadID: String, uploader: Uploader,
-        control: TransferControl, onEvent: @escaping @Sendable (UploadEvent) -> Void
+        _ upload: PreparedUpload,
+        file: OpenFile,
+        rescue: RescueFile,
+        uploadID: String,
+        uploader: Uploader,
+        control: TransferControl,
+        onEvent: @escaping @Sendable (UploadEvent) -> Void
     ) async throws(GigHiveError) -> UploadAttempt {
         let tap: HashTap
         do {
@@ -34,9 +39,13 @@ struct UploadAttempt: Sendable {
         let form = MultipartForm(
             fields: upload.details.fields.map { ($0.name, $0.value) },
             file: MultipartForm.FilePart(
-                name: "file", fileName: upload.fileName, contentType: upload.contentType,
-                content: try file.content(path: upload.path)),
-            tap: tap)
+                name: "file",
+                fileName: upload.fileName,
+                contentType: upload.contentType,
+                content: try file.content(path: upload.path)
+            ),
+            tap: tap
+        )
         let collector = ReplyCollector(rescue)
         let bodyEnd = BodyEnd(tap, uploadID: uploadID, store: uploader.store, bodyByteCount: form.byteCount)
         let watcher = Task {
@@ -50,13 +59,15 @@ struct UploadAttempt: Sendable {
         let outcome: Result<HTTPResponse, TransportError>
         do {
             let response = try await uploader.client.http.execute(
-                uploader.request(form, collector), control: control,
+                uploader.request(form, collector),
+                control: control,
                 progress: { progress in
                     if progress.phase == .processing {
                         bodyEnd.reach()
                     }
                     onEvent(.progress(progress))
-                })
+                }
+            )
             outcome = .success(response)
         } catch {
             outcome = .failure(error)
@@ -70,13 +81,22 @@ struct UploadAttempt: Sendable {
             let reply = UploadReply.parse(status: response.status, body: body)
             return UploadAttempt(
                 verdict: .of(reply, head: response.head, bodyComplete: response.metrics.bodyComplete),
-                metrics: response.metrics, status: response.status, checksum: checksum, timeSinceBody: timeSinceBody,
-                rescueError: rescueError)
+                metrics: response.metrics,
+                status: response.status,
+                checksum: checksum,
+                timeSinceBody: timeSinceBody,
+                rescueError: rescueError
+            )
         case .failure(let failure):
             let reply = failure.head.map { UploadReply.parse(status: $0.status, body: body) }
             return UploadAttempt(
-                verdict: .of(failure, reply: reply), metrics: failure.metrics, status: failure.head?.status,
-                checksum: checksum, timeSinceBody: timeSinceBody, rescueError: rescueError)
+                verdict: .of(failure, reply: reply),
+                metrics: failure.metrics,
+                status: failure.head?.status,
+                checksum: checksum,
+                timeSinceBody: timeSinceBody,
+                rescueError: rescueError
+            )
         }
     }
 }
@@ -86,10 +106,15 @@ extension Uploader {
     /// nothing else (trap T1).
     fileprivate func request(_ form: MultipartForm, _ collector: ReplyCollector) -> HTTPRequest {
         HTTPRequest(
-            .post, client.server.resource("/api/uploads.php"),
+            .post,
+            client.server.resource("/api/uploads.php"),
             headers: [HTTPHeader("Accept", "application/json"), HTTPHeader("Content-Type", form.contentType)],
-            body: form, authorization: client.authorization, repeatability: .atMostOnce, timeouts: options.timeouts,
-            destination: .receiver(collector))
+            body: form,
+            authorization: client.authorization,
+            repeatability: .atMostOnce,
+            timeouts: options.timeouts,
+            destination: .receiver(collector)
+        )
     }
 }
 

@@ -30,8 +30,15 @@ public struct UploadDetails: Sendable, Equatable {
     ///
     /// - Throws: `GigHiveError` with code `.invalidDetail`, naming the field, the value and the rule.
     public static func validated(
-        eventDate: String, orgName: String, eventType: String, label: String, participants: String? = nil,
-        keywords: String? = nil, location: String? = nil, rating: String? = nil, notes: String? = nil
+        eventDate: String,
+        orgName: String,
+        eventType: String,
+        label: String,
+        participants: String? = nil,
+        keywords: String? = nil,
+        location: String? = nil,
+        rating: String? = nil,
+        notes: String? = nil
     ) throws(GigHiveError) -> UploadDetails {
         UploadDetails(
             eventDate: try DetailRule("event_date").date(eventDate),
@@ -42,7 +49,8 @@ public struct UploadDetails: Sendable, Equatable {
             keywords: try DetailRule("keywords").optional(keywords),
             location: try DetailRule("location").optional(location),
             rating: try DetailRule("rating").rating(rating),
-            notes: try DetailRule("notes", allowsLineBreaks: true).optional(notes))
+            notes: try DetailRule("notes", allowsLineBreaks: true).optional(notes)
+        )
     }
 
     /// The form's fields in the order they are sent; what is unset is left out.

@@ -17,8 +17,11 @@ public struct UploadOptions: Sendable {
 
     /// Makes a set of rules; the defaults are those of the command line.
     public init(
-        maximumBytes: Int64 = 6_442_450_944, force: Bool = false, retry: RetryPolicy = RetryPolicy(),
-        timeouts: TransferTimeouts = TransferTimeouts(), settleTime: Duration = .seconds(330)
+        maximumBytes: Int64 = 6_442_450_944,
+        force: Bool = false,
+        retry: RetryPolicy = RetryPolicy(),
+        timeouts: TransferTimeouts = TransferTimeouts(),
+        settleTime: Duration = .seconds(330)
     ) {
         self.maximumBytes = maximumBytes
         self.force = force

@@ -11,7 +11,9 @@ struct UploadResolution {
     private var settlement: UploadSettlement
 
     init(
-        uploader: Uploader, record: UploadRecord, control: TransferControl,
+        uploader: Uploader,
+        record: UploadRecord,
+        control: TransferControl,
         onEvent: @escaping @Sendable (UploadEvent) -> Void
     ) {
         self.uploader = uploader
@@ -36,8 +38,11 @@ struct UploadResolution {
         do {
             guard let own = try UploadLock.acquire(uploadID, in: uploader.directory) else {
                 throw GigHiveError(
-                    .uploadInProgress, detail: "upload \(uploadID) is running", isRetryable: true,
-                    path: settlement.record.path)
+                    .uploadInProgress,
+                    detail: "upload \(uploadID) is running",
+                    isRetryable: true,
+                    path: settlement.record.path
+                )
             }
             lock = own
         } catch let error as StoreError {
@@ -72,8 +77,11 @@ struct UploadResolution {
             settlement.end(
                 .unknownOutcome,
                 GigHiveError(
-                    .outcomeUnknown, detail: "the digest of what was sent is not known, and the file is gone or changed",
-                    path: record.path))
+                    .outcomeUnknown,
+                    detail: "the digest of what was sent is not known, and the file is gone or changed",
+                    path: record.path
+                )
+            )
             return
         }
         settlement.note(checksum: checksum)
@@ -89,8 +97,12 @@ struct UploadResolution {
             settlement.end(
                 .failed,
                 GigHiveError(
-                    .connectionLost, detail: "the upload was cut off and is not on the server", isRetryable: true,
-                    path: record.path))
+                    .connectionLost,
+                    detail: "the upload was cut off and is not on the server",
+                    isRetryable: true,
+                    path: record.path
+                )
+            )
         case .unanswered(let reason):
             settlement.end(.unknownOutcome, GigHiveError(.outcomeUnknown).asUnknownOutcome(reason))
         case .stopped:

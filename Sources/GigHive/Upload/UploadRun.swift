@@ -16,7 +16,9 @@ struct UploadRun {
     private var settlement: UploadSettlement
 
     init(
-        uploader: Uploader, upload: PreparedUpload, control: TransferControl,
+        uploader: Uploader,
+        upload: PreparedUpload,
+        control: TransferControl,
         onEvent: @escaping @Sendable (UploadEvent) -> Void
     ) {
         self.uploader = uploader
@@ -24,16 +26,26 @@ struct UploadRun {
         self.control = control
         self.onEvent = onEvent
         var result = UploadResult(
-            path: upload.path, fileName: upload.fileName, server: uploader.client.server.description)
+            path: upload.path,
+            fileName: upload.fileName,
+            server: uploader.client.server.description
+        )
         result.sizeBytes = upload.sizeBytes
         result.details = upload.details
         result.warnings = upload.warnings
         let now = Date()
         let record = UploadRecord(
-            uploadID: TokenStore.newUploadID(), path: upload.journalPath, state: .sending,
-            host: uploader.client.server.scope, baseURL: uploader.client.server.description,
-            fields: upload.details.fields, identity: upload.identity, sizeBytes: upload.sizeBytes, createdAt: now,
-            updatedAt: now)
+            uploadID: TokenStore.newUploadID(),
+            path: upload.journalPath,
+            state: .sending,
+            host: uploader.client.server.scope,
+            baseURL: uploader.client.server.description,
+            fields: upload.details.fields,
+            identity: upload.identity,
+            sizeBytes: upload.sizeBytes,
+            createdAt: now,
+            updatedAt: now
+        )
         settlement = UploadSettlement(store: uploader.store, record: record, result: result)
     }
 
@@ -87,14 +99,19 @@ struct UploadRun {
         let lock: UploadLock?
         do {
             lock = try UploadLock.acquire(
-                SourceLock.name(of: identity, host: settlement.record.host), in: uploader.directory)
+                SourceLock.name(of: identity, host: settlement.record.host),
+                in: uploader.directory
+            )
         } catch {
             throw .store(error)
         }
         guard let lock else {
             throw GigHiveError(
-                .uploadInProgress, detail: "another upload of this file is running", isRetryable: true,
-                path: upload.path)
+                .uploadInProgress,
+                detail: "another upload of this file is running",
+                isRetryable: true,
+                path: upload.path
+            )
         }
         return lock
     }
@@ -113,8 +130,14 @@ struct UploadRun {
             let attempt: UploadAttempt
             do {
                 attempt = try await UploadAttempt.send(
-                    upload, file: file, rescue: rescue, uploadID: settlement.record.uploadID, uploader: uploader,
-                    control: control, onEvent: onEvent)
+                    upload,
+                    file: file,
+                    rescue: rescue,
+                    uploadID: settlement.record.uploadID,
+                    uploader: uploader,
+                    control: control,
+                    onEvent: onEvent
+                )
             } catch {
                 // Nothing was sent.
                 settlement.end(.failed, error)
@@ -136,7 +159,9 @@ struct UploadRun {
     ///
     /// - Returns: Why the file is to be sent again; nil when the upload has ended.
     private mutating func settle(
-        _ attempt: UploadAttempt, _ file: OpenFile, _ rescue: RescueFile
+        _ attempt: UploadAttempt,
+        _ file: OpenFile,
+        _ rescue: RescueFile
     ) async -> GigHiveError? {
         switch attempt.verdict {
         case .stored(let reply):
@@ -152,7 +177,10 @@ struct UploadRun {
     }
 
     private mutating func store(
-        _ reply: UploadReply, _ attempt: UploadAttempt, _ file: OpenFile, _ rescue: RescueFile
+        _ reply: UploadReply,
+        _ attempt: UploadAttempt,
+        _ file: OpenFile,
+        _ rescue: RescueFile
     ) async {
         var reply = reply
         if reply.fileID == nil, let checksum = reply.checksumSHA256 ?? attempt.checksum {
@@ -164,7 +192,10 @@ struct UploadRun {
         }
         KillPoint.beforeTokenCommit.reach()
         await settlement.commit(
-            reply, isSourceUnchanged: file.isUnchanged, rescuePath: attempt.rescueError == nil ? rescue.path : nil)
+            reply,
+            isSourceUnchanged: file.isUnchanged,
+            rescuePath: attempt.rescueError == nil ? rescue.path : nil
+        )
         KillPoint.afterTokenCommit.reach()
     }
 
@@ -182,7 +213,9 @@ struct UploadRun {
     }
 
     private mutating func refuse(
-        _ error: GigHiveError, mayRepeat: Bool, _ file: OpenFile
+        _ error: GigHiveError,
+        mayRepeat: Bool,
+        _ file: OpenFile
     ) -> GigHiveError? {
         if error.code == .cancelled {
             settlement.end(.cancelled, error)
@@ -190,8 +223,12 @@ struct UploadRun {
             settlement.end(
                 .failed,
                 GigHiveError(
-                    .sourceChanged, detail: "the file changed while it was sent", path: upload.path,
-                    transport: error.transport))
+                    .sourceChanged,
+                    detail: "the file changed while it was sent",
+                    path: upload.path,
+                    transport: error.transport
+                )
+            )
         } else if mayRepeat && settlement.result.attempts <= uploader.options.retry.retries && file.isUnchanged {
             return error
         } else {
@@ -203,7 +240,9 @@ struct UploadRun {
     // MARK: Lost answers
 
     private mutating func inquire(
-        _ error: GigHiveError, isSettled: Bool, _ attempt: UploadAttempt
+        _ error: GigHiveError,
+        isSettled: Bool,
+        _ attempt: UploadAttempt
     ) async -> GigHiveError? {
         settlement.end(.unknownOutcome, error.asUnknownOutcome)
         guard !control.isStopRequested, let checksum = attempt.checksum else { return nil }
@@ -234,7 +273,9 @@ struct UploadRun {
     private mutating func waitToRepeat(because error: GigHiveError) async -> Bool {
         let attempt = settlement.result.attempts
         let delay = uploader.options.retry.delay(
-            after: attempt, retryAfter: error.retryAfterSeconds.map { .seconds($0) })
+            after: attempt,
+            retryAfter: error.retryAfterSeconds.map { .seconds($0) }
+        )
         onEvent(.retrying(attempt: attempt, after: delay, because: error))
         guard await !control.waitForStop(upTo: delay) else { return false }
         settlement.reopen()

@@ -21,7 +21,11 @@ struct UploadSettlement {
     /// For a row of the journal.
     init(store: TokenStore, record: UploadRecord) {
         var result = UploadResult(
-            path: record.path, fileName: FileName.last(of: record.path), server: record.baseURL, state: record.state)
+            path: record.path,
+            fileName: FileName.last(of: record.path),
+            server: record.baseURL,
+            state: record.state
+        )
         result.uploadID = record.uploadID
         result.sizeBytes = record.sizeBytes
         result.checksumSHA256 = record.checksumSHA256
@@ -86,8 +90,14 @@ struct UploadSettlement {
         result.error = error
         write(
             UploadChange(
-                state: state, checksumSHA256: record.checksumSHA256, fileID: result.fileID, attempts: record.attempts,
-                httpStatus: record.httpStatus, failureCode: error?.code.rawValue))
+                state: state,
+                checksumSHA256: record.checksumSHA256,
+                fileID: result.fileID,
+                attempts: record.attempts,
+                httpStatus: record.httpStatus,
+                failureCode: error?.code.rawValue
+            )
+        )
     }
 
     /// The server had the bytes before.
@@ -113,8 +123,13 @@ struct UploadSettlement {
             end(
                 .tokenLost,
                 GigHiveError(
-                    .tokenLost, detail: cause?.detail ?? "", httpStatus: cause?.httpStatus, fileID: result.fileID,
-                    transport: cause?.transport))
+                    .tokenLost,
+                    detail: cause?.detail ?? "",
+                    httpStatus: cause?.httpStatus,
+                    fileID: result.fileID,
+                    transport: cause?.transport
+                )
+            )
         } else {
             end(.done, nil)
         }
@@ -141,9 +156,15 @@ struct UploadSettlement {
             try await store.commit(
                 record.uploadID,
                 UploadChange(
-                    state: state, checksumSHA256: record.checksumSHA256, fileID: reply.fileID,
-                    attempts: record.attempts, httpStatus: reply.status, failureCode: problem?.code.rawValue),
-                token: entry)
+                    state: state,
+                    checksumSHA256: record.checksumSHA256,
+                    fileID: reply.fileID,
+                    attempts: record.attempts,
+                    httpStatus: reply.status,
+                    failureCode: problem?.code.rawValue
+                ),
+                token: entry
+            )
         } catch {
             if let token = reply.deleteToken {
                 leaveUnstored(token, error.detail, error, rescuePath)
@@ -182,30 +203,48 @@ struct UploadSettlement {
             return result.isResumed
                 ? nil
                 : GigHiveError(
-                    .unexpectedAnswer, detail: "the server answered before the whole file was sent",
-                    httpStatus: reply.status, fileID: reply.fileID)
+                    .unexpectedAnswer,
+                    detail: "the server answered before the whole file was sent",
+                    httpStatus: reply.status,
+                    fileID: reply.fileID
+                )
         }
         if let stored = reply.checksumSHA256, stored != sent {
             return GigHiveError(
-                .checksumMismatch, detail: "sent \(sent), the server has \(stored)", httpStatus: reply.status,
-                fileID: reply.fileID)
+                .checksumMismatch,
+                detail: "sent \(sent), the server has \(stored)",
+                httpStatus: reply.status,
+                fileID: reply.fileID
+            )
         }
         guard isSourceUnchanged else {
             return GigHiveError(
-                .sourceChanged, detail: "the file changed while it was sent", httpStatus: reply.status,
-                path: record.path, fileID: reply.fileID)
+                .sourceChanged,
+                detail: "the file changed while it was sent",
+                httpStatus: reply.status,
+                path: record.path,
+                fileID: reply.fileID
+            )
         }
         return nil
     }
 
     private mutating func leaveUnstored(
-        _ token: DeleteToken, _ detail: String, _ error: StoreError?, _ rescuePath: String?
+        _ token: DeleteToken,
+        _ detail: String,
+        _ error: StoreError?,
+        _ rescuePath: String?
     ) {
         result.unstoredToken = token
         result.state = .finalized
         result.error = GigHiveError(
-            .tokenNotStored, detail: detail, httpStatus: result.httpStatus, fileID: result.fileID,
-            rescuePath: rescuePath, store: error)
+            .tokenNotStored,
+            detail: detail,
+            httpStatus: result.httpStatus,
+            fileID: result.fileID,
+            rescuePath: rescuePath,
+            store: error
+        )
         // The rescue file is what counts; this row only tells `uploads status` the same.
         try? store.update(record.uploadID, UploadChange(state: .finalized, fileID: result.fileID))
     }
@@ -218,11 +257,20 @@ struct UploadSettlement {
         let field = { (name: String) in record.fields.first { $0.name == name }?.value }
         let guessed = AcceptedMedia.kind(ofExtension: FileName.pathExtension(of: result.fileName))
         return TokenEntry(
-            host: record.host, fileID: fileID, token: token, createdAt: Date(), eventDate: field("event_date") ?? "",
-            orgName: field("org_name") ?? "", eventType: field("event_type") ?? "", label: field("label"),
-            fileName: result.fileName, fileType: reply.fileType ?? guessed ?? "",
-            checksumSHA256: reply.checksumSHA256 ?? record.checksumSHA256 ?? "", sizeBytes: record.sizeBytes,
-            baseURL: record.baseURL)
+            host: record.host,
+            fileID: fileID,
+            token: token,
+            createdAt: Date(),
+            eventDate: field("event_date") ?? "",
+            orgName: field("org_name") ?? "",
+            eventType: field("event_type") ?? "",
+            label: field("label"),
+            fileName: result.fileName,
+            fileType: reply.fileType ?? guessed ?? "",
+            checksumSHA256: reply.checksumSHA256 ?? record.checksumSHA256 ?? "",
+            sizeBytes: record.sizeBytes,
+            baseURL: record.baseURL
+        )
     }
 
     /// Tokens of this machine for a stored file. The id is compared as well where it is known, because a rebuilt server
@@ -259,8 +307,15 @@ extension UploadDetails {
             let eventType = value("event_type"), let label = value("label")
         else { return nil }
         self.init(
-            eventDate: eventDate, orgName: orgName, eventType: eventType, label: label,
-            participants: value("participants"), keywords: value("keywords"), location: value("location"),
-            rating: value("rating"), notes: value("notes"))
+            eventDate: eventDate,
+            orgName: orgName,
+            eventType: eventType,
+            label: label,
+            participants: value("participants"),
+            keywords: value("keywords"),
+            location: value("location"),
+            rating: value("rating"),
+            notes: value("notes")
+        )
     }
 }

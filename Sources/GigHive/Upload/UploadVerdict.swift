@@ -49,7 +49,10 @@ enum UploadVerdict: Sendable {
             return .stored(reply)
         }
         let error = GigHiveError(
-            .unexpectedAnswer, detail: reply.message ?? "a success without id and token", httpStatus: reply.status)
+            .unexpectedAnswer,
+            detail: reply.message ?? "a success without id and token",
+            httpStatus: reply.status
+        )
         return bodyComplete ? .unknown(error, isSettled: true) : .refused(error, mayRepeat: false)
     }
 

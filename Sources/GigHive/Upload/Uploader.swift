@@ -13,12 +13,20 @@ public struct Uploader: Sendable {
     /// Makes an uploader.
     public init(client: GigHiveClient, store: TokenStore, directory: DataDirectory, options: UploadOptions) {
         self.init(
-            client: client, store: store, directory: directory, options: options, schedule: OutcomeInquiry.Schedule())
+            client: client,
+            store: store,
+            directory: directory,
+            options: options,
+            schedule: OutcomeInquiry.Schedule()
+        )
     }
 
     /// With another rhythm of asking, for tests.
     init(
-        client: GigHiveClient, store: TokenStore, directory: DataDirectory, options: UploadOptions,
+        client: GigHiveClient,
+        store: TokenStore,
+        directory: DataDirectory,
+        options: UploadOptions,
         schedule: OutcomeInquiry.Schedule
     ) {
         self.client = client
@@ -33,7 +41,8 @@ public struct Uploader: Sendable {
     /// Cancelling the task is `control.stop()`: it takes effect while bytes are being sent; afterwards the token is
     /// awaited.
     public func upload(
-        _ upload: PreparedUpload, control: TransferControl = TransferControl(),
+        _ upload: PreparedUpload,
+        control: TransferControl = TransferControl(),
         onEvent: @escaping @Sendable (UploadEvent) -> Void = { _ in }
     ) async -> UploadResult {
         await shielded(control) {
@@ -53,7 +62,9 @@ public struct Uploader: Sendable {
     }
 
     func resolve(
-        _ record: UploadRecord, control: TransferControl, onEvent: @escaping @Sendable (UploadEvent) -> Void
+        _ record: UploadRecord,
+        control: TransferControl,
+        onEvent: @escaping @Sendable (UploadEvent) -> Void
     ) async -> UploadResult {
         await shielded(control) {
             var resolution = UploadResolution(uploader: self, record: record, control: control, onEvent: onEvent)
@@ -64,7 +75,8 @@ public struct Uploader: Sendable {
     /// Runs work in a task of its own that is awaited here, so that cancelling the caller cannot tear the bookkeeping
     /// after the last byte; it becomes a gentle stop instead.
     private func shielded(
-        _ control: TransferControl, _ work: @escaping @Sendable () async -> UploadResult
+        _ control: TransferControl,
+        _ work: @escaping @Sendable () async -> UploadResult
     ) async -> UploadResult {
         await withTaskCancellationHandler {
             await Task { await work() }.value
@@ -75,7 +87,10 @@ public struct Uploader: Sendable {
 
     func inquiry(checksum: String, fileName: String) -> OutcomeInquiry {
         OutcomeInquiry(
-            client: client, schedule: schedule, checksum: checksum,
-            pathExtension: FileName.pathExtension(of: fileName))
+            client: client,
+            schedule: schedule,
+            checksum: checksum,
+            pathExtension: FileName.pathExtension(of: fileName)
+        )
     }
 }

@@ -1,0 +1,213 @@
+import Foundation
+import MediaStore
+import MediaTransport
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import GigHive
+
+@Suite struct DeleteTests {
+    /// An uploaded file and its entry.
+    private func uploaded(
+        _ override: @escaping FakeGigHive.Override = { _, _, _, _ in false }
+    ) async throws -> (bench: Workbench, entry: TokenEntry) {
+        let bench = try Workbench(try FakeGigHive(override))
+        _ = await bench.uploader.upload(try bench.prepare())
+        return (bench, try await bench.deleter.entry(for: 18))
+    }
+
+    private let neverAsked: @Sendable (TokenEntry) async -> InvalidTokenChoice = { _ in
+        Issue.record("asked about a token")
+        return .keep
+    }
+
+    @Test func aDeletionCarriesTheIDInBothSpellingsTheTokenAndNoList() async throws {
+        let (bench, entry) = try await uploaded()
+        let result = await bench.deleter.delete(entry, onInvalidToken: neverAsked)
+        #expect(result.state == .deleted)
+        #expect(result.error == nil)
+        #expect(bench.server.files.isEmpty)
+        #expect(try bench.store.tokens(host: nil).isEmpty)
+        #expect(
+            bench.server.deletions.map(\.text) == [
+                #"{"file_id":18,"asset_id":18,"delete_token":"\#(entry.token.secret)"}"#
+            ]
+        )
+    }
+
+    struct Answer: Sendable, CustomTestStringConvertible {
+        var status: Int
+        var body = "<title>Oh</title>"
+        var code: GigHiveError.Code
+        var testDescription: String { "\(status) \(body.prefix(30))" }
+    }
+
+    @Test(arguments: [
+        Answer(status: 200, body: #"{"success":false,"deleted_count":0}"#, code: .notDeleted),
+        Answer(status: 200, body: #"{"deleted_count":2}"#, code: .notDeleted),
+        Answer(status: 200, body: "welcome", code: .notDeleted),
+        Answer(status: 400, body: #"{"success":false,"error":"Bad Request","message":"M"}"#, code: .badRequest),
+        Answer(status: 401, code: .unauthorized),
+        Answer(status: 403, body: #"{"error":"Forbidden","message":"Forbidden"}"#, code: .forbidden),
+        Answer(status: 403, code: .forbidden),
+        Answer(status: 302, code: .redirected),
+        Answer(status: 405, code: .unexpectedAnswer),
+        Answer(status: 500, body: #"{"error":"Server Error","message":"M"}"#, code: .serverError),
+        Answer(status: 502, code: .serverError),
+    ]) func everyOtherAnswerKeepsTheEntry(_ answer: Answer) async throws {
+        let (bench, entry) = try await uploaded { request, connection, _, _ in
+            guard request.path == "/db/delete_media_files.php" else { return false }
+            try connection.answer(answer.status, answer.body)
+            return true
+        }
+        let result = await bench.deleter.delete(entry, onInvalidToken: neverAsked)
+        #expect(result.state == .failed)
+        #expect(result.error?.code == answer.code)
+        #expect(result.error?.fileID == 18)
+        #expect(try bench.store.tokens(host: nil).count == 1)
+        #expect(bench.server.deletions.count == 1)
+    }
+
+    @Test func aFileThatIsGoneTakesItsEntryAlong() async throws {
+        let (bench, entry) = try await uploaded()
+        bench.server.remove(18)
+        let result = await bench.deleter.delete(entry, onInvalidToken: neverAsked)
+        #expect(result.state == .gone)
+        #expect(try bench.store.tokens(host: nil).isEmpty)
+    }
+
+    @Test(arguments: [
+        (404, "<title>404 Not Found</title>", GigHiveError.Code.notFound),
+        (404, #"{"error":"Not Found","debug":{"method":"GET"}}"#, .notFound),
+        (200, #"{"id":19}"#, .unexpectedAnswer),
+        (401, "", .unauthorized),
+    ]) func goneIsBelievedOnTheJSONOnly(_ status: Int, _ body: String, _ code: GigHiveError.Code) async throws {
+        let (bench, entry) = try await uploaded { request, connection, _, _ in
+            guard request.method == "GET", request.path.hasPrefix("/api/uploads/") else { return false }
+            try connection.answer(status, body)
+            return true
+        }
+        bench.server.remove(18)
+        let result = await bench.deleter.delete(entry, onInvalidToken: neverAsked)
+        #expect(result.state == .failed)
+        #expect(result.error?.code == code)
+        #expect(try bench.store.tokens(host: nil).count == 1)
+    }
+
+    @Test func aReusedNumberIsRefused() async throws {
+        let (bench, entry) = try await uploaded()
+        bench.server.remove(18)
+        bench.server.store("a stranger's file", id: 18)
+        let wrong = try #require(DeleteToken("wrong"))
+        var stale = entry
+        stale.token = wrong
+        let result = await bench.deleter.delete(stale, onInvalidToken: neverAsked)
+        #expect(result.state == .failed)
+        #expect(result.error?.code == .idReused)
+        #expect(bench.server.files.count == 1)
+        #expect(try bench.store.tokens(host: nil).count == 1)
+    }
+
+    @Test(arguments: InvalidTokenChoice.allCases) func aRejectedTokenIsTheCallersChoice(_ choice: InvalidTokenChoice)
+        async throws
+    {
+        var (bench, entry) = try await uploaded()
+        entry.token = try #require(DeleteToken("wrong"))
+        let result = await bench.deleter.delete(entry) { _ in choice }
+        #expect(result.state == (choice == .keep ? .failed : .entryRemoved))
+        #expect(result.error?.code == (choice == .keep ? .invalidDeleteToken : nil))
+        #expect(try bench.store.tokens(host: nil).count == (choice == .keep ? 1 : 0))
+        #expect(bench.server.files.count == 1)
+    }
+
+    @Test(arguments: [true, false]) func alostAnswerIsResolvedByAsking(_ wasDeleted: Bool) async throws {
+        let (bench, entry) = try await uploaded { request, connection, server, _ in
+            guard request.path == "/db/delete_media_files.php" else { return false }
+            if wasDeleted {
+                server.remove(18)
+            }
+            connection.close()
+            return true
+        }
+        let result = await bench.deleter.delete(entry, onInvalidToken: neverAsked)
+        #expect(result.state == (wasDeleted ? .deleted : .failed))
+        #expect(result.error?.code == (wasDeleted ? nil : .connectionLost))
+        #expect(try bench.store.tokens(host: nil).isEmpty == wasDeleted)
+        #expect(bench.server.deletions.count == 1)
+    }
+
+    @Test func alostAnswerThatNobodyExplainsIsUnknown() async throws {
+        let (bench, entry) = try await uploaded { request, connection, _, _ in
+            guard request.path != "/api/uploads.php" else { return false }
+            connection.close()
+            return true
+        }
+        let result = await bench.deleter.delete(entry, onInvalidToken: neverAsked)
+        #expect(result.error?.code == .outcomeUnknown)
+        #expect(try bench.store.tokens(host: nil).count == 1)
+    }
+
+    // MARK: Choosing the entry
+
+    @Test func anUnknownIDNamesTheHostsThatKnowIt() async throws {
+        let (bench, _) = try await uploaded()
+        let elsewhere = Deleter(client: bench.client, store: bench.store, host: "other.test")
+        let error = await #expect(throws: GigHiveError.self) { try await elsewhere.entry(for: 18) }
+        #expect(error?.code == .noDeleteToken)
+        #expect(error?.otherHosts == [bench.host])
+    }
+
+    @Test func amongSeveralRowsTheServersChecksumDecides() async throws {
+        let (bench, entry) = try await uploaded()
+        var newer = entry
+        newer.rowID = nil
+        newer.checksumSHA256 = FakeFile(id: 1, content: "newer").checksum
+        newer.createdAt = entry.createdAt.addingTimeInterval(10)
+        newer.token = try #require(DeleteToken("another"))
+        #expect(try bench.store.add(newer))
+        #expect(try await bench.deleter.entry(for: 18).checksumSHA256 == abcChecksum)
+        bench.server.remove(18)
+        bench.server.store("newer", id: 18)
+        #expect(try await bench.deleter.entry(for: 18).token.secret == "another")
+        bench.server.remove(18)
+        bench.server.store("somebody else's", id: 18)
+        let error = await #expect(throws: GigHiveError.self) { try await bench.deleter.entry(for: 18) }
+        #expect(error?.code == .idReused)
+    }
+
+    // MARK: Admin
+
+    @Test func anAdminDeletionSendsTheListsAfterComparing() async throws {
+        let (bench, entry) = try await uploaded()
+        let result = await bench.deleter.deleteAsAdmin(entry)
+        #expect(result.state == .deleted)
+        #expect(bench.server.deletions.map(\.text) == [#"{"file_ids":[18],"asset_ids":[18]}"#])
+        #expect(try bench.store.tokens(host: nil).isEmpty)
+    }
+
+    @Test(arguments: ["noChecksum", "otherBytes", "otherSize"])
+    func anAdminDeletionThatCannotBeVerifiedSendsNothing(_ doubt: String) async throws {
+        var (bench, entry) = try await uploaded()
+        switch doubt {
+        case "noChecksum": entry.checksumSHA256 = ""
+        case "otherSize": entry.sizeBytes = 4
+        default:
+            bench.server.remove(18)
+            bench.server.store("a stranger's file", id: 18)
+        }
+        let result = await bench.deleter.deleteAsAdmin(entry)
+        #expect(result.state == .failed)
+        #expect(result.error?.code == (doubt == "noChecksum" ? .adminUnverified : .idReused))
+        #expect(bench.server.deletions.isEmpty)
+        #expect(bench.server.files.count == 1)
+    }
+
+    @Test func anAdminDeletionOfAGoneFileSendsNothing() async throws {
+        let (bench, entry) = try await uploaded()
+        bench.server.remove(18)
+        #expect(await bench.deleter.deleteAsAdmin(entry).state == .gone)
+        #expect(bench.server.deletions.isEmpty)
+        #expect(try bench.store.tokens(host: nil).isEmpty)
+    }
+}

@@ -1,0 +1,225 @@
+import Foundation
+import MediaCrypto
+import MediaFiles
+import MediaStore
+import MediaTransport
+import Synchronization
+import TestSupport
+
+@testable import GigHive
+
+/// A request as the fake server has read it.
+struct FakeRequest: Sendable {
+    let method: String
+    let path: String
+    let query: String
+    let head: String
+    let body: [UInt8]
+
+    init(_ request: (head: String, body: [UInt8])) {
+        head = request.head
+        body = request.body
+        let words = head.prefix { $0 != "\r\n" }.split(separator: " ")
+        method = String(words.first ?? "")
+        let target = (words.dropFirst().first ?? "").split(separator: "?", maxSplits: 1)
+        path = String(target.first ?? "")
+        query = String(target.dropFirst().first ?? "")
+    }
+
+    var text: String { String(decoding: body, as: UTF8.self) }
+
+    /// The content of the last part of a multipart body.
+    var fileContent: String {
+        let parts = text.components(separatedBy: "\r\n\r\n")
+        return (parts.last ?? "").components(separatedBy: "\r\n--").first ?? ""
+    }
+}
+
+/// A file that the fake server has.
+struct FakeFile: Sendable {
+    var id: Int64
+    var checksum: String
+    var size: Int
+    var token: String
+
+    init(id: Int64, content: String) {
+        self.id = id
+        size = content.utf8.count
+        token = String(repeating: "0123456789abcde\(id % 10)", count: 4)
+        var hasher = try? SHA256Hasher()
+        Array(content.utf8).withUnsafeBytes { hasher?.update($0) }
+        checksum = (try? hasher?.snapshot().hex) ?? ""
+    }
+
+    /// The answer of the newest dialect.
+    var reply: String {
+        """
+        {"id":\(id),"asset_id":\(id),"event_id":1,"event_item_id":1,"position":1,"file_name":"\(checksum).mp4",\
+        "file_type":"video","mime_type":"video\\/mp4","size_bytes":\(size),"checksum_sha256":"\(checksum)",\
+        "event_date":"2026-03-01","org_name":"Band","event_type":"band","label":"one","participants":"",\
+        "keywords":"","duration_seconds":null,"delete_token":"\(token)"}
+        """
+    }
+
+    var replyWithoutToken: String { reply.replacing(",\"delete_token\":\"\(token)\"", with: "") }
+}
+
+/// A small GigHive on a scripted server: it stores, lists and deletes, and a test may answer any request otherwise.
+final class FakeGigHive: Sendable {
+    /// Answers a request itself and returns true, or leaves it to the default. The number counts uploads from 1.
+    typealias Override = @Sendable (FakeRequest, ScriptedServer.Connection, FakeGigHive, Int) throws -> Bool
+
+    private struct State {
+        var files: [FakeFile] = []
+        var requests: [FakeRequest] = []
+    }
+
+    private let state = Mutex(State())
+    private let override: Override
+    private let listener = Mutex<ScriptedServer?>(nil)
+
+    init(_ override: @escaping Override = { _, _, _, _ in false }) throws {
+        self.override = override
+        let server = try ScriptedServer { [weak self] connection, _ in
+            while let self {
+                try self.serve(FakeRequest(try connection.readRequest()), connection)
+            }
+        }
+        listener.withLock { $0 = server }
+    }
+
+    var address: String { listener.withLock { $0?.address ?? "" } }
+    var requests: [FakeRequest] { state.withLock { $0.requests } }
+    var uploads: [FakeRequest] { requests.filter { $0.path == "/api/uploads.php" } }
+    var deletions: [FakeRequest] { requests.filter { $0.path == "/db/delete_media_files.php" } }
+    var files: [FakeFile] { state.withLock { $0.files } }
+
+    @discardableResult
+    func store(_ content: String, id: Int64? = nil) -> FakeFile {
+        state.withLock { state in
+            let file = FakeFile(id: id ?? Int64(state.files.count + 18), content: content)
+            state.files.append(file)
+            return file
+        }
+    }
+
+    func remove(_ id: Int64) {
+        state.withLock { $0.files.removeAll { $0.id == id } }
+    }
+
+    private func serve(_ request: FakeRequest, _ connection: ScriptedServer.Connection) throws {
+        state.withLock { $0.requests.append(request) }
+        guard try !override(request, connection, self, uploads.count) else { return }
+        switch (request.method, request.path) {
+        case ("POST", "/api/uploads.php"):
+            try connection.answer(201, store(request.fileContent).reply)
+        case ("HEAD", _):
+            let isThere = files.contains { request.path == "/video/\($0.checksum).mp4" }
+            try connection.write("HTTP/1.1 \(isThere ? 200 : 404) Scripted\r\nContent-Length: 9\r\n\r\n")
+        case ("GET", "/db/database.php"):
+            let entries = files.map { #"{"id":\#($0.id),"file_type":"video","file_name":"\#($0.checksum).mp4"}"# }
+            try connection.answer(
+                200,
+                #"{"pagination":{"page":1,"pageCount":1},"entries":[\#(entries.joined(separator: ","))]}"#
+            )
+        case ("GET", let path):
+            if let file = files.first(where: { path == "/api/uploads/\($0.id)" }) {
+                try connection.answer(
+                    200,
+                    #"{"id":\#(file.id),"size_bytes":\#(file.size),"checksum_sha256":"\#(file.checksum)"}"#
+                )
+            } else {
+                try connection.answer(404, #"{"error":"Not Found"}"#)
+            }
+        case ("POST", "/db/delete_media_files.php"):
+            if let file = files.first(where: {
+                request.text.contains($0.token) || request.text.contains("asset_ids\":[\($0.id)]")
+            }) {
+                remove(file.id)
+                try connection.answer(
+                    200,
+                    #"{"success":true,"deleted_count":1,"error_count":0,"results":{"deleted":[{"asset_id":1}],"errors":[]}}"#
+                )
+            } else {
+                try connection.answer(403, #"{"success":false,"error":"Forbidden","message":"Invalid delete token"}"#)
+            }
+        default:
+            try connection.answer(404, "<title>404 Not Found</title>", type: "text/html")
+        }
+    }
+}
+
+/// One machine with its data directory, talking to a fake server.
+struct Workbench {
+    let temporary: TemporaryDirectory
+    let server: FakeGigHive
+    let directory: DataDirectory
+    let store: TokenStore
+    let client: GigHiveClient
+    var options: UploadOptions
+
+    init(_ server: FakeGigHive, retries: Int = 0) throws {
+        self.server = server
+        temporary = try TemporaryDirectory()
+        directory = try DataDirectory.open(temporary.file("data"))
+        store = try TokenStore(in: directory)
+        let address = try ServerURL(server.address)
+        let http = try HTTPClient(
+            configuration: HTTPClientConfiguration(retry: RetryPolicy(retries: 0, base: .zero))
+        )
+        client = GigHiveClient(
+            server: address,
+            http: http,
+            authorization: .basic(user: "uploader", password: "uploader", for: address.origin)
+        )
+        options = UploadOptions(
+            retry: RetryPolicy(retries: retries, base: .milliseconds(1)),
+            settleTime: .milliseconds(50)
+        )
+    }
+
+    var host: String { client.server.scope }
+
+    var uploader: Uploader {
+        Uploader(
+            client: client,
+            store: store,
+            directory: directory,
+            options: options,
+            schedule: OutcomeInquiry.Schedule(pauses: [.milliseconds(5)], settledLooks: 2)
+        )
+    }
+
+    var deleter: Deleter { Deleter(client: client, store: store, host: host) }
+
+    /// A file with this content.
+    func file(_ content: String = "abc", name: String = "clip.mp4") throws -> [UInt8] {
+        try Data(content.utf8).write(to: URL(fileURLWithPath: temporary.file(name)))
+        return Array(temporary.file(name).utf8)
+    }
+
+    func details(date: String = "2026-03-01") throws(GigHiveError) -> UploadDetails {
+        try UploadDetails.validated(eventDate: date, orgName: "Band", eventType: "band", label: "one")
+    }
+
+    func prepare(_ content: String = "abc", name: String = "clip.mp4", date: String = "2026-03-01") throws
+        -> PreparedUpload
+    {
+        try uploader.prepare(.file(path: try file(content, name: name)), details: details(date: date))
+    }
+
+    /// The only row of the journal.
+    func row() throws -> UploadRecord? {
+        let rows = try store.uploads(states: [], host: nil)
+        return rows.count == 1 ? rows.first : nil
+    }
+
+    var rescueFiles: [String] {
+        ((try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []).filter {
+            $0.hasPrefix("rescue-")
+        }
+    }
+}
+
+/// SHA-256 of "abc" (FIPS 180-4, the example of appendix B.1).
+let abcChecksum = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"

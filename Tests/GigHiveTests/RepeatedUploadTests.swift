@@ -1,0 +1,237 @@
+import Foundation
+import MediaStore
+import MediaTransport
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import GigHive
+
+@Suite struct RepeatedUploadTests {
+    @Test func theSameFileToTheSameEventSendsNothing() async throws {
+        let bench = try Workbench(try FakeGigHive())
+        let upload = try bench.prepare()
+        let first = await bench.uploader.upload(upload)
+        let second = await bench.uploader.upload(upload)
+        #expect(second.state == .duplicate)
+        #expect(second.uploadID == first.uploadID)
+        #expect(second.fileID == 18)
+        #expect(second.isDeletableDuplicate)
+        #expect(second.error == nil)
+        #expect(bench.server.uploads.count == 1)
+    }
+
+    @Test(arguments: ["force", "otherEvent", "gone", "reused"])
+    func theSameFileIsSentAgain(_ reason: String) async throws {
+        var bench = try Workbench(try FakeGigHive())
+        let path = try bench.file()
+        let prepare = { (date: String) in
+            try bench.uploader.prepare(.file(path: path), details: try bench.details(date: date))
+        }
+        _ = await bench.uploader.upload(try prepare("2026-03-01"))
+        var date = "2026-03-01"
+        switch reason {
+        case "force": bench.options.force = true
+        case "otherEvent": date = "2026-03-02"
+        case "reused":
+            bench.server.remove(18)
+            bench.server.store("a stranger's", id: 18)
+        default: bench.server.remove(18)
+        }
+        let upload = try bench.uploader.prepare(.file(path: path), details: try bench.details(date: date))
+        #expect(await bench.uploader.upload(upload).state == .done)
+        #expect(bench.server.uploads.count == 2)
+    }
+
+    @Test func twoUploadsOfOneFileAtOnceAreOne() async throws {
+        let reached = Gate()
+        let go = Gate()
+        let bench = try Workbench(
+            try FakeGigHive { request, _, _, _ in
+                if request.path == "/api/uploads.php" {
+                    reached.open()
+                    go.wait()
+                }
+                return false
+            }
+        )
+        let upload = try bench.prepare()
+        async let first = bench.uploader.upload(upload)
+        #expect(await reached.opened())
+        let second = await bench.uploader.upload(upload)
+        go.open()
+        #expect(second.state == .failed)
+        #expect(second.error?.code == .uploadInProgress)
+        #expect(second.uploadID == nil)
+        #expect(await first.state == .done)
+        #expect(bench.server.uploads.count == 1)
+    }
+
+    // MARK: What a dead process left
+
+    private func abandoned(
+        _ bench: Workbench,
+        _ upload: PreparedUpload,
+        state: UploadState = .sending,
+        checksum: String? = nil,
+        age: TimeInterval = 1000
+    ) throws -> UploadRecord {
+        let then = Date().addingTimeInterval(-age)
+        let record = UploadRecord(
+            uploadID: TokenStore.newUploadID(),
+            path: upload.path,
+            state: state,
+            host: bench.host,
+            baseURL: bench.client.server.description,
+            fields: upload.details.fields,
+            identity: upload.identity,
+            sizeBytes: upload.sizeBytes,
+            checksumSHA256: checksum,
+            createdAt: then,
+            updatedAt: then
+        )
+        try bench.store.insert(record)
+        return record
+    }
+
+    @Test(arguments: [UploadState.sending, .sent, .unknownOutcome], [true, false])
+    func anAbandonedRowIsSettledByAsking(_ state: UploadState, _ isStored: Bool) async throws {
+        let bench = try Workbench(try FakeGigHive())
+        let record = try abandoned(bench, try bench.prepare(), state: state)
+        if isStored {
+            bench.server.store("abc")
+        }
+        let result = await bench.uploader.resolve(record)
+        #expect(result.state == (isStored ? .tokenLost : .failed))
+        #expect(result.fileID == (isStored ? 18 : nil))
+        #expect(result.uploadID == record.uploadID)
+        #expect(try bench.row()?.state == result.state)
+        #expect(bench.server.uploads.isEmpty)
+    }
+
+    @Test func anAbandonedRowIsSettledBeforeItsFileIsSentAgain() async throws {
+        let bench = try Workbench(try FakeGigHive())
+        let upload = try bench.prepare()
+        let record = try abandoned(bench, upload)
+        #expect(await bench.uploader.upload(upload).state == .done)
+        let paths = bench.server.requests.map(\.path)
+        #expect(paths.first == "/video/\(abcChecksum).mp4")
+        #expect(try bench.store.upload(record.uploadID)?.state == .failed)
+    }
+
+    @Test func anAbandonedFileThatIsOnTheServerIsNotSentAgain() async throws {
+        let bench = try Workbench(try FakeGigHive())
+        let upload = try bench.prepare()
+        let record = try abandoned(bench, upload)
+        bench.server.store("abc")
+        let result = await bench.uploader.upload(upload)
+        #expect(result.state == .tokenLost)
+        #expect(result.error?.code == .tokenLost)
+        #expect(result.uploadID == record.uploadID)
+        #expect(bench.server.uploads.isEmpty)
+    }
+
+    @Test func aFileThatChangedSinceLeavesTheOutcomeUnknown() async throws {
+        let bench = try Workbench(try FakeGigHive())
+        let record = try abandoned(bench, try bench.prepare())
+        _ = try bench.file("other bytes")
+        let result = await bench.uploader.resolve(record)
+        #expect(result.state == .unknownOutcome)
+        #expect(result.error?.code == .outcomeUnknown)
+        #expect(bench.server.requests.isEmpty)
+    }
+
+    @Test func aRowWithALivingOwnerIsLeftAlone() async throws {
+        let bench = try Workbench(try FakeGigHive())
+        let record = try abandoned(bench, try bench.prepare())
+        let lock = try #require(try UploadLock.acquire(record.uploadID, in: bench.directory))
+        let result = await bench.uploader.resolve(record)
+        lock.release()
+        #expect(result.error?.code == .uploadInProgress)
+        #expect(result.state == .sending)
+        #expect(try bench.row()?.state == .sending)
+        #expect(bench.server.requests.isEmpty)
+    }
+
+    // MARK: Rescue files
+
+    /// Leaves a rescue file as a process that dies does.
+    private func rescue(_ bench: Workbench, _ uploadID: String, status: Int?, _ reply: String) throws {
+        let file = try RescueFile(for: uploadID, in: bench.directory)
+        if let status {
+            try file.begin(status: status)
+            try Array(reply.utf8).withUnsafeBytes { try file.append($0) }
+        }
+    }
+
+    @Test(arguments: [1, 2]) func aRescuedReplyStoresItsTokenOnce(_ runs: Int) async throws {
+        let bench = try Workbench(try FakeGigHive())
+        let record = try abandoned(bench, try bench.prepare(), checksum: abcChecksum)
+        let file = FakeFile(id: 7, content: "abc")
+        var warnings: [UploadWarning] = []
+        for _ in 1...runs {
+            try rescue(bench, record.uploadID, status: 201, file.reply)
+            warnings += try await RescueAdoption.run(store: bench.store, directory: bench.directory)
+        }
+        #expect(warnings == [.rescued(uploadID: record.uploadID, fileID: 7)])
+        let entries = try bench.store.tokens(host: bench.host, fileID: 7)
+        #expect(entries.map(\.token.secret) == [file.token])
+        #expect(entries.first?.label == "one")
+        #expect(entries.first?.fileName == "clip.mp4")
+        #expect(try bench.row()?.state == .done)
+        #expect(bench.rescueFiles.isEmpty)
+        #expect(bench.server.requests.isEmpty)
+    }
+
+    @Test(arguments: [
+        (409, #"{"existing_asset_id":7}"#, UploadState.duplicate),
+        (400, "{}", .failed), (401, "<html>", .failed), (413, "<html>", .failed),
+        (500, "{}", .unknownOutcome), (502, "<html>", .unknownOutcome), (201, #"{"id":7,"delete_tok"#, .unknownOutcome),
+        (201, #"{"id":7}"#, .done), (500, #"{"message":"1062 Duplicate entry"}"#, .duplicate),
+    ]) func everyRescuedReplySettlesItsRow(_ status: Int, _ reply: String, _ state: UploadState) async throws {
+        let bench = try Workbench(try FakeGigHive())
+        let record = try abandoned(bench, try bench.prepare())
+        try rescue(bench, record.uploadID, status: status, reply)
+        #expect(try await RescueAdoption.run(store: bench.store, directory: bench.directory).isEmpty)
+        #expect(try bench.row()?.state == state)
+        #expect(try bench.store.tokens(host: nil).isEmpty)
+        #expect(bench.rescueFiles.isEmpty)
+    }
+
+    @Test func aRescueFileWithoutAReplyLeavesTheRowForAsking() async throws {
+        let bench = try Workbench(try FakeGigHive())
+        let record = try abandoned(bench, try bench.prepare())
+        try rescue(bench, record.uploadID, status: nil, "")
+        #expect(try await RescueAdoption.run(store: bench.store, directory: bench.directory).isEmpty)
+        #expect(try bench.row()?.state == .sending)
+        #expect(bench.rescueFiles.isEmpty)
+    }
+
+    @Test func aTokenSalvagedFromABrokenReplyIsStored() async throws {
+        let bench = try Workbench(try FakeGigHive())
+        let record = try abandoned(bench, try bench.prepare())
+        let file = FakeFile(id: 7, content: "abc")
+        try rescue(bench, record.uploadID, status: 201, String(file.reply.dropLast(2)))
+        #expect(try await RescueAdoption.run(store: bench.store, directory: bench.directory).count == 1)
+        #expect(try bench.store.tokens(host: bench.host, fileID: 7).count == 1)
+    }
+
+    @Test func aTokenWithoutARowStaysInItsFile() async throws {
+        let bench = try Workbench(try FakeGigHive())
+        try rescue(bench, "u-gone", status: 201, FakeFile(id: 7, content: "abc").reply)
+        #expect(try await RescueAdoption.run(store: bench.store, directory: bench.directory).isEmpty)
+        #expect(bench.rescueFiles.count == 1)
+    }
+
+    @Test func resolvingAdoptsARescueFileFirst() async throws {
+        let bench = try Workbench(try FakeGigHive())
+        let record = try abandoned(bench, try bench.prepare())
+        let file = FakeFile(id: 7, content: "abc")
+        try rescue(bench, record.uploadID, status: 201, file.reply)
+        let result = await bench.uploader.resolve(record)
+        #expect(result.state == .done)
+        #expect(result.hasDeleteToken)
+        #expect(result.fileID == 7)
+        #expect(bench.server.requests.isEmpty)
+    }
+}
