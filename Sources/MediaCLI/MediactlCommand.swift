@@ -1,9 +1,25 @@
-public import ArgumentParser
+internal import ArgumentParser
 
 /// The `mediactl` command line.
-public struct MediactlCommand: AsyncParsableCommand {
-    /// Name and abstract.
-    public static let configuration = CommandConfiguration(commandName: "mediactl")
-    /// Made by the parser.
-    public init() {}
+struct MediactlCommand: ParsableCommand {
+    static let version = "0.1.0"
+
+    static let configuration = CommandConfiguration(
+        commandName: "mediactl",
+        abstract: "Upload files to a media server, and take them back.",
+        discussion: """
+            A file that was uploaded from here can be deleted from here: its one-time delete token is kept.
+
+            Examples:
+              mediactl upload clip.mp4 --server media.example.org --user uploader
+              mediactl uploads list
+              mediactl uploads delete 18
+            """,
+        version: "mediactl \(version)",
+        subcommands: [Upload.self, Uploads.self, Config.self, Help.self]
+    )
+
+    // Declared here so that these flags may also stand before the command's name.
+    @OptionGroup(visibility: .hidden) var global: GlobalOptions
+    @OptionGroup(visibility: .hidden) var connection: ConnectionOptions
 }

@@ -9,6 +9,7 @@ extension SHA256Digest {
     /// - Parameters:
     ///   - descriptor: Open for reading; it must stay open until this returns.
     ///   - byteCount: How many bytes, from the start.
+    /// - Returns: The digest of exactly `byteCount` bytes.
     /// - Throws: `CryptoError`, with `systemError` when reading failed; also when the file ends before `byteCount`.
     public static func ofFile(descriptor: Int32, byteCount: Int64) async throws -> SHA256Digest {
         let isCancelled = Atomic(false)

@@ -2,6 +2,7 @@ extension MediaType {
     /// The type that the first bytes show; nil when they show none.
     ///
     /// - Parameter prefix: The first bytes of the file; 4 KiB are enough.
+    /// - Returns: The type of the container, which may hold more than its usual name says.
     public static func sniffed(_ prefix: [UInt8]) -> MediaType? {
         let magic = Magic(bytes: prefix)
         return byFixedMagic(magic) ?? byContainer(magic) ?? byFrames(magic)

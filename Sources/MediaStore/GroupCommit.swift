@@ -16,7 +16,8 @@ final class GroupCommit: Sendable {
 
     private let connection: StoreConnection
     private let inbox = Mutex<[Waiting]>([])
-    private let writer = DispatchQueue(label: "mediactl.store.commit")
+    /// Not private, so that a test can hold it up.
+    let writer = DispatchQueue(label: "mediactl.store.commit")
 
     init(_ connection: StoreConnection) {
         self.connection = connection
@@ -33,6 +34,9 @@ final class GroupCommit: Sendable {
         }
         try result.get()
     }
+
+    /// Callers whose change is not in the writer's hands yet.
+    var waitingCount: Int { inbox.withLock { $0.count } }
 
     private func writeAll() {
         let batch = inbox.withLock { inbox in

@@ -1,8 +1,9 @@
+import Foundation
 import MediaCLI
 
 @main
 enum Main {
     static func main() async {
-        await MediactlCommand.main()
+        exit(await Program.run())
     }
 }

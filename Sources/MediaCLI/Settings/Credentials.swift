@@ -1,6 +1,6 @@
 internal import MediaTransport
 
-/// What the command line says about credentials.
+/// What the command line says about credentials. There is no `--password VALUE`: arguments are public.
 struct CredentialFlags: Sendable, Equatable {
     var passwordStdin = false
     var passwordFile: String?
@@ -19,24 +19,39 @@ struct CredentialSurroundings: Sendable {
     var warn: @Sendable (String) -> Void = { _ in }
 }
 
-/// No usable credentials. The secret itself is never part of it.
-struct CredentialError: Error, Sendable, Equatable {
-    /// 2 for wrong usage, 4 when there is nothing to log in with, 130 when a prompt was interrupted.
-    var exitCode: Int32
-    /// Lower case, no full stop.
-    var message: String
-    /// What to do next.
-    var hint: String?
-}
-
 /// Finds the proof of identity for a server.
 enum Credentials {
     /// The first found of: flags, `MEDIACTL_PASSWORD`, `MEDIACTL_API_KEY` (and `…_FILE`), `password_command`, netrc,
-    /// prompt. Over plain `http` to another machine it refuses before it looks anywhere, unless that is allowed.
+    /// prompt.
+    ///
+    /// Over plain `http` to another machine it refuses before it looks anywhere, unless that is allowed.
+    ///
+    /// - Parameters:
+    ///   - origin: The only server that the result is ever sent to.
+    /// - Throws: `CredentialError`; none of its text is secret.
     static func find(
-        flags: CredentialFlags, settings: Settings, environment: [String: String], origin: Origin,
+        flags: CredentialFlags,
+        settings: Settings,
+        environment: [String: String],
+        origin: Origin,
         surroundings: CredentialSurroundings
     ) async throws(CredentialError) -> Authorization {
-        throw CredentialError(exitCode: 4, message: "not implemented")
+        try refuseClearText(origin, allowed: settings.allowHTTP.value)
+        let search = CredentialSearch(
+            flags: flags,
+            settings: settings,
+            environment: environment,
+            origin: origin,
+            surroundings: surroundings
+        )
+        return try await search.run()
+    }
+
+    private static func refuseClearText(_ origin: Origin, allowed: Bool) throws(CredentialError) {
+        guard origin.scheme == "http", !origin.isLoopback, !allowed else { return }
+        throw .usage(
+            "refusing to send credentials to \(origin) unencrypted",
+            hint: "use https://, or add --allow-http (allow_http: true in a profile) where the network is trusted"
+        )
     }
 }

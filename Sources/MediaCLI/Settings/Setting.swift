@@ -20,5 +20,13 @@ enum SettingOrigin: Sendable, Equatable, CustomStringConvertible {
     case builtIn
 
     /// For `config show`.
-    var description: String { "" }
+    var description: String {
+        switch self {
+        case .flag: "command line"
+        case .environment(let name): "environment (\(name))"
+        case .profile(let name): "profile \(name)"
+        case .settingsFile(let path): path
+        case .builtIn: "default"
+        }
+    }
 }

@@ -1,8 +1,18 @@
+internal import MediaTransport
+
 /// Every setting of one run, each with its origin.
 struct Settings: Sendable {
     /// The default server of all services; nil when nothing names one.
     var server: Setting<String>?
-    /// The profile in use.
+    /// Server of uploads: `uploads_url`, else `server`, of the strongest source that names either.
+    var uploadsURL: Setting<String>?
+    /// The same for the metadata sync.
+    var syncURL: Setting<String>?
+    /// The same for hash-only captures.
+    var captureURL: Setting<String>?
+    /// The same for tapes and albums.
+    var libraryURL: Setting<String>?
+    /// The profile in use; its origin says what selected it.
     var profile: Setting<String>?
     var user: Setting<String>?
     /// A PEM file of certificate authorities.
@@ -25,26 +35,74 @@ struct Settings: Sendable {
     var orgName: Setting<String>
     var eventType: Setting<String>
     var color: Setting<ColorMode>
-    /// The command whose first line of output is the password: program and arguments, no shell. Only set when the
-    /// section of the settings file that holds it is meant for the server in use.
-    var passwordCommand: Setting<[String]>?
-    /// Server of uploads: `uploads_url`, else `server`, of the strongest source that names either.
-    var uploadsURL: Setting<String>?
-    var syncURL: Setting<String>?
-    var captureURL: Setting<String>?
-    var libraryURL: Setting<String>?
+    /// The sections of the settings file in use that hold a `password_command`, the profile first.
+    private(set) var passwordCommands: [SettingsFile.Section] = []
+
+    /// Puts the sources together, the strongest first. Defaults: design of the command line; limits and names are the
+    /// gighive contract's (2.1, 2.6).
+    init(layers: [SettingsLayer]) throws(SettingsError) {
+        server = try layers.find(.server, SettingValue.address)
+        uploadsURL = try layers.find([.uploadsURL, .server], SettingValue.address)
+        syncURL = try layers.find([.syncURL, .server], SettingValue.address)
+        captureURL = try layers.find([.captureURL, .server], SettingValue.address)
+        libraryURL = try layers.find([.libraryURL, .server], SettingValue.address)
+        user = try layers.find(.user, SettingValue.text)
+        caFile = try layers.find(.caFile, SettingValue.text)
+        pinnedKey = try layers.find(.pinnedKey, SettingValue.pin)
+        insecure = try layers.find(.insecure, or: false, SettingValue.boolean)
+        allowHTTP = try layers.find(.allowHTTP, or: false, SettingValue.boolean)
+        http2 = try layers.find(.http2, or: false, SettingValue.boolean)
+        connectTimeout = try layers.find(.connectTimeout, or: .seconds(30), SettingValue.timeout)
+        stallTimeout = try layers.find(.stallTimeout, or: .seconds(60), SettingValue.timeout)
+        answerTimeout = try layers.find(.answerTimeout, or: .seconds(600), SettingValue.timeout)
+        finishTimeout = try layers.find(.finishTimeout, or: .seconds(30), SettingValue.timeoutOrZero)
+        limitRate = try layers.find(.limitRate, or: nil, SettingValue.rate)
+        retries = try layers.find(.retries, or: 3, SettingValue.count)
+        maxBytes = try layers.find(.maxBytes, or: 6 << 30, SettingValue.size)
+        contact = try layers.find(.contact, or: "contactgighive@gmail.com", SettingValue.text)
+        orgName = try layers.find(.orgName, or: "Band", SettingValue.text)
+        eventType = try layers.find(.eventType, or: "band", SettingValue.text)
+        color = try layers.find(.color, or: .auto, SettingValue.color)
+    }
 
     /// Reads the settings file, if there is one, and puts flags, `MEDIACTL_*`, profile, file and defaults together.
     ///
-    /// - Throws: `SettingsError` for anything that is not exactly understood.
+    /// - Throws: `SettingsError` for anything that is not exactly understood, also in profiles that are not in use.
     static func resolve(
-        flags: SettingsFlags, environment: [String: String], locations: SettingsLocations
+        flags: SettingsFlags,
+        environment: [String: String],
+        locations: SettingsLocations
     ) async throws(SettingsError) -> Settings {
-        throw SettingsError(rule: "not implemented")
+        let file = try SettingsFile.read(locations: locations, home: environment["HOME"])
+        for section in [file.global] + file.profiles.values {
+            _ = try Settings(layers: [SettingsLayer(section: section)])
+        }
+        let outer = [SettingsLayer(flags: flags), SettingsLayer(environment: environment)]
+        let global = SettingsLayer(section: file.global)
+        let profile = try ProfileChoice(flags: flags, environment: environment)
+            .choose(from: file, unselected: Settings(layers: outer + [global]))
+
+        let selected = profile.flatMap { file.profiles[$0.value] }
+        let layers = outer + (selected.map { [SettingsLayer(section: $0)] } ?? []) + [global]
+        var settings = try Settings(layers: layers)
+        settings.profile = profile
+        settings.passwordCommands = [selected, file.global].compactMap { $0 }.filter { $0.passwordCommand != nil }
+        return settings
     }
 
-    /// Name, value and origin of each setting, for `config show`. No secret is ever a setting.
-    var rows: [(name: String, value: String, origin: SettingOrigin)] { [] }
+    /// The command whose first line of output is the password for a server: program and arguments, no shell.
+    ///
+    /// A command stands for the servers that its section of the file names; the password of one server is never offered
+    /// to another because `--server` was given beside `--profile`. A profile that names none stands for any.
+    func passwordCommand(for origin: Origin) -> Setting<[String]>? {
+        for section in passwordCommands {
+            guard let command = section.passwordCommand else { continue }
+            if section.origins.isEmpty || section.origins.contains(origin) {
+                return Setting(value: command, origin: section.origin)
+            }
+        }
+        return nil
+    }
 }
 
 /// When output is coloured.

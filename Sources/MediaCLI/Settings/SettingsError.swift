@@ -1,3 +1,5 @@
+internal import MediaFiles
+
 /// A setting that cannot be used. Always exit code 2.
 struct SettingsError: Error, Sendable, Equatable {
     /// The settings file, when the setting stands in one.
@@ -14,5 +16,13 @@ struct SettingsError: Error, Sendable, Equatable {
     var hint: String?
 
     /// One line without the hint: lower case, no full stop.
-    var message: String { rule }
+    ///
+    /// For example `/home/a/.config/mediactl/config.yaml:3: retries: "many" is not a whole number`.
+    var message: String {
+        let place = file.map { $0 + (line.map { ":\($0)" } ?? "") }
+        // `HOME` speaks for itself in the rule; every other key is named first.
+        let subject = key.flatMap { $0 == "HOME" ? nil : $0 }
+        let statement = value.map { "\"\($0)\" \(rule)" } ?? rule
+        return TerminalText.escaped([place, subject, statement].compactMap { $0 }.joined(separator: ": "))
+    }
 }

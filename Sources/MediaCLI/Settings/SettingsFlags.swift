@@ -20,4 +20,16 @@ struct SettingsFlags: Sendable, Equatable {
     var color: String?
     var orgName: String?
     var eventType: String?
+
+    /// The given flags, except `--profile`, which selects and does not set.
+    var values: [SettingKey: String] {
+        let all: [SettingKey: String?] = [
+            .server: server, .user: user, .caFile: caFile, .pinnedKey: pinnedKey,
+            .insecure: insecure.map(String.init), .allowHTTP: allowHTTP.map(String.init),
+            .http2: http2.map(String.init), .connectTimeout: connectTimeout, .stallTimeout: stallTimeout,
+            .answerTimeout: answerTimeout, .finishTimeout: finishTimeout, .limitRate: limitRate, .retries: retries,
+            .color: color, .orgName: orgName, .eventType: eventType,
+        ]
+        return all.compactMapValues { $0 }
+    }
 }

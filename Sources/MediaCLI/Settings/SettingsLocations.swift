@@ -13,18 +13,39 @@ struct SettingsLocations: Sendable, Equatable {
 
     /// Finds the locations: flag, then `MEDIACTL_CONFIG` / `MEDIACTL_DATA_DIR`, then `XDG_*_HOME`, then `HOME`.
     ///
+    /// Without a home directory everything that no variable places elsewhere lives in the data directory.
+    ///
     /// - Parameters:
     ///   - environment: The process environment.
     ///   - configOverride: The value of `--config`.
     ///   - dataOverride: The value of `--data-dir`.
     /// - Throws: `SettingsError` when neither a home directory nor an override says where data goes.
     init(
-        environment: [String: String], configOverride: String? = nil, dataOverride: String? = nil
+        environment: [String: String],
+        configOverride: String? = nil,
+        dataOverride: String? = nil
     ) throws(SettingsError) {
-        configFile = ""
-        isConfigFileNamed = false
-        dataDirectory = ""
-        stateDirectory = ""
-        cacheDirectory = ""
+        func variable(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
+        // "All paths set in these environment variables must be absolute. If an implementation encounters a relative
+        // path in any of these variables it should consider the path invalid and ignore it."
+        func absolute(_ name: String) -> String? { variable(name).flatMap { $0.hasPrefix("/") ? $0 : nil } }
+        func directory(_ name: String, below home: String) -> String? {
+            (absolute(name) ?? absolute("HOME").map { $0 + home }).map { $0 + "/mediactl" }
+        }
+
+        let namedData = dataOverride ?? variable("MEDIACTL_DATA_DIR")
+        guard let data = namedData ?? directory("XDG_DATA_HOME", below: "/.local/share") else {
+            throw SettingsError(
+                key: "HOME",
+                rule: "there is no home directory to keep data in: HOME is not set to an absolute path",
+                hint: "name a directory with --data-dir"
+            )
+        }
+        let namedConfig = configOverride ?? variable("MEDIACTL_CONFIG")
+        isConfigFileNamed = namedConfig != nil
+        configFile = namedConfig ?? (directory("XDG_CONFIG_HOME", below: "/.config") ?? data) + "/config.yaml"
+        dataDirectory = data
+        stateDirectory = directory("XDG_STATE_HOME", below: "/.local/state") ?? data + "/state"
+        cacheDirectory = directory("XDG_CACHE_HOME", below: "/.cache") ?? data + "/cache"
     }
 }

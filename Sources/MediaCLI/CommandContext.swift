@@ -1,0 +1,34 @@
+internal import Foundation
+
+/// Everything a command touches outside itself. Tests pass their own; nothing else reads the process's surroundings.
+struct CommandContext: Sendable {
+    var environment: [String: String]
+    /// The descriptor of standard input.
+    var standardInput: Int32
+    /// Results.
+    var output: Output
+    /// Progress, prompts, warnings and errors.
+    var errors: Output
+    var terminal: Terminal
+    /// The wall clock.
+    var now: @Sendable () -> Date
+    /// The monotonic clock.
+    var elapsed: @Sendable () -> Duration
+    /// What the user wants stopped.
+    var interruption: Interruption
+
+    /// The surroundings of this process.
+    static func process(interruption: Interruption) -> CommandContext {
+        let start = ContinuousClock.now
+        return CommandContext(
+            environment: ProcessInfo.processInfo.environment,
+            standardInput: STDIN_FILENO,
+            output: Output(STDOUT_FILENO),
+            errors: Output(STDERR_FILENO),
+            terminal: .process(),
+            now: { Date() },
+            elapsed: { ContinuousClock.now - start },
+            interruption: interruption
+        )
+    }
+}

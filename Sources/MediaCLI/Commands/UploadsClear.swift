@@ -1,0 +1,61 @@
+internal import ArgumentParser
+internal import MediaStore
+
+/// `mediactl uploads clear`
+struct UploadsClear: ContextCommand {
+    static let schema = "mediactl.uploads-clear/1"
+    static let configuration = CommandConfiguration(
+        commandName: "clear",
+        abstract: "Forget delete tokens for good. The files stay on the server and cannot be taken back."
+    )
+
+    @Option(help: ArgumentHelp("Forget the tokens of this host.", valueName: "host"))
+    var host: String?
+
+    @Flag(help: "Forget the tokens of all hosts.")
+    var allHosts = false
+
+    @Flag(help: "Do not ask.")
+    var yes = false
+
+    @Flag(help: "Only say what would be forgotten.")
+    var dryRun = false
+
+    @OptionGroup(visibility: .hidden) var connection: ConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func validate() throws {
+        guard (host != nil) != allHosts else {
+            throw ValidationError("Name one host with --host HOST, or all of them with --all-hosts.")
+        }
+    }
+
+    func run(in console: Console) async throws -> ExitCode {
+        let settings = try await SettingsSession.open(console, global: global, connection: connection)
+        let session = try await StoreSession.open(settings)
+        let scope = host?.lowercased()
+        let count = try session.store.tokens(host: scope, includeSuperseded: true).count
+        let whose = scope.map { "of \(ErrorCatalogue.clean($0))" } ?? "of all hosts"
+        let what = "\(Formats.count(count, "delete token")) \(whose)"
+        if dryRun {
+            console.text(["\(what) would be lost for good"])
+            return finish(console, removed: 0, matching: count, .success)
+        }
+        let question = "This forgets \(what) for good; the files stay on the server and cannot be taken back from here."
+        let confirmation = Confirmation(prompter: settings.prompter, isGiven: yes)
+        guard try await confirmation.ask([question], "Forget them?", on: console) else {
+            return finish(console, removed: 0, matching: count, .failure)
+        }
+        let removed = try session.store.clear(host: scope)
+        console.text(["forgot \(Formats.count(removed, "delete token")) \(whose)"])
+        return finish(console, removed: removed, matching: count, .success)
+    }
+
+    private func finish(_ console: Console, removed: Int, matching: Int, _ code: ExitCode) -> ExitCode {
+        console.summary([
+            "host": JSONValue(host?.lowercased()), "dry_run": .bool(dryRun), "matching": JSONValue(matching),
+            "removed": JSONValue(removed), "exit_code": JSONRenderer.exitCode(code),
+        ])
+        return code
+    }
+}

@@ -1,0 +1,97 @@
+internal import ArgumentParser
+internal import GigHive
+internal import MediaStore
+
+/// `mediactl uploads delete ID… | --last`
+struct UploadsDelete: ContextCommand {
+    static let schema = "mediactl.uploads-delete/1"
+    static let configuration = CommandConfiguration(
+        commandName: "delete",
+        abstract: "Delete files from their server with the tokens kept here.",
+        discussion: "A file goes for everybody, and from every event it is linked to."
+    )
+
+    /// What happens to an entry whose token is rejected.
+    enum Choice: String, ExpressibleByArgument, CaseIterable {
+        case keep
+        case remove
+    }
+
+    @Argument(help: ArgumentHelp("The server's numbers of the files.", valueName: "id"))
+    var ids: [Int64] = []
+
+    @Flag(help: "Delete what was uploaded last.")
+    var last = false
+
+    @Option(help: ArgumentHelp("Use the tokens of this host.", valueName: "host"))
+    var host: String?
+
+    @Flag(help: "Do not ask.")
+    var yes = false
+
+    @Option(
+        help: ArgumentHelp(
+            "When the server rejects a token: keep or remove the local entry. Asked for on a terminal, else keep.",
+            valueName: "choice"
+        )
+    )
+    var onInvalidToken: Choice?
+
+    @Flag(help: "Delete with admin rights instead of the token, after comparing the checksum.")
+    var asAdmin = false
+
+    @Flag(help: "Only say what would be deleted.")
+    var dryRun = false
+
+    @OptionGroup(title: "Credentials") var credentials: CredentialOptions
+    @OptionGroup(title: "Connection options") var connection: ConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func validate() throws {
+        guard ids.isEmpty == last else {
+            throw ValidationError(
+                last ? "--last and numbers exclude each other." : "Name a file by its number, or use --last."
+            )
+        }
+        guard ids.allSatisfy({ $0 > 0 }) else { throw ValidationError("A file's number is 1 or more.") }
+    }
+
+    func run(in console: Console) async throws -> ExitCode {
+        let settings = try await SettingsSession.open(console, global: global, connection: connection)
+        let store = try await StoreSession.open(settings)
+        let confirmation = Confirmation(prompter: settings.prompter, isGiven: yes)
+        if !dryRun {
+            try confirmation.requireSomebody()
+        }
+        let named = last ? try plan(settings, store, host: host).last() : nil
+        let run = DeleteRun(
+            console: console,
+            plan: try plan(settings, store, host: named?.host ?? host?.lowercased()),
+            servers: try ServerSession(settings, credentials: credentials),
+            confirmation: confirmation,
+            options: .init(
+                onInvalidToken: onInvalidToken.flatMap { InvalidTokenChoice(rawValue: $0.rawValue) },
+                isAdmin: asAdmin,
+                isDryRun: dryRun
+            )
+        )
+        return try await run.run(ids: named.map { [$0.fileID] } ?? ids.uniqued())
+    }
+
+    private func plan(_ settings: SettingsSession, _ store: StoreSession, host: String?) throws -> DeletionPlan {
+        DeletionPlan(
+            store: store.store,
+            server: try settings.configuredServer,
+            isServerNamed: connection.server != nil,
+            host: host
+        )
+    }
+}
+
+extension Array where Element: Hashable {
+    /// Each element once, in order of first appearance.
+    fileprivate func uniqued() -> [Element] {
+        var seen: Set<Element> = []
+        return filter { seen.insert($0).inserted }
+    }
+}

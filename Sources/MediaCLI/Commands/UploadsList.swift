@@ -1,0 +1,55 @@
+internal import ArgumentParser
+internal import MediaStore
+
+/// `mediactl uploads list`
+struct UploadsList: ContextCommand {
+    static let schema = "mediactl.uploads-list/1"
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List what can be taken back, newest first. Asks no server."
+    )
+
+    @Option(help: ArgumentHelp("Only files on this host (with :PORT when it is not the default).", valueName: "host"))
+    var host: String?
+
+    @Flag(help: "Files on all hosts; the default.")
+    var allHosts = false
+
+    @Flag(help: "Show the delete tokens. Whoever has one can delete the file.")
+    var showToken = false
+
+    @OptionGroup(visibility: .hidden) var connection: ConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func validate() throws {
+        guard host == nil || !allHosts else {
+            throw ValidationError("--host and --all-hosts exclude each other.")
+        }
+    }
+
+    func run(in console: Console) async throws -> ExitCode {
+        let settings = try await SettingsSession.open(console, global: global, connection: connection)
+        let session = try await StoreSession.open(settings)
+        let entries = try session.store.tokens(host: host?.lowercased())
+        for entry in entries {
+            console.record(.item, JSONRenderer.token(entry, isTokenShown: showToken))
+        }
+        console.text(
+            TextRenderer.tokens(
+                entries,
+                now: console.context.now(),
+                width: console.outputWidth,
+                isTokenShown: showToken,
+                style: console.outputStyle
+            )
+        )
+        if entries.isEmpty {
+            console.note(
+                "nothing uploaded from here can be taken back"
+                    + (host.map { " from \(ErrorCatalogue.clean($0))" } ?? "")
+            )
+        }
+        console.summary(["items": JSONValue(entries.count), "exit_code": 0])
+        return .success
+    }
+}

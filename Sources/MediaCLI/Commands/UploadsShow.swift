@@ -1,0 +1,48 @@
+internal import ArgumentParser
+internal import GigHive
+internal import MediaStore
+
+/// `mediactl uploads show ID`
+struct UploadsShow: ContextCommand {
+    static let schema = "mediactl.uploads-show/1"
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Show everything known here about an uploaded file. Asks no server."
+    )
+
+    @Argument(help: ArgumentHelp("The server's number of the file.", valueName: "id"))
+    var id: Int64
+
+    @Option(help: ArgumentHelp("Only the file on this host.", valueName: "host"))
+    var host: String?
+
+    @Flag(help: "Show the delete token. Whoever has it can delete the file.")
+    var showToken = false
+
+    @OptionGroup(visibility: .hidden) var connection: ConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run(in console: Console) async throws -> ExitCode {
+        let settings = try await SettingsSession.open(console, global: global, connection: connection)
+        let session = try await StoreSession.open(settings)
+        let entries = try session.store.tokens(host: host?.lowercased(), includeSuperseded: true)
+            .filter { $0.fileID == id }
+        guard !entries.isEmpty else {
+            throw GigHiveError(.noDeleteToken, fileID: id)
+        }
+        for (index, entry) in entries.enumerated() {
+            console.record(.item, JSONRenderer.token(entry, isTokenShown: showToken))
+            console.text(
+                (index == 0 ? [] : [""])
+                    + TextRenderer.token(
+                        entry,
+                        now: console.context.now(),
+                        isTokenShown: showToken,
+                        style: console.outputStyle
+                    )
+            )
+        }
+        console.summary(["items": JSONValue(entries.count), "exit_code": 0])
+        return .success
+    }
+}

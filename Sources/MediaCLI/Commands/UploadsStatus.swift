@@ -1,0 +1,53 @@
+internal import ArgumentParser
+
+/// `mediactl uploads status`
+struct UploadsStatus: ContextCommand {
+    static let schema = "mediactl.uploads-status/1"
+    static let configuration = CommandConfiguration(
+        commandName: "status",
+        abstract: "Show uploads that did not end, and settle them by asking their servers."
+    )
+
+    @Option(help: ArgumentHelp("Only uploads to this host.", valueName: "host"))
+    var host: String?
+
+    @Flag(help: "Ask no server, settle nothing.")
+    var dryRun = false
+
+    @OptionGroup(title: "Credentials") var credentials: CredentialOptions
+    @OptionGroup(title: "Connection options") var connection: ConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run(in console: Console) async throws -> ExitCode {
+        let settings = try await SettingsSession.open(console, global: global, connection: connection)
+        let store = try await StoreSession.open(settings)
+        let run = StatusRun(
+            console: console,
+            settings: settings,
+            store: store,
+            servers: try ServerSession(settings, credentials: credentials),
+            isAsking: !dryRun
+        )
+        let rows = try await run.rows(host: host?.lowercased())
+        for row in rows {
+            console.record(.item, JSONRenderer.journal(row))
+        }
+        console.text(
+            TextRenderer.journal(
+                rows,
+                now: console.context.now(),
+                width: console.outputWidth,
+                style: console.outputStyle
+            )
+        )
+        for diagnosis in rows.compactMap(\.diagnosis) {
+            console.error(diagnosis)
+        }
+        if rows.isEmpty {
+            console.note("every upload has ended")
+        }
+        let code = ExitCode.batch(rows.map(\.exitCode))
+        console.summary(["items": JSONValue(rows.count), "exit_code": JSONRenderer.exitCode(code)])
+        return code
+    }
+}

@@ -1,0 +1,268 @@
+internal import GigHive
+internal import MediaFiles
+
+extension ErrorCatalogue {
+    /// Message, hint and exit code of what a GigHive server, or the checks before it, said.
+    static func diagnosis(of error: GigHiveError) -> Diagnosis {
+        if error.code == .storeUnusable, let store = error.store {
+            return diagnosis(of: store)
+        }
+        let words = words(for: error)
+        return Diagnosis(
+            error.code.rawValue,
+            words.message,
+            hint: words.hint,
+            exitCode: exitCode(of: error.code),
+            httpStatus: error.httpStatus,
+            isRetryable: error.isRetryable
+        )
+    }
+
+    /// The exit code of each code, as in `docs/exit-codes.md`.
+    static func exitCode(of code: GigHiveError.Code) -> ExitCode {
+        switch code {
+        case .invalidDetail, .fileNotFound, .fileUnreadable, .isDirectory, .notRegularFile, .emptyFile, .fileTooLarge,
+            .unknownExtension, .badRequest, .payloadTooLarge, .unsupportedMedia:
+            .usage
+        case .uploadInProgress, .locked: .conflict
+        case .storeUnusable, .tokenNotStored: .store
+        case .unauthorized, .forbidden: .unauthorized
+        case .notFound: .notFound
+        case .requestTimeout, .rateLimited, .unknownHost, .cannotConnect, .tlsFailed, .certificateUntrusted,
+            .certificateNameMismatch, .pinnedKeyMismatch, .networkTimeout, .connectionLost, .outcomeUnknown:
+            .network
+        case .serverError, .unexpectedAnswer, .notDeleted: .server
+        case .checksumMismatch: .integrity
+        case .sourceChanged: .sourceChanged
+        case .tokenLost, .invalidDeleteToken, .noDeleteToken, .idReused: .deleteToken
+        case .cancelled: .interrupt
+        case .adminUnverified, .redirected, .internalError: .failure
+        }
+    }
+
+    private struct Words {
+        var message: String
+        var hint: String?
+
+        init(_ message: String, hint: String? = nil) {
+            self.message = message
+            self.hint = hint
+        }
+    }
+
+    private static func words(for error: GigHiveError) -> Words {
+        switch error.code {
+        case .invalidDetail, .fileNotFound, .fileUnreadable, .isDirectory, .notRegularFile, .emptyFile, .fileTooLarge,
+            .unknownExtension, .uploadInProgress, .storeUnusable, .sourceChanged:
+            localWords(for: error)
+        case .badRequest, .unauthorized, .forbidden, .notFound, .requestTimeout, .payloadTooLarge, .unsupportedMedia,
+            .locked, .rateLimited, .serverError, .redirected, .unexpectedAnswer:
+            answerWords(for: error)
+        case .unknownHost, .cannotConnect, .tlsFailed, .certificateUntrusted, .certificateNameMismatch,
+            .pinnedKeyMismatch, .networkTimeout, .connectionLost, .outcomeUnknown:
+            networkWords(for: error)
+        case .checksumMismatch, .tokenLost, .tokenNotStored, .invalidDeleteToken, .noDeleteToken, .idReused,
+            .notDeleted, .adminUnverified:
+            tokenWords(for: error)
+        case .cancelled: Words("cancelled")
+        case .internalError: Words("internal error" + detail(error))
+        }
+    }
+
+    // MARK: Before anything is sent
+
+    private static func localWords(for error: GigHiveError) -> Words {
+        let file = error.path.map { quoted($0) } ?? "the file"
+        return switch error.code {
+        case .invalidDetail:
+            Words(
+                "cannot use \(error.value.map { quoted($0) } ?? "this") as \(fieldName(error.field))\(detail(error))",
+                hint: error.field.map { "set it with --\($0.replacing("_", with: "-"))" }
+            )
+        case .fileNotFound: Words("cannot read \(file): no such file", hint: "check the spelling of the path")
+        case .fileUnreadable:
+            Words("cannot read \(file)\(detail(error, else: "permission denied"))", hint: "check its permissions")
+        case .isDirectory: Words("cannot upload \(file): it is a directory", hint: "name the files in it")
+        case .notRegularFile:
+            Words(
+                "cannot upload \(file): it is not a regular file",
+                hint: "to send a stream, use: mediactl upload - --stdin-name NAME"
+            )
+        case .emptyFile: Words("cannot upload \(file): it is empty")
+        case .fileTooLarge:
+            Words(
+                "cannot upload \(file): it is larger than the limit\(error.limit.map { " of \($0) bytes" } ?? "")",
+                hint: "if this server takes more, set max_bytes in its profile"
+            )
+        case .unknownExtension:
+            Words(
+                "cannot upload \(file): its extension is not one the server knows",
+                hint: "send it all the same with --force"
+            )
+        case .uploadInProgress:
+            Words(
+                "\(file) is being uploaded by another mediactl",
+                hint: "wait for it; mediactl uploads status shows where it stands"
+            )
+        case .sourceChanged:
+            Words("\(file) changed while it was being sent", hint: "send it again when nothing writes to it")
+        default: Words("the local store cannot be used" + detail(error), hint: "use another with --data-dir DIR")
+        }
+    }
+
+    private static func fieldName(_ field: String?) -> String {
+        (field ?? "detail").replacing("_", with: " ")
+    }
+
+    // MARK: Answers
+
+    private static func answerWords(for error: GigHiveError) -> Words {
+        let status = error.httpStatus.map { " (\($0))" } ?? ""
+        return switch error.code {
+        case .badRequest: Words("the server refused the request\(status)\(detail(error))")
+        case .unauthorized:
+            Words(
+                "the server refused the login\(status): wrong password, or a user without this right",
+                hint: "log in as uploader or admin, for example: --user uploader --password-file FILE"
+            )
+        case .forbidden:
+            Words(
+                "the server does not allow this\(status)\(detail(error))",
+                hint: "log in as uploader or admin"
+            )
+        case .notFound:
+            Words(
+                "the server does not know this address or number\(status)\(detail(error))",
+                hint: "check --server; mediactl config show tells where it comes from"
+            )
+        case .requestTimeout:
+            Words("the server waited too long for the body\(status)", hint: "try again, or raise --limit-rate")
+        case .payloadTooLarge:
+            Words(
+                "the server refused the body as too large, or as malformed\(status)\(detail(error))",
+                hint: "servers like this one often take 1 GiB at most in one request"
+            )
+        case .unsupportedMedia: Words("the server does not take this kind of file\(status)\(detail(error))")
+        case .locked: Words("the server says it is locked\(status)\(detail(error))", hint: "try again later")
+        case .rateLimited:
+            Words(
+                "the server asks for fewer requests\(status)",
+                hint: error.retryAfterSeconds.map { "try again in \($0) seconds" } ?? "try again later"
+            )
+        case .redirected:
+            Words(
+                "the server sends this request elsewhere\(status)\(detail(error))",
+                hint: "name the address it leads to with --server; nothing is sent to another address unasked"
+            )
+        case .unexpectedAnswer:
+            Words(
+                "the server's answer makes no sense\(status)\(detail(error))",
+                hint: "check --server; a proxy may have answered"
+            )
+        default: Words("the server failed\(status)\(detail(error))", hint: "try again later, or ask its operator")
+        }
+    }
+
+    // MARK: Network
+
+    private static func networkWords(for error: GigHiveError) -> Words {
+        let pinning = "--cacert FILE to trust its authority, or --pinned-key sha256//… to trust its key"
+        return switch error.code {
+        case .unknownHost:
+            Words("the server's name has no address\(detail(error))", hint: "check the spelling of --server")
+        case .cannotConnect:
+            Words(
+                "cannot connect to the server\(detail(error))",
+                hint: "check --server, its port, and whether it is running"
+            )
+        case .tlsFailed:
+            Words("no secure connection\(detail(error))", hint: "check that --server names an https server")
+        case .certificateUntrusted:
+            Words("the server's certificate is not trusted\(detail(error))", hint: "use \(pinning)")
+        case .certificateNameMismatch:
+            Words(
+                "the server's certificate names another host\(detail(error))",
+                hint: "use the name it was made for as --server, or --pinned-key sha256//… to trust its key"
+            )
+        case .pinnedKeyMismatch:
+            Words(
+                "the server's key is not the pinned one\(detail(error))",
+                hint: "ask its operator whether the key was changed; do not send anything before"
+            )
+        case .networkTimeout:
+            Words(
+                "the network took too long\(detail(error))",
+                hint: "try again, or raise --connect-timeout, --stall-timeout or --answer-timeout"
+            )
+        case .connectionLost: Words("the connection broke\(detail(error))", hint: "try again")
+        default:
+            Words(
+                "the answer was lost; whether the server has the file is unknown\(detail(error))",
+                hint: "ask later with: mediactl uploads status"
+            )
+        }
+    }
+
+    // MARK: Integrity and tokens
+
+    private static func tokenWords(for error: GigHiveError) -> Words {
+        let number = error.fileID.map { "\($0)" } ?? "the file"
+        return switch error.code {
+        case .checksumMismatch:
+            Words(
+                "the server's copy differs from the source\(detail(error))",
+                hint: error.fileID.map { "delete the bad copy with: mediactl uploads delete \($0)" }
+            )
+        case .tokenLost:
+            Words(
+                "the file is on the server\(error.fileID.map { " as \($0)" } ?? ""), but its delete token is lost"
+                    + detail(error),
+                hint: "ask the operator of the server for a deletion if it must go"
+            )
+        case .tokenNotStored:
+            Words(
+                "the file is on the server, but its delete token could not be stored\(detail(error))",
+                hint: error.rescuePath.map {
+                    "the answer is kept in \(quoted($0)); free some space and run: mediactl uploads list"
+                }
+            )
+        case .invalidDeleteToken:
+            Words(
+                "the server rejects the delete token of \(number)",
+                hint: "the local entry was kept; drop it with --on-invalid-token remove"
+            )
+        case .noDeleteToken: noTokenWords(for: error, number: number)
+        case .idReused:
+            Words(
+                "the server has given the number \(number) to another file; nothing was deleted",
+                hint: "drop the local entry with: mediactl uploads clear --host HOST"
+            )
+        case .adminUnverified:
+            Words(
+                "cannot make sure that \(number) is still the same file; nothing was deleted\(detail(error))",
+                hint: "delete it by its token, without --as-admin"
+            )
+        default: Words("the server did not delete \(number)\(detail(error))", hint: "try again, or ask its operator")
+        }
+    }
+
+    private static func noTokenWords(for error: GigHiveError, number: String) -> Words {
+        guard let other = error.otherHosts.first, let id = error.fileID else {
+            return Words(
+                "there is no delete token for \(number) here",
+                hint: "mediactl uploads list shows what there is"
+            )
+        }
+        let others = error.otherHosts.map { TerminalText.escaped($0) }.joined(separator: ", ")
+        return Words(
+            "there is no delete token for \(id) of this host; \(id) belongs to \(others)",
+            hint: "mediactl uploads delete \(id) --host \(TerminalText.escaped(other))"
+        )
+    }
+
+    /// `: ` and what the server or the system said, when it said something.
+    private static func detail(_ error: GigHiveError, else fallback: String? = nil) -> String {
+        let text = error.detail.isEmpty ? fallback : clean(error.detail)
+        return text.map { ": \($0)" } ?? ""
+    }
+}

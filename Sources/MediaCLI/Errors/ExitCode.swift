@@ -1,0 +1,48 @@
+/// The exit codes of every command, as published in `docs/exit-codes.md`.
+enum ExitCode: Int32, Sendable, CaseIterable {
+    case success = 0
+    case failure = 1
+    case usage = 2
+    case partly = 3
+    case unauthorized = 4
+    case notFound = 5
+    case network = 6
+    case server = 7
+    case integrity = 8
+    case conflict = 10
+    case deleteToken = 11
+    case store = 12
+    case sourceChanged = 13
+    case hangup = 129
+    case interrupt = 130
+    case terminate = 143
+
+    /// What it means, for `mediactl help exit-codes`.
+    var meaning: String {
+        switch self {
+        case .success: "done, also when it was there already"
+        case .failure: "another failure, or declined at a prompt"
+        case .usage: "wrong usage, or a local input that cannot be used"
+        case .partly: "partly done: the items of the batch did not end alike"
+        case .unauthorized: "not authenticated, or not allowed"
+        case .notFound: "not found on the server"
+        case .network: "the network failed or timed out after the retries, or the outcome is unknown"
+        case .server: "the server failed"
+        case .integrity: "the stored copy differs from the source (hash or length)"
+        case .conflict: "conflict, or locked by somebody else"
+        case .deleteToken: "the delete token is missing, lost or rejected"
+        case .store: "the local store cannot be used"
+        case .sourceChanged: "the source changed during the transfer"
+        case .hangup: "ended by SIGHUP"
+        case .interrupt: "ended by SIGINT"
+        case .terminate: "ended by SIGTERM"
+        }
+    }
+
+    /// The code of a batch: that of its items when they all ended alike, else `.partly`. An empty batch is done.
+    static func batch(_ codes: some Sequence<ExitCode>) -> ExitCode {
+        let distinct = Set(codes)
+        guard let only = distinct.first else { return .success }
+        return distinct.count == 1 ? only : .partly
+    }
+}

@@ -1,0 +1,65 @@
+internal import ArgumentParser
+
+/// Which server, and how it is talked to.
+struct ConnectionOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Address of the server; https:// when it has no scheme.", valueName: "url"))
+    var server: String?
+
+    @Option(help: ArgumentHelp("Use this profile of the settings file.", valueName: "name"))
+    var profile: String?
+
+    @Option(help: ArgumentHelp("Log in as this user.", valueName: "name"))
+    var user: String?
+
+    @Option(
+        name: .customLong("cacert"),
+        help: ArgumentHelp("Trust the authorities in this PEM file.", valueName: "file"),
+        completion: .file()
+    )
+    var caFile: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Accept the server by its public key, sha256//BASE64; replaces the checks of chain and name.",
+            valueName: "spec"
+        )
+    )
+    var pinnedKey: String?
+
+    @Flag(help: "Accept any certificate.")
+    var insecure = false
+
+    @Flag(name: .customLong("allow-http"), help: "Send credentials and tokens over plain http to other machines.")
+    var allowHTTP = false
+
+    @Flag(help: "Use HTTP/2 for uploads as well.")
+    var http2 = false
+
+    @Option(help: ArgumentHelp("Longest time to connect, 30s by default.", valueName: "time"))
+    var connectTimeout: String?
+
+    @Option(help: ArgumentHelp("Longest silence while sending, 60s by default.", valueName: "time"))
+    var stallTimeout: String?
+
+    @Option(
+        help: ArgumentHelp("Longest wait for the answer after the last byte, 600s by default.", valueName: "time")
+    )
+    var answerTimeout: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "How long SIGTERM and SIGHUP still wait for the answer after the last byte, 30s by default.",
+            valueName: "time"
+        )
+    )
+    var finishTimeout: String?
+
+    @Option(help: ArgumentHelp("Send at most this many bytes a second; K, M and G are 1024ⁿ.", valueName: "rate"))
+    var limitRate: String?
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Tries after the first where that is safe, 3 by default; 0 is one try.", valueName: "n")
+    )
+    var retries: String?
+}

@@ -1,0 +1,46 @@
+internal import ArgumentParser
+
+/// Flags that every command understands, before or after its name.
+struct GlobalOptions: ParsableArguments {
+    @Flag(help: "Write JSON records, one a line, and nothing else to standard output.")
+    var json = false
+
+    @Flag(help: "Add progress records to the output of --json.")
+    var progressEvents = false
+
+    @Flag(name: .shortAndLong, help: "No progress and no notes; errors and warnings stay.")
+    var quiet = false
+
+    @Flag(name: .shortAndLong, help: "Say more on standard error; may be repeated.")
+    var verbose: Int
+
+    @Option(help: ArgumentHelp("Colour the output: auto, always or never.", valueName: "when"))
+    var color: String?
+
+    @Flag(help: "Never ask anything.")
+    var noInput = false
+
+    @Option(help: ArgumentHelp("Read this settings file.", valueName: "file"), completion: .file())
+    var config: String?
+
+    @Option(help: ArgumentHelp("Keep delete tokens and the journal here.", valueName: "dir"), completion: .directory)
+    var dataDir: String?
+
+    var outputPreferences: OutputPreferences {
+        OutputPreferences(
+            isJSON: json,
+            isQuiet: quiet,
+            verbosity: verbose,
+            color: color.flatMap(ColorMode.init(rawValue:))
+        )
+    }
+}
+
+/// In what form a command speaks.
+struct OutputPreferences: Sendable {
+    var isJSON = false
+    var isQuiet = false
+    var verbosity = 0
+    /// What the command line says; settings may say it later.
+    var color: ColorMode?
+}

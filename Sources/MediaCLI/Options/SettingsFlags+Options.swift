@@ -1,0 +1,24 @@
+extension SettingsFlags {
+    /// What the option groups say, where nothing is said nil.
+    init(global: GlobalOptions, connection: ConnectionOptions, details: DetailOptions? = nil) {
+        self.init(
+            server: connection.server,
+            profile: connection.profile,
+            user: connection.user,
+            caFile: connection.caFile,
+            pinnedKey: connection.pinnedKey,
+            insecure: connection.insecure ? true : nil,
+            allowHTTP: connection.allowHTTP ? true : nil,
+            http2: connection.http2 ? true : nil,
+            connectTimeout: connection.connectTimeout,
+            stallTimeout: connection.stallTimeout,
+            answerTimeout: connection.answerTimeout,
+            finishTimeout: connection.finishTimeout,
+            limitRate: connection.limitRate,
+            retries: connection.retries,
+            color: global.color,
+            orgName: details?.orgName,
+            eventType: details?.eventType
+        )
+    }
+}

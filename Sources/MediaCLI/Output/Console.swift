@@ -1,0 +1,152 @@
+internal import Foundation
+internal import MediaFiles
+internal import Synchronization
+
+/// Where a command's words go: results as text or as JSON records on standard output, everything else on standard
+/// error. In JSON, exactly one `summary` or `error` record is written, and it is the last line.
+final class Console: Sendable {
+    let context: CommandContext
+    /// The record's schema, `mediactl.upload/1`.
+    let schema: String
+    let isJSON: Bool
+    let isQuiet: Bool
+    /// How often `-v` was given.
+    let verbosity: Int
+    /// Lines drawn below everything else on a terminal.
+    let screen: ScreenArea
+
+    private let isFinished = Mutex(false)
+    private let color: Mutex<ColorMode>
+
+    init(_ context: CommandContext, schema: String, preferences: OutputPreferences) {
+        self.context = context
+        self.schema = schema
+        isJSON = preferences.isJSON
+        isQuiet = preferences.isQuiet
+        verbosity = preferences.verbosity
+        color = Mutex(preferences.color ?? .auto)
+        screen = ScreenArea(context.errors)
+    }
+
+    // MARK: Results
+
+    /// The kinds of records before the last.
+    enum Record: String {
+        case start
+        case progress
+        case item
+    }
+
+    /// Writes a record, in JSON only.
+    func record(_ kind: Record, _ members: @autoclosure () -> JSONObject) {
+        guard isJSON else { return }
+        write(kind.rawValue, members())
+    }
+
+    /// Writes lines of text, when the output is not JSON.
+    func text(_ lines: @autoclosure () -> [String]) {
+        guard !isJSON else { return }
+        let lines = lines()
+        guard !lines.isEmpty else { return }
+        screen.above { context.output.write(lines.joined(separator: "\n") + "\n") }
+    }
+
+    /// Writes the last record, in JSON only, and closes the output for records.
+    func summary(_ members: @autoclosure () -> JSONObject) {
+        guard isJSON, begunFinishing() else { return }
+        write("summary", members())
+    }
+
+    /// Ends a command that failed as a whole: message and hint, and in JSON the last record.
+    func fail(_ diagnosis: Diagnosis) {
+        error(diagnosis)
+        guard isJSON, begunFinishing() else { return }
+        write("error", JSONRenderer.fatal(diagnosis))
+    }
+
+    private func begunFinishing() -> Bool {
+        isFinished.withLock { isFinished in
+            defer { isFinished = true }
+            return !isFinished
+        }
+    }
+
+    private func write(_ type: String, _ members: JSONObject) {
+        let head: JSONObject = ["schema": .string(schema), "type": .string(type)]
+        screen.above { context.output.write(JSONValue.object(head + members).text + "\n") }
+    }
+
+    // MARK: Messages
+
+    /// What happened that the user did not ask about; silent with `-q`.
+    func note(_ message: String) {
+        guard !isQuiet else { return }
+        emit(errorStyle.dim("note:"), message)
+    }
+
+    /// What may be wrong.
+    func warning(_ message: String) {
+        emit(errorStyle.yellow("warning:"), message)
+    }
+
+    /// What went wrong, and what to do next.
+    func error(_ diagnosis: Diagnosis) {
+        emit(errorStyle.red("error:"), diagnosis.message)
+        if let hint = diagnosis.hint {
+            emit("hint:", hint)
+        }
+    }
+
+    /// What only `-v` shows.
+    func trace(_ message: @autoclosure () -> String) {
+        guard verbosity > 0 else { return }
+        emit(errorStyle.dim("trace:"), message())
+    }
+
+    /// Lines on standard error as they are.
+    func announce(_ lines: [String]) {
+        screen.above { context.errors.write(lines.joined(separator: "\n") + "\n") }
+    }
+
+    private func emit(_ kind: String, _ message: String) {
+        announce(["mediactl: \(kind) \(message)"])
+    }
+
+    // MARK: Looks
+
+    /// Follows the settings, which are known only after the console is.
+    func use(_ mode: ColorMode) {
+        color.withLock { $0 = mode }
+    }
+
+    var outputStyle: Style { style(isTerminal: context.terminal.isOutputTerminal) }
+    var errorStyle: Style { style(isTerminal: context.terminal.isErrorTerminal) }
+
+    private func style(isTerminal: Bool) -> Style {
+        Style(color.withLock { $0 }, isTerminal: isTerminal, environment: context.environment)
+    }
+
+    /// The width that text on standard output must fit; nil when it is not a terminal.
+    var outputWidth: Int? {
+        context.terminal.isOutputTerminal ? context.terminal.columns(context.output.descriptor) : nil
+    }
+
+    // MARK: Ends
+
+    /// Corrects an exit code for what happened around the command: a signal comes first, and results that could not be
+    /// written are a failure. A reader that has closed the pipe wants no more, which is none.
+    func exitCode(_ code: ExitCode) -> ExitCode {
+        if let signal = context.interruption.signal {
+            return signal.exitCode
+        }
+        guard let failure = context.output.failure, failure != EPIPE, code == .success else { return code }
+        error(
+            Diagnosis(
+                "output_failed",
+                "cannot write the results: \(String(cString: strerror(failure)).lowercased())",
+                exitCode: .failure
+            )
+        )
+        return .failure
+    }
+}

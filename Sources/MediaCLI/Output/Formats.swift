@@ -1,0 +1,86 @@
+internal import Foundation
+
+/// Numbers, times and texts in the forms that people and programs are shown.
+enum Formats {
+    /// `999 B`, `26.2 kB`, `6.4 GB`: decimal units, three significant digits at most.
+    static func bytes(_ count: Int64) -> String {
+        guard count >= 1000 else { return "\(count) B" }
+        var value = Double(count)
+        var unit = ""
+        for next in ["kB", "MB", "GB", "TB", "PB", "EB"] where value >= 999.5 || unit.isEmpty {
+            value /= 1000
+            unit = next
+        }
+        let digits = value < 9.995 ? 2 : value < 99.95 ? 1 : 0
+        return decimal(value, digits: digits) + " " + unit
+    }
+
+    /// A decimal number with a fixed number of digits, rounded half up, without any locale.
+    private static func decimal(_ value: Double, digits: Int) -> String {
+        let scale = digits == 0 ? 1 : digits == 1 ? 10 : 100
+        let scaled = Int((value * Double(scale)).rounded())
+        guard digits > 0 else { return String(scaled) }
+        let fraction = String(scaled % scale)
+        return "\(scaled / scale)." + String(repeating: "0", count: digits - fraction.count) + fraction
+    }
+
+    /// `0:07`, `12:34`, `1:02:03`.
+    static func clock(_ duration: Duration) -> String {
+        let seconds = max(0, duration.components.seconds)
+        let tail = twoDigits(seconds % 60)
+        guard seconds >= 3600 else { return "\(seconds / 60):\(tail)" }
+        return "\(seconds / 3600):\(twoDigits(seconds / 60 % 60)):\(tail)"
+    }
+
+    /// `just now`, `5 minutes ago`, `3 days ago`, `2 years ago`. A time in the future, which a clock set back can
+    /// produce, is `just now`.
+    static func age(of date: Date, now: Date) -> String {
+        let seconds = Int64(max(0, now.timeIntervalSince(date)))
+        switch seconds {
+        case ..<60: return "just now"
+        case ..<3600: return count(seconds / 60, "minute") + " ago"
+        case ..<86_400: return count(seconds / 3600, "hour") + " ago"
+        case ..<(14 * 86_400): return count(seconds / 86_400, "day") + " ago"
+        case ..<(61 * 86_400): return count(seconds / (7 * 86_400), "week") + " ago"
+        case ..<(730 * 86_400): return count(seconds / (30 * 86_400 + 43_200), "month") + " ago"
+        default: return count(seconds / (365 * 86_400 + 21_600), "year") + " ago"
+        }
+    }
+
+    /// `1 file`, `2 files`.
+    static func count(_ number: some BinaryInteger, _ noun: String) -> String {
+        number == 1 ? "1 \(noun)" : "\(number) \(noun)s"
+    }
+
+    /// RFC 3339 in UTC with seconds.
+    static func timestamp(_ date: Date) -> String {
+        var seconds = time_t(date.timeIntervalSince1970.rounded(.down))
+        var parts = tm()
+        gmtime_r(&seconds, &parts)
+        return "\(day(parts))T\(twoDigits(parts.tm_hour)):\(twoDigits(parts.tm_min)):\(twoDigits(parts.tm_sec))Z"
+    }
+
+    /// `YYYY-MM-DD` in the local time zone.
+    static func localDay(_ date: Date) -> String {
+        var seconds = time_t(date.timeIntervalSince1970.rounded(.down))
+        var parts = tm()
+        localtime_r(&seconds, &parts)
+        return day(parts)
+    }
+
+    /// Whole milliseconds.
+    static func milliseconds(_ duration: Duration) -> Int64 {
+        let parts = duration.components
+        return parts.seconds * 1000 + parts.attoseconds / 1_000_000_000_000_000
+    }
+
+    private static func day(_ parts: tm) -> String {
+        let year = String(Int(parts.tm_year) + 1900)
+        let padded = String(repeating: "0", count: max(0, 4 - year.count)) + year
+        return "\(padded)-\(twoDigits(parts.tm_mon + 1))-\(twoDigits(parts.tm_mday))"
+    }
+
+    private static func twoDigits(_ number: some BinaryInteger) -> String {
+        number < 10 ? "0\(number)" : "\(number)"
+    }
+}

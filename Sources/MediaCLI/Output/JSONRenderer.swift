@@ -1,0 +1,113 @@
+internal import GigHive
+internal import MediaFiles
+internal import MediaStore
+
+/// The members of every JSON record, in the order of `docs/json.md`. Absent values are null, so that keys are stable.
+enum JSONRenderer {
+    // MARK: Errors
+
+    static func error(_ diagnosis: Diagnosis) -> JSONValue {
+        .object([
+            "code": .string(diagnosis.code), "message": .string(diagnosis.message),
+            "http_status": JSONValue(diagnosis.httpStatus), "retryable": .bool(diagnosis.isRetryable),
+            "hint": JSONValue(diagnosis.hint),
+        ])
+    }
+
+    static func fatal(_ diagnosis: Diagnosis) -> JSONObject {
+        ["error": error(diagnosis), "exit_code": .integer(Int64(diagnosis.exitCode.rawValue))]
+    }
+
+    private static func error(_ error: GigHiveError?) -> JSONValue {
+        error.map { self.error(ErrorCatalogue.diagnosis(of: $0)) } ?? .null
+    }
+
+    static func exitCode(_ code: ExitCode) -> JSONValue { .integer(Int64(code.rawValue)) }
+
+    static func path(_ path: [UInt8]) -> JSONValue { .string(String(decoding: path, as: UTF8.self)) }
+
+    // MARK: Uploads
+
+    static func upload(_ result: UploadResult, contact: String) -> JSONObject {
+        [
+            "path": path(result.path), "upload_id": JSONValue(result.uploadID),
+            "state": .string(result.state.rawValue), "server": .string(result.server),
+            "file_id": JSONValue(result.fileID), "file_name": .string(result.fileName),
+            "file_type": JSONValue(result.fileType), "size_bytes": .integer(result.sizeBytes),
+            "checksum_sha256": JSONValue(result.checksumSHA256), "verified": JSONValue(result.isVerified),
+            "has_delete_token": .bool(result.hasDeleteToken), "deletable_duplicate": .bool(result.isDeletableDuplicate),
+            "media_url": JSONValue(result.mediaURL), "event_date": JSONValue(result.details?.eventDate),
+            "org_name": JSONValue(result.details?.orgName), "event_type": JSONValue(result.details?.eventType),
+            "label": JSONValue(result.details?.label), "http_status": JSONValue(result.httpStatus),
+            "bytes_sent": .integer(result.bytesSent), "duration_ms": .integer(Formats.milliseconds(result.duration)),
+            "attempts": JSONValue(result.attempts), "resumed": .bool(result.isResumed),
+            "warnings": .array(result.warnings.map { warning($0, in: result, contact: contact) }),
+            "exit_code": exitCode(result.exitCode), "error": error(result.error),
+        ]
+    }
+
+    private static func warning(_ warning: UploadWarning, in result: UploadResult, contact: String) -> JSONValue {
+        let message =
+            warning == .noDeleteToken ? NoTokenMessage(contact: contact).sentence : TextRenderer.warning(warning)
+        return .object(["code": .string(warning.code), "message": .string(message)])
+    }
+
+    static func progress(_ progress: UploadProgress) -> JSONObject {
+        [
+            "path": path(progress.path), "phase": .string(progress.phase.rawValue),
+            "bytes_acknowledged": .integer(progress.bytesAcknowledged), "size_bytes": .integer(progress.byteCount),
+            "attempt": JSONValue(progress.attempt), "elapsed_ms": .integer(Formats.milliseconds(progress.elapsed)),
+        ]
+    }
+
+    // MARK: Tokens
+
+    static func token(_ entry: TokenEntry, isTokenShown: Bool) -> JSONObject {
+        [
+            "host": .string(entry.host), "file_id": .integer(entry.fileID),
+            "created_at": .string(
+                Formats.timestamp(entry.createdAt)
+            ), "event_date": .string(entry.eventDate),
+            "org_name": .string(entry.orgName), "event_type": .string(entry.eventType),
+            "label": JSONValue(entry.label), "file_name": .string(entry.fileName),
+            "file_type": .string(entry.fileType), "size_bytes": .integer(entry.sizeBytes),
+            "checksum_sha256": entry.checksumSHA256.isEmpty ? .null : .string(entry.checksumSHA256),
+            "server": .string(entry.baseURL), "superseded": .bool(entry.isSuperseded),
+            "delete_token": isTokenShown ? .string(entry.token.secret) : .null,
+        ]
+    }
+
+    static func deletion(_ result: DeleteResult) -> JSONObject {
+        [
+            "file_id": .integer(result.fileID), "host": .string(result.host),
+            "state": .string(result.state.rawValue), "event_date": JSONValue(result.entry?.eventDate),
+            "org_name": JSONValue(result.entry?.orgName), "event_type": JSONValue(result.entry?.eventType),
+            "label": JSONValue(result.entry?.label), "file_name": JSONValue(result.entry?.fileName),
+            "checksum_sha256": JSONValue(result.entry?.checksumSHA256), "server": JSONValue(result.entry?.baseURL),
+            "http_status": JSONValue(result.httpStatus), "exit_code": exitCode(result.exitCode),
+            "error": error(result.error),
+        ]
+    }
+
+    // MARK: Journal and settings
+
+    static func journal(_ row: JournalRow) -> JSONObject {
+        let record = row.record
+        return [
+            "upload_id": .string(record.uploadID), "path": path(record.path),
+            "previous_state": .string(record.state.rawValue), "state": .string(row.state.rawValue),
+            "host": .string(record.host), "server": .string(record.baseURL),
+            "file_id": JSONValue(row.result?.fileID ?? record.fileID),
+            "size_bytes": .integer(record.sizeBytes),
+            "checksum_sha256": JSONValue(row.result?.checksumSHA256 ?? record.checksumSHA256),
+            "has_delete_token": JSONValue(row.result?.hasDeleteToken),
+            "attempts": JSONValue(record.attempts), "created_at": .string(Formats.timestamp(record.createdAt)),
+            "updated_at": .string(Formats.timestamp(record.updatedAt)), "exit_code": exitCode(row.exitCode),
+            "error": row.diagnosis.map { error($0) } ?? .null,
+        ]
+    }
+
+    static func setting(_ row: SettingsSession.Row) -> JSONObject {
+        ["name": .string(row.name), "value": .string(row.value), "source": .string(row.source)]
+    }
+}

@@ -1,0 +1,94 @@
+/// A JSON value whose objects keep the order of their keys, so that every record has the documented shape.
+enum JSONValue: Sendable, Equatable, ExpressibleByStringLiteral, ExpressibleByBooleanLiteral,
+    ExpressibleByIntegerLiteral
+{
+    case null
+    case bool(Bool)
+    case integer(Int64)
+    case string(String)
+    case array([JSONValue])
+    case object(JSONObject)
+
+    init(stringLiteral value: String) { self = .string(value) }
+    init(booleanLiteral value: Bool) { self = .bool(value) }
+    init(integerLiteral value: Int64) { self = .integer(value) }
+
+    init(_ value: String?) { self = value.map(JSONValue.string) ?? .null }
+    init(_ value: Bool?) { self = value.map(JSONValue.bool) ?? .null }
+    init(_ value: Int64?) { self = value.map(JSONValue.integer) ?? .null }
+    init(_ value: Int?) { self = value.map { .integer(Int64($0)) } ?? .null }
+
+    /// Compact JSON (RFC 8259) without a line break in it.
+    var text: String {
+        var text = ""
+        append(to: &text)
+        return text
+    }
+
+    private func append(to text: inout String) {
+        switch self {
+        case .null: text += "null"
+        case .bool(let value): text += value ? "true" : "false"
+        case .integer(let value): text += String(value)
+        case .string(let value): Self.appendQuoted(value, to: &text)
+        case .array(let values):
+            text += "["
+            for (index, value) in values.enumerated() {
+                text += index == 0 ? "" : ","
+                value.append(to: &text)
+            }
+            text += "]"
+        case .object(let object):
+            text += "{"
+            for (index, member) in object.members.enumerated() {
+                text += index == 0 ? "" : ","
+                Self.appendQuoted(member.name, to: &text)
+                text += ":"
+                member.value.append(to: &text)
+            }
+            text += "}"
+        }
+    }
+
+    /// Control characters of both sets and line separators are escaped, so that a record shown on a terminal cannot
+    /// steer it.
+    private static func appendQuoted(_ value: String, to text: inout String) {
+        text += "\""
+        for scalar in value.unicodeScalars {
+            switch scalar {
+            case "\"": text += "\\\""
+            case "\\": text += "\\\\"
+            case "\n": text += "\\n"
+            case "\r": text += "\\r"
+            case "\t": text += "\\t"
+            case "\u{0}"..."\u{1f}", "\u{7f}"..."\u{9f}", "\u{2028}", "\u{2029}", "\u{202a}"..."\u{202e}",
+                "\u{2066}"..."\u{2069}":
+                let digits = String(scalar.value, radix: 16)
+                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
+        text += "\""
+    }
+}
+
+/// The members of a JSON object in order.
+struct JSONObject: Sendable, Equatable, ExpressibleByDictionaryLiteral {
+    struct Member: Sendable, Equatable {
+        var name: String
+        var value: JSONValue
+    }
+
+    var members: [Member]
+
+    init(dictionaryLiteral elements: (String, JSONValue)...) {
+        members = elements.map { Member(name: $0.0, value: $0.1) }
+    }
+
+    /// The members of both, in order.
+    static func + (left: JSONObject, right: JSONObject) -> JSONObject {
+        var sum = left
+        sum.members += right.members
+        return sum
+    }
+}

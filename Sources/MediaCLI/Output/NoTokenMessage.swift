@@ -1,0 +1,25 @@
+internal import GigHive
+
+/// What the user is told when an upload succeeded without a delete token.
+struct NoTokenMessage: Sendable {
+    var contact: String
+
+    /// The required sentence (issue's wording; the address is the profile's).
+    var sentence: String {
+        "File uploaded successfully, but no delete token was discovered. This upload can't be deleted from the server "
+            + "via the app. Contact \(contact) to request a manual deletion. You will need to submit the following "
+            + "information: event_date, org_name, event_type, label or file name."
+    }
+
+    /// The sentence, then the fields it asks for, filled in.
+    func lines(for result: UploadResult) -> [String] {
+        let details = result.details
+        let fields = [
+            ("event_date", details?.eventDate), ("org_name", details?.orgName), ("event_type", details?.eventType),
+            ("label", details?.label), ("file name", result.fileName), ("file id", result.fileID.map { "\($0)" }),
+            ("checksum_sha256", result.checksumSHA256),
+        ]
+        return [sentence]
+            + fields.compactMap { name, value in value.map { "  \(name): \(ErrorCatalogue.clean($0))" } }
+    }
+}

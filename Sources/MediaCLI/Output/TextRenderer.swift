@@ -1,0 +1,161 @@
+internal import Foundation
+internal import GigHive
+internal import MediaFiles
+internal import MediaStore
+
+/// Results as a person reads them. Text from servers and file names is escaped here.
+enum TextRenderer {
+    private static func escaped(_ text: String) -> String { TerminalText.escaped(text) }
+
+    // MARK: Uploads
+
+    /// What standard output says about one upload. Failures are said on standard error.
+    static func upload(_ result: UploadResult, style: Style) -> [String] {
+        let name = TerminalText.escaped(result.path)
+        let number = result.fileID.map { " as \($0)" } ?? ""
+        switch result.state {
+        case .done:
+            var facts = [Formats.bytes(result.sizeBytes)]
+            facts.append(result.isVerified == true ? "checksum verified" : "not verified")
+            return ["\(style.green("uploaded")) \(name)\(number) (\(facts.joined(separator: ", ")))"]
+                + address(of: result) + wayBack(result)
+        case .duplicate where result.isDeletableDuplicate || result.hasDeleteToken:
+            return ["\(name): already uploaded from here\(number); deletable"] + address(of: result) + wayBack(result)
+        case .duplicate:
+            return ["\(name): already on the server\(number)"] + address(of: result)
+        case .planned where result.error == nil:
+            return ["\(name): would be uploaded to \(escaped(result.server)) (\(Formats.bytes(result.sizeBytes)))"]
+        case .cancelled: return ["\(name): cancelled"]
+        default: return []
+        }
+    }
+
+    private static func address(of result: UploadResult) -> [String] {
+        result.mediaURL.map { ["  \(escaped($0))"] } ?? []
+    }
+
+    private static func wayBack(_ result: UploadResult) -> [String] {
+        guard let id = result.fileID, result.hasDeleteToken || result.isDeletableDuplicate else { return [] }
+        return ["  can be taken back with: mediactl uploads delete \(id)"]
+    }
+
+    static func warning(_ warning: UploadWarning) -> String {
+        switch warning {
+        case .notVerified: "the server sent no checksum, so its copy could not be verified"
+        case .noDeleteToken: "the server sent no delete token"
+        case .oddToken: "the delete token has an unusual shape; it was stored as it is"
+        case .answeredInHTML: "the server answered with a web page; the result was found in it"
+        case .rescued(let uploadID, let fileID):
+            "stored the delete token of \(fileID) from an earlier upload that was cut off (\(escaped(uploadID)))"
+        case .aboveDirectLimit: "the file is larger than 1 GiB; the server will probably refuse it"
+        case .typeMismatch(let declared, let sniffed):
+            "the extension says \(escaped(declared)), the content looks like \(escaped(sniffed))"
+        }
+    }
+
+    // MARK: Tokens
+
+    /// The list of `uploads list`.
+    static func tokens(
+        _ entries: [TokenEntry],
+        now: Date,
+        width: Int?,
+        isTokenShown: Bool,
+        style: Style
+    ) -> [String] {
+        guard !entries.isEmpty else { return [] }
+        var table = Table(columns: [
+            .init(title: "ID", alignment: .right), .init(title: "EVENT DATE"), .init(title: "ORG", isFlexible: true),
+            .init(title: "TYPE"), .init(title: "LABEL OR FILE", isFlexible: true, minimumWidth: 12),
+            .init(title: "SIZE", alignment: .right), .init(title: "UPLOADED"),
+            .init(title: "SERVER", isFlexible: true, minimumWidth: 12),
+        ])
+        if isTokenShown {
+            table.columns.append(.init(title: "DELETE TOKEN"))
+        }
+        table.rows = entries.map { entry in
+            [
+                "\(entry.fileID)", escaped(entry.eventDate), escaped(entry.orgName), escaped(entry.eventType),
+                escaped(title(of: entry)), Formats.bytes(entry.sizeBytes), Formats.age(of: entry.createdAt, now: now),
+                escaped(entry.host),
+            ] + (isTokenShown ? [escaped(entry.token.secret)] : [])
+        }
+        return table.lines(fitting: width, style: style)
+    }
+
+    /// The label, or the file's name when there is none.
+    static func title(of entry: TokenEntry) -> String {
+        entry.label.flatMap { $0.isEmpty ? nil : $0 } ?? entry.fileName
+    }
+
+    /// Everything about one entry.
+    static func token(_ entry: TokenEntry, now: Date, isTokenShown: Bool, style: Style) -> [String] {
+        let fields: [(String, String)] = [
+            ("id", "\(entry.fileID)"), ("server", entry.baseURL), ("host", entry.host),
+            ("event date", entry.eventDate), ("org name", entry.orgName), ("event type", entry.eventType),
+            ("label", entry.label ?? "-"), ("file name", entry.fileName), ("file type", entry.fileType),
+            ("size", "\(Formats.bytes(entry.sizeBytes)) (\(entry.sizeBytes) bytes)"),
+            ("sha-256", entry.checksumSHA256.isEmpty ? "-" : entry.checksumSHA256),
+            ("uploaded", "\(Formats.timestamp(entry.createdAt)) (\(Formats.age(of: entry.createdAt, now: now)))"),
+            ("delete token", isTokenShown ? entry.token.secret : "kept (--show-token shows it)"),
+        ]
+        let superseded = entry.isSuperseded ? ["  replaced by a newer upload of the same file"] : []
+        return fields.map { name, value in
+            style.bold(name.padding(toLength: 14, withPad: " ", startingAt: 0)) + escaped(value)
+        } + superseded
+    }
+
+    /// One entry on one line, for questions.
+    static func brief(_ entry: TokenEntry, now: Date) -> String {
+        "  \(entry.fileID)  \(escaped(entry.eventDate))  \(escaped(entry.orgName))  \(escaped(entry.eventType))  "
+            + "\(ErrorCatalogue.quoted(title(of: entry)))  "
+            + "(\(Formats.bytes(entry.sizeBytes)), uploaded \(Formats.age(of: entry.createdAt, now: now)))"
+    }
+
+    static func deletion(_ result: DeleteResult, style: Style) -> [String] {
+        let file = result.entry.map { "\(result.fileID) \(ErrorCatalogue.quoted(title(of: $0)))" } ?? "\(result.fileID)"
+        let host = escaped(result.host)
+        return switch result.state {
+        case .deleted: ["\(style.green("deleted")) \(file) from \(host)"]
+        case .gone: ["\(file) is gone from \(host) already; removed the local entry"]
+        case .entryRemoved: ["removed the local entry of \(file); the file is still on \(host)"]
+        case .planned: ["\(file) would be deleted from \(host)"]
+        case .declined: ["\(file) was not deleted"]
+        case .failed: []
+        }
+    }
+
+    // MARK: Journal and settings
+
+    /// The table of `uploads status`.
+    static func journal(_ rows: [JournalRow], now: Date, width: Int?, style: Style) -> [String] {
+        guard !rows.isEmpty else { return [] }
+        var table = Table(columns: [
+            .init(title: "UPLOAD"), .init(title: "FILE", isFlexible: true, minimumWidth: 12), .init(title: "STATE"),
+            .init(title: "ID", alignment: .right), .init(title: "SIZE", alignment: .right), .init(title: "STARTED"),
+            .init(title: "SERVER", isFlexible: true, minimumWidth: 12),
+        ])
+        table.rows = rows.map { row in
+            [
+                escaped(row.record.uploadID), TerminalText.escaped(row.record.path), words(for: row.state),
+                (row.result?.fileID ?? row.record.fileID).map { "\($0)" } ?? "-",
+                Formats.bytes(row.record.sizeBytes), Formats.age(of: row.record.createdAt, now: now),
+                escaped(row.record.host),
+            ]
+        }
+        return table.lines(fitting: width, style: style)
+    }
+
+    static func words(for state: UploadState) -> String {
+        state.rawValue.replacing("_", with: " ")
+    }
+
+    static func settings(_ rows: [SettingsSession.Row], width: Int?, style: Style) -> [String] {
+        var table = Table(columns: [
+            .init(title: "SETTING"), .init(title: "VALUE", isFlexible: true, minimumWidth: 12),
+            .init(title: "SOURCE", isFlexible: true, minimumWidth: 12),
+        ])
+        table.rows = rows.map { [escaped($0.name), escaped($0.value), escaped($0.source)] }
+        return table.lines(fitting: width, style: style)
+    }
+}

@@ -1,0 +1,54 @@
+internal import MediaTransport
+
+/// Where one upload stands, with everything a display needs.
+struct UploadProgress: Sendable, Equatable {
+    /// The stages that are shown.
+    enum Phase: String, Sendable, CaseIterable {
+        case connecting
+        case sending
+        case processing
+        case receiving
+        case retrying
+        case resolving
+        case waiting
+
+        init(_ phase: TransferProgress.Phase) {
+            self =
+                switch phase {
+                case .connecting: .connecting
+                case .sending: .sending
+                case .processing: .processing
+                case .receiving: .receiving
+                case .waitingToRetry: .retrying
+                }
+        }
+    }
+
+    var path: [UInt8]
+    var phase = Phase.connecting
+    /// Bytes of the body that the peer's kernel has.
+    var bytesAcknowledged: Int64 = 0
+    /// Length of the body, or of the file as long as the body is not known.
+    var byteCount: Int64
+    var attempt = 1
+    /// Since the upload began.
+    var elapsed = Duration.zero
+    /// Since the phase began.
+    var phaseElapsed = Duration.zero
+    /// Over the last seconds; nil as long as too little is known.
+    var bytesPerSecond: Double?
+    /// Place in the batch, from 1.
+    var position = 1
+    var total = 1
+
+    /// Whole percent, never 100 before the last byte is acknowledged.
+    var percent: Int64 {
+        byteCount > 0 ? min(100, Int64(Double(bytesAcknowledged) / Double(byteCount) * 100)) : 0
+    }
+
+    /// Time until the last byte at the present rate.
+    var remaining: Duration? {
+        guard let bytesPerSecond, bytesPerSecond >= 1 else { return nil }
+        return .seconds(Double(byteCount - bytesAcknowledged) / bytesPerSecond)
+    }
+}

@@ -1,0 +1,163 @@
+internal import GigHive
+internal import MediaStore
+internal import MediaTransport
+
+/// Deletions of one command, one after the other.
+struct DeleteRun: Sendable {
+    let console: Console
+    let plan: DeletionPlan
+    let servers: ServerSession
+    let confirmation: Confirmation
+    let options: Options
+
+    /// What the flags say.
+    struct Options: Sendable {
+        var onInvalidToken: InvalidTokenChoice?
+        var isAdmin: Bool
+        var isDryRun: Bool
+    }
+
+    /// A deletion that was found possible.
+    private struct Candidate: Sendable {
+        var entry: TokenEntry
+        var deleter: Deleter
+    }
+
+    private enum Step: Sendable {
+        case candidate(Candidate)
+        case refused(DeleteResult)
+    }
+
+    /// Finds the entries, asks once, deletes, and writes every record, text and summary.
+    func run(ids: [Int64]) async throws -> ExitCode {
+        console.record(.start, ["items": JSONValue(ids.count), "dry_run": .bool(options.isDryRun)])
+        var steps: [Step] = []
+        for id in ids {
+            steps.append(try await find(id))
+        }
+        var results: [DeleteResult] = []
+        let isConfirmed = options.isDryRun ? false : try await confirm(steps)
+        for step in steps {
+            guard console.context.interruption.signal == nil, console.context.output.failure == nil else { break }
+            let result = await process(step, isConfirmed: isConfirmed)
+            report(result)
+            results.append(result)
+        }
+        var code = ExitCode.batch(results.map(\.exitCode))
+        if results.count < steps.count, code == .success {
+            code = .partly
+        }
+        code = console.exitCode(code)
+        summarize(results, notStarted: steps.count - results.count, code)
+        return code
+    }
+
+    // MARK: Finding
+
+    private func find(_ id: Int64) async throws -> Step {
+        var host = plan.host ?? plan.server?.scope ?? ""
+        do {
+            let target = try plan.target(for: id)
+            host = target.host
+            if options.isDryRun {
+                return .refused(try planned(target))
+            }
+            let deleter = Deleter(
+                client: try await servers.client(for: target.server),
+                store: plan.store,
+                host: target.host
+            )
+            return .candidate(Candidate(entry: try await deleter.entry(for: id), deleter: deleter))
+        } catch let error as GigHiveError {
+            return .refused(DeleteResult(fileID: id, state: .failed, host: host, error: error))
+        }
+    }
+
+    /// `--dry-run` reads the store only.
+    private func planned(_ target: DeletionPlan.Target) throws -> DeleteResult {
+        guard let entry = try plan.store.tokens(host: target.host, fileID: target.fileID).first else {
+            let others = try plan.store.tokens(host: nil).filter { $0.fileID == target.fileID }.map(\.host)
+            throw GigHiveError(.noDeleteToken, fileID: target.fileID, otherHosts: others)
+        }
+        return DeleteResult(fileID: target.fileID, state: .planned, entry: entry, host: target.host)
+    }
+
+    // MARK: Asking
+
+    private func confirm(_ steps: [Step]) async throws -> Bool {
+        let entries = steps.compactMap { step in
+            if case .candidate(let candidate) = step { candidate.entry } else { nil }
+        }
+        guard !entries.isEmpty else { return false }
+        let now = console.context.now()
+        var lines: [String] = []
+        for host in Set(entries.map(\.host)).sorted() {
+            lines.append(
+                "This deletes from \(ErrorCatalogue.clean(host)), for everybody and from every event it is linked to:"
+            )
+            lines += entries.filter { $0.host == host }.map { TextRenderer.brief($0, now: now) }
+        }
+        return try await confirmation.ask(lines, entries.count == 1 ? "Delete it?" : "Delete them?", on: console)
+    }
+
+    private func choose(_ entry: TokenEntry) async -> InvalidTokenChoice {
+        if let choice = options.onInvalidToken {
+            return choice
+        }
+        guard confirmation.prompter.isAllowed else { return .keep }
+        return await console.context.interruption.asking {
+            console.announce([
+                "The server rejects the delete token of \(entry.fileID), although the file is still there."
+            ])
+            let answer = await confirmation.prompter.choose(
+                "Remove the local entry or keep it?",
+                answers: ["remove", "keep"],
+                fallback: "keep"
+            )
+            return InvalidTokenChoice(rawValue: answer) ?? .keep
+        }
+    }
+
+    // MARK: Deleting
+
+    /// A deletion in flight is never torn: the first signal only keeps the next from being begun.
+    private func process(_ step: Step, isConfirmed: Bool) async -> DeleteResult {
+        switch step {
+        case .refused(let result): return result
+        case .candidate(let candidate) where !isConfirmed:
+            return DeleteResult(
+                fileID: candidate.entry.fileID,
+                state: .declined,
+                entry: candidate.entry,
+                host: candidate.entry.host
+            )
+        case .candidate(let candidate):
+            return await console.context.interruption.handling({ _ in }) {
+                options.isAdmin
+                    ? await candidate.deleter.deleteAsAdmin(candidate.entry)
+                    : await candidate.deleter.delete(candidate.entry) { await choose($0) }
+            }
+        }
+    }
+
+    // MARK: Reports
+
+    private func report(_ result: DeleteResult) {
+        console.record(.item, JSONRenderer.deletion(result))
+        console.text(TextRenderer.deletion(result, style: console.outputStyle))
+        if let error = result.error, result.state == .failed {
+            console.error(ErrorCatalogue.diagnosis(of: error))
+        }
+    }
+
+    private func summarize(_ results: [DeleteResult], notStarted: Int, _ code: ExitCode) {
+        func count(_ state: DeleteResult.State) -> JSONValue { JSONValue(results.count { $0.state == state }) }
+        console.summary([
+            "items": JSONValue(results.count + notStarted), "deleted": count(.deleted), "gone": count(.gone),
+            "entry_removed": count(.entryRemoved), "failed": count(.failed), "planned": count(.planned),
+            "declined": count(.declined), "not_started": JSONValue(notStarted),
+            "signal": JSONValue(console.context.interruption.signal?.name),
+            "exit_code": JSONRenderer.exitCode(code),
+        ])
+    }
+}

@@ -1,0 +1,112 @@
+internal import GigHive
+internal import MediaTransport
+
+/// The settings of one run and the places it uses.
+struct SettingsSession: Sendable {
+    let console: Console
+    let global: GlobalOptions
+    let connection: ConnectionOptions
+    let settings: Settings
+    let locations: SettingsLocations
+
+    /// Finds and reads the settings.
+    ///
+    /// - Throws: `SettingsError`.
+    static func open(
+        _ console: Console,
+        global: GlobalOptions,
+        connection: ConnectionOptions,
+        details: DetailOptions? = nil
+    ) async throws(SettingsError) -> SettingsSession {
+        let environment = console.context.environment
+        let locations = try SettingsLocations(
+            environment: environment,
+            configOverride: global.config,
+            dataOverride: global.dataDir
+        )
+        let settings = try await Settings.resolve(
+            flags: SettingsFlags(global: global, connection: connection, details: details),
+            environment: environment,
+            locations: locations
+        )
+        console.use(settings.color.value)
+        return SettingsSession(
+            console: console,
+            global: global,
+            connection: connection,
+            settings: settings,
+            locations: locations
+        )
+    }
+
+    /// A setting for `config show`.
+    struct Row: Sendable, Equatable {
+        var name: String
+        var value: String
+        var source: String
+    }
+
+    /// All settings, then the places.
+    var rows: [Row] {
+        settings.rows.map { Row(name: $0.name, value: $0.value, source: $0.origin.description) }
+            + [
+                Row(
+                    name: "settings file",
+                    value: locations.configFile,
+                    source: locations.isConfigFileNamed ? "named" : "default"
+                ),
+                Row(
+                    name: "data directory",
+                    value: locations.dataDirectory,
+                    source: global.dataDir == nil ? "default" : "flag"
+                ),
+            ]
+    }
+
+    /// The server of uploads; nil when nothing names one.
+    var configuredServer: ServerURL? {
+        get throws(ServerURLError) {
+            guard let text = settings.uploadsURL?.value ?? settings.server?.value else { return nil }
+            let server = try ServerURL(text)
+            if server.assumedScheme {
+                console.trace("no scheme given, so the server is \(server)")
+            }
+            return server
+        }
+    }
+
+    /// The server of uploads.
+    ///
+    /// - Throws: `Diagnosis` when nothing names one; `ServerURLError`.
+    func requireServer() throws -> ServerURL {
+        guard let server = try configuredServer else {
+            throw Diagnosis(
+                "no_server",
+                "no server is named",
+                hint: "name it with --server URL, with MEDIACTL_SERVER, or in \(locations.configFile)",
+                exitCode: .usage
+            )
+        }
+        return server
+    }
+
+    /// Limits of silence.
+    var timeouts: TransferTimeouts {
+        TransferTimeouts(
+            connect: settings.connectTimeout.value,
+            stall: settings.stallTimeout.value,
+            answer: settings.answerTimeout.value
+        )
+    }
+
+    /// Re-tries.
+    var retryPolicy: RetryPolicy { RetryPolicy(retries: settings.retries.value) }
+
+    /// Whether, and how, questions may be asked.
+    var prompter: Prompter {
+        Prompter(
+            context: console.context,
+            isAllowed: console.context.terminal.isInteractive && !global.noInput
+        )
+    }
+}

@@ -1,0 +1,119 @@
+/// The login file of ftp(1) and curl.
+///
+/// Read by our own parser because precedence needs to know whether an entry matches before libcurl would look. The
+/// grammar is curl's: words between blanks; a word in double quotes may hold blanks and the escapes `\"`, `\\`, `\n`,
+/// `\r` and `\t`; a word that begins with `#` ends the line; a `macdef` goes on to the next empty line.
+struct Netrc {
+    /// What `machine` or `default` introduces.
+    struct Entry: Equatable {
+        /// nil for `default`.
+        var machine: String?
+        var login: String?
+        var password: String?
+    }
+
+    /// A quote that its line does not close.
+    struct SyntaxError: Error, Equatable {
+        /// From 1.
+        var line: Int
+    }
+
+    private(set) var entries: [Entry] = []
+
+    init(_ text: String) throws(SyntaxError) {
+        var words = try Self.words(of: text)[...]
+        while let word = words.popFirst() {
+            switch word.lowercased() {
+            case "machine":
+                guard let name = words.popFirst() else { return }
+                entries.append(Entry(machine: name))
+            case "default": entries.append(Entry())
+            case "login": set(\.login, to: words.popFirst())
+            case "password": set(\.password, to: words.popFirst())
+            case "account": _ = words.popFirst()
+            // curl passes over words it does not know.
+            default: continue
+            }
+        }
+    }
+
+    /// The first entry for a host, or the first `default`, that has a password for the user, if one is named.
+    ///
+    /// - Parameters:
+    ///   - host: As in an `Origin`; ports do not matter to netrc.
+    ///   - user: nil takes any login.
+    func entry(host: String, user: String?) -> Entry? {
+        let name = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
+        let usable = entries.filter { entry in
+            entry.password != nil && (user == nil || entry.login == nil || entry.login == user)
+        }
+        return usable.first { $0.machine?.lowercased() == name } ?? usable.first { $0.machine == nil }
+    }
+
+    private mutating func set(_ member: WritableKeyPath<Entry, String?>, to value: String?) {
+        guard !entries.isEmpty else { return }
+        entries[entries.count - 1][keyPath: member] = value
+    }
+
+    private static func words(of text: String) throws(SyntaxError) -> [String] {
+        var words: [String] = []
+        var isInMacro = false
+        // `\r\n` is one Character, so that lines are taken apart as scalars.
+        let lines = text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false)
+        for (index, line) in lines.enumerated() {
+            if isInMacro {
+                isInMacro = !line.allSatisfy { $0 == "\r" }
+                continue
+            }
+            let found = try Self.words(ofLine: line, number: index + 1)
+            if let macro = found.firstIndex(where: { $0.lowercased() == "macdef" }) {
+                words += found[..<macro]
+                isInMacro = true
+            } else {
+                words += found
+            }
+        }
+        return words
+    }
+
+    private static func words(
+        ofLine line: Substring.UnicodeScalarView,
+        number: Int
+    ) throws(SyntaxError) -> [String] {
+        var words: [String] = []
+        var rest = line
+        while true {
+            rest = rest.drop { $0 == " " || $0 == "\t" || $0 == "\r" }
+            guard let first = rest.first, first != "#" else { return words }
+            if first == "\"" {
+                words.append(try quotedWord(&rest, number))
+            } else {
+                let word = rest.prefix { $0 != " " && $0 != "\t" && $0 != "\r" }
+                words.append(String(word))
+                rest = rest[word.endIndex...]
+            }
+        }
+    }
+
+    private static func quotedWord(
+        _ rest: inout Substring.UnicodeScalarView,
+        _ number: Int
+    ) throws(SyntaxError) -> String {
+        var word = String.UnicodeScalarView()
+        rest.removeFirst()
+        while let scalar = rest.popFirst() {
+            switch scalar {
+            case "\"":
+                return String(word)
+            case "\\":
+                guard let escaped = rest.popFirst() else { throw SyntaxError(line: number) }
+                word.append(escapes[escaped] ?? escaped)
+            default:
+                word.append(scalar)
+            }
+        }
+        throw SyntaxError(line: number)
+    }
+
+    private static let escapes: [Unicode.Scalar: Unicode.Scalar] = ["n": "\n", "r": "\r", "t": "\t"]
+}

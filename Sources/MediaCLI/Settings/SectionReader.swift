@@ -1,0 +1,99 @@
+internal import Yams
+
+/// Turns YAML mappings into sections and refuses whatever is not exactly understood.
+struct SectionReader {
+    let file: String
+    let home: String?
+
+    func readProfiles(_ node: Node) throws(SettingsError) -> [String: SettingsFile.Section] {
+        if SettingsFile.isNull(node) { return [:] }
+        guard let mapping = node.mapping else {
+            throw error(node, "profiles", "must hold names, each with its settings")
+        }
+        var profiles: [String: SettingsFile.Section] = [:]
+        for (key, value) in mapping {
+            guard let name = key.scalar?.string, !name.isEmpty else { throw error(key, "profiles", "needs names") }
+            let empty = SettingsFile.Section(file: file, origin: .profile(name), keyPrefix: "profiles.\(name).")
+            profiles[name] = try read(value, into: empty) { _, _ throws(SettingsError) in false }
+        }
+        return profiles
+    }
+
+    /// - Parameter special: Takes what only this level may have; false for keys it does not know.
+    func read(
+        _ node: Node,
+        into empty: SettingsFile.Section,
+        special: (String, Node) throws(SettingsError) -> Bool
+    ) throws(SettingsError) -> SettingsFile.Section {
+        var section = empty
+        if SettingsFile.isNull(node) { return section }
+        guard let mapping = node.mapping else {
+            let name = empty.keyPrefix.isEmpty ? nil : String(empty.keyPrefix.dropLast())
+            throw error(node, name, "must hold settings, one `name: value` a line")
+        }
+        for (keyNode, value) in mapping {
+            guard let name = keyNode.scalar?.string else { throw error(keyNode, nil, "is not the name of a setting") }
+            let path = empty.keyPrefix + name
+            if let key = SettingKey(rawValue: name) {
+                let text = try scalar(value, of: key, path)
+                section.values[key] = (text, value.mark?.line ?? keyNode.mark?.line ?? 1)
+            } else if name == "password_command" {
+                section.passwordCommand = try command(value, path)
+            } else if try !special(name, value) {
+                throw unknown(name, keyNode, path, isTopLevel: empty.keyPrefix.isEmpty)
+            }
+        }
+        return section
+    }
+
+    private func scalar(_ node: Node, of key: SettingKey, _ path: String) throws(SettingsError) -> String {
+        guard let scalar = node.scalar else { throw error(node, path, "must be a single value") }
+        guard !SettingsFile.isNull(node) else { throw error(node, path, "has no value") }
+        let isBoolean = scalar.style == .plain && node.bool != nil
+        if key.isBoolean, !isBoolean {
+            throw error(node, path, "must be true or false", value: scalar.string)
+        }
+        if !key.isBoolean, isBoolean {
+            throw error(node, path, "is a yes or no in YAML; put it in quotes to mean the word", value: scalar.string)
+        }
+        return key == .caFile ? absolute(scalar.string) : scalar.string
+    }
+
+    /// File names start from the settings file's directory, never from the current one.
+    private func absolute(_ path: String) -> String {
+        if path.hasPrefix("/") || path.isEmpty { return path }
+        if path.hasPrefix("~/"), let home { return home + path.dropFirst() }
+        let directory = file.contains("/") ? file[...(file.lastIndex(of: "/") ?? file.startIndex)] : ""
+        return directory + path
+    }
+
+    private func command(_ node: Node, _ path: String) throws(SettingsError) -> [String] {
+        let arguments = node.sequence?.map { $0.scalar?.string }
+        guard let command = arguments?.compactMap({ $0 }), command.count == arguments?.count,
+            command.first?.isEmpty == false
+        else {
+            var refused = error(node, path, "must be a list: the program and its arguments, run without a shell")
+            refused.hint = "for example [pass, show, media/stage]"
+            throw refused
+        }
+        return command
+    }
+
+    /// Whose value is never repeated, because it may be a secret.
+    private func unknown(_ name: String, _ node: Node, _ path: String, isTopLevel: Bool) -> SettingsError {
+        let secrets: Set = ["password", "passwd", "pass", "api_key", "apikey", "token", "secret"]
+        if secrets.contains(name.lowercased().replacing("-", with: "_")) {
+            var refused = error(node, path, "secrets do not belong in the settings file")
+            refused.hint = "name a program that prints it: password_command: [pass, show, media]; or use netrc"
+            return refused
+        }
+        var refused = error(node, path, "is not a setting")
+        let known = SettingKey.allCases.map(\.rawValue) + ["password_command"] + (isTopLevel ? ["profiles"] : [])
+        refused.hint = Spelling.nearest(to: name, among: known).map { "did you mean \($0)?" }
+        return refused
+    }
+
+    private func error(_ node: Node, _ key: String?, _ rule: String, value: String? = nil) -> SettingsError {
+        SettingsError(file: file, line: node.mark?.line, key: key, value: value, rule: rule)
+    }
+}

@@ -1,0 +1,121 @@
+internal import Foundation
+internal import MediaTransport
+
+/// Why a value is refused: `rule` follows the quoted value in the message.
+struct InvalidValue: Error {
+    var rule: String
+    var hint: String?
+    /// Whether the value may hold a secret and must not be shown.
+    var isSecret = false
+}
+
+/// Turns the text of a setting into its value.
+enum SettingValue {
+    static func text(_ text: String) throws(InvalidValue) -> String {
+        guard !text.isEmpty else { throw InvalidValue(rule: "is empty") }
+        return text
+    }
+
+    static func boolean(_ text: String) throws(InvalidValue) -> Bool {
+        switch text.lowercased() {
+        case "true", "yes", "on", "1": true
+        case "false", "no", "off", "0": false
+        default: throw InvalidValue(rule: "is neither true nor false")
+        }
+    }
+
+    /// A number of tries after the first.
+    static func count(_ text: String) throws(InvalidValue) -> Int {
+        guard isDigits(text), let count = Int(text) else { throw InvalidValue(rule: "is not a whole number from 0") }
+        return count
+    }
+
+    /// Seconds, or a number with `s`, `m` or `h`; more than nothing.
+    static func timeout(_ text: String) throws(InvalidValue) -> Duration {
+        let duration = try timeoutOrZero(text)
+        guard duration > .zero else { throw InvalidValue(rule: "is no time at all: give a number above 0") }
+        return duration
+    }
+
+    /// Seconds, or a number with `s`, `m` or `h`.
+    static func timeoutOrZero(_ text: String) throws(InvalidValue) -> Duration {
+        let units: [Character: Double] = ["s": 1, "m": 60, "h": 3600]
+        let factor = text.last.flatMap { units[$0] }
+        let digits = factor == nil ? text[...] : text.dropLast()
+        let parts = digits.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count <= 2, parts.allSatisfy(isDigits), let number = Double(digits) else {
+            throw InvalidValue(rule: "is not a duration", hint: "durations are seconds, or numbers like 30s, 5m and 1h")
+        }
+        let seconds = number * (factor ?? 1)
+        guard seconds <= 10 * 365 * 86_400 else { throw InvalidValue(rule: "is more than ten years") }
+        return .milliseconds(Int64((seconds * 1000).rounded()))
+    }
+
+    /// Bytes, or a number with `K`, `M` or `G` (powers of 1024); at least one.
+    static func size(_ text: String) throws(InvalidValue) -> Int64 {
+        let units: [Character: Int64] = ["K": 1 << 10, "M": 1 << 20, "G": 1 << 30]
+        let factor = text.uppercased().last.flatMap { units[$0] }
+        let digits = factor == nil ? text[...] : text.dropLast()
+        guard isDigits(digits), let number = Int64(digits) else {
+            throw InvalidValue(
+                rule: "is not a number of bytes",
+                hint: "sizes are bytes, or numbers like 500K, 20M and 6G"
+            )
+        }
+        let (bytes, overflow) = number.multipliedReportingOverflow(by: factor ?? 1)
+        guard !overflow else { throw InvalidValue(rule: "is too large") }
+        guard bytes > 0 else { throw InvalidValue(rule: "is no size: give a number above 0") }
+        return bytes
+    }
+
+    /// Bytes a second as in `size`; `0` and `none` stand for no limit.
+    static func rate(_ text: String) throws(InvalidValue) -> Int64? {
+        text == "0" || text == "none" ? nil : try size(text)
+    }
+
+    static func color(_ text: String) throws(InvalidValue) -> ColorMode {
+        guard let mode = ColorMode(rawValue: text) else {
+            throw InvalidValue(rule: "is none of auto, always and never")
+        }
+        return mode
+    }
+
+    /// `sha256//` and the base64 of 32 bytes; several are separated by `;` (libcurl, CURLOPT_PINNEDPUBLICKEY).
+    static func pin(_ text: String) throws(InvalidValue) -> String {
+        for pin in text.split(separator: ";", omittingEmptySubsequences: false) {
+            guard pin.hasPrefix("sha256//"), Data(base64Encoded: String(pin.dropFirst(8)))?.count == 32 else {
+                throw InvalidValue(rule: "is not a pin", hint: "a pin is sha256// and 44 characters of base64")
+            }
+        }
+        return text
+    }
+
+    /// The address of a server, as the user wrote it.
+    static func address(_ text: String) throws(InvalidValue) -> String {
+        _ = try serverURL(text)
+        return text
+    }
+
+    static func serverURL(_ text: String) throws(InvalidValue) -> ServerURL {
+        do {
+            return try ServerURL(text)
+        } catch {
+            throw switch error {
+            case .malformed(let reason): InvalidValue(rule: "is not an address: \(reason)", hint: nil)
+            case .unsupportedScheme: InvalidValue(rule: "is neither http nor https", hint: nil)
+            case .containsCredentials:
+                InvalidValue(
+                    rule: "the address holds a user name or a password",
+                    hint: "leave them out; use --user and --password-stdin, --password-file or netrc",
+                    isSecret: true
+                )
+            case .containsPath(let suggestion):
+                InvalidValue(rule: "goes on after the host name", hint: "try \(suggestion)")
+            }
+        }
+    }
+
+    private static func isDigits(_ text: some StringProtocol) -> Bool {
+        !text.isEmpty && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    }
+}

@@ -1,0 +1,53 @@
+extension Settings {
+    /// Name, value and origin of each setting, for `config show`. No secret is ever a setting, and of a
+    /// `password_command` only the program is shown.
+    var rows: [(name: String, value: String, origin: SettingOrigin)] {
+        var rows: [(name: String, value: String, origin: SettingOrigin)] = []
+        func add<Value>(_ name: String, _ setting: Setting<Value>?, _ text: (Value) -> String) {
+            guard let setting else { return }
+            rows.append((name, text(setting.value), setting.origin))
+        }
+        func add(_ key: SettingKey, _ setting: Setting<String>?) { add(key.rawValue, setting) { $0 } }
+        func add(_ key: SettingKey, _ setting: Setting<Bool>) { add(key.rawValue, setting) { String($0) } }
+        func add(_ key: SettingKey, _ setting: Setting<Duration>) { add(key.rawValue, setting, Self.text) }
+
+        add("profile", profile) { $0 }
+        add(.server, server)
+        add(.uploadsURL, uploadsURL)
+        add(.syncURL, syncURL)
+        add(.captureURL, captureURL)
+        add(.libraryURL, libraryURL)
+        add(.user, user)
+        for section in passwordCommands {
+            add("password_command", Setting(value: section.passwordCommand ?? [], origin: section.origin)) {
+                $0[0] + ($0.count > 1 ? " …" : "")
+            }
+        }
+        add(.caFile, caFile)
+        add(.pinnedKey, pinnedKey)
+        add(.insecure, insecure)
+        add(.allowHTTP, allowHTTP)
+        add(.http2, http2)
+        add(.connectTimeout, connectTimeout)
+        add(.stallTimeout, stallTimeout)
+        add(.answerTimeout, answerTimeout)
+        add(.finishTimeout, finishTimeout)
+        add(SettingKey.limitRate.rawValue, limitRate) { $0.map { String($0) } ?? "none" }
+        add(SettingKey.retries.rawValue, retries) { String($0) }
+        add(SettingKey.maxBytes.rawValue, maxBytes) { String($0) }
+        add(.contact, contact)
+        add(.orgName, orgName)
+        add(.eventType, eventType)
+        add(SettingKey.color.rawValue, color) { $0.rawValue }
+        return rows
+    }
+
+    /// `30s`, or `0.5s`: what the settings file would take.
+    private static func text(_ duration: Duration) -> String {
+        let (seconds, attoseconds) = duration.components
+        let thousandths = attoseconds / 1_000_000_000_000_000
+        guard thousandths != 0 else { return "\(seconds)s" }
+        let digits = String(thousandths + 1000).dropFirst()
+        return "\(seconds).\(digits)s"
+    }
+}

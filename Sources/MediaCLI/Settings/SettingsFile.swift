@@ -1,0 +1,105 @@
+internal import MediaTransport
+internal import Yams
+
+/// The settings file: top-level settings, and profiles with the same settings.
+///
+/// ```yaml
+/// server: https://media.example.org
+/// user: uploader
+/// stall_timeout: 90s
+/// limit_rate: 20M
+///
+/// profiles:
+///   stage:
+///     server: https://stage.example.org:8443
+///     cacert: stage-ca.pem            # beside this file
+///     user: admin
+///     password_command: [pass, show, media/stage]
+///   lan:
+///     server: http://192.168.1.20
+///     allow_http: true
+///     max_bytes: 11811182592
+///     contact: operator@example.org
+/// ```
+struct SettingsFile: Sendable {
+    /// The top level, or one profile.
+    struct Section: Sendable {
+        var file: String
+        var origin: SettingOrigin
+        /// `profiles.stage.`, or nothing at the top level.
+        var keyPrefix: String
+        var values: [SettingKey: (text: String, line: Int)] = [:]
+        var passwordCommand: [String]?
+
+        /// The servers it names.
+        var origins: Set<Origin> {
+            Set(SettingKey.addresses.compactMap { values[$0] }.compactMap { try? ServerURL($0.text).origin })
+        }
+    }
+
+    var global: Section
+    var profiles: [String: Section] = [:]
+
+    /// Reads the file named by `locations`; nothing is in one that does not exist, unless the user named it.
+    static func read(locations: SettingsLocations, home: String?) throws(SettingsError) -> SettingsFile {
+        let path = locations.configFile
+        let text: String
+        do {
+            text = try SmallFile.text(atPath: path)
+        } catch {
+            let isOptional = error == .missing && !locations.isConfigFileNamed
+            guard isOptional else { throw SettingsError(file: path, rule: "cannot be read: \(error.reason)") }
+            text = ""
+        }
+        return try SettingsFile(text: text, path: path, home: home)
+    }
+
+    /// Reads the text of a settings file.
+    ///
+    /// - Parameters:
+    ///   - text: YAML.
+    ///   - path: Where it stands: named in errors, and the place that relative file names start from.
+    ///   - home: What `~/` stands for.
+    init(text: String, path: String, home: String?) throws(SettingsError) {
+        global = Section(file: path, origin: .settingsFile(path), keyPrefix: "")
+        guard let root = try Self.compose(text, path), !Self.isNull(root) else { return }
+        let reader = SectionReader(file: path, home: home)
+        var profiles: [String: Section] = [:]
+        global = try reader.read(root, into: global) { key, node throws(SettingsError) in
+            guard key == "profiles" else { return false }
+            profiles = try reader.readProfiles(node)
+            return true
+        }
+        self.profiles = profiles
+        if global.passwordCommand != nil, global.origins.isEmpty {
+            throw SettingsError(
+                file: path,
+                key: "password_command",
+                rule: "is for no server in particular",
+                hint: "put it into a profile, or name the server beside it"
+            )
+        }
+    }
+
+    static func isNull(_ node: Node) -> Bool {
+        node.scalar?.style == .plain && node.null != nil
+    }
+
+    private static func compose(_ text: String, _ path: String) throws(SettingsError) -> Node? {
+        do {
+            return try Yams.compose(yaml: text)
+        } catch let error as YamlError {
+            throw switch error {
+            case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
+                .composer(_, let problem, let mark, _):
+                SettingsError(file: path, line: mark.line, rule: "is not YAML: \(problem)")
+            case .duplicatedKeysInMapping(let duplicates, let context):
+                SettingsError(file: path, line: context.mark.line, key: duplicates.first, rule: "is set twice")
+            default:
+                SettingsError(file: path, rule: "is not YAML")
+            }
+        } catch {
+            throw SettingsError(file: path, rule: "is not YAML")
+        }
+    }
+}

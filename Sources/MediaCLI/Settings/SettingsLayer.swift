@@ -1,0 +1,102 @@
+internal import Configuration
+
+/// One source of settings. The look-up is swift-configuration's; the place in the file is ours, because its providers
+/// know no lines.
+struct SettingsLayer: Sendable {
+    private let provider: any ConfigProvider
+    private let origin: @Sendable (SettingKey) -> SettingOrigin
+    /// The error for a value of this source: everything but what is wrong.
+    private let blame: @Sendable (SettingKey) -> SettingsError
+
+    /// The command line.
+    init(flags: SettingsFlags) {
+        provider = Self.provider(of: flags.values)
+        origin = { _ in .flag }
+        blame = { SettingsError(key: $0.flag, rule: "") }
+    }
+
+    /// The environment. An empty variable counts as absent.
+    init(environment: [String: String]) {
+        provider = EnvironmentVariablesProvider(environmentVariables: environment.filter { !$0.value.isEmpty })
+            .prefixKeys(with: "mediactl")
+        origin = { .environment($0.environmentVariable) }
+        blame = { SettingsError(key: $0.environmentVariable, rule: "") }
+    }
+
+    /// A section of the settings file.
+    init(section: SettingsFile.Section) {
+        provider = Self.provider(of: section.values.mapValues(\.text))
+        origin = { _ in section.origin }
+        blame = { key in
+            SettingsError(
+                file: section.file,
+                line: section.values[key]?.line,
+                key: section.keyPrefix + key.rawValue,
+                rule: ""
+            )
+        }
+    }
+
+    /// The value here, parsed; nil when this source has none.
+    func find<Value>(
+        _ key: SettingKey,
+        _ parse: (String) throws(InvalidValue) -> Value
+    ) throws(SettingsError) -> Setting<Value>? {
+        guard let text = text(key) else { return nil }
+        do {
+            return Setting(value: try parse(text), origin: origin(key))
+        } catch {
+            var blamed = blame(key)
+            blamed.value = error.isSecret ? nil : text
+            blamed.rule = error.rule
+            blamed.hint = error.hint
+            throw blamed
+        }
+    }
+
+    private func text(_ key: SettingKey) -> String? {
+        // Values are held as text, which every provider converts to text without failing.
+        let result = try? provider.value(forKey: AbsoluteConfigKey([key.rawValue]), type: .string)
+        guard case .string(let text)? = result?.value?.content else { return nil }
+        return text
+    }
+
+    private static func provider(of values: [SettingKey: String]) -> InMemoryProvider {
+        let pairs = values.map {
+            (AbsoluteConfigKey([$0.key.rawValue]), ConfigValue(.string($0.value), isSecret: false))
+        }
+        return InMemoryProvider(values: Dictionary(uniqueKeysWithValues: pairs))
+    }
+}
+
+extension [SettingsLayer] {
+    /// The value of the strongest source that has one.
+    func find<Value>(
+        _ key: SettingKey,
+        _ parse: (String) throws(InvalidValue) -> Value
+    ) throws(SettingsError) -> Setting<Value>? {
+        try find([key], parse)
+    }
+
+    /// The value of the strongest source that has one for any of the keys; within a source the first key wins.
+    func find<Value>(
+        _ keys: [SettingKey],
+        _ parse: (String) throws(InvalidValue) -> Value
+    ) throws(SettingsError) -> Setting<Value>? {
+        for layer in self {
+            for key in keys {
+                if let setting = try layer.find(key, parse) { return setting }
+            }
+        }
+        return nil
+    }
+
+    /// The same, with a default.
+    func find<Value>(
+        _ key: SettingKey,
+        or builtIn: Value,
+        _ parse: (String) throws(InvalidValue) -> Value
+    ) throws(SettingsError) -> Setting<Value> {
+        try find(key, parse) ?? Setting(value: builtIn, origin: .builtIn)
+    }
+}

@@ -1,0 +1,25 @@
+/// A yes before something is destroyed: from `--yes`, or from a person at a terminal.
+struct Confirmation: Sendable {
+    let prompter: Prompter
+    /// Whether `--yes` was given.
+    let isGiven: Bool
+
+    /// Refuses early when there is neither a yes nor anybody to ask.
+    ///
+    /// - Throws: `Diagnosis` (usage).
+    func requireSomebody() throws(Diagnosis) {
+        guard isGiven || prompter.isAllowed else {
+            throw .usage("there is nobody to ask", hint: "say --yes to go on without a question")
+        }
+    }
+
+    /// Shows what will happen and asks.
+    ///
+    /// - Throws: `Diagnosis` (usage) when nobody can be asked.
+    func ask(_ lines: [String], _ question: String, on console: Console) async throws(Diagnosis) -> Bool {
+        try requireSomebody()
+        guard !isGiven else { return true }
+        console.announce(lines)
+        return await prompter.confirm(question)
+    }
+}

@@ -1,0 +1,29 @@
+internal import Foundation
+
+/// Which streams are terminals, and how wide they are.
+struct Terminal: Sendable {
+    var isInputTerminal: Bool
+    var isOutputTerminal: Bool
+    var isErrorTerminal: Bool
+    /// Columns of the terminal behind a descriptor; asked anew each time, since windows are resized.
+    var columns: @Sendable (Int32) -> Int
+
+    /// The terminal of this process.
+    static func process() -> Terminal {
+        Terminal(
+            isInputTerminal: isatty(STDIN_FILENO) == 1,
+            isOutputTerminal: isatty(STDOUT_FILENO) == 1,
+            isErrorTerminal: isatty(STDERR_FILENO) == 1,
+            columns: { measuredColumns($0) }
+        )
+    }
+
+    /// Whether somebody can be asked something.
+    var isInteractive: Bool { isInputTerminal && isErrorTerminal }
+
+    private static func measuredColumns(_ descriptor: Int32) -> Int {
+        var size = winsize()
+        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
+        return Int(size.ws_col)
+    }
+}

@@ -1,0 +1,78 @@
+/// The JSON of a 201, key by key (gighive contract 2.2).
+struct UploadAnswer {
+    let record: IngestRecord
+
+    init(_ record: IngestRecord) {
+        self.record = record
+    }
+
+    func json(_ dialect: Dialect) -> JSONValue {
+        var object = dialect == .d3 ? assetAnswer : fileAnswer
+        // Missing, not null, when the bytes were known.
+        if let token = record.deleteToken { object["delete_token"] = .string(token) }
+        return .object(object)
+    }
+
+    private var assetAnswer: JSONObject {
+        let start: JSONObject = [
+            "id": .int(record.asset.id),
+            "asset_id": .int(record.asset.id),
+            "event_id": .int(record.eventID),
+            "event_item_id": .int(record.itemID),
+            "position": .int(record.position),
+        ]
+        return JSONObject(
+            members: start.members + stored(fileName: record.asset.fileName) + event + label
+        )
+    }
+
+    private var fileAnswer: JSONObject {
+        let start: JSONObject = ["id": .int(record.asset.id)]
+        let session: JSONObject = ["session_id": .int(record.eventID)]
+        let sequence: JSONObject = ["seq": .int(record.position)]
+        return JSONObject(
+            members: start.members + stored(fileName: readableName) + session.members + event + sequence.members
+                + label
+        )
+    }
+
+    private func stored(fileName: String) -> [JSONObject.Member] {
+        let object: JSONObject = [
+            "file_name": .string(fileName),
+            "file_type": .string(record.asset.kind.rawValue),
+            "mime_type": .string(record.asset.mimeType),
+            "size_bytes": .int(record.asset.size),
+            "checksum_sha256": .string(record.asset.checksum),
+        ]
+        return object.members
+    }
+
+    private var event: [JSONObject.Member] {
+        let object: JSONObject = [
+            "event_date": .string(record.fields.eventDate),
+            "org_name": .string(record.fields.orgName),
+            "event_type": record.eventType.map(JSONValue.string) ?? .null,
+        ]
+        return object.members
+    }
+
+    private var label: [JSONObject.Member] {
+        let object: JSONObject = [
+            "label": .string(record.fields.label),
+            "participants": .string(record.fields.participants),
+            "keywords": .string(record.keywords),
+            "duration_seconds": JSONValue(record.asset.duration),
+        ]
+        return object.members
+    }
+
+    /// D1 and D2 show a name like `stormpigs20260215_00001_timeaverage.mp4`, which is not the served one (trap T16).
+    private var readableName: String {
+        let org = record.fields.orgName.lowercased().filter { $0.isASCII && ($0.isLetter || $0.isNumber) }
+        let date = record.fields.eventDate.filter(\.isNumber)
+        let number = String(record.position)
+        let sequence = String(repeating: "0", count: max(0, 5 - number.count)) + number
+        let name = "\(org)\(date)_\(sequence)_\(record.fields.label.lowercased())"
+        return record.asset.fileExtension.isEmpty ? name : "\(name).\(record.asset.fileExtension)"
+    }
+}

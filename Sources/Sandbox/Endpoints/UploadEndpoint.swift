@@ -1,0 +1,126 @@
+import Foundation
+import HTTPTypes
+import HummingbirdCore
+import NIOCore
+
+/// `POST /api/uploads.php`, `/api/uploads` and `/api/media-files` (gighive contract 2).
+struct UploadEndpoint {
+    /// The application's own limit: 6 GiB (gighive contract 2.6).
+    private static let applicationLimit = 6_442_450_944
+
+    let catalog: Catalog
+    let maxBody: Int
+
+    func reply(to exchange: Exchange) async throws -> Reply {
+        let reply = try await jsonReply(to: exchange)
+        guard exchange.wantsHTML, reply.origin == .application, case .json(let value) = reply.body else {
+            return reply
+        }
+        var page = reply
+        page.body = .html(HTMLPages.uploadResult(value, succeeded: reply.status.kind == .successful))
+        return page
+    }
+
+    private func jsonReply(to exchange: Exchange) async throws -> Reply {
+        let contentType = HeaderParameters(exchange.request.headers[.contentType] ?? "")
+        guard contentType.value.lowercased() == "multipart/form-data" else {
+            try await exchange.readBody { _ in }
+            return replyToOtherContent(exchange)
+        }
+        let form = UploadFormReader(boundary: contentType["boundary"] ?? "", folder: catalog.folder)
+        var bodySize = 0
+        try await exchange.readBody { piece in
+            bodySize += piece.readableBytes
+            // Everything is judged only after the whole body; an endless one is swallowed but not kept.
+            if bodySize <= maxBody { try form.consume(piece) }
+        }
+        if bodySize > maxBody { return .webServerError(.requestEntityTooLarge) }
+        // The web firewall sits before `/api/uploads.php` and `/api/media-files` only.
+        if exchange.path != "/api/uploads", form.hasExecutableFieldName { return .webServerError(.badRequest) }
+        return try judge(form)
+    }
+
+    private func replyToOtherContent(_ exchange: Exchange) -> Reply {
+        guard exchange.hasBody else { return .badRequest("Missing file field") }
+        guard exchange.path == "/api/uploads" else { return .webServerError(.unsupportedMediaType) }
+        return Self.tooLarge
+    }
+
+    /// What PHP's silence about a missing file becomes, whatever the reason (trap T4).
+    private static let tooLarge = Reply.json(
+        .requestEntityTooLarge,
+        [
+            "error": "Payload Too Large",
+            "message":
+                "Upload exceeded server limits (post_max_size / upload_max_filesize or web server request size).",
+        ]
+    )
+
+    private func judge(_ form: UploadFormReader) throws -> Reply {
+        guard !form.hasSeveralFiles else { return .badRequest("Multiple files not supported yet") }
+        guard let upload = form.upload else { return Self.tooLarge }
+        if let code = form.uploadErrorCode { return .serverError("Upload failed with code \(code)") }
+        let fields: UploadFields
+        do {
+            fields = try UploadFields(form.fields, dialect: catalog.dialect, today: Self.today())
+        } catch .badRequest(let message) {
+            return .badRequest(.string(message))
+        } catch .database(let message) {
+            return try checkFile(upload) ?? .serverError(.string(message))
+        }
+        if let refusal = try checkFile(upload) { return refusal }
+        guard let submission = submission(upload, fields) else { return .badRequest("Unsupported media type") }
+        return reply(to: try catalog.ingest(submission))
+    }
+
+    private func checkFile(_ upload: UploadFormReader.Upload) throws -> Reply? {
+        if upload.file.size == 0 { return .badRequest("Empty upload") }
+        if upload.file.size > Self.applicationLimit {
+            return .badRequest("File too large (exceeds application limit)")
+        }
+        return upload.kind == nil ? .badRequest("Unsupported media type") : nil
+    }
+
+    private func submission(_ upload: UploadFormReader.Upload, _ fields: UploadFields) -> Submission? {
+        guard let kind = upload.kind else { return nil }
+        return Submission(
+            fields: fields,
+            file: upload.file,
+            checksum: upload.file.finishDigest(),
+            kind: kind,
+            fileExtension: upload.fileExtension,
+            mimeType: upload.header.contentType,
+            sourceName: upload.header.fileName ?? ""
+        )
+    }
+
+    private func reply(to outcome: IngestOutcome) -> Reply {
+        switch outcome {
+        case .stored(let record):
+            return .json(.created, UploadAnswer(record).json(catalog.dialect))
+        case .storedWithoutItem(let message):
+            return .serverError(.string(message))
+        case .duplicate(let id, let checksum):
+            return .json(
+                .conflict,
+                .object([
+                    "error": "Duplicate Upload",
+                    "message": .string(
+                        "A file with the same checksum_sha256 already exists on the server. "
+                            + "Upload rejected to prevent duplicates."
+                    ),
+                    catalog.dialect.existingIDKey: .int(id),
+                    "checksum_sha256": .string(checksum),
+                ])
+            )
+        }
+    }
+
+    /// The server's date in its own time zone.
+    private static func today() -> String {
+        var now = time(nil)
+        var fields = tm()
+        localtime_r(&now, &fields)
+        return "\(fields.tm_year + 1900)-\(twoDigits(Int(fields.tm_mon) + 1))-\(twoDigits(Int(fields.tm_mday)))"
+    }
+}

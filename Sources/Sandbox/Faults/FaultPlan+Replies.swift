@@ -1,0 +1,114 @@
+import HTTPTypes
+
+extension FaultPlan {
+    /// The answer that comes before the body is read.
+    var earlyReply: Reply? {
+        first { fault in
+            if case .earlyStatus(let code) = fault.effect { injectedReply(code, fault) } else { nil }
+        }
+    }
+
+    /// The answer that takes the place of the work, after the whole body.
+    var replyInsteadOfWork: Reply? {
+        first { fault in
+            if case .status(let code) = fault.effect { injectedReply(code, fault) } else { nil }
+        }
+    }
+
+    /// JSON for the statuses that the application makes, Apache's page for the others (gighive contract 1).
+    private func injectedReply(_ code: Int, _ fault: Fault) -> Reply {
+        let status = code == 413 ? HTTPResponse.Status.requestEntityTooLarge : HTTPResponse.Status(code: code)
+        var reply =
+            switch code {
+            case 400, 403, 404, 405, 409, 423, 500:
+                applicationError(status, error: status.reasonPhrase, message: "Injected by the sandbox")
+            case 401: Reply.unauthorized(realm: "GigHive")
+            default: Reply.webServerError(status)
+            }
+        if let seconds = fault.retryAfter { reply.headers.append(("Retry-After", String(seconds))) }
+        return reply
+    }
+
+    /// An error in the words of the script that was asked: delete answers begin with `success`.
+    private func applicationError(_ status: HTTPResponse.Status, error: String, message: String) -> Reply {
+        var object: JSONObject = ["error": .string(error), "message": .string(message)]
+        if faults.first?.place == .delete {
+            object.members.insert(JSONObject.Member(key: "success", value: false), at: 0)
+        }
+        return .json(status, .object(object))
+    }
+
+    /// The answer as the client gets it after the work was done.
+    func changed(_ reply: Reply) -> Reply {
+        guard reply.status.kind == .successful else { return reply }
+        return faults.reduce(reply) { reply, fault in
+            switch fault.effect {
+            case .alter(let alteration): altered(reply, alteration)
+            case .errorAfterStore:
+                applicationError(
+                    .internalServerError,
+                    error: "Server Error",
+                    message: "SQLSTATE[HY000]: General error: 2006 MySQL server has gone away"
+                )
+            case .duplicateEntry:
+                applicationError(
+                    .internalServerError,
+                    error: "Server Error",
+                    message: "SQLSTATE[23000]: Integrity constraint violation: 1062 Duplicate entry "
+                        + "'1-\(checksum(in: reply))' for key 'uq_assets_tenant_checksum'"
+                )
+            case .html: asPage(reply)
+            default: reply
+            }
+        }
+    }
+
+    private func checksum(in reply: Reply) -> String {
+        guard case .json(.object(let object)) = reply.body, case .string(let sum)? = object["checksum_sha256"] else {
+            return ""
+        }
+        return sum
+    }
+
+    private func asPage(_ reply: Reply) -> Reply {
+        guard case .json(let value) = reply.body else { return reply }
+        var page = reply
+        page.body = .html(HTMLPages.uploadResult(value, succeeded: true))
+        return page
+    }
+
+    private func altered(_ reply: Reply, _ alteration: Fault.Alteration) -> Reply {
+        var reply = reply
+        switch reply.body {
+        case .json(.object(let object)): reply.body = .json(.object(altered(object, alteration)))
+        case .prettyJSON(.object(let object)): reply.body = .prettyJSON(.object(altered(object, alteration)))
+        default: break
+        }
+        return reply
+    }
+
+    private func altered(_ object: JSONObject, _ alteration: Fault.Alteration) -> JSONObject {
+        var object = object
+        switch alteration {
+        case .noToken: object["delete_token"] = nil
+        case .oddToken: if object["delete_token"] != nil { object["delete_token"] = "not-a-token" }
+        case .noChecksum: object["checksum_sha256"] = nil
+        case .corrupt:
+            if object["checksum_sha256"] != nil {
+                object["checksum_sha256"] = .string(String(repeating: "0", count: 64))
+            }
+        case .wrongTypes: object.members = object.members.map(retyped)
+        }
+        return object
+    }
+
+    /// Another type for every field but the token, which a careful client can still save.
+    private func retyped(_ member: JSONObject.Member) -> JSONObject.Member {
+        guard member.key != "delete_token" else { return member }
+        return switch member.value {
+        case .int, .bool: JSONObject.Member(key: member.key, value: "many")
+        case .string: JSONObject.Member(key: member.key, value: 0)
+        case .null, .array, .object: JSONObject.Member(key: member.key, value: "none")
+        }
+    }
+}

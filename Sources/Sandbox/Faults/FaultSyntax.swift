@@ -1,0 +1,139 @@
+/// The language of `--fault` and of the control route.
+///
+///     <where>:<what>[=value][,times=N][,after=MOMENT][,for=SECONDS][,retry-after=SECONDS]
+///
+/// See ``help`` for the words.
+enum FaultSyntax {
+    /// For `--help`.
+    static let help = """
+        Faults: WHERE:WHAT[=VALUE][,times=N][,after=MOMENT][,for=SECONDS][,retry-after=SECONDS]
+          WHERE  upload, asset, delete, listing, media, health
+          WHAT   reset                 TCP reset at MOMENT
+                 stall                 silence at MOMENT, for SECONDS or for ever
+                 slow=BYTES            read the body at BYTES a second
+                 early-status=CODE     answer before the body is read
+                 status=CODE           answer after the whole body, do nothing
+                 drop-answer           do the work, close without an answer
+                 delay-answer=SECONDS  do the work, answer late
+                 500-after-store       do the work, answer 500
+                 1062                  do the work, answer 500 "1062 Duplicate entry"
+                 truncate=BYTES        close after BYTES of the answer's body
+                 wrong-length          promise more bytes than are sent
+                 html                  answer in the HTML page
+                 whitespace=BYTES      white space before the JSON
+                 no-token, odd-token, wrong-types, corrupt, no-checksum
+                                       change the fields of a 2xx answer
+          MOMENT a number of body bytes (default 0), body (all of it), response-headers
+          times=N strikes the first N requests only.
+        Control, from loopback: POST /__sandbox/faults adds one fault a line, DELETE clears them;
+        GET /__sandbox/requests lists the requests seen.
+        """
+
+    static func parse(_ text: String) throws(FaultSyntaxError) -> Fault {
+        guard let colon = text.firstIndex(of: ":") else { throw FaultSyntaxError(text, "no \":\"") }
+        guard let place = Fault.Place(rawValue: String(text[..<colon])) else {
+            throw FaultSyntaxError(text, "unknown place \"\(text[..<colon])\"")
+        }
+        let settings = text[text.index(after: colon)...].split(separator: ",", omittingEmptySubsequences: false)
+            .map(Setting.init)
+        var options = FaultOptions(text: text)
+        for setting in settings.dropFirst() { try options.read(setting) }
+        guard let what = settings.first else { throw FaultSyntaxError(text, "no fault named") }
+        let effect = try effect(what, options)
+        return Fault(place: place, effect: effect, times: options.times, retryAfter: options.retryAfter)
+    }
+
+    private static func effect(_ what: Setting, _ options: FaultOptions) throws(FaultSyntaxError) -> Fault.Effect {
+        let text = options.text
+        switch what.name {
+        case "reset": return .reset(options.moment)
+        case "stall": return .stall(options.moment, seconds: options.seconds)
+        case "slow": return .slow(bytesPerSecond: try what.count(in: text, atLeast: 1))
+        case "early-status": return .earlyStatus(try what.status(in: text))
+        case "status": return .status(try what.status(in: text))
+        case "drop-answer": return .dropAnswer
+        case "delay-answer": return .delayAnswer(seconds: try what.seconds(in: text))
+        case "truncate": return .truncate(bytes: try what.count(in: text))
+        case "wrong-length": return .wrongLength
+        case "html": return .html
+        case "whitespace": return .whitespace(bytes: try what.count(in: text))
+        case "500-after-store": return .errorAfterStore
+        case "1062": return .duplicateEntry
+        default:
+            guard let alteration = Fault.Alteration(rawValue: what.name) else {
+                throw FaultSyntaxError(text, "unknown fault \"\(what.name)\"")
+            }
+            return .alter(alteration)
+        }
+    }
+}
+
+/// A fault that cannot be understood.
+struct FaultSyntaxError: Error, Equatable, CustomStringConvertible {
+    var description: String
+
+    init(_ text: String, _ reason: String) {
+        description = "cannot read fault \"\(text)\": \(reason)"
+    }
+}
+
+/// `name` or `name=value`.
+private struct Setting {
+    var name: String
+    var value: String
+
+    init(_ text: Substring) {
+        let pieces = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        name = pieces.first ?? ""
+        value = pieces.count > 1 ? pieces[1] : ""
+    }
+
+    func count(in text: String, atLeast minimum: Int = 0) throws(FaultSyntaxError) -> Int {
+        guard let number = Int(value), number >= minimum else {
+            throw FaultSyntaxError(text, "\(name) needs a whole number")
+        }
+        return number
+    }
+
+    func seconds(in text: String) throws(FaultSyntaxError) -> Double {
+        guard let number = Double(value), number.isFinite, number >= 0 else {
+            throw FaultSyntaxError(text, "\(name) needs a number of seconds")
+        }
+        return number
+    }
+
+    func status(in text: String) throws(FaultSyntaxError) -> Int {
+        guard let code = Int(value), (200...599).contains(code) else {
+            throw FaultSyntaxError(text, "\(name) needs a status from 200 to 599")
+        }
+        return code
+    }
+}
+
+/// What may follow the fault's name.
+private struct FaultOptions {
+    let text: String
+    var times: Int?
+    var moment = Fault.Moment.bodyBytes(0)
+    var seconds: Double?
+    var retryAfter: Int?
+
+    init(text: String) {
+        self.text = text
+    }
+
+    mutating func read(_ setting: Setting) throws(FaultSyntaxError) {
+        switch setting.name {
+        case "times": times = try setting.count(in: text, atLeast: 1)
+        case "for": seconds = try setting.seconds(in: text)
+        case "retry-after": retryAfter = try setting.count(in: text)
+        case "after":
+            switch setting.value {
+            case "body": moment = .wholeBody
+            case "response-headers": moment = .responseHeaders
+            default: moment = .bodyBytes(try setting.count(in: text))
+            }
+        default: throw FaultSyntaxError(text, "unknown option \"\(setting.name)\"")
+        }
+    }
+}

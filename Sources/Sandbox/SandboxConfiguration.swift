@@ -1,0 +1,12 @@
+/// Everything a sandbox is told at its start.
+struct SandboxConfiguration: Sendable {
+    var host: String
+    /// 0 takes any free port.
+    var port: Int
+    var dataPath: String
+    var accounts: [Account]
+    var dialect: Dialect
+    var faults: [Fault]
+    /// Largest request body in bytes; Apache's limit (gighive contract 2.6).
+    var maxBody: Int
+}

@@ -1,0 +1,125 @@
+import Foundation
+import HTTPTypes
+import HummingbirdCore
+import NIOCore
+
+/// One request on its way to an answer, with the faults that strike it.
+final class Exchange {
+    let request: Request
+    let channel: any Channel
+    let plan: FaultPlan
+    /// The signed-in user, if any.
+    let user: String?
+    private let log: RequestLog
+    private let number: Int
+    private var bodyBytesRead = 0
+
+    init(
+        request: Request,
+        channel: any Channel,
+        plan: FaultPlan,
+        user: String?,
+        log: RequestLog,
+        number: Int
+    ) {
+        self.request = request
+        self.channel = channel
+        self.plan = plan
+        self.user = user
+        self.log = log
+        self.number = number
+    }
+
+    var path: String { request.uri.path }
+    lazy var query = QueryParameters(request.uri.query ?? "")
+
+    /// The client waits for `100 Continue` before it sends the body (RFC 9110 section 10.1.1).
+    var expectsContinue: Bool { request.headers[.expect]?.lowercased() == "100-continue" }
+
+    var contentLength: Int? { request.headers[.contentLength].flatMap { Int($0) } }
+
+    /// Whether the request has a body, whatever its length.
+    var hasBody: Bool { (contentLength ?? 0) > 0 || request.headers[.transferEncoding] != nil }
+
+    /// Uploads answer in HTML when asked to, and also when HTML is merely acceptable (gighive contract 2.3).
+    var wantsHTML: Bool {
+        (request.headers[.accept] ?? "").lowercased().contains("text/html") || query["ui"] == "html"
+    }
+
+    // MARK: Body
+
+    /// Reads the body to its end, breaking where the faults say; `100 Continue` is sent when it is due.
+    ///
+    /// Throws ``ConnectionEnded`` when the client hung up before the end.
+    func readBody(_ consume: (ByteBuffer) throws -> Void) async throws {
+        var breaks = plan.bodyBreaks
+        try await strike(&breaks)
+        if hasBody, expectsContinue {
+            try await channel.triggerUserOutboundEvent(SendContinue()).get()
+        }
+        let rate = plan.first { if case .slow(let rate) = $0.effect { rate } else { nil } }
+        for try await buffer in request.body {
+            var rest = buffer
+            while rest.readableBytes > 0 {
+                let room = breaks.first.map { $0.offset - bodyBytesRead } ?? Int.max
+                guard let piece = rest.readSlice(length: min(rest.readableBytes, room)) else { break }
+                note(piece.readableBytes)
+                try consume(piece)
+                try await strike(&breaks)
+            }
+            if let rate { try await Task.sleep(for: .seconds(Double(buffer.readableBytes) / Double(rate))) }
+        }
+        if let contentLength, bodyBytesRead < contentLength { throw ConnectionEnded() }
+        for effect in plan.breaks(at: .wholeBody) { try await enact(effect) }
+    }
+
+    /// The whole body, when it is small.
+    func collectBody(upTo limit: Int) async throws -> ByteBuffer {
+        var collected = ByteBuffer()
+        try await readBody { piece in
+            if collected.readableBytes + piece.readableBytes <= limit { collected.writeImmutableBuffer(piece) }
+        }
+        return collected
+    }
+
+    private func note(_ count: Int) {
+        bodyBytesRead += count
+        log.update(number) { $0.bodyBytesRead = bodyBytesRead }
+    }
+
+    private func strike(_ breaks: inout [(offset: Int, effect: Fault.Effect)]) async throws {
+        while let next = breaks.first, next.offset <= bodyBytesRead {
+            breaks.removeFirst()
+            try await enact(next.effect)
+        }
+    }
+
+    // MARK: Breaking off
+
+    /// Performs a reset or a stall.
+    func enact(_ effect: Fault.Effect) async throws {
+        switch effect {
+        case .reset: try await reset()
+        case .stall(_, let seconds):
+            try await Task.sleep(for: seconds.map { .seconds($0) } ?? .seconds(1 << 30))
+        default: break
+        }
+    }
+
+    /// Ends the connection with a TCP reset: lingering for no time makes `close` send RST.
+    private func reset() async throws {
+        if let options = channel as? any SocketOptionProvider {
+            try await options.setSoLinger(linger(l_onoff: 1, l_linger: 0)).get()
+        }
+        try await channel.close().get()
+        throw ConnectionEnded()
+    }
+
+    /// Notes the status of the answer that goes out.
+    func noteAnswer(_ status: HTTPResponse.Status) {
+        log.update(number) { $0.status = status.code }
+    }
+}
+
+/// The connection is over; thrown through the server so that it closes the socket.
+struct ConnectionEnded: Error {}

@@ -1,0 +1,101 @@
+import Foundation
+import GRDB
+
+/// The database of a sandbox: assets, events, and which asset hangs on which event.
+struct Catalog: Sendable {
+    let queue: DatabaseQueue
+    let dialect: Dialect
+    let folder: DataFolder
+
+    init(folder: DataFolder, dialect: Dialect) throws {
+        self.folder = folder
+        self.dialect = dialect
+        var configuration = GRDB.Configuration()
+        configuration.busyMode = .timeout(5)
+        queue = try DatabaseQueue(path: folder.databasePath, configuration: configuration)
+        try Self.migrator.migrate(queue)
+    }
+
+    private static var migrator: DatabaseMigrator {
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("gighive") { db in
+            // AUTOINCREMENT: like MySQL, a number is never given twice within one database.
+            try db.execute(
+                sql: """
+                    CREATE TABLE asset (
+                        id INTEGER PRIMARY KEY AUTOINCREMENT,
+                        checksum TEXT NOT NULL UNIQUE,
+                        file_ext TEXT NOT NULL,
+                        file_type TEXT NOT NULL,
+                        mime_type TEXT NOT NULL,
+                        size_bytes INTEGER NOT NULL,
+                        duration_seconds INTEGER,
+                        source_relpath TEXT NOT NULL,
+                        delete_token_hash TEXT,
+                        created_at TEXT NOT NULL
+                    );
+                    CREATE TABLE event (
+                        id INTEGER PRIMARY KEY AUTOINCREMENT,
+                        event_date TEXT NOT NULL,
+                        org_name TEXT NOT NULL,
+                        event_type TEXT,
+                        keywords TEXT NOT NULL,
+                        location TEXT NOT NULL,
+                        rating TEXT NOT NULL,
+                        notes TEXT NOT NULL,
+                        UNIQUE (event_date, org_name)
+                    );
+                    CREATE TABLE event_item (
+                        id INTEGER PRIMARY KEY AUTOINCREMENT,
+                        event_id INTEGER NOT NULL REFERENCES event(id),
+                        asset_id INTEGER NOT NULL REFERENCES asset(id) ON DELETE CASCADE,
+                        position INTEGER NOT NULL,
+                        label TEXT NOT NULL,
+                        participants TEXT NOT NULL
+                    );
+                    CREATE INDEX event_item_asset ON event_item(asset_id);
+                    CREATE INDEX event_item_event ON event_item(event_id);
+                    """
+            )
+        }
+        return migrator
+    }
+}
+
+/// One stored file.
+struct Asset: Sendable {
+    var id: Int
+    var checksum: String
+    var fileExtension: String
+    var kind: MediaKind
+    var mimeType: String
+    var size: Int
+    var duration: Int?
+    var sourceName: String
+    var tokenHash: String?
+    var createdAt: String
+
+    /// The name it is served by.
+    var fileName: String { fileExtension.isEmpty ? checksum : "\(checksum).\(fileExtension)" }
+
+    init(_ row: Row) {
+        id = row["id"]
+        checksum = row["checksum"]
+        fileExtension = row["file_ext"]
+        kind = MediaKind(rawValue: row["file_type"]) ?? .video
+        mimeType = row["mime_type"]
+        size = row["size_bytes"]
+        duration = row["duration_seconds"]
+        sourceName = row["source_relpath"]
+        tokenHash = row["delete_token_hash"]
+        createdAt = row["created_at"]
+    }
+
+    static func find(_ id: Int, _ db: Database) throws -> Asset? {
+        try Row.fetchOne(db, sql: "SELECT * FROM asset WHERE id = ?", arguments: [id]).map(Asset.init)
+    }
+
+    static func find(checksum: String, _ db: Database) throws -> Asset? {
+        try Row.fetchOne(db, sql: "SELECT * FROM asset WHERE checksum = ?", arguments: [checksum]).map(Asset.init)
+    }
+}

@@ -1,0 +1,37 @@
+import Foundation
+
+/// The directory in which a sandbox keeps everything.
+struct DataFolder: Sendable {
+    let path: String
+
+    var databasePath: String { path + "/sandbox.sqlite" }
+    private var incomingPath: String { path + "/incoming" }
+
+    /// Opens or creates it; what an earlier process left half received is removed.
+    init(path: String) throws {
+        self.path = path
+        let files = FileManager.default
+        try? files.removeItem(atPath: incomingPath)
+        for folder in [incomingPath, path + "/media/video", path + "/media/audio"] {
+            try files.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        }
+    }
+
+    /// Where a stored file lives.
+    func mediaPath(_ type: MediaKind, _ fileName: String) -> String {
+        "\(path)/media/\(type.rawValue)/\(fileName)"
+    }
+
+    /// A name for a file that is still arriving.
+    func newIncomingPath() -> String {
+        incomingPath + "/" + UUID().uuidString.lowercased()
+    }
+}
+
+/// A call of the operating system that failed.
+struct SystemError: Error, CustomStringConvertible {
+    var call: String
+    var code: CInt
+
+    var description: String { "\(call): \(String(cString: strerror(code)))" }
+}

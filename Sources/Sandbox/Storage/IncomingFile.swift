@@ -1,0 +1,58 @@
+import Foundation
+import NIOCore
+
+/// A file while its bytes arrive: hashed on the fly, removed with its last reference unless it was kept.
+final class IncomingFile {
+    let path: String
+    private(set) var size = 0
+    private let descriptor: CInt
+    private var digest = SHA256Digest()
+    private var isKept = false
+    /// The first bytes, enough to sniff a type.
+    private(set) var prefix: [UInt8] = []
+
+    init(path: String) throws {
+        self.path = path
+        descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw SystemError(call: "open", code: errno) }
+    }
+
+    deinit {
+        close(descriptor)
+        if !isKept { unlink(path) }
+    }
+
+    func append(_ buffer: ByteBuffer) throws {
+        try buffer.withUnsafeReadableBytes { bytes in
+            digest.update(bytes)
+            if prefix.count < 16 { prefix += bytes.prefix(16 - prefix.count) }
+            try write(bytes)
+        }
+        size += buffer.readableBytes
+    }
+
+    private func write(_ bytes: UnsafeRawBufferPointer) throws {
+        var rest = bytes
+        while !rest.isEmpty {
+            let count = Foundation.write(descriptor, rest.baseAddress, rest.count)
+            if count < 0 {
+                if errno == EINTR { continue }
+                throw SystemError(call: "write", code: errno)
+            }
+            rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
+        }
+    }
+
+    /// The digest of everything appended, in hex; call it once.
+    func finishDigest() -> String {
+        var finished = SHA256Digest()
+        swap(&digest, &finished)
+        return finished.finish()
+    }
+
+    /// Moves the file to its final name.
+    func keep(at destination: String) throws {
+        guard rename(path, destination) == 0 else { throw SystemError(call: "rename", code: errno) }
+        isKept = true
+    }
+}

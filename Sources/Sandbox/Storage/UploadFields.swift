@@ -1,0 +1,89 @@
+import Foundation
+
+/// The text fields of an upload, checked (gighive contract 2.1).
+struct UploadFields: Sendable {
+    var label: String
+    var eventDate: String
+    var orgName: String
+    var eventType: String?
+    var participants: String
+    var keywords: String
+    var location: String
+    var rating: String
+    var notes: String
+
+    /// Why a form was refused.
+    enum Refusal: Error, Equatable {
+        /// 400: the application's own check.
+        case badRequest(String)
+        /// 500: only the database notices.
+        case database(String)
+    }
+
+    init(_ form: [String: String], dialect: Dialect, today: String) throws(Refusal) {
+        func text(_ name: String, default fallback: String = "") -> String {
+            form[name]?.trimmingCharacters(in: .whitespacesAndNewlines) ?? fallback
+        }
+        let label = text("label")
+        guard !label.isEmpty else { throw .badRequest("Label is required") }
+        eventDate = text("event_date", default: today)
+        guard eventDate.wholeMatch(of: /[0-9]{4}-[0-9]{2}-[0-9]{2}/) != nil else {
+            throw .badRequest("Invalid event_date format; expected YYYY-MM-DD")
+        }
+        let org = text("org_name", default: "Band")
+        orgName = dialect == .d3 ? Self.normalised(org) : org
+        let type = text("event_type", default: "band")
+        eventType = type.isEmpty ? nil : type
+        self.label = dialect == .d3 ? label : Self.slug(label)
+        participants = text("participants")
+        keywords = text("keywords")
+        location = text("location")
+        rating = text("rating")
+        notes = text("notes")
+        try checkDatabaseTypes(dialect)
+    }
+
+    /// What the database refuses before it stores anything. An over-long label is not among it: trap T7.
+    private func checkDatabaseTypes(_ dialect: Dialect) throws(Refusal) {
+        guard Self.isCalendarDate(eventDate) else {
+            throw .database(
+                "SQLSTATE[22007]: Invalid datetime format: 1292 Incorrect date value: '\(eventDate)' "
+                    + "for column 'event_date' at row 1"
+            )
+        }
+        guard orgName.unicodeScalars.count <= 128 else { throw .database(Self.tooLong("org_name")) }
+        let types = ["band", "wedding"] + (dialect == .d3 ? ["other"] : [])
+        guard eventType.map(types.contains) ?? true else {
+            throw .database("SQLSTATE[01000]: Warning: 1265 Data truncated for column 'event_type' at row 1")
+        }
+        guard rating.isEmpty || rating.wholeMatch(of: /[0-9]/) != nil else {
+            throw .database(
+                "SQLSTATE[22003]: Numeric value out of range: 1264 Out of range value for column 'rating' at row 1"
+            )
+        }
+    }
+
+    /// The message of MySQL for a text that does not fit its column.
+    static func tooLong(_ column: String) -> String {
+        "SQLSTATE[22001]: String data, right truncated: 1406 Data too long for column '\(column)' at row 1"
+    }
+
+    private static func normalised(_ text: String) -> String {
+        text.split(whereSeparator: \.isWhitespace).joined(separator: " ").precomposedStringWithCanonicalMapping
+    }
+
+    /// D1 and D2 keep labels as slugs ("tus one" → "tus-one").
+    private static func slug(_ label: String) -> String {
+        let words = label.split { !$0.isASCII || !($0.isLetter || $0.isNumber || $0 == "." || $0 == "_") }
+        return words.isEmpty ? label : words.joined(separator: "-")
+    }
+
+    private static func isCalendarDate(_ text: String) -> Bool {
+        let numbers = text.split(separator: "-").compactMap { Int($0) }
+        guard numbers.count == 3, (1...12).contains(numbers[1]), numbers[0] > 0 else { return false }
+        let (year, month, day) = (numbers[0], numbers[1], numbers[2])
+        let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+        let days = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+        return (1...days[month - 1]).contains(day)
+    }
+}

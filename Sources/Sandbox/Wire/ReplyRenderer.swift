@@ -1,0 +1,90 @@
+import Foundation
+import HTTPTypes
+import NIOCore
+
+/// Turns an answer into the head and bytes that the real server would send.
+struct ReplyRenderer: Sendable {
+    let dialect: Dialect
+
+    /// Head and body of an answer.
+    struct Rendered {
+        var head: HTTPResponse
+        /// Empty when ``file`` is set.
+        var bytes: ByteBuffer
+        var file: StoredRange?
+    }
+
+    func render(_ reply: Reply, leadingSpace: Int = 0) -> Rendered {
+        var head = HTTPResponse(status: reply.status)
+        add(commonHeaders(reply), to: &head)
+        var bytes = ByteBuffer()
+        bytes.writeRepeatingByte(UInt8(ascii: " "), count: leadingSpace)
+        var file: StoredRange?
+        switch reply.body {
+        case .json(let value):
+            bytes.writeString(PHPJSONEncoder().encode(value))
+            head.headerFields[.contentType] = "application/json"
+        case .prettyJSON(let value):
+            bytes.writeString(PHPJSONEncoder(pretty: true).encode(value) + "\n")
+            head.headerFields[.contentType] = "application/json"
+        case .html(let text):
+            bytes.writeString(text)
+            head.headerFields[.contentType] = "text/html; charset=utf-8"
+            // Apache knows the length of its own pages; what PHP writes is chunked.
+            if reply.origin == .webServer { head.headerFields[.contentLength] = String(bytes.readableBytes) }
+        case .file(let range):
+            file = range
+            head.headerFields[.contentLength] = String(range.count)
+        case .empty:
+            head.headerFields[.contentLength] = "0"
+        }
+        add(reply.headers, to: &head)
+        return Rendered(head: head, bytes: bytes, file: file)
+    }
+
+    private func commonHeaders(_ reply: Reply) -> [(name: String, value: String)] {
+        var headers = [
+            ("Date", Self.httpDate(time(nil))),
+            ("Server", reply.origin == .application ? "Gighive" : "Apache/2.4.71 (Debian) OpenSSL/3.0.19"),
+            ("X-Content-Type-Options", "nosniff"),
+            ("X-Frame-Options", "SAMEORIGIN"),
+            ("Referrer-Policy", "no-referrer-when-downgrade"),
+            ("Permissions-Policy", "geolocation=(), microphone=(), camera=()"),
+        ]
+        guard reply.origin == .application else { return headers }
+        if reply.status.kind == .successful || dialect == .d1 {
+            headers.append(("Cache-Control", "public, max-age=86400"))
+        } else if [404, 500].contains(reply.status.code) {
+            headers += Reply.noStore
+        }
+        return headers
+    }
+
+    private func add(_ headers: [(name: String, value: String)], to head: inout HTTPResponse) {
+        for (name, value) in headers {
+            if let field = HTTPField.Name(name) { head.headerFields[field] = value }
+        }
+    }
+
+    /// A date as RFC 9110 section 5.6.7 wants it.
+    static func httpDate(_ now: time_t) -> String {
+        var now = now
+        var fields = tm()
+        gmtime_r(&now, &fields)
+        let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
+        let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+        let clock = [fields.tm_hour, fields.tm_min, fields.tm_sec].map { twoDigits(Int($0)) }
+        return "\(days[Int(fields.tm_wday)]), \(twoDigits(Int(fields.tm_mday))) \(months[Int(fields.tm_mon)]) "
+            + "\(fields.tm_year + 1900) \(clock.joined(separator: ":")) GMT"
+    }
+}
+
+/// A number with a leading zero below ten.
+func twoDigits(_ number: Int) -> String {
+    number < 10 ? "0\(number)" : String(number)
+}
+
+extension HTTPResponse.Status {
+    /// 413 with the words Apache uses.
+    static let requestEntityTooLarge = HTTPResponse.Status(code: 413, reasonPhrase: "Request Entity Too Large")
+}

@@ -1,0 +1,101 @@
+import GigHive
+import MediaStore
+import MediaTransport
+import Testing
+
+@testable import MediaCLI
+
+@Suite struct ErrorCatalogueTests {
+    @Test(arguments: GigHiveError.Code.allCases)
+    func everyCodeHasAMessageInOurStyle(code: GigHiveError.Code) {
+        for error in [
+            GigHiveError(code),
+            GigHiveError(
+                code, detail: "It said so.", httpStatus: 500, path: Array("a\u{1b}.mp4".utf8), field: "event_date",
+                value: "x", limit: 5, fileID: 18, rescuePath: "/r", otherHosts: ["h"], retryAfterSeconds: 3,
+                store: StoreError(.full, path: "/d")),
+        ] {
+            let diagnosis = ErrorCatalogue.diagnosis(of: error)
+            for line in [diagnosis.message, diagnosis.hint].compactMap({ $0 }) {
+                #expect(!line.isEmpty && !line.hasSuffix(".") && !line.contains("\n") && !line.contains("\u{1b}"))
+                #expect(line.prefix(1) == line.prefix(1).lowercased())
+            }
+            #expect(diagnosis.exitCode != .success && diagnosis.exitCode != .partly)
+            #expect(diagnosis.code == code.rawValue)
+            #expect(diagnosis.httpStatus == error.httpStatus || error.store != nil)
+        }
+    }
+
+    // The exit codes of design section 5, one row a code.
+    @Test(arguments: [
+        (GigHiveError.Code.invalidDetail, 2), (.fileNotFound, 2), (.fileUnreadable, 2), (.isDirectory, 2),
+        (.notRegularFile, 2), (.emptyFile, 2), (.fileTooLarge, 2), (.unknownExtension, 2), (.uploadInProgress, 10),
+        (.storeUnusable, 12), (.badRequest, 2), (.unauthorized, 4), (.forbidden, 4), (.notFound, 5),
+        (.requestTimeout, 6), (.payloadTooLarge, 2), (.unsupportedMedia, 2), (.locked, 10), (.rateLimited, 6),
+        (.serverError, 7), (.redirected, 1), (.unexpectedAnswer, 7), (.unknownHost, 6), (.cannotConnect, 6),
+        (.tlsFailed, 6), (.certificateUntrusted, 6), (.certificateNameMismatch, 6), (.pinnedKeyMismatch, 6),
+        (.networkTimeout, 6), (.connectionLost, 6), (.outcomeUnknown, 6), (.checksumMismatch, 8), (.sourceChanged, 13),
+        (.tokenLost, 11), (.tokenNotStored, 12), (.invalidDeleteToken, 11), (.noDeleteToken, 11), (.idReused, 11),
+        (.notDeleted, 7), (.adminUnverified, 1), (.cancelled, 130), (.internalError, 1),
+    ] as [(GigHiveError.Code, Int32)])
+    func codesHaveTheirPublishedExitCode(code: GigHiveError.Code, exitCode: Int32) {
+        #expect(ErrorCatalogue.exitCode(of: code).rawValue == exitCode)
+    }
+
+    @Test func insecureIsNeverTheHint() {
+        for code in GigHiveError.Code.allCases {
+            #expect(ErrorCatalogue.diagnosis(of: GigHiveError(code)).hint?.contains("--insecure") != true)
+        }
+        let untrusted = ErrorCatalogue.diagnosis(of: GigHiveError(.certificateUntrusted))
+        #expect(untrusted.hint?.contains("--cacert") == true && untrusted.hint?.contains("--pinned-key") == true)
+    }
+
+    @Test(arguments: [
+        StoreError.Kind.notWritable, .full, .corrupt, .newerVersion, .busy, .networkFileSystem, .unsafe, .other,
+    ])
+    func storeErrorsNamePathAndWayOut(kind: StoreError.Kind) {
+        let diagnosis = ErrorCatalogue.diagnosis(of: StoreError(kind, path: "/data", detail: "Why."))
+        #expect(diagnosis.exitCode == .store)
+        #expect(diagnosis.message.contains("\"/data\"") && diagnosis.message.hasSuffix(": Why"))
+        #expect(diagnosis.hint?.isEmpty == false)
+    }
+
+    @Test(arguments: [
+        (ServerURLError.malformed("Bad"), "no address"), (.unsupportedScheme("ftp"), "\"ftp\""),
+        (.containsCredentials, "credentials"), (.containsPath(suggestion: "https://h"), "path"),
+    ])
+    func addressesAreExplained(error: ServerURLError, word: String) {
+        let diagnosis = ErrorCatalogue.diagnosis(of: error)
+        #expect(diagnosis.message.contains(word) && diagnosis.exitCode == .usage && diagnosis.hint != nil)
+    }
+
+    @Test func otherHostsAreNamed() {
+        let diagnosis = ErrorCatalogue.diagnosis(
+            of: GigHiveError(.noDeleteToken, fileID: 18, otherHosts: ["b.example:8080"]))
+        #expect(diagnosis.message.contains("b.example:8080"))
+        #expect(diagnosis.hint == "mediactl uploads delete 18 --host b.example:8080")
+    }
+
+    @Test(arguments: [
+        ([ExitCode](), ExitCode.success), ([.success, .success], .success), ([.network, .network], .network),
+        ([.success, .network], .partly), ([.usage, .server], .partly),
+    ])
+    func batches(codes: [ExitCode], code: ExitCode) {
+        #expect(ExitCode.batch(codes) == code)
+    }
+
+    @Test func resultsHaveExitCodes() {
+        var result = UploadResult(path: [], fileName: "", server: "")
+        let expected: [UploadState: Int32] = [
+            .planned: 0, .done: 0, .duplicate: 0, .sending: 6, .sent: 6, .finalized: 6, .unknownOutcome: 6,
+            .tokenLost: 11, .cancelled: 130, .failed: 1,
+        ]
+        for state in UploadState.allCases {
+            result.state = state
+            #expect(result.exitCode.rawValue == expected[state])
+        }
+        result.state = .done
+        result.error = GigHiveError(.checksumMismatch)
+        #expect(result.exitCode == .integrity)
+    }
+}

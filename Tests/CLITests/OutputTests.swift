@@ -1,0 +1,122 @@
+import Foundation
+import Testing
+
+@testable import MediaCLI
+
+@Suite struct OutputTests {
+    @Test(arguments: [
+        (0, "0 B"), (999, "999 B"), (1000, "1.00 kB"), (26_182, "26.2 kB"), (999_499, "999 kB"),
+        (999_500, "1.00 MB"), (6_442_450_944, "6.44 GB"), (123_000_000_000_000, "123 TB"),
+    ] as [(Int64, String)])
+    func bytes(count: Int64, text: String) {
+        #expect(Formats.bytes(count) == text)
+    }
+
+    @Test(arguments: [(0, "0:00"), (67, "1:07"), (3599, "59:59"), (3723, "1:02:03")])
+    func clock(seconds: Int, text: String) {
+        #expect(Formats.clock(.seconds(seconds)) == text)
+    }
+
+    @Test(arguments: [
+        (-5.0, "just now"), (59, "just now"), (60, "1 minute ago"), (7200, "2 hours ago"), (86_400, "1 day ago"),
+        (14 * 86_400, "2 weeks ago"), (61 * 86_400, "2 months ago"), (365 * 86_400, "11 months ago"),
+        (731 * 86_400, "2 years ago"),
+    ] as [(Double, String)])
+    func age(seconds: Double, text: String) {
+        let now = Date(timeIntervalSince1970: 1_780_000_000)
+        #expect(Formats.age(of: now.addingTimeInterval(-seconds), now: now) == text)
+    }
+
+    @Test func timestampIsUTC() {
+        // date -u -d @1780000000 +%FT%TZ
+        #expect(Formats.timestamp(Date(timeIntervalSince1970: 1_780_000_000.9)) == "2026-05-28T20:26:40Z")
+    }
+
+    @Test func jsonKeepsOrderAndEscapes() {
+        let value: JSONValue = .object([
+            "z": 1, "a": .array([.null, true]), "s": "q\"\\\n\t\u{1b}\u{9b}\u{2028}é🎸",
+        ])
+        #expect(
+            value.text
+                == #"{"z":1,"a":[null,true],"s":"q\"\\\n\t\u001b\u009b\u2028é🎸"}"#)
+    }
+
+    @Test func jsonIsReadBackByFoundation() throws {
+        let text = String(String.UnicodeScalarView((0...0x2100).compactMap { Unicode.Scalar($0) }))
+        let data = Data(JSONValue.array([.string(text)]).text.utf8)
+        #expect(try JSONSerialization.jsonObject(with: data) as? [String] == [text])
+    }
+
+    @Test func tableAlignsAndFits() {
+        var table = Table(columns: [
+            .init(title: "ID", alignment: .right), .init(title: "LABEL", isFlexible: true), .init(title: "SIZE"),
+        ])
+        table.rows = [["7", "short", "1 B"], ["1234", "a rather long label 日本", "26.2 kB"]]
+        let plain = Style(.never, isTerminal: false, environment: [:])
+        #expect(
+            table.lines(fitting: nil, style: plain) == [
+                "  ID  LABEL                     SIZE",
+                "   7  short                     1 B",
+                "1234  a rather long label 日本  26.2 kB",
+            ])
+        #expect(
+            table.lines(fitting: 26, style: plain) == [
+                "  ID  LABEL        SIZE",
+                "   7  short        1 B",
+                "1234  a rather l…  26.2 kB",
+            ])
+    }
+
+    @Test(arguments: [
+        (.auto, true, [:], true), (.auto, false, [:], false),
+        (.auto, true, ["NO_COLOR": "1"], false), (.auto, true, ["NO_COLOR": ""], true),
+        (.auto, true, ["TERM": "dumb"], false), (.always, false, ["NO_COLOR": "1"], true), (.never, true, [:], false),
+    ] as [(ColorMode, Bool, [String: String], Bool)])
+    func colorFollowsItsRules(mode: ColorMode, isTerminal: Bool, environment: [String: String], isColored: Bool) {
+        #expect(Style(mode, isTerminal: isTerminal, environment: environment).isColored == isColored)
+    }
+
+    @Test func onlyOneLastRecordIsWritten() throws {
+        let test = try TestConsole()
+        let console = test.console(OutputPreferences(isJSON: true))
+        console.record(.item, ["a": 1])
+        console.summary(["exit_code": 0])
+        console.fail(Diagnosis("late", "too late", exitCode: .failure))
+        #expect(
+            test.output == """
+                {"schema":"mediactl.upload/1","type":"item","a":1}
+                {"schema":"mediactl.upload/1","type":"summary","exit_code":0}
+
+                """)
+        #expect(test.errors == "mediactl: error: too late\n")
+    }
+
+    @Test func quietKeepsErrors() throws {
+        let test = try TestConsole()
+        let console = test.console(OutputPreferences(isQuiet: true))
+        console.note("n")
+        console.warning("w")
+        console.error(Diagnosis("c", "e", hint: "h", exitCode: .failure))
+        #expect(test.errors == "mediactl: warning: w\nmediactl: error: e\nmediactl: hint: h\n")
+    }
+
+    @Test func signalDecidesTheExitCode() throws {
+        let test = try TestConsole()
+        #expect(test.console().exitCode(.partly) == .partly)
+        test.interruption.receive(.terminate)
+        #expect(test.console().exitCode(.success) == .terminate)
+    }
+
+    @Test func fullDeviceIsAFailureAndAClosedPipeIsNot() throws {
+        let test = try TestConsole()
+        var context = test.context()
+        let full = open("/dev/full", O_WRONLY | O_CLOEXEC)
+        defer { close(full) }
+        context.output = Output(full)
+        let console = Console(context, schema: "s", preferences: OutputPreferences())
+        console.text(["x"])
+        #expect(console.exitCode(.success) == .failure)
+        #expect(console.exitCode(.network) == .network)
+        #expect(test.errors == "mediactl: error: cannot write the results: no space left on device\n")
+    }
+}

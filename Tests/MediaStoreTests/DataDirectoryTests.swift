@@ -1,0 +1,77 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import MediaStore
+
+@Suite("Data directory")
+struct DataDirectoryTests {
+    let temporary = Result { try TemporaryDirectory() }
+
+    @Test("missing parents are made, all 0700")
+    func creation() throws {
+        let path = try temporary.get().file("a/b/data")
+        let directory = try DataDirectory.open(path + "/")
+        #expect(directory.path == path)
+        #expect(directory.warnings == [])
+        for made in ["a", "a/b", "a/b/data", "a/b/data/locks"] {
+            #expect(try permissions(temporary.get().file(made)) == 0o700)
+        }
+    }
+
+    @Test("loosened permissions are tightened, each with a warning")
+    func tightening() throws {
+        let directory = try DataDirectory.open(temporary.get().file("data"))
+        let loose = directory.file("tokens.sqlite-wal")
+        #expect(FileManager.default.createFile(atPath: loose, contents: Data("x".utf8)))
+        #expect(chmod(loose, 0o664) == 0)
+        #expect(chmod(directory.path, 0o755) == 0)
+        let warnings = try DataDirectory.open(directory.path).warnings
+        #expect(
+            warnings == [
+                "permissions of \"\(directory.path)\" were 0755, tightened to 0700",
+                "permissions of \"\(loose)\" were 0664, tightened to 0600",
+            ]
+        )
+        #expect(try permissions(directory.path) == 0o700)
+        #expect(try permissions(loose) == 0o600)
+        #expect(try DataDirectory.open(directory.path).warnings == [])
+    }
+
+    @Test("a file in its place is refused")
+    func notADirectory() throws {
+        let path = try temporary.get().file("file")
+        #expect(FileManager.default.createFile(atPath: path, contents: nil))
+        #expect(try storeErrorKind { _ = try DataDirectory.open(path) } == .unsafe)
+        #expect(try storeErrorKind { _ = try DataDirectory.open(path + "/below") } == .unsafe)
+        #expect(try storeErrorKind { _ = try DataDirectory.open("") } == .notWritable)
+    }
+
+    @Test("a directory of another user, or another user's link, is refused", .enabled(if: geteuid() == 0))
+    func foreignOwner() throws {
+        let path = try temporary.get().file("theirs")
+        #expect(mkdir(path, 0o777) == 0)
+        #expect(chown(path, 65534, 65534) == 0)
+        #expect(try storeErrorKind { _ = try DataDirectory.open(path) } == .unsafe)
+        #expect(try permissions(path) & 0o700 == 0o700)
+
+        let link = try temporary.get().file("link")
+        let mine = try temporary.get().file("mine")
+        #expect(mkdir(mine, 0o700) == 0)
+        #expect(symlink(mine, link) == 0)
+        #expect(try DataDirectory.open(link).path == mine)
+        #expect(lchown(link, 65534, 65534) == 0)
+        #expect(try storeErrorKind { _ = try DataDirectory.open(link) } == .unsafe)
+    }
+
+    @Test("a link inside is not followed when permissions are tightened")
+    func linkInside() throws {
+        let target = try temporary.get().file("elsewhere")
+        #expect(FileManager.default.createFile(atPath: target, contents: nil))
+        #expect(chmod(target, 0o644) == 0)
+        let directory = try DataDirectory.open(temporary.get().file("data"))
+        #expect(symlink(target, directory.file("link")) == 0)
+        #expect(try DataDirectory.open(directory.path).warnings == [])
+        #expect(try permissions(target) == 0o644)
+    }
+}

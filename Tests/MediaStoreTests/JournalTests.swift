@@ -1,0 +1,97 @@
+import Foundation
+import Testing
+
+@testable import MediaStore
+
+@Suite("Upload journal")
+struct JournalTests {
+    let fixture = Result { try StoreFixture() }
+
+    private let identity = FileIdentity(
+        device: .max,
+        inode: 1 << 63,
+        size: 12,
+        modificationNanoseconds: 1_780_000_000_123_456_789,
+        changeNanoseconds: -1
+    )
+
+    @Test("a row comes back as it was written, with a path that is not UTF-8 and an inode above 2⁶³")
+    func roundTrip() throws {
+        let store = try fixture.get().store()
+        var record = sampleRecord(identity: identity)
+        record.path = [0xff, 0x2f, 0x0a]
+        record.checksumSHA256 = String(repeating: "d", count: 64)
+        record.fileID = 7
+        record.attempts = 2
+        record.httpStatus = 201
+        record.failureCode = "none"
+        try store.insert(record)
+        #expect(try store.upload(record.uploadID) == record)
+        let bare = sampleRecord()
+        try store.insert(bare)
+        #expect(try store.upload(bare.uploadID) == bare)
+    }
+
+    @Test("a change touches only what it names")
+    func update() throws {
+        let store = try fixture.get().store()
+        var record = sampleRecord(identity: identity)
+        try store.insert(record)
+        try store.update(record.uploadID, UploadChange(state: .sending, attempts: 1))
+        try store.update(record.uploadID, UploadChange(httpStatus: 500))
+        let found = try #require(try store.upload(record.uploadID))
+        #expect(found.updatedAt > record.updatedAt)
+        record.state = .sending
+        record.attempts = 1
+        record.httpStatus = 500
+        record.updatedAt = found.updatedAt
+        #expect(found == record)
+    }
+
+    @Test("a change of an unknown row, and a second row of an id, are errors")
+    func wrongRows() throws {
+        let store = try fixture.get().store()
+        #expect(throws: StoreError.self) { try store.update("u-unknown", UploadChange(state: .done)) }
+        let record = sampleRecord()
+        try store.insert(record)
+        #expect(throws: StoreError.self) { try store.insert(record) }
+    }
+
+    @Test("rows are found by state and host, newest first")
+    func byState() throws {
+        let store = try fixture.get().store()
+        for (id, state, host, seconds) in [
+            ("u-1", UploadState.sending, "a", 1.0), ("u-2", .done, "a", 2), ("u-3", .sending, "b", 3),
+            ("u-4", .sending, "a", 4), ("u-5", .unknownOutcome, "a", 5),
+        ] {
+            try store.insert(sampleRecord(id, state: state, host: host, at: seconds))
+        }
+        #expect(try store.uploads(states: [.sending], host: "a").map(\.uploadID) == ["u-4", "u-1"])
+        #expect(
+            try store.uploads(states: [.sending, .unknownOutcome], host: nil).map(\.uploadID) == [
+                "u-5", "u-4", "u-3", "u-1",
+            ]
+        )
+        #expect(try store.uploads(states: [], host: nil).count == 5)
+    }
+
+    @Test("rows are found by the very file, newest first")
+    func byIdentity() throws {
+        let store = try fixture.get().store()
+        var changed = identity
+        changed.changeNanoseconds += 1
+        try store.insert(sampleRecord("u-1", identity: identity, at: 1))
+        try store.insert(sampleRecord("u-2", identity: identity, at: 2))
+        try store.insert(sampleRecord("u-3", identity: changed))
+        try store.insert(sampleRecord("u-4", host: "other", identity: identity))
+        try store.insert(sampleRecord("u-5", identity: nil))
+        #expect(try store.uploads(identity: identity, host: "gighive.app").map(\.uploadID) == ["u-2", "u-1"])
+    }
+
+    @Test("ids are u- and 16 characters of base 32, never twice")
+    func newIDs() {
+        let ids = (0..<1000).map { _ in TokenStore.newUploadID() }
+        #expect(Set(ids).count == ids.count)
+        #expect(ids.allSatisfy { $0.wholeMatch(of: /u-[a-z2-7]{16}/) != nil })
+    }
+}

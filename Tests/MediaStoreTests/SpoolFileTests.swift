@@ -1,0 +1,119 @@
+import Foundation
+import Testing
+
+@testable import MediaStore
+
+@Suite("Spooled input")
+struct SpoolFileTests {
+    let fixture = Result { try StoreFixture() }
+
+    /// A pipe into which bytes are written by another thread, then closed.
+    private func input(_ bytes: [UInt8]) -> FileHandle {
+        let pipe = Pipe()
+        Thread.detachNewThread {
+            try? pipe.fileHandleForWriting.write(contentsOf: Data(bytes))
+            try? pipe.fileHandleForWriting.close()
+        }
+        return pipe.fileHandleForReading
+    }
+
+    private func spool(_ input: FileHandle, limit: Int64 = .max, reserve: Int64 = 0) throws -> SpoolFile {
+        try SpoolFile(
+            copying: input.fileDescriptor,
+            to: fixture.get().directory,
+            limit: limit,
+            reserve: reserve
+        ) { false }
+    }
+
+    private var spoolNames: [String] {
+        get throws { try fixture.get().names().filter { $0.hasPrefix("spool-") } }
+    }
+
+    @Test("every byte is copied, whatever the length", arguments: [0, 1, 65_537, 3 << 20])
+    func copies(count: Int) throws {
+        let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+        do {
+            let file = try spool(input(bytes))
+            #expect(file.byteCount == Int64(count))
+            #expect(try fixture.get().bytes(file.path) == bytes)
+            #expect(try permissions(file.path) == 0o600)
+            var byte: UInt8 = 0
+            #expect(pread(file.descriptor, &byte, 1, off_t(count / 2)) == (count == 0 ? 0 : 1))
+        }
+        #expect(try spoolNames == [])
+    }
+
+    @Test("a longer input than the limit fails and leaves nothing", arguments: [(10, true), (11, false)])
+    func limit(count: Int, fits: Bool) throws {
+        let input = input(Array(repeating: 1, count: count))
+        if fits {
+            #expect(try spool(input, limit: 10).byteCount == 10)
+        } else {
+            #expect(throws: SpoolError.tooLarge(limit: 10)) { try spool(input, limit: 10) }
+        }
+        #expect(try spoolNames == [])
+    }
+
+    @Test("an input that cannot be read fails and leaves nothing")
+    func unreadable() throws {
+        let directory = try #require(FileHandle(forReadingAtPath: "/"))
+        #expect(throws: SpoolError.unreadable(errno: EISDIR)) { try spool(directory) }
+        #expect(try spoolNames == [])
+    }
+
+    @Test("a silent input can be given up")
+    func cancelled() throws {
+        let silent = Pipe()
+        var asked = 0
+        #expect(throws: SpoolError.cancelled) {
+            try SpoolFile(
+                copying: silent.fileHandleForReading.fileDescriptor,
+                to: fixture.get().directory,
+                limit: 10
+            ) {
+                asked += 1
+                return asked > 2
+            }
+        }
+        #expect(try spoolNames == [])
+        withExtendedLifetime(silent) {}
+    }
+
+    @Test("the reserve stays free: the disk is never filled by the input")
+    func reserve() throws {
+        let input = input([1, 2, 3])
+        #expect(try storeErrorKind { _ = try spool(input, reserve: .max / 2) } == .full)
+        #expect(try spoolNames == [])
+    }
+
+    @Test("a disk that fills up ends the copy and gets its space back", .enabled(if: geteuid() == 0))
+    func fullDisk() throws {
+        let disk = try SmallDisk(kibibytes: 2048)
+        let directory = try DataDirectory.open(disk.path)
+        let zero = try #require(FileHandle(forReadingAtPath: "/dev/zero"))
+        let kind = try storeErrorKind {
+            _ = try SpoolFile(copying: zero.fileDescriptor, to: directory, limit: .max, reserve: 0) { false }
+        }
+        #expect(kind == .full)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: disk.path) == ["locks"])
+    }
+
+    @Test("files of dead processes are swept, those of living ones stay")
+    func sweep() throws {
+        let directory = try fixture.get().directory
+        let workers = try (0..<2).map { _ in try WorkerProcess(["spool", directory.path, "100"]) }
+        for worker in workers {
+            try worker.send("hello")
+            try worker.closeInput()
+            #expect(try worker.line() == "spooled 5")
+        }
+        #expect(try spoolNames.count == 2)
+        workers[0].killNow()
+        SpoolFile.sweep(in: directory)
+        #expect(try spoolNames.count == 1)
+        workers[1].killNow()
+        SpoolFile.sweep(in: directory)
+        #expect(try spoolNames == [])
+    }
+}

@@ -1,0 +1,231 @@
+import Foundation
+import GRDB
+import TestSupport
+import Testing
+
+@testable import MediaStore
+
+@Suite("Opening the store")
+struct StoreOpeningTests {
+    let fixture = Result { try StoreFixture() }
+
+    @Test("settings that keep the promises are on, read back from the connection")
+    func settings() throws {
+        let store = try fixture.get().store()
+        for (name, value) in [
+            ("synchronous", "2"), ("journal_mode", "wal"), ("busy_timeout", "30000"), ("secure_delete", "1"),
+            ("foreign_keys", "1"), ("temp_store", "2"), ("application_id", "1296319316"),
+        ] {
+            #expect(try store.connection.setting(name) == value, "\(name)")
+        }
+    }
+
+    @Test("files are 0600, also -wal and -shm, and nothing else is left by the creation")
+    func createdFiles() throws {
+        let fixture = try fixture.get()
+        let store = try fixture.store()
+        let names = try fixture.names()
+        #expect(names == ["locks", "tokens.sqlite", "tokens.sqlite-shm", "tokens.sqlite-wal"])
+        for name in names.dropFirst() { #expect(try permissions(fixture.directory.file(name)) == 0o600, "\(name)") }
+        withExtendedLifetime(store) {}
+    }
+
+    @Test("files are 0600 under any umask", arguments: ["000", "077", "777"])
+    func umask(mask: String) throws {
+        let path = try fixture.get().temporary.file("below/data")
+        let launcher = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+        let isRoot = geteuid() == 0
+        if isRoot { #expect(chown(try fixture.get().temporary.path, 65534, 65534) == 0) }
+        let shell = ["sh", "-c", "umask \(mask); exec \"$@\"", "sh"]
+        let worker = try WorkerProcess(["fill", path, "1"], through: (isRoot ? launcher : []) + shell)
+        #expect(worker.wait() == 0)
+        #expect(try permissions(path) == 0o700)
+        #expect(try permissions(path + "/tokens.sqlite") == 0o600)
+    }
+
+    @Test("16 processes that create the store at once all get the same one")
+    func concurrentCreation() throws {
+        let path = try fixture.get().directory.path
+        let workers = try (0..<16).map { _ in try WorkerProcess(["fill", path, "1"]) }
+        #expect(workers.map { $0.wait() } == Array(repeating: 0, count: 16))
+        #expect(try fixture.get().names() == ["locks", "tokens.sqlite"])
+    }
+
+    @Test("what a process left that died while creating does not matter")
+    func leftoverOfCreation() throws {
+        let fixture = try fixture.get()
+        for name in ["tokens.sqlite.new", "tokens.sqlite.new-wal", "locks/tokens.sqlite.lock"] {
+            try fixture.write(Array("half".utf8), to: fixture.directory.file(name))
+        }
+        let store = try fixture.store()
+        #expect(try store.add(sampleEntry()))
+        #expect(try fixture.names() == ["locks", "tokens.sqlite", "tokens.sqlite-shm", "tokens.sqlite-wal"])
+    }
+
+    // MARK: Refusals
+
+    enum Damage: String, CaseIterable {
+        case empty, text, truncated, overwrittenPage, foreign, unmarked, newer, logWithoutDatabase
+    }
+
+    @Test("a store that is not ours or not whole is refused and left as it is", arguments: Damage.allCases)
+    func refused(damage: Damage) throws {
+        let fixture = try fixture.get()
+        let path = damage == .logWithoutDatabase ? fixture.databasePath + "-wal" : fixture.databasePath
+        try make(damage, fixture)
+        let before = try fixture.bytes(path)
+        let kind = try storeErrorKind { _ = try fixture.store() }
+        #expect(kind == (damage == .newer ? .newerVersion : .corrupt))
+        #expect(try fixture.bytes(path) == before)
+    }
+
+    private func make(_ damage: Damage, _ fixture: StoreFixture) throws {
+        let path = fixture.databasePath
+        switch damage {
+        case .empty: try fixture.write([], to: path)
+        case .text: try fixture.write(Array(String(repeating: "not a database\n", count: 1000).utf8), to: path)
+        case .logWithoutDatabase: try fixture.write([1, 2, 3], to: path + "-wal")
+        case .foreign: try changeDatabase(path, "CREATE TABLE t (x); PRAGMA application_id = 42")
+        case .unmarked: try changeDatabase(path, "CREATE TABLE t (x)")
+        case .newer:
+            try fillAndClose(fixture)
+            try changeDatabase(path, "PRAGMA user_version = \(StoreSchema.migrations.count + 1)")
+        case .truncated:
+            try fillAndClose(fixture)
+            try fixture.write(Array(try fixture.bytes(path).dropLast(5000)), to: path)
+        case .overwrittenPage:
+            try fillAndClose(fixture)
+            var bytes = try fixture.bytes(path)
+            bytes.replaceSubrange(4096..<8192, with: Array(repeating: 0x5a, count: 4096))
+            try fixture.write(bytes, to: path)
+        }
+    }
+
+    private func fillAndClose(_ fixture: StoreFixture) throws {
+        let store = try fixture.store()
+        for fileID in 1...100 { _ = try store.add(sampleEntry(fileID: Int64(fileID))) }
+    }
+
+    private func changeDatabase(_ path: String, _ sql: String) throws {
+        let database = try DatabaseQueue(path: path)
+        try database.writeWithoutTransaction { try $0.execute(sql: sql) }
+        try database.close()
+    }
+
+    @Test("a link in the database's place is refused", arguments: ["tokens.sqlite", "tokens.sqlite-wal"])
+    func symbolicLink(name: String) throws {
+        let fixture = try fixture.get()
+        let target = fixture.temporary.file("elsewhere")
+        try fixture.write([], to: target)
+        try FileManager.default.createSymbolicLink(
+            atPath: fixture.directory.file(name),
+            withDestinationPath: target
+        )
+        #expect(try storeErrorKind { _ = try fixture.store() } == .unsafe)
+        #expect(try fixture.bytes(target) == [])
+    }
+
+    @Test("a database of another user is refused", .enabled(if: geteuid() == 0))
+    func foreignOwner() throws {
+        let fixture = try fixture.get()
+        _ = try fixture.store()
+        #expect(chown(fixture.databasePath, 65534, 65534) == 0)
+        #expect(try storeErrorKind { _ = try fixture.store() } == .unsafe)
+    }
+
+    @Test("a database held longer than the limit is busy")
+    func busy() throws {
+        let fixture = try fixture.get()
+        let store = try TokenStore(in: fixture.directory, fileSystem: .local, busyLimit: .zero)
+        let other = try fixture.rawDatabase()
+        try other.writeWithoutTransaction { db in
+            try db.execute(sql: "BEGIN IMMEDIATE")
+            #expect(try storeErrorKind { _ = try store.add(sampleEntry()) } == .busy)
+            try db.execute(sql: "ROLLBACK")
+        }
+    }
+
+    // MARK: Found before sending
+
+    @Test("a directory or database that cannot be written is found at opening", arguments: [true, false])
+    func readOnly(existing: Bool) throws {
+        let fixture = try fixture.get()
+        if existing { _ = try fixture.store() }
+        let launcher = try giveToOtherUser(fixture)
+        for name in try fixture.names() where !name.hasPrefix("locks") {
+            #expect(chmod(fixture.directory.file(name), 0o400) == 0)
+        }
+        #expect(chmod(fixture.directory.path, 0o500) == 0)
+        defer { chmod(fixture.directory.path, 0o700) }
+        let worker = try WorkerProcess(["open", fixture.directory.path], through: launcher)
+        #expect(try worker.line() == "error notWritable")
+        #expect(worker.wait() == 12)
+    }
+
+    /// Root may write anywhere, so the worker runs as another user then.
+    private func giveToOtherUser(_ fixture: StoreFixture) throws -> [String] {
+        guard geteuid() == 0 else { return [] }
+        for path in [fixture.temporary.path, fixture.directory.path, fixture.directory.file("locks")] {
+            #expect(chown(path, 65534, 65534) == 0)
+        }
+        for name in try fixture.names() { #expect(chown(fixture.directory.file(name), 65534, 65534) == 0) }
+        return ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    }
+
+    @Test("a full disk is found at opening, whether the store exists or not", .enabled(if: geteuid() == 0))
+    func fullDisk() throws {
+        let disk = try SmallDisk(kibibytes: 512)
+        let directory = try DataDirectory.open(disk.path + "/data")
+        try disk.fill()
+        #expect(try storeErrorKind { _ = try TokenStore(in: directory) } == .full)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["locks"])
+        try disk.empty()
+        _ = try TokenStore(in: directory).add(sampleEntry())
+        try disk.fill()
+        #expect(try storeErrorKind { _ = try TokenStore(in: directory) } == .full)
+        try disk.empty()
+        #expect(try TokenStore(in: directory).tokens(host: nil).count == 1)
+    }
+
+    // MARK: Network file systems
+
+    @Test("on a network file system the rollback journal is used, fully synchronised, no shared memory")
+    func rollbackJournal() async throws {
+        let fixture = try fixture.get()
+        for _ in 1...2 {
+            let store = try TokenStore(in: fixture.directory, fileSystem: .network, busyLimit: .seconds(30))
+            #expect(try store.connection.setting("journal_mode") == "truncate")
+            #expect(try store.connection.setting("synchronous") == "2")
+            try await store.commit("u-none", UploadChange(), token: sampleEntry())
+            #expect(try !fixture.names().contains("tokens.sqlite-shm"))
+            #expect(try store.clear(host: nil) == 1)
+        }
+    }
+
+    @Test("a store that was made on a local disk goes on with the rollback journal, and back")
+    func movedStore() throws {
+        let fixture = try fixture.get()
+        for fileSystem in [FileSystemKind.local, .network, .local] {
+            let store = try TokenStore(in: fixture.directory, fileSystem: fileSystem, busyLimit: .seconds(30))
+            _ = try store.add(sampleEntry())
+            #expect(try store.tokens(host: nil).count == 1)
+        }
+    }
+
+    @Test("a network file system without locks is refused, naming the way out")
+    func networkWithoutLocks() throws {
+        let fixture = try fixture.get()
+        #expect {
+            try TokenStore(in: fixture.directory, fileSystem: .networkWithoutLocks, busyLimit: .seconds(1))
+        } throws: { error in
+            guard let error = error as? StoreError else { return false }
+            return error.kind == .networkFileSystem && error.detail.contains("--data-dir")
+        }
+        #expect(try fixture.names() == ["locks"])
+    }
+
+    @Test("a local directory is told from a network one")
+    func detection() throws {
+        #expect(try FileSystemKind.detect(fixture.get().directory) == .local)
+    }
+}

@@ -1,0 +1,44 @@
+import Foundation
+import TestSupport
+
+/// A file system of a few hundred KiB that can be filled. Needs root.
+final class SmallDisk {
+    struct Unmountable: Error {}
+
+    let path: String
+    private let temporary: TemporaryDirectory
+
+    init(kibibytes: Int) throws {
+        temporary = try TemporaryDirectory()
+        path = temporary.file("disk")
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        guard try Self.run("mount", "-t", "tmpfs", "-o", "size=\(kibibytes)k", "none", path) == 0 else {
+            throw Unmountable()
+        }
+    }
+
+    deinit { _ = try? Self.run("umount", "--lazy", path) }
+
+    /// Writes until nothing fits any more.
+    func fill() throws {
+        let descriptor = open(path + "/filler", O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        defer { close(descriptor) }
+        for count in [4096, 1] {
+            let block = [UInt8](repeating: 0, count: count)
+            while write(descriptor, block, count) == count {}
+        }
+    }
+
+    func empty() throws {
+        try FileManager.default.removeItem(atPath: path + "/filler")
+    }
+
+    private static func run(_ command: String...) throws -> Int32 {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = command
+        try process.run()
+        process.waitUntilExit()
+        return process.terminationStatus
+    }
+}

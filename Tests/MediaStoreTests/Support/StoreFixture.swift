@@ -1,0 +1,107 @@
+import Foundation
+import GRDB
+import TestSupport
+
+@testable import MediaStore
+
+/// A data directory of its own for one test.
+struct StoreFixture {
+    let temporary: TemporaryDirectory
+    let directory: DataDirectory
+
+    init() throws {
+        temporary = try TemporaryDirectory()
+        directory = try DataDirectory.open(temporary.file("data"))
+    }
+
+    var databasePath: String { directory.file("tokens.sqlite") }
+
+    func store() throws -> TokenStore { try TokenStore(in: directory) }
+
+    /// Another program's view of the database, without any of the store's code.
+    func rawDatabase(_ path: String? = nil) throws -> DatabaseQueue {
+        var configuration = Configuration()
+        configuration.allowsUnsafeTransactions = true
+        return try DatabaseQueue(path: path ?? databasePath, configuration: configuration)
+    }
+
+    /// Names in the data directory.
+    func names() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
+    }
+
+    func write(_ bytes: [UInt8], to path: String) throws {
+        try Data(bytes).write(to: URL(fileURLWithPath: path))
+    }
+
+    func bytes(_ path: String) throws -> [UInt8] {
+        [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+    }
+}
+
+/// The four permission digits.
+func permissions(_ path: String) throws -> Int {
+    let attributes = try FileManager.default.attributesOfItem(atPath: path)
+    return (attributes[.posixPermissions] as? NSNumber)?.intValue ?? -1
+}
+
+/// The kind of a `StoreError`; nil when the body succeeds.
+func storeErrorKind(_ body: () throws -> Void) throws -> StoreError.Kind? {
+    do {
+        try body()
+        return nil
+    } catch let error as StoreError {
+        return error.kind
+    }
+}
+
+/// An entry whose token is 64 times the digit.
+func sampleEntry(
+    host: String = "gighive.app",
+    fileID: Int64 = 18,
+    digit: Character = "a",
+    at seconds: Double = 1_780_000_000,
+    checksum: String = String(repeating: "c", count: 64)
+) throws -> TokenEntry {
+    TokenEntry(
+        host: host,
+        fileID: fileID,
+        token: try sampleToken(digit),
+        createdAt: Date(timeIntervalSince1970: seconds),
+        eventDate: "2026-05-01",
+        orgName: "Ørg",
+        eventType: "wedding",
+        label: "First dance",
+        fileName: "a b.mp4",
+        fileType: "video",
+        checksumSHA256: checksum,
+        sizeBytes: 6_442_450_944,
+        baseURL: "https://gighive.app/sub"
+    )
+}
+
+func sampleToken(_ digit: Character) throws -> DeleteToken {
+    guard let token = DeleteToken(String(repeating: digit, count: 64)) else { throw CocoaError(.coderInvalidValue) }
+    return token
+}
+
+func sampleRecord(
+    _ uploadID: String = TokenStore.newUploadID(),
+    state: UploadState = .planned,
+    host: String = "gighive.app",
+    identity: FileIdentity? = nil,
+    at seconds: Double = 1_780_000_000
+) -> UploadRecord {
+    UploadRecord(
+        uploadID: uploadID,
+        path: Array("clips/a.mp4".utf8),
+        state: state,
+        host: host,
+        baseURL: "https://gighive.app",
+        fields: [UploadField("event_date", "2026-05-01"), UploadField("org_name", "Ørg \"quoted\"")],
+        identity: identity,
+        sizeBytes: 12,
+        createdAt: Date(timeIntervalSince1970: seconds),
+        updatedAt: Date(timeIntervalSince1970: seconds)
+    )
+}

@@ -1,0 +1,189 @@
+import Foundation
+import GRDB
+import Testing
+
+@testable import MediaStore
+
+@Suite("Tokens")
+struct TokenTests {
+    let fixture = Result { try StoreFixture() }
+
+    @Test("an entry comes back as it was stored")
+    func roundTrip() async throws {
+        let store = try fixture.get().store()
+        var entry = try sampleEntry()
+        try await store.commit("u-none", UploadChange(), token: entry)
+        let found = try #require(try store.tokens(host: "gighive.app").first)
+        #expect(found.rowID != nil)
+        entry.rowID = found.rowID
+        #expect(found == entry)
+    }
+
+    @Test("entries are listed newest first, by host or all")
+    func order() async throws {
+        let store = try fixture.get().store()
+        for (fileID, seconds, host) in [(1, 10.0, "a"), (2, 30.0, "a"), (3, 20.0, "b"), (4, 20.0, "a")] {
+            let entry = try sampleEntry(host: host, fileID: Int64(fileID), at: seconds)
+            try await store.commit("u-none", UploadChange(), token: entry)
+        }
+        #expect(try store.tokens(host: nil).map(\.fileID) == [2, 4, 3, 1])
+        #expect(try store.tokens(host: "a").map(\.fileID) == [2, 4, 1])
+        #expect(try store.tokens(host: "c").isEmpty)
+    }
+
+    @Test("the newest of a key is primary whatever the order of arrival", arguments: [[1.0, 2.0], [2.0, 1.0]])
+    func superseding(times: [Double]) async throws {
+        let store = try fixture.get().store()
+        for seconds in times {
+            let entry = try sampleEntry(digit: seconds == 2 ? "b" : "a", at: seconds)
+            try await store.commit("u-none", UploadChange(), token: entry)
+        }
+        #expect(try store.tokens(host: nil).map(\.token) == [sampleToken("b")])
+        let all = try store.tokens(host: nil, includeSuperseded: true)
+        #expect(all.map(\.token) == [try sampleToken("b"), try sampleToken("a")])
+        #expect(all.map(\.isSuperseded) == [false, true])
+        #expect(try store.tokens(host: "gighive.app", fileID: 18) == all)
+        let checksum = String(repeating: "c", count: 64)
+        #expect(try store.tokens(host: "gighive.app", checksumSHA256: checksum) == all)
+    }
+
+    @Test("another checksum or host under the same id is another key")
+    func keys() async throws {
+        let store = try fixture.get().store()
+        for (host, checksum) in [("a", "1"), ("a", "2"), ("b", "1")] {
+            let entry = try sampleEntry(host: host, checksum: checksum)
+            try await store.commit("u-none", UploadChange(), token: entry)
+        }
+        #expect(try store.tokens(host: nil).count == 3)
+    }
+
+    @Test("no token never overwrites a token")
+    func missingTokenKeepsToken() async throws {
+        let store = try fixture.get().store()
+        let record = sampleRecord()
+        try store.insert(record)
+        try await store.commit(record.uploadID, UploadChange(state: .done), token: sampleEntry())
+        try await store.commit(record.uploadID, UploadChange(state: .duplicate), token: nil)
+        #expect(try store.tokens(host: nil).map(\.token) == [sampleToken("a")])
+        #expect(try store.upload(record.uploadID)?.state == .duplicate)
+    }
+
+    @Test("the same token stored twice is one row")
+    func storedTwice() async throws {
+        let store = try fixture.get().store()
+        for _ in 1...2 { try await store.commit("u-none", UploadChange(), token: sampleEntry()) }
+        #expect(try store.add(sampleEntry()) == false)
+        #expect(try store.tokens(host: nil, includeSuperseded: true).count == 1)
+    }
+
+    @Test("a token is stored even when the journal has lost its upload")
+    func tokenWithoutUpload() async throws {
+        let store = try fixture.get().store()
+        try await store.commit("u-lost", UploadChange(state: .done), token: sampleEntry())
+        #expect(try store.tokens(host: nil).count == 1)
+    }
+
+    // MARK: Removing
+
+    @Test("removing takes the superseded rows along and leaves other keys")
+    func removal() async throws {
+        let store = try fixture.get().store()
+        try await store.commit("u-none", UploadChange(), token: sampleEntry(digit: "a", at: 1))
+        try await store.commit("u-none", UploadChange(), token: sampleEntry(digit: "b", at: 2))
+        try await store.commit("u-none", UploadChange(), token: sampleEntry(fileID: 19, at: 1))
+        try store.remove(try #require(try store.tokens(host: nil).first))
+        #expect(try store.tokens(host: nil, includeSuperseded: true).map(\.fileID) == [19])
+    }
+
+    @Test("removing leaves a row that another process stored meanwhile")
+    func removalKeepsNewer() async throws {
+        let store = try fixture.get().store()
+        let shown = try sampleEntry(digit: "a", at: 1)
+        try await store.commit("u-none", UploadChange(), token: shown)
+        try await store.commit("u-none", UploadChange(), token: sampleEntry(digit: "b", at: 2))
+        try store.remove(shown)
+        #expect(try store.tokens(host: nil).map(\.token) == [sampleToken("b")])
+    }
+
+    @Test("an import does not bring a removed entry back, also when it kept whole seconds only")
+    func tombstone() async throws {
+        let store = try fixture.get().store()
+        let entry = try sampleEntry(at: 1_780_000_000.6)
+        #expect(try store.add(entry))
+        try store.remove(entry)
+        #expect(try store.add(entry) == false)
+        #expect(try store.add(sampleEntry(digit: "b", at: 1_779_999_999)) == false)
+        #expect(try store.add(sampleEntry(at: 1_780_000_001)) == false)
+        #expect(try store.add(sampleEntry(digit: "b", at: 1_780_000_002)))
+    }
+
+    @Test("a new answer for a removed key is stored and lifts the tombstone")
+    func commitLiftsTombstone() async throws {
+        let store = try fixture.get().store()
+        let entry = try sampleEntry()
+        _ = try store.add(entry)
+        try store.remove(entry)
+        try await store.commit("u-none", UploadChange(), token: sampleEntry(digit: "b"))
+        #expect(try store.tokens(host: nil).map(\.token) == [sampleToken("b")])
+        #expect(try store.add(entry))
+    }
+
+    @Test("a tombstone does not hold the token")
+    func tombstoneWithoutToken() async throws {
+        let fixture = try fixture.get()
+        let store = try fixture.store()
+        _ = try store.add(sampleEntry())
+        try store.remove(sampleEntry())
+        try store.connection.truncateLog()
+        #expect(try tokenBytes(in: fixture) == [])
+    }
+
+    // MARK: Clearing
+
+    @Test("clearing a host purges its entries and tombstones, and nothing of another host")
+    func clearHost() async throws {
+        let store = try fixture.get().store()
+        let removed = try sampleEntry(host: "a", fileID: 1)
+        _ = try store.add(removed)
+        try store.remove(removed)
+        try await store.commit("u-none", UploadChange(), token: sampleEntry(host: "a", fileID: 2, digit: "a", at: 1))
+        try await store.commit("u-none", UploadChange(), token: sampleEntry(host: "a", fileID: 2, digit: "b", at: 2))
+        try await store.commit("u-none", UploadChange(), token: sampleEntry(host: "b"))
+        #expect(try store.clear(host: "a") == 2)
+        #expect(try store.tokens(host: nil, includeSuperseded: true).map(\.host) == ["b"])
+        #expect(try store.add(removed))
+        #expect(try store.clear(host: nil) == 2)
+        #expect(try store.tokens(host: nil).isEmpty)
+    }
+
+    @Test("clearing keeps the journal rows of what is in flight", arguments: UploadState.allCases)
+    func clearKeepsRowsInFlight(state: UploadState) throws {
+        let store = try fixture.get().store()
+        let record = sampleRecord(state: state)
+        try store.insert(record)
+        _ = try store.clear(host: nil)
+        #expect((try store.upload(record.uploadID) == nil) == state.isFinal)
+    }
+
+    @Test("after clearing no byte of a token is left in any file, other connections open")
+    func clearLeavesNoBytes() async throws {
+        let fixture = try fixture.get()
+        let store = try fixture.store()
+        let other = try fixture.store()
+        for fileID in 1...100 {
+            try await store.commit("u-none", UploadChange(), token: sampleEntry(fileID: Int64(fileID)))
+        }
+        #expect(try other.tokens(host: nil).count == 100)
+        #expect(try tokenBytes(in: fixture) != [])
+        #expect(try store.clear(host: nil) == 100)
+        #expect(try tokenBytes(in: fixture) == [])
+    }
+
+    /// Names of the files that hold the sample token.
+    private func tokenBytes(in fixture: StoreFixture) throws -> [String] {
+        let token = Data(String(repeating: "a", count: 64).utf8)
+        return try fixture.names().filter { $0.hasPrefix("tokens.sqlite") }.filter { name in
+            Data(try fixture.bytes(fixture.directory.file(name))).range(of: token) != nil
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import Foundation
+import Testing
+
+@testable import MediaStore
+
+@Suite("Upload lock")
+struct UploadLockTests {
+    let fixture = Result { try StoreFixture() }
+
+    private func lockFiles() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: fixture.get().directory.file("locks"))
+    }
+
+    @Test("one owner in a process; the next after release, which leaves no file")
+    func oneOwner() throws {
+        let directory = try fixture.get().directory
+        let lock = try #require(try UploadLock.acquire("u-1", in: directory))
+        #expect(try UploadLock.acquire("u-1", in: directory) == nil)
+        let other = try UploadLock.acquire("u-2", in: directory)
+        #expect(other != nil)
+        lock.release()
+        #expect(try lockFiles() == ["u-2.lock"])
+        let next = try UploadLock.acquire("u-1", in: directory)
+        #expect(next != nil)
+        // A second release must not take the file of the next owner.
+        lock.release()
+        #expect(try UploadLock.acquire("u-1", in: directory) == nil)
+        withExtendedLifetime((other, next)) {}
+    }
+
+    @Test("the lock ends with its object")
+    func endsWithObject() throws {
+        let directory = try fixture.get().directory
+        #expect(try UploadLock.acquire("u-1", in: directory) != nil)
+        #expect(try UploadLock.acquire("u-1", in: directory) != nil)
+        #expect(try lockFiles() == [])
+    }
+
+    @Test("another process's lock holds until that process dies, however it dies")
+    func otherProcess() throws {
+        let directory = try fixture.get().directory
+        let owner = try WorkerProcess(["lock", directory.path, "u-1"])
+        #expect(try owner.line() == "locked")
+        #expect(try UploadLock.acquire("u-1", in: directory) == nil)
+        let second = try WorkerProcess(["lock", directory.path, "u-1"])
+        #expect(try second.line() == "taken")
+        owner.killNow()
+        #expect(try lockFiles() == ["u-1.lock"])
+        let lock = try UploadLock.acquire("u-1", in: directory)
+        #expect(lock != nil)
+        lock?.release()
+        #expect(try lockFiles() == [])
+    }
+
+    @Test("a lock taken on a file that was removed meanwhile does not count")
+    func removedFile() throws {
+        let directory = try fixture.get().directory
+        let lock = try #require(try UploadLock.acquire("u-1", in: directory))
+        let path = directory.lockFile("u-1")
+        #expect(unlink(path) == 0)
+        let next = try #require(try UploadLock.acquire("u-1", in: directory))
+        #expect(try LockedFile.existing(path) == nil)
+        withExtendedLifetime((lock, next)) {}
+    }
+}

@@ -1,0 +1,43 @@
+import Foundation
+import MediaStore
+
+/// Upsert, delete, clear and list, mixed, as one of many processes. Each process has file ids of its own on two shared
+/// hosts, and a host of its own that it clears.
+struct Mix {
+    let number: Int64
+    let store: TokenStore
+
+    static let rounds: Int64 = 10
+
+    func run() async throws {
+        StoreWorker.say("ready")
+        _ = readLine()
+        for round in 0..<Self.rounds {
+            let fileID = number * 1000 + round
+            try await store.commit("u-none", UploadChange(), token: StoreWorker.entry("kept", fileID))
+            try await deleteOne(fileID)
+            try await clearOwnHost(fileID)
+            try checkNothingLost(upTo: round)
+        }
+        StoreWorker.say("done")
+    }
+
+    private func deleteOne(_ fileID: Int64) async throws {
+        let entry = StoreWorker.entry("deleted", fileID)
+        try await store.commit("u-none", UploadChange(), token: entry)
+        try store.remove(entry)
+    }
+
+    private func clearOwnHost(_ fileID: Int64) async throws {
+        let host = "cleared-\(number)"
+        try await store.commit("u-none", UploadChange(), token: StoreWorker.entry(host, fileID))
+        guard try store.clear(host: host) == 1 else { throw Failure("cleared another number of entries than stored") }
+    }
+
+    private func checkNothingLost(upTo round: Int64) throws {
+        let mine = try store.tokens(host: "kept").map(\.fileID).filter { $0 / 1000 == number }
+        guard mine == (0...round).reversed().map({ number * 1000 + $0 }) else {
+            throw Failure("list shows \(mine) after round \(round)")
+        }
+    }
+}

@@ -1,0 +1,145 @@
+import Foundation
+import MediaStore
+
+/// A process of its own that uses the store, for tests of what several processes do to each other:
+/// `store-worker COMMAND DIRECTORY [ARGUMENT…]`. Says one line per step on stdout, without buffering; exit code 12 and
+/// `error KIND` for a `StoreError`.
+@main
+struct StoreWorker {
+    static func main() async {
+        do {
+            try await run(Array(CommandLine.arguments.dropFirst()))
+        } catch let error as StoreError {
+            say("error \(error.kind)")
+            complain(error.description)
+            exit(12)
+        } catch {
+            complain("\(error)")
+            exit(1)
+        }
+    }
+
+    private static func run(_ arguments: [String]) async throws {
+        guard arguments.count >= 2 else { throw Failure("usage: store-worker COMMAND DIRECTORY [ARGUMENT…]") }
+        let directory = try DataDirectory.open(arguments[1])
+        let argument = arguments.count > 2 ? arguments[2] : ""
+        switch arguments[0] {
+        case "open":
+            _ = try TokenStore(in: directory)
+            say("opened")
+        case "list":
+            say("\(try TokenStore(in: directory).tokens(host: nil).count)")
+        case "fill": try await fill(directory, count: Int(argument) ?? 0)
+        case "commit": try await commitOnce(directory)
+        case "commit-forever": try await commitForever(directory)
+        case "mix": try await Mix(number: Int64(argument) ?? 0, store: TokenStore(in: directory)).run()
+        case "rescue": try holdRescueFile(directory, uploadID: argument)
+        case "lock": try holdLock(directory, uploadID: argument)
+        case "spool": try holdSpoolFile(directory, limit: Int64(argument) ?? 0)
+        default: throw Failure("unknown command \(arguments[0])")
+        }
+    }
+
+    // MARK: Commands
+
+    private static func fill(_ directory: DataDirectory, count: Int) async throws {
+        let store = try TokenStore(in: directory)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<count {
+                group.addTask {
+                    try await store.commit("u-none", UploadChange(), token: entry("host", Int64(number)))
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    private static func commitOnce(_ directory: DataDirectory) async throws {
+        let store = try TokenStore(in: directory)
+        say("committing")
+        try await store.commit("u-none", UploadChange(), token: entry("host", 1))
+        say("uploaded")
+    }
+
+    private static func commitForever(_ directory: DataDirectory) async throws {
+        let store = try TokenStore(in: directory)
+        say("ready")
+        var number: Int64 = 0
+        while true {
+            number += 1
+            try await store.commit("u-none", UploadChange(), token: entry("forever", number))
+            say("\(number)")
+        }
+    }
+
+    /// The reply comes on stdin and is appended as it arrives; never released.
+    private static func holdRescueFile(_ directory: DataDirectory, uploadID: String) throws {
+        let file = try RescueFile(for: uploadID, in: directory)
+        say("created")
+        var hasBegun = false
+        while let line = readLine() {
+            if !hasBegun { try file.begin(status: 201) }
+            hasBegun = true
+            try Array(line.utf8).withUnsafeBytes { try file.append($0) }
+            say("appended")
+        }
+        withExtendedLifetime(file) {}
+    }
+
+    private static func holdLock(_ directory: DataDirectory, uploadID: String) throws {
+        guard let lock = try UploadLock.acquire(uploadID, in: directory) else {
+            say("taken")
+            return
+        }
+        say("locked")
+        _ = readLine()
+        lock.release()
+        say("released")
+        _ = readLine()
+    }
+
+    private static func holdSpoolFile(_ directory: DataDirectory, limit: Int64) throws {
+        let file = try SpoolFile(copying: 0, to: directory, limit: limit, reserve: 0) { false }
+        say("spooled \(file.byteCount)")
+        while true { pause() }
+    }
+
+    // MARK: Values
+
+    static func entry(_ host: String, _ fileID: Int64) -> TokenEntry {
+        let token = String(repeating: "0123456789abcdef", count: 4)
+        guard let token = DeleteToken(token) else { preconditionFailure("64 hexadecimal characters are a token") }
+        return TokenEntry(
+            host: host,
+            fileID: fileID,
+            token: token,
+            createdAt: Date(),
+            eventDate: "2026-05-01",
+            orgName: "Band",
+            eventType: "band",
+            label: "a label",
+            fileName: "a file.mp4",
+            fileType: "video",
+            checksumSHA256: String(repeating: "c", count: 64),
+            sizeBytes: 1_000_000,
+            baseURL: "https://\(host)/"
+        )
+    }
+
+    static func say(_ line: String) {
+        let bytes = Array((line + "\n").utf8)
+        _ = write(1, bytes, bytes.count)
+    }
+
+    private static func complain(_ line: String) {
+        let bytes = Array((line + "\n").utf8)
+        _ = write(2, bytes, bytes.count)
+    }
+}
+
+/// Why a worker stops.
+struct Failure: Error {
+    let text: String
+
+    init(_ text: String) { self.text = text }
+}
