@@ -95,7 +95,8 @@ struct UploadSettlement {
                 fileID: result.fileID,
                 attempts: record.attempts,
                 httpStatus: record.httpStatus,
-                failureCode: error?.code.rawValue
+                // A code is for ends; an unknown outcome may still become any of them.
+                failureCode: state.isFinal ? error?.code.rawValue : nil
             )
         )
     }
