@@ -67,6 +67,33 @@ import Testing
         #expect(bench.server.uploads.count == 1)
     }
 
+    @Test func aFileThatAnotherProcessIsAboutToSendIsLeftToIt() async throws {
+        let bench = try Workbench(try FakeGigHive())
+        let upload = try bench.prepare()
+        let name = SourceLock.name(of: try #require(upload.identity), host: bench.host)
+        let lock = try #require(try UploadLock.acquire(name, in: bench.directory))
+        let result = await bench.uploader.upload(upload)
+        #expect(result.error?.code == .uploadInProgress)
+        #expect(try bench.row() == nil)
+        #expect(bench.server.requests.isEmpty)
+        lock.release()
+        #expect(await bench.uploader.upload(upload).state == .done)
+    }
+
+    @Test func theNameOfASourceLockFitsTheLargestNumbers() {
+        let identity = FileIdentity(
+            device: .max,
+            inode: .max,
+            size: 1,
+            modificationNanoseconds: 0,
+            changeNanoseconds: 0
+        )
+        #expect(SourceLock.name(of: identity, host: "[::1]:8080").utf8.count <= 40)
+        #expect(
+            SourceLock.name(of: identity, host: "a.test") != SourceLock.name(of: identity, host: "b.test")
+        )
+    }
+
     // MARK: What a dead process left
 
     private func abandoned(
