@@ -243,6 +243,22 @@ import Testing
         #expect(try bench.store.tokens(host: bench.host, fileID: 7).count == 1)
     }
 
+    @Test func aTokenWithoutItsIDWaitsForTheID() async throws {
+        let bench = try Workbench(try FakeGigHive())
+        let record = try abandoned(bench, try bench.prepare())
+        let file = bench.server.store("abc")
+        try rescue(bench, record.uploadID, status: 201, #""delete_token":"\#(file.token)"}"#)
+        #expect(try await RescueAdoption.run(store: bench.store, directory: bench.directory).isEmpty)
+        #expect(bench.rescueFiles.count == 1)
+        #expect(try bench.row()?.state == .finalized)
+        let result = await bench.uploader.resolve(record)
+        #expect(result.state == .done)
+        #expect(result.error == nil)
+        #expect(result.hasDeleteToken)
+        #expect(try bench.store.tokens(host: nil).map(\.token.secret) == [file.token])
+        #expect(bench.rescueFiles.isEmpty)
+    }
+
     @Test func aTokenWithoutARowStaysInItsFile() async throws {
         let bench = try Workbench(try FakeGigHive())
         try rescue(bench, "u-gone", status: 201, FakeFile(id: 7, content: "abc").reply)
