@@ -35,7 +35,7 @@ import Testing
         Case(text: "machine 127.0.0.1 login \"a b\" password \"c \\\"d\\\\ \\t\"", found: "a b:c \"d\\ \t"),
         Case(text: "# a comment\nmachine 127.0.0.1 login a # more\npassword b", found: "a:b"),
         Case(text: "#machine 127.0.0.1 login x password y\nmachine 127.0.0.1 login a password b", found: "a:b"),
-        Case(text: "machine other # 127.0.0.1 login x password y", found: nil),
+        Case(text: "# machine 127.0.0.1 login x password y", found: nil),
         Case(text: "machine 127.0.0.1 login a password \"#b\"", found: "a:#b"),
         Case(text: "machine 127.0.0.1 login a password b#c", found: "a:b#c"),
         Case(
