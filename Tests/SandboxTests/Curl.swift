@@ -1,0 +1,49 @@
+import Foundation
+import TestSupport
+
+/// An answer as curl received it.
+struct CurlReply {
+    var exitCode: Int32
+    /// 0 when no answer came.
+    var status = 0
+    /// Names in lower case.
+    var headers: [String: String] = [:]
+    var body = Data()
+    var uploadedBytes = 0
+
+    var text: String { String(decoding: body, as: UTF8.self) }
+}
+
+/// Runs curl: a client that shares nothing with the sandbox.
+func curl(_ arguments: String...) async throws -> CurlReply {
+    try await curl(arguments)
+}
+
+func curl(_ arguments: [String]) async throws -> CurlReply {
+    let folder = try TemporaryDirectory()
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments =
+        ["curl", "-q", "-s", "--max-time", "60", "-D", folder.file("head"), "-o", folder.file("body")]
+        + ["-w", "%{size_upload}"] + arguments
+    process.standardInput = FileHandle.nullDevice
+    try Data().write(to: URL(fileURLWithPath: folder.file("report")))
+    process.standardOutput = FileHandle(forWritingAtPath: folder.file("report"))
+    let (exits, continuation) = AsyncStream<Void>.makeStream()
+    process.terminationHandler = { _ in continuation.finish() }
+    try process.run()
+    for await _ in exits {}
+    var reply = CurlReply(exitCode: process.terminationStatus)
+    reply.body = (try? Data(contentsOf: URL(fileURLWithPath: folder.file("body")))) ?? Data()
+    reply.uploadedBytes = Int((try? String(contentsOfFile: folder.file("report"), encoding: .utf8)) ?? "") ?? 0
+    let head = (try? String(contentsOfFile: folder.file("head"), encoding: .utf8)) ?? ""
+    // Interim answers come first; the last block counts.
+    let lines = head.components(separatedBy: "\r\n\r\n").last { !$0.isEmpty }?.components(separatedBy: "\r\n") ?? []
+    reply.status = lines.first.flatMap { Int($0.split(separator: " ").dropFirst().first ?? "") } ?? 0
+    for line in lines.dropFirst() {
+        guard let colon = line.firstIndex(of: ":") else { continue }
+        let value = line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
+        reply.headers[line[..<colon].lowercased()] = value
+    }
+    return reply
+}
