@@ -37,8 +37,11 @@ func curl(_ arguments: [String]) async throws -> CurlReply {
     reply.body = (try? Data(contentsOf: URL(fileURLWithPath: folder.file("body")))) ?? Data()
     reply.uploadedBytes = Int((try? String(contentsOfFile: folder.file("report"), encoding: .utf8)) ?? "") ?? 0
     let head = (try? String(contentsOfFile: folder.file("head"), encoding: .utf8)) ?? ""
-    // Interim answers come first; the last block counts.
-    let lines = head.components(separatedBy: "\r\n\r\n").last { !$0.isEmpty }?.components(separatedBy: "\r\n") ?? []
+    // Interim answers come first; only the block after them counts.
+    let lines =
+        head.components(separatedBy: "\r\n\r\n").last { !$0.isEmpty && !$0.hasPrefix("HTTP/1.1 1") }?.components(
+            separatedBy: "\r\n"
+        ) ?? []
     reply.status = lines.first.flatMap { Int($0.split(separator: " ").dropFirst().first ?? "") } ?? 0
     for line in lines.dropFirst() {
         guard let colon = line.firstIndex(of: ":") else { continue }

@@ -67,6 +67,7 @@ public final class SandboxProcess: Sendable {
     ///   - faults: Faults in force from the start, as `--fault` takes them.
     ///   - arguments: More command line arguments.
     ///   - data: Where to store; a new directory when nil.
+    /// - Returns: The running sandbox.
     /// - Throws: ``Failure`` when it ends before it is ready.
     public static func start(
         dialect: String = "d3",
