@@ -21,21 +21,13 @@ func curl(_ arguments: String...) async throws -> CurlReply {
 
 func curl(_ arguments: [String]) async throws -> CurlReply {
     let folder = try TemporaryDirectory()
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments =
+    let (exitCode, report) = try await run(
         ["curl", "-q", "-s", "--max-time", "60", "-D", folder.file("head"), "-o", folder.file("body")]
-        + ["-w", "%{size_upload}"] + arguments
-    process.standardInput = FileHandle.nullDevice
-    try Data().write(to: URL(fileURLWithPath: folder.file("report")))
-    process.standardOutput = FileHandle(forWritingAtPath: folder.file("report"))
-    let (exits, continuation) = AsyncStream<Void>.makeStream()
-    process.terminationHandler = { _ in continuation.finish() }
-    try process.run()
-    for await _ in exits {}
-    var reply = CurlReply(exitCode: process.terminationStatus)
+            + ["-w", "%{size_upload}"] + arguments
+    )
+    var reply = CurlReply(exitCode: exitCode)
     reply.body = (try? Data(contentsOf: URL(fileURLWithPath: folder.file("body")))) ?? Data()
-    reply.uploadedBytes = Int((try? String(contentsOfFile: folder.file("report"), encoding: .utf8)) ?? "") ?? 0
+    reply.uploadedBytes = Int(report) ?? 0
     let head = (try? String(contentsOfFile: folder.file("head"), encoding: .utf8)) ?? ""
     // Interim answers come first; only the block after them counts.
     let lines =
@@ -49,4 +41,25 @@ func curl(_ arguments: [String]) async throws -> CurlReply {
         reply.headers[line[..<colon].lowercased()] = value
     }
     return reply
+}
+
+/// What a program prints.
+func output(of command: [String]) async throws -> String {
+    try await run(command).output
+}
+
+private func run(_ command: [String]) async throws -> (exitCode: Int32, output: String) {
+    let folder = try TemporaryDirectory()
+    let path = folder.file("output")
+    try Data().write(to: URL(fileURLWithPath: path))
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = command
+    process.standardInput = FileHandle.nullDevice
+    process.standardOutput = FileHandle(forWritingAtPath: path)
+    let (exits, continuation) = AsyncStream<Void>.makeStream()
+    process.terminationHandler = { _ in continuation.finish() }
+    try process.run()
+    for await _ in exits {}
+    return (process.terminationStatus, try String(contentsOfFile: path, encoding: .utf8))
 }
