@@ -134,6 +134,20 @@ import Testing
         #expect(try fixture.storedFiles().isEmpty)
     }
 
+    @Test func aDownloadCanBeCutShort() async throws {
+        let fixture = try await Fixture()
+        let upload = try await fixture.upload(try fixture.file(size: 1_000_000))
+        let url = "/video/" + (try #require(try upload.string("file_name")))
+        try await fixture.sandbox.addFaults("media:truncate=300000,times=1", "media:wrong-length,times=2")
+        let cut = try await fixture.get(url)
+        #expect(cut.exitCode == 18)
+        #expect(cut.body.count == 300_000)
+        let short = try await fixture.get(url)
+        #expect(short.exitCode == 18)
+        #expect(short.body.count == 1_000_000)
+        #expect(short.headers["content-length"] == "1000100")
+    }
+
     @Test func aFaultThatCannotBeReadIsRefused() async throws {
         let fixture = try await Fixture()
         await #expect(throws: SandboxProcess.Failure.self) { try await fixture.sandbox.addFaults("upload:explode") }
