@@ -51,7 +51,7 @@ mediactl() {
 status_of() { curl --silent --output /dev/null --write-out '%{http_code}' --head --user uploader:uploader "$1"; }
 
 say "A server of our own starts on a free port; it stores its files in a temporary directory."
-"$binaries/mediactl-sandbox" --listen 127.0.0.1:0 --data "$work/server" --fault upload:slow=40000 \
+"$binaries/mediactl-sandbox" --listen 127.0.0.1:0 --data "$work/server" --fault upload:slow=2000000 \
     >"$work/sandbox.out" 2>"$work/sandbox.err" &
 sandbox_pid=$!
 for _ in $(seq 300); do
@@ -66,8 +66,8 @@ echo "$url"
 clip=$work/first-dance.mp4
 if command -v ffmpeg >/dev/null; then
     say "ffmpeg makes a real video of three seconds."
-    ffmpeg -hide_banner -loglevel error -f lavfi -i testsrc2=size=640x360:rate=25:duration=3 \
-        -f lavfi -i sine=frequency=440:duration=3 -c:v mpeg4 -q:v 6 -c:a aac -shortest "$clip"
+    ffmpeg -hide_banner -loglevel error -f lavfi -i testsrc2=size=1280x720:rate=25:duration=3 \
+        -f lavfi -i sine=frequency=440:duration=3 -c:v mpeg4 -b:v 24M -c:a aac -shortest "$clip"
 else
     say "A small real video comes with the project."
     cp fixtures/media/clip.mp4 "$clip"
