@@ -2,11 +2,15 @@
 import PackageDescription
 
 // Language mode 6 comes with the tools version; these make imports and existentials explicit as well.
-let strict: [SwiftSetting] = [
+var strict: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
+// The Makefile sets this. A plain `swift build` by somebody with a newer compiler must not fail on its new warnings.
+if Context.environment["MEDIACTL_WARNINGS_AS_ERRORS"] == "1" {
+    strict.append(.unsafeFlags(["-warnings-as-errors"]))
+}
 
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 
@@ -86,6 +90,11 @@ let package = Package(
             swiftSettings: strict),
         .executableTarget(name: "mediactl-sandbox", dependencies: ["Sandbox", argumentParser], swiftSettings: strict),
 
+        // What the fuzzers call; the tests replay the corpora through it.
+        .target(
+            name: "FuzzEntries", dependencies: ["GigHive", "MediaTransport"], path: "Fuzz/Entries",
+            swiftSettings: strict),
+
         // Tests.
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
         .testTarget(
@@ -111,7 +120,32 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "ConformanceTests",
-            dependencies: ["MediaTransport", "MediaCrypto", "TestSupport", "mediactl", "mediactl-sandbox"],
+            dependencies: ["FuzzEntries", "MediaTransport", "TestSupport", "mediactl", "mediactl-sandbox"],
+            exclude: ["scripts"],
             swiftSettings: strict),
     ]
 )
+
+// `make bench`: the transport alone, for comparison with curl.
+if Context.environment["MEDIACTL_BENCHMARKS"] == "1" {
+    package.targets.append(
+        .executableTarget(
+            name: "transport-bench", dependencies: ["MediaTransport"], path: "Benchmarks/TransportBench",
+            swiftSettings: strict))
+}
+
+// `make fuzz`: these link only with -sanitize=fuzzer. The C target beside each one supplies the `main` that SwiftPM
+// expects under the fuzzer's name.
+if Context.environment["MEDIACTL_FUZZ"] == "1" {
+    for name in ["FuzzReply", "FuzzHeaders"] {
+        package.products.append(.executable(name: name, targets: [name]))
+        package.targets += [
+            .target(name: "C\(name)", path: "Fuzz/C\(name)"),
+            .executableTarget(
+                name: name,
+                dependencies: ["FuzzEntries", .byName(name: "C\(name)")],
+                path: "Fuzz/\(name)",
+                swiftSettings: strict + [.unsafeFlags(["-parse-as-library"])]),
+        ]
+    }
+}

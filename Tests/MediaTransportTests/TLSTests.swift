@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import MediaTransport
 import TestSupport
 import Testing
@@ -41,7 +42,8 @@ struct TLSTests {
                 }.first ?? 0
         }
 
-        deinit { process.terminate() }
+        // A child inherits the blocked signals of the thread that starts it; SIGKILL cannot be blocked.
+        deinit { kill(process.processIdentifier, SIGKILL) }
 
         static func run(_ arguments: [String]) throws {
             let process = Process()

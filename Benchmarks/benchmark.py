@@ -1,0 +1,338 @@
+"""Measures mediactl against curl and openssl and writes docs/benchmarks.md.
+
+Every comparison runs both programs alternately, N pairs, against the same sink; the minimum is what the machine can do
+undisturbed, the median shows how disturbed it was. Ratios are of minima from one run. Nothing here is a test: a number
+that misses its goal is printed as missed and the run still ends with 0. A run in which the sink is the bottleneck is
+void and ends with 1.
+"""
+
+import argparse
+import os
+import platform
+import re
+import shutil
+import signal
+import sqlite3
+import statistics
+import subprocess
+import sys
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+WORK = os.path.join(ROOT, "Benchmarks", "work")
+REPORT = os.path.join(ROOT, "docs", "benchmarks.md")
+NOTES_MARK = "<!-- Written by hand from here on; kept by make bench. -->"
+GB = 1_000_000_000
+MIB = 1 << 20
+
+
+class Cost:
+    def __init__(self, wall, cpu, rss_kib):
+        self.wall, self.cpu, self.rss_mib = wall, cpu, rss_kib / 1024
+
+
+def measure(command, env=None, expect=0):
+    """Runs a command under Benchmarks/work/measure; fails when it does not end as expected."""
+    read_end, write_end = os.pipe()
+    # `measure` reports on descriptor 3, whatever number the pipe has here.
+    shell = f'exec 3>&{write_end} {write_end}>&-; exec "$@"' if write_end != 3 else 'exec "$@"'
+    process = subprocess.Popen(
+        ["bash", "-c", shell, "bash", os.path.join(WORK, "measure"), *command],
+        pass_fds=[write_end], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    os.close(write_end)
+    output, _ = process.communicate()
+    with os.fdopen(read_end) as report:
+        fields = report.read().split()
+    if len(fields) != 4 or int(fields[3]) != expect:
+        sys.exit(f"benchmark: {' '.join(command)} ended with {fields[3:]}:\n{output.decode(errors='replace')}")
+    return Cost(float(fields[0]), float(fields[1]), int(fields[2]))
+
+
+def interleaved(pairs, *runs):
+    """Runs each callable in turn, `pairs` times after one warm-up round; gives a list of costs for each."""
+    for run in runs:
+        run()
+    costs = [[] for _ in runs]
+    for _ in range(pairs):
+        for collected, run in zip(costs, runs):
+            collected.append(run())
+    return costs
+
+
+def best(costs, what):
+    return min(getattr(cost, what) for cost in costs)
+
+
+def middle(costs, what):
+    return statistics.median(getattr(cost, what) for cost in costs)
+
+
+class Sink:
+    def __init__(self, *arguments):
+        self.process = subprocess.Popen(
+            [os.path.join(WORK, "sink"), *arguments], stdout=subprocess.PIPE, text=True)
+        self.url = self.process.stdout.readline().split()[-1]
+        self.port = self.url.rsplit(":", 1)[1]
+
+    def wait_for(self, word):
+        for line in self.process.stdout:
+            if line.strip() == word:
+                return
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+
+
+class Client:
+    """mediactl in a home of its own."""
+
+    def __init__(self, binary):
+        self.binary = binary
+        self.home = os.path.join(WORK, "home")
+        self.env = {name: value for name, value in os.environ.items() if not name.startswith(("MEDIACTL_", "XDG_"))}
+        self.env.update(
+            HOME=self.home, XDG_CONFIG_HOME=self.home + "/config", XDG_DATA_HOME=self.home + "/data",
+            XDG_STATE_HOME=self.home + "/state", XDG_CACHE_HOME=self.home + "/cache", MEDIACTL_PASSWORD="bench")
+        self.start_afresh()
+
+    @property
+    def data(self):
+        return self.home + "/data/mediactl"
+
+    def start_afresh(self):
+        shutil.rmtree(self.home, ignore_errors=True)
+        os.makedirs(self.home)
+
+    def upload_command(self, url, path):
+        return [self.binary, "upload", "--server", url, "--user", "bench", "--quiet", "--no-input", "--force",
+                "--label", "bench", path]
+
+    def upload(self, url, path):
+        self.start_afresh()
+        return measure(self.upload_command(url, path), env=self.env)
+
+    def list(self):
+        return measure([self.binary, "uploads", "list", "--all-hosts"], env=self.env)
+
+
+def make_file(size, sparse):
+    path = os.path.join(WORK, f"{size // GB}gb{'-sparse' if sparse else ''}.mp4")
+    if not os.path.exists(path) or os.path.getsize(path) != size:
+        print(f"making {path}")
+        with open(path, "wb") as file:
+            if sparse:
+                file.truncate(size)
+            else:
+                for _ in range(size // 10_000_000):
+                    file.write(os.urandom(10_000_000))
+    with open(path, "rb", buffering=0) as file:  # into the page cache: the disk is not what is measured
+        while file.read(16 * MIB):
+            pass
+    return path
+
+
+class Table:
+    def __init__(self):
+        self.rows = []
+
+    def add(self, work, ours, theirs, measured, goal, met):
+        verdict = {True: "met", False: "**missed**", None: "–"}[met]
+        self.rows.append((work, ours, theirs, measured, goal, verdict))
+        print(" | ".join(self.rows[-1]), flush=True)
+
+    def markdown(self):
+        lines = ["| work | mediactl | against | measured | goal | |", "| --- | --- | --- | --- | --- | --- |"]
+        return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in self.rows])
+
+
+def spread(costs, what="wall"):
+    unit = "ms" if best(costs, what) < 0.1 else "s"
+    factor, digits = (1000, 1) if unit == "ms" else (1, 3)
+    return f"{best(costs, what) * factor:.{digits}f} {unit} ({middle(costs, what) * factor:.{digits}f})"
+
+
+def single_uploads(table, client, sizes, pairs):
+    ceilings = []
+    transport = os.path.join(WORK, "transport-bench")
+    for size in sizes:
+        path = make_file(size, sparse=size > 2 * GB)
+        label = f"{size // GB} GB"
+        with Sink() as sink:
+            target = sink.url + "/api/uploads.php"
+            curl = ["curl", "--silent", "--output", "/dev/null", "-F", "label=bench", "-F", f"file=@{path}", target]
+            sequence = ["bash", "-c", 'openssl dgst -sha256 "$1" >/dev/null && shift && exec "$@"', "bash", path, *curl]
+            raw, library, theirs, ours, after = interleaved(
+                pairs,
+                lambda: measure([os.path.join(WORK, "sink"), "--send", sink.port, str(size)]),
+                lambda: measure([transport, sink.url, path]),
+                lambda: measure(curl),
+                lambda: client.upload(sink.url, path),
+                lambda: measure(sequence))
+        fastest = min(best(library, "wall"), best(theirs, "wall"))
+        ceilings.append((label, size / best(raw, "wall") / GB, size / fastest / GB))
+
+        wall = best(library, "wall") / best(theirs, "wall")
+        cpu = best(library, "cpu") / best(theirs, "cpu")
+        table.add(f"multipart and transport alone, {label}, wall", spread(library), "`curl -F` " + spread(theirs),
+                  f"{wall:.2f}×", "≤ 1.05×", wall <= 1.05)
+        table.add(f"multipart and transport alone, {label}, CPU", spread(library, "cpu"),
+                  "`curl -F` " + spread(theirs, "cpu"), f"{cpu:.2f}×", "≤ 1.3×", cpu <= 1.3)
+        ratio = best(ours, "wall") / best(after, "wall")
+        table.add(f"`mediactl upload`, SHA-256 in the same pass, {label}", spread(ours),
+                  "`openssl dgst`, then `curl -F` " + spread(after), f"{ratio:.2f}×", "≤ 0.70×", ratio <= 0.70)
+    return ceilings
+
+
+def peak_memory(table, client):
+    with Sink() as sink:
+        peaks = {}
+        for size, sparse in ((1 * GB, False), (6 * GB, True)):
+            path = make_file(size, sparse)
+            peaks[size] = max(client.upload(sink.url, path).rss_mib for _ in range(3))
+        floor = min(client.list().rss_mib for _ in range(3))
+    for size, peak in peaks.items():
+        table.add(f"peak memory of an upload, {size // GB} GB", f"{peak:.1f} MiB", f"own `uploads list` {floor:.1f} MiB",
+                  f"+ {peak - floor:.1f} MiB", "≤ + 10 MiB", peak - floor <= 10)
+
+
+def start_up(table, client, pairs):
+    client.start_afresh()
+    ours, theirs = interleaved(
+        pairs * 4,
+        lambda: measure([client.binary, "--version"], env=client.env),
+        lambda: measure(["curl", "--version"]))
+    ratio = best(ours, "wall") / best(theirs, "wall")
+    table.add("start", "`mediactl --version` " + spread(ours), "`curl --version` " + spread(theirs), f"{ratio:.2f}×",
+              "≤ 2×", ratio <= 2)
+
+
+def long_list(table, client, pairs):
+    """Multiplies the entry of one real upload to 10,000, keeping every column but its keys."""
+    path = make_file(1 * GB, sparse=False)
+    with Sink() as sink:
+        client.upload(sink.url, path)
+    database = sqlite3.connect(client.data + "/tokens.sqlite")
+    columns = [row[1] for row in database.execute("PRAGMA table_info(tokens)") if row[1] != "row_id"]
+    entry = dict(zip(columns, database.execute(f"SELECT {', '.join(columns)} FROM tokens").fetchone()))
+    insert = f"INSERT INTO tokens ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
+    with database:
+        for number in range(2, 10_001):
+            entry.update(file_id=number, checksum_sha256=f"{number:064x}", token=f"{number:064x}")
+            database.execute(insert, list(entry.values()))
+    count = database.execute("SELECT count(*) FROM tokens").fetchone()[0]
+    database.close()
+    if count != 10_000:
+        sys.exit(f"benchmark: expected 10,000 tokens, the store has {count}")
+    (costs,) = interleaved(pairs * 2, client.list)
+    table.add("`uploads list` of 10,000 tokens", spread(costs), "–", f"{best(costs, 'wall') * 1000:.0f} ms", "≤ 50 ms",
+              best(costs, "wall") <= 0.050)
+
+
+def cancel(table, client, pairs):
+    path = make_file(6 * GB, sparse=True)
+    for name, arguments, goal in (("stalled", ["--stall", str(50 * MIB)], 0.3), ("sending", [], 2.0)):
+        times = []
+        for _ in range(pairs):
+            client.start_afresh()
+            with Sink(*arguments) as sink:
+                command = client.upload_command(sink.url, path)
+                if not arguments:  # slow enough that it is still sending when the signal comes
+                    command.insert(2, "--limit-rate=100M")
+                process = subprocess.Popen(
+                    command, env=client.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL)
+                if arguments:
+                    sink.wait_for("stalled")
+                time.sleep(1)  # until the socket buffers are full, or the transfer is in full swing
+                sent = time.monotonic()
+                process.send_signal(signal.SIGINT)
+                status = process.wait(timeout=60)
+                times.append(time.monotonic() - sent)
+            if status != 130:
+                sys.exit(f"benchmark: an interrupted upload ended with {status}, not 130")
+            left = [file for file in os.listdir(client.data) if not re.match(r"tokens\.sqlite(-wal|-shm)?$", file)
+                    and not os.path.isdir(os.path.join(client.data, file))]
+            if left:
+                sys.exit(f"benchmark: left behind after a cancel: {left}")
+        table.add(f"cancel while {name}", f"{max(times) * 1000:.0f} ms (worst of {pairs})", "–",
+                  f"{max(times):.3f} s", f"≤ {goal} s", max(times) <= goal)
+
+
+def first_line(*command):
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout.split("\n")[0]
+
+
+def machine():
+    cpu = re.search(r"model name\s*: (.*)", open("/proc/cpuinfo").read())
+    memory = int(re.search(r"MemTotal:\s*(\d+)", open("/proc/meminfo").read()).group(1)) / MIB
+    filesystem = first_line("stat", "--file-system", "--format=%T", WORK)
+    return "\n".join([
+        f"- {os.cpu_count()} cores, {cpu.group(1) if cpu else platform.machine()}, {memory:.0f} GiB of memory,"
+        f" {filesystem}, files in the page cache",
+        f"- {platform.freedesktop_os_release().get('PRETTY_NAME', 'Linux')}, kernel {platform.release()}",
+        f"- {first_line('curl', '--version').split(' (')[0]}, {first_line('openssl', 'version').split(' (')[0]},"
+        f" {first_line('swift', '--version')}",
+    ])
+
+
+def hand_written_notes():
+    try:
+        with open(REPORT) as report:
+            _, mark, notes = report.read().partition(NOTES_MARK)
+            return notes if mark else "\n"
+    except FileNotFoundError:
+        return "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--full", action="store_true", help="also time uploads of 6 GB")
+    parser.add_argument("--pairs", type=int, default=5, help="rounds of each comparison (5)")
+    parser.add_argument("--mediactl", default=os.path.join(ROOT, "dist", "mediactl"))
+    options = parser.parse_args()
+    if options.pairs < 5:
+        sys.exit("benchmark: fewer than 5 pairs show nothing")
+
+    table, client = Table(), Client(os.path.abspath(options.mediactl))
+    sizes = [1 * GB, 2 * GB] + ([6 * GB] if options.full else [])
+    ceilings = single_uploads(table, client, sizes, options.pairs)
+    peak_memory(table, client)
+    start_up(table, client, options.pairs)
+    long_list(table, client, options.pairs)
+    cancel(table, client, options.pairs)
+
+    void = [label for label, ceiling, used in ceilings if ceiling < used * 1.1]
+    text = f"""# Benchmarks
+
+Written by `make bench`; see [how it measures](../Benchmarks/README.md). Times are the minimum of {options.pairs} runs
+(or a multiple of it for short ones) with the median in brackets; ratios are of minima. The programs of a row ran
+alternately against the same sink.
+
+## Machine
+
+{machine()}
+
+## Results
+
+{table.markdown()}
+
+The sink's own ceiling, fed by a bare C sender: {
+    "; ".join(f"{label}: {ceiling:.1f} GB/s (the fastest client of that size used {used:.1f} GB/s)"
+              for label, ceiling, used in ceilings)}.
+
+## Rows that miss their goal
+
+{NOTES_MARK}"""
+    if void:
+        sys.exit(f"benchmark: void, the sink was the bottleneck at {', '.join(void)}; nothing was written")
+    with open(REPORT, "w") as report:
+        report.write(text + hand_written_notes())
+    print(f"written: {os.path.relpath(REPORT, ROOT)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Builds what the benchmark needs and runs it: Benchmarks/run.sh [--full] [--pairs N]
+# Needs a release binary in dist/mediactl (`make release`). Everything it makes lies in Benchmarks/work.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+work=Benchmarks/work
+mkdir -p "$work"
+compiler=$(command -v clang || command -v cc)
+"$compiler" -O2 -Wall -Wextra -pthread -o "$work/sink" Benchmarks/sink/sink.c
+"$compiler" -O2 -Wall -Wextra -o "$work/measure" Benchmarks/sink/measure.c
+
+flags=(-c release --static-swift-stdlib -Xswiftc -use-ld=lld -Xlinker -z -Xlinker pack-relative-relocs)
+export MEDIACTL_BENCHMARKS=1
+swift build "${flags[@]}" --product transport-bench
+cp "$(swift build "${flags[@]}" --show-bin-path)/transport-bench" "$work/"
+
+exec python3 Benchmarks/benchmark.py "$@"

@@ -1,0 +1,195 @@
+// An HTTP/1.1 sink: takes uploads and throws the bytes away faster than a client can send them.
+//
+//   sink [--port N] [--stall BYTES]   serve; prints "listening on http://127.0.0.1:PORT" when ready (0 = any port)
+//   sink --send PORT BYTES            be a client that does nothing but send: the sink's own ceiling, as seconds
+//
+// Answers `Expect: 100-continue`, discards the body inside the kernel (recv with MSG_TRUNC copies nothing, tcp(7)),
+// answers 201 with a body in the shape of a GigHive D3 upload reply, keeps the connection alive. The reply carries no
+// checksum: computing one would make the sink the bottleneck. With --stall it stops reading after BYTES of a body,
+// prints "stalled", and holds the connection open.
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { HEAD_LIMIT = 64 * 1024, DISCARD_AT_ONCE = 4 << 20, SEND_AT_ONCE = 256 * 1024 };
+
+static long long stall_after = -1;
+static atomic_llong next_id = 1;
+
+static void die(const char *what) {
+    perror(what);
+    exit(1);
+}
+
+static int send_all(int fd, const char *bytes, size_t count) {
+    while (count > 0) {
+        ssize_t sent = send(fd, bytes, count, MSG_NOSIGNAL);
+        if (sent < 0 && errno == EINTR) continue;
+        if (sent <= 0) return -1;
+        bytes += sent;
+        count -= (size_t)sent;
+    }
+    return 0;
+}
+
+// The value of a header field, or NULL. `head` ends with an empty line and a NUL.
+static const char *field(const char *head, const char *name) {
+    size_t length = strlen(name);
+    for (const char *line = strstr(head, "\r\n"); line; line = strstr(line, "\r\n")) {
+        line += 2;
+        if (strncasecmp(line, name, length) == 0 && line[length] == ':') {
+            const char *value = line + length + 1;
+            return value + strspn(value, " \t");
+        }
+    }
+    return NULL;
+}
+
+static int discard(int fd, long long remaining) {
+    static char unused[1]; // MSG_TRUNC never writes to it
+    long long taken = 0;
+    while (remaining > 0) {
+        if (stall_after >= 0 && taken >= stall_after) {
+            printf("stalled\n");
+            fflush(stdout);
+            pause();
+        }
+        size_t wanted = remaining < DISCARD_AT_ONCE ? (size_t)remaining : DISCARD_AT_ONCE;
+        ssize_t got = recv(fd, unused, wanted, MSG_TRUNC);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return -1;
+        remaining -= got;
+        taken += got;
+    }
+    return 0;
+}
+
+static int answer_upload(int fd, long long body_length) {
+    long long id = atomic_fetch_add(&next_id, 1);
+    char body[1024], reply[2048];
+    // 64 hexadecimal characters, different for each upload: the shape of a delete token, without its secrecy.
+    snprintf(body, sizeof body,
+        "{\"id\":%lld,\"asset_id\":%lld,\"event_id\":1,\"event_item_id\":%lld,\"position\":%lld,"
+        "\"file_name\":\"%064llx.mp4\",\"file_type\":\"video\",\"mime_type\":\"video\\/mp4\",\"size_bytes\":%lld,"
+        "\"event_date\":\"2026-01-01\",\"org_name\":\"Band\",\"event_type\":\"band\",\"label\":\"bench\","
+        "\"participants\":\"\",\"keywords\":\"\",\"duration_seconds\":null,\"delete_token\":\"%064llx\"}",
+        id, id, id, id, id, body_length, id);
+    int length = snprintf(reply, sizeof reply,
+        "HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s", strlen(body), body);
+    return send_all(fd, reply, (size_t)length);
+}
+
+// One connection, any number of requests, one after the other.
+static void *serve(void *argument) {
+    int fd = (int)(long)argument;
+    char head[HEAD_LIMIT + 1];
+    size_t filled = 0;
+    for (;;) {
+        char *end = NULL;
+        head[filled] = 0;
+        while (!(end = strstr(head, "\r\n\r\n"))) {
+            if (filled == HEAD_LIMIT) goto done;
+            ssize_t got = recv(fd, head + filled, HEAD_LIMIT - filled, 0);
+            if (got < 0 && errno == EINTR) continue;
+            if (got <= 0) goto done;
+            filled += (size_t)got;
+            head[filled] = 0;
+        }
+        size_t head_length = (size_t)(end + 4 - head);
+        char after = end[4];
+        end[4] = 0;
+        const char *value = field(head, "Content-Length");
+        long long body_length = value ? atoll(value) : 0;
+        const char *expect = field(head, "Expect");
+        int is_post = strncmp(head, "POST ", 5) == 0;
+        end[4] = after;
+
+        long long present = (long long)(filled - head_length);
+        if (expect && present == 0 && send_all(fd, "HTTP/1.1 100 Continue\r\n\r\n", 25) != 0) goto done;
+        if (present > body_length) present = body_length;
+        if (discard(fd, body_length - present) != 0) goto done;
+        filled -= head_length + (size_t)present;
+        memmove(head, head + head_length + present, filled);
+
+        static const char missing[] =
+            "HTTP/1.1 404 Not Found\r\nContent-Type: application/json\r\nContent-Length: 21\r\n\r\n"
+            "{\"error\":\"Not Found\"}";
+        if ((is_post ? answer_upload(fd, body_length) : send_all(fd, missing, sizeof missing - 1)) != 0) goto done;
+    }
+done:
+    close(fd);
+    return NULL;
+}
+
+static int be_server(int port) {
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (listener < 0) die("socket");
+    int yes = 1;
+    setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof address;
+    if (bind(listener, (struct sockaddr *)&address, length) != 0) die("bind");
+    if (listen(listener, 128) != 0) die("listen");
+    if (getsockname(listener, (struct sockaddr *)&address, &length) != 0) die("getsockname");
+    printf("listening on http://127.0.0.1:%d\n", ntohs(address.sin_port));
+    fflush(stdout);
+    for (;;) {
+        int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+        if (fd < 0) continue;
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, serve, (void *)(long)fd) != 0) die("pthread_create");
+        pthread_detach(thread);
+    }
+}
+
+static int be_sender(int port, long long count) {
+    static char buffer[SEND_AT_ONCE];
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address) != 0) die("connect");
+    struct timespec start, stop;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    int length = snprintf(buffer, sizeof buffer, "POST / HTTP/1.1\r\nHost: sink\r\nContent-Length: %lld\r\n\r\n", count);
+    if (send_all(fd, buffer, (size_t)length) != 0) die("send");
+    while (count > 0) {
+        size_t piece = count < SEND_AT_ONCE ? (size_t)count : SEND_AT_ONCE;
+        if (send_all(fd, buffer, piece) != 0) die("send");
+        count -= (long long)piece;
+    }
+    if (recv(fd, buffer, sizeof buffer, 0) <= 0) die("recv");
+    clock_gettime(CLOCK_MONOTONIC, &stop);
+    printf("%.6f\n", (double)(stop.tv_sec - start.tv_sec) + (double)(stop.tv_nsec - start.tv_nsec) / 1e9);
+    return 0;
+}
+
+int main(int count, char **arguments) {
+    signal(SIGPIPE, SIG_IGN);
+    int port = 0;
+    for (int i = 1; i < count; i++) {
+        if (strcmp(arguments[i], "--send") == 0 && i + 2 < count)
+            return be_sender(atoi(arguments[i + 1]), atoll(arguments[i + 2]));
+        if (strcmp(arguments[i], "--port") == 0 && i + 1 < count) {
+            port = atoi(arguments[++i]);
+        } else if (strcmp(arguments[i], "--stall") == 0 && i + 1 < count) {
+            stall_after = atoll(arguments[++i]);
+        } else {
+            fprintf(stderr, "usage: sink [--port N] [--stall BYTES] | sink --send PORT BYTES\n");
+            return 2;
+        }
+    }
+    return be_server(port);
+}

@@ -1,0 +1,1 @@
+// Nothing to import: the target only supplies FuzzReply_main to the linker.

@@ -1,0 +1,78 @@
+# Thin over `swift` and scripts/: each target says what it runs, so that it can be run by hand as well.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+FUZZ_SECONDS ?= 60
+
+# Warnings are errors wherever we build for ourselves, and never where somebody else's compiler builds a release.
+export MEDIACTL_WARNINGS_AS_ERRORS := 1
+dist/mediactl dist/man/mediactl.1 bench: export MEDIACTL_WARNINGS_AS_ERRORS := 0
+
+# lld, because the default linker knows neither safe folding nor packed relocations: smaller, and quicker to start.
+RELEASE_FLAGS := --static-swift-stdlib -Xswiftc -use-ld=lld -Xlinker -s -Xlinker --icf=safe \
+	-Xlinker -z -Xlinker pack-relative-relocs
+SWIFT_DIRS := $(wildcard Sources Tests Benchmarks Fuzz)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo build test release man install lint format bench fuzz sanitize docs clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: ## upload a video to a local sandbox, list it, take it back
+	@scripts/demo.sh
+
+build: ## debug build of everything
+	@scripts/setup.sh build
+	scripts/build.sh
+
+test: ## install what is missing, build without warnings, run every test
+	@scripts/setup.sh test
+	scripts/build.sh --build-tests
+	scripts/test.sh
+
+release: dist/mediactl ## optimised binary with the Swift library inside: dist/mediactl
+
+dist/mediactl: Package.swift $(shell find Sources -type f)
+	@scripts/setup.sh build
+	swift build -c release --product mediactl $(RELEASE_FLAGS)
+	install -D -m 755 "$$(swift build -c release $(RELEASE_FLAGS) --show-bin-path)/mediactl" $@
+
+man: dist/man/mediactl.1 ## manual pages and shell completions: dist/man, dist/completions
+
+dist/man/mediactl.1: dist/mediactl
+	scripts/generate-manual.sh dist
+
+# Builds only what is older than its source, so that `make man && sudo make install` builds nothing as root.
+install: man ## install under PREFIX (/usr/local), below DESTDIR if set
+	install -D -m 755 dist/mediactl $(DESTDIR)$(PREFIX)/bin/mediactl
+	install -d $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 644 dist/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
+	install -D -m 644 dist/completions/mediactl.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/mediactl
+	install -D -m 644 dist/completions/_mediactl $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_mediactl
+	install -D -m 644 dist/completions/mediactl.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/mediactl.fish
+
+lint: ## check format, shell syntax and forbidden constructs; repairs nothing
+	swift format lint --strict --parallel -r $(SWIFT_DIRS) Package.swift
+	scripts/lint.sh
+
+format: ## rewrite Swift files in the project's format
+	swift format --in-place --parallel -r $(SWIFT_DIRS) Package.swift
+
+bench: release ## measure against curl and openssl; writes docs/benchmarks.md (ARGS=--full adds 6 GB)
+	@scripts/setup.sh bench
+	Benchmarks/run.sh $(ARGS)
+
+fuzz: ## run each fuzzer for FUZZ_SECONDS (60)
+	@scripts/setup.sh build
+	Fuzz/run.sh $(FUZZ_SECONDS)
+
+sanitize: ## run the tests under the thread and the address sanitizer
+	@scripts/setup.sh test
+	scripts/sanitize.sh
+
+docs: man ## manual pages, and check that the links between the documents hold
+	scripts/check-links.sh
+
+clean: ## remove everything that was built
+	rm -rf .build .build-asan .build-tsan .build-fuzz dist Benchmarks/work

@@ -1,0 +1,74 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The documents tell the truth: their console sessions are run against the sandbox.
+@Suite("Documentation")
+struct DocumentationTests {
+    static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+
+    @Test(
+        "console sessions print what they say",
+        arguments: ["README.md", "docs/guides/guest.md", "docs/guides/operator.md", "docs/guides/ci.md"]
+    )
+    func console(document: String) async throws {
+        let directory = try TemporaryDirectory()
+        let sandbox = try await ForeignServer(
+            announcing: ForeignProgram.product("mediactl-sandbox"),
+            ["--listen", "127.0.0.1:0", "--data", directory.file("server")]
+        )
+        let text = try String(contentsOf: Self.root.appending(path: document), encoding: .utf8)
+            .replacing("https://media.example.org", with: sandbox.address)
+            .replacing("media.example.org", with: "127.0.0.1:\(sandbox.port)")
+        let session = ConsoleSession(document: text)
+        #expect(session.steps.count >= 5)
+        try makeMedia(in: directory)
+        let mark = "--- \(UUID().uuidString)"
+        try session.script(mark: mark).write(toFile: directory.file("session.sh"), atomically: true, encoding: .utf8)
+
+        let shell = try await ForeignProgram.run(
+            try ForeignProgram.path(of: "bash"),
+            ["-c", "cd '\(directory.path)' && exec bash session.sh"],
+            environment: surroundings(home: directory.path)
+        )
+
+        let outputs = shell.output.components(separatedBy: mark + "\n").dropFirst()
+        try #require(outputs.count == session.steps.count, "\(shell.output)")
+        for (step, output) in zip(session.steps, outputs) {
+            #expect(ConsoleSession.matches(output, step.expectedLines), "$ \(step.command)\n\(output)")
+        }
+    }
+
+    /// The files that the documents speak of: the small clip, made different by a few bytes at its end.
+    private func makeMedia(in directory: TemporaryDirectory) throws {
+        let clip = try Data(contentsOf: Self.root.appending(path: "fixtures/media/clip.mp4"))
+        for name in ["first-dance", "concert", "rehearsal", "one", "two", "three", "smoke"] {
+            try (clip + Data(name.utf8)).write(to: URL(filePath: directory.file("\(name).mp4")))
+        }
+    }
+
+    /// A home of its own, and the built binaries first in `PATH`.
+    private func surroundings(home: String) -> [String: String] {
+        let own = Dictionary(
+            uniqueKeysWithValues: ["CONFIG", "DATA", "STATE", "CACHE"].map { ("XDG_\($0)_HOME", "\(home)/\($0)") }
+        )
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+        return own.merging([
+            "HOME": home, "PATH": "\(Bundle.main.bundleURL.path):\(path)", "COLUMNS": "120", "NO_COLOR": "1",
+        ]) { $1 }
+    }
+
+    @Test(
+        "a line is compared with gaps",
+        arguments: [
+            ("a  b\n", ["a b"], true), ("a b\nc\n", ["a b"], false), ("abc\n", ["a…c"], true),
+            ("abc\n", ["a…d"], false),
+            ("x\ny\nz\n", ["…", "z"], true), ("x\ny\nz\n", ["x", "…"], true), ("", ["…"], true), ("", ["x"], false),
+            ("aXbXc\n", ["a…b…c"], true), ("aXc\n", ["a…b…c"], false), ("", [], true), ("x\n", [], false),
+        ] as [(String, [String], Bool)]
+    )
+    func gaps(output: String, expected: [String], isMatch: Bool) {
+        #expect(ConsoleSession.matches(output, expected) == isMatch)
+    }
+}

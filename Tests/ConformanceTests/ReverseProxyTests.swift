@@ -1,0 +1,147 @@
+import Foundation
+import MediaTransport
+import TestSupport
+import Testing
+
+/// The transport through nginx: TLS, HTTP/2, Basic authentication, limits, buffering.
+@Suite("Through nginx")
+struct ReverseProxyTests {
+    /// Above every socket buffer, so that a refusal that cost the body would show.
+    static let largeByteCount = 24 << 20
+
+    /// nginx before PHP, with what a request through them needs.
+    private final class Stage {
+        let proxy: ReverseProxy
+        private let php: ForeignServer
+        private let directory: TemporaryDirectory
+
+        init() async throws {
+            php = try await ForeignProgram.php()
+            proxy = try await ReverseProxy(before: php.address)
+            directory = try TemporaryDirectory()
+        }
+
+        func post(
+            _ path: String,
+            host: String = "localhost",
+            byteCount: Int = 1000,
+            trust: ServerTrust? = nil,
+            http2: Bool = false,
+            password: String? = nil
+        ) async throws -> HTTPResponse {
+            let form = SampleForm(content: [UInt8](repeating: 0x61, count: byteCount))
+            let body = try form.body(contentAt: directory.file("content"))
+            let server = try ServerURL(proxy.address(host: host))
+            let client = try HTTPClient(
+                configuration: HTTPClientConfiguration(
+                    trust: trust ?? ServerTrust(caFile: proxy.authority),
+                    http2: http2
+                )
+            )
+            defer { client.shutdown() }
+            return try await client.execute(
+                HTTPRequest(
+                    .post,
+                    server.resource(path),
+                    headers: [HTTPHeader("Content-Type", body.contentType)],
+                    body: body,
+                    authorization: password.map { .basic(user: "uploader", password: $0, for: server.origin) },
+                    repeatability: .atMostOnce
+                )
+            )
+        }
+    }
+
+    @Test("a buffered body arrives whole, over each version of HTTP", arguments: [false, true])
+    func buffered(http2: Bool) async throws {
+        let stage = try await Stage()
+
+        let answer = try await stage.post("/", byteCount: Self.largeByteCount, http2: http2)
+
+        let form = try ParsedForm(json: Data(answer.body))
+        #expect(form.files.map(\.size) == [Self.largeByteCount])
+        // `head -c 25165824 /dev/zero | tr '\0' a | sha256sum`
+        #expect(form.files.map(\.sha256) == ["c38d2e95982aef0a387477869ed79d2df511f8ce81ccc516128e40e6371240c9"])
+        #expect(answer.head.value(of: "X-Protocol") == (http2 ? "HTTP/2.0" : "HTTP/1.1"))
+    }
+
+    @Test("a body above the limit is refused before it is sent", arguments: [false, true])
+    func tooLarge(http2: Bool) async throws {
+        let stage = try await Stage()
+
+        let answer = try await stage.post("/small/", byteCount: Self.largeByteCount, http2: http2)
+
+        #expect(answer.status == 413)
+        #expect(answer.head.mediaType == "text/html")
+        #expect(answer.metrics.bodyBytesSent == 0)
+    }
+
+    @Test("a wrong password is refused before the body is sent", arguments: [false, true])
+    func wrongPassword(http2: Bool) async throws {
+        let stage = try await Stage()
+
+        let answer = try await stage.post(
+            "/private/",
+            byteCount: Self.largeByteCount,
+            http2: http2,
+            password: "wrong"
+        )
+
+        #expect(answer.status == 401)
+        #expect(answer.metrics.bodyBytesSent == 0)
+    }
+
+    @Test("the right password lets the body through")
+    func rightPassword() async throws {
+        let stage = try await Stage()
+
+        let answer = try await stage.post("/private/", password: "secret")
+
+        #expect(answer.status == 200)
+        #expect(try ParsedForm(json: Data(answer.body)).files.map(\.size) == [1000])
+    }
+
+    @Test("a certificate of an unknown authority is not trusted")
+    func unknownAuthority() async throws {
+        let stage = try await Stage()
+
+        let error = await #expect(throws: TransportError.self) { try await stage.post("/", trust: ServerTrust()) }
+
+        #expect(error?.kind == .certificateUntrusted)
+    }
+
+    @Test("a certificate for another name is not trusted")
+    func otherName() async throws {
+        let stage = try await Stage()
+
+        // RFC 6761 section 6.3: names below "localhost" are loopback; the certificate names only "localhost" itself.
+        let error = await #expect(throws: TransportError.self) { try await stage.post("/", host: "other.localhost") }
+
+        #expect(error?.kind == .certificateNameMismatch)
+    }
+
+    @Test("a pinned key replaces the check of chain and name")
+    func pinnedKey() async throws {
+        let stage = try await Stage()
+
+        let answer = try await stage.post(
+            "/",
+            host: "other.localhost",
+            trust: ServerTrust(pinnedKey: stage.proxy.pin)
+        )
+
+        #expect(answer.status == 200)
+    }
+
+    @Test("another key than the pinned one is refused, also where nothing else is checked")
+    func otherPinnedKey() async throws {
+        let stage = try await Stage()
+        let other = "sha256//" + Data(repeating: 7, count: 32).base64EncodedString()
+
+        let error = await #expect(throws: TransportError.self) {
+            try await stage.post("/", trust: ServerTrust(pinnedKey: other, insecure: true))
+        }
+
+        #expect(error?.kind == .pinnedKeyMismatch)
+    }
+}

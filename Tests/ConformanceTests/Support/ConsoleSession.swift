@@ -1,0 +1,66 @@
+import Foundation
+
+/// The `console` blocks of a document: commands after `$ `, and below each what it prints.
+struct ConsoleSession {
+    struct Step {
+        let command: String
+        /// Lines to be seen, in order. `…` stands for any text inside a line, and alone on a line for any lines.
+        var expectedLines: [String] = []
+    }
+
+    let steps: [Step]
+
+    init(document: String) {
+        var steps: [Step] = []
+        var isInside = false
+        for line in document.components(separatedBy: "\n") {
+            if line.hasPrefix("```") {
+                isInside = !isInside && line == "```console"
+            } else if isInside, line.hasPrefix("$ ") {
+                steps.append(Step(command: String(line.dropFirst(2))))
+            } else if isInside, !steps.isEmpty {
+                steps[steps.count - 1].expectedLines.append(line)
+            }
+        }
+        self.steps = steps
+    }
+
+    /// A shell script that runs the steps in one shell. Before each step's output stands a line with `mark` alone.
+    func script(mark: String) -> String {
+        // `$?` must still be that of the step before.
+        let lines = steps.map { "status=$?; echo '\(mark)'; (exit $status)\n\($0.command)" }
+        return "exec 2>&1\n" + lines.joined(separator: "\n") + "\nexit 0\n"
+    }
+
+    /// Whether output has the expected lines. Runs of blanks count as one: tables are as wide as their longest entry.
+    static func matches(_ output: String, _ expectedLines: [String]) -> Bool {
+        let lines = output.split(separator: "\n", omittingEmptySubsequences: true).map { normalized(String($0)) }
+        return matches(lines[...], expectedLines.map(normalized)[...])
+    }
+
+    private static func matches(_ lines: ArraySlice<String>, _ expected: ArraySlice<String>) -> Bool {
+        guard let pattern = expected.first else { return lines.isEmpty }
+        if pattern == "…" {
+            return (lines.startIndex...lines.endIndex).contains { matches(lines[$0...], expected.dropFirst()) }
+        }
+        guard let line = lines.first, matches(line[...], pieces: pattern.components(separatedBy: "…")) else {
+            return false
+        }
+        return matches(lines.dropFirst(), expected.dropFirst())
+    }
+
+    private static func matches(_ line: Substring, pieces: [String]) -> Bool {
+        guard let first = pieces.first, let last = pieces.last, line.hasPrefix(first) else { return false }
+        guard pieces.count > 1 else { return line == first }
+        var rest = line.dropFirst(first.count)
+        for piece in pieces.dropFirst().dropLast() where !piece.isEmpty {
+            guard let found = rest.firstRange(of: piece) else { return false }
+            rest = rest[found.upperBound...]
+        }
+        return rest.hasSuffix(last)
+    }
+
+    private static func normalized(_ line: String) -> String {
+        line.split(separator: " ", omittingEmptySubsequences: true).joined(separator: " ")
+    }
+}

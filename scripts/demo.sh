@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# Shows the main job on a server of its own: upload a video, list it, take it back. Touches nothing outside a temporary
+# directory. Fails when any step does not do what it says.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+scripts/setup.sh demo
+echo "demo: building mediactl and its sandbox server (the first time takes some minutes)"
+build_log=$(mktemp)
+for product in mediactl mediactl-sandbox; do
+    swift build --product "$product" >"$build_log" 2>&1 || {
+        cat "$build_log" >&2
+        rm -f "$build_log"
+        exit 1
+    }
+done
+rm -f "$build_log"
+binaries=$(swift build --show-bin-path)
+
+work=$(mktemp -d)
+sandbox_pid=
+clean_up() {
+    if [ -n "$sandbox_pid" ]; then
+        kill "$sandbox_pid" 2>/dev/null || true
+        wait "$sandbox_pid" 2>/dev/null || true
+    fi
+    rm -rf "$work"
+}
+trap clean_up EXIT
+trap 'exit 130' INT TERM
+
+# The person's own settings, tokens and .netrc stay out of it.
+export HOME=$work/home XDG_CONFIG_HOME=$work/config XDG_DATA_HOME=$work/data XDG_STATE_HOME=$work/state \
+    XDG_CACHE_HOME=$work/cache MEDIACTL_PASSWORD=uploader
+mkdir -p "$HOME"
+for name in $(compgen -e MEDIACTL_); do
+    [ "$name" = MEDIACTL_PASSWORD ] || unset "$name"
+done
+
+if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then bold=$'\e[1m' plain=$'\e[0m'; else bold='' plain=''; fi
+say() { printf '\n%s%s%s\n' "$bold" "$1" "$plain"; }
+fail() {
+    echo "demo: $1" >&2
+    exit 1
+}
+mediactl() {
+    local command=("$@" --server "$url" --user uploader)
+    echo "\$ mediactl ${command[*]@Q}"
+    "$binaries/mediactl" "${command[@]}"
+}
+status_of() { curl --silent --output /dev/null --write-out '%{http_code}' --head --user uploader:uploader "$1"; }
+
+say "A server of our own starts on a free port; it stores its files in a temporary directory."
+"$binaries/mediactl-sandbox" --listen 127.0.0.1:0 --data "$work/server" --fault upload:slow=40000 \
+    >"$work/sandbox.out" 2>"$work/sandbox.err" &
+sandbox_pid=$!
+for _ in $(seq 300); do
+    grep -q '^listening on ' "$work/sandbox.out" && break
+    kill -0 "$sandbox_pid" 2>/dev/null || { cat "$work/sandbox.err" >&2; fail "the sandbox did not start"; }
+    sleep 0.1
+done
+url=$(sed -n 's/^listening on //p' "$work/sandbox.out")
+[ -n "$url" ] || fail "the sandbox did not become ready"
+echo "$url"
+
+clip=$work/first-dance.mp4
+if command -v ffmpeg >/dev/null; then
+    say "ffmpeg makes a real video of three seconds."
+    ffmpeg -hide_banner -loglevel error -f lavfi -i testsrc2=size=640x360:rate=25:duration=3 \
+        -f lavfi -i sine=frequency=440:duration=3 -c:v mpeg4 -q:v 6 -c:a aac -shortest "$clip"
+else
+    say "A small real video comes with the project."
+    cp fixtures/media/clip.mp4 "$clip"
+fi
+ls -l "$clip"
+
+say "The video goes up. The server reads slowly on purpose, so that the progress can be seen."
+mediactl upload "$clip" --event-date 2026-06-13 --org-name "Ann & Bob" --event-type wedding --label "First dance" |
+    tee "$work/upload.out"
+
+say "It is in the list of what can be taken back: its delete token lies in the token store."
+mediactl uploads list | tee "$work/list.out"
+grep -q "First dance" "$work/list.out" || fail "the upload is not in the list"
+
+checksum=$(sha256sum "$clip" | cut -d ' ' -f 1)
+media=$url/video/$checksum.mp4
+say "The server has the bytes, under their SHA-256."
+echo "\$ curl --head $media"
+status=$(status_of "$media")
+echo "HTTP status $status"
+[ "$status" = 200 ] || fail "expected 200"
+
+say "The wrong clip? The token takes it back."
+mediactl uploads delete --last --yes
+
+say "It is gone from the server …"
+echo "\$ curl --head $media"
+status=$(status_of "$media")
+echo "HTTP status $status"
+[ "$status" = 404 ] || fail "expected 404"
+
+say "… and from the list."
+mediactl uploads list | tee "$work/list.out"
+! grep -q "First dance" "$work/list.out" || fail "the deleted upload is still in the list"
+
+say "That was all: uploaded, listed, taken back. Next: make test, or README.md."

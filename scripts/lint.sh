@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# What `swift format lint` does not look at: shell syntax, and constructs that must not reach a user.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+failed=0
+complain() {
+    echo "lint: $1" >&2
+    failed=1
+}
+
+while IFS= read -r script; do
+    bash -n "$script" || complain "$script: shell syntax"
+    [ -x "$script" ] || complain "$script: not executable"
+done < <(git ls-files --cached --others --exclude-standard | grep -E '\.sh$|^\.ci/run$')
+
+if grep -rnE 'try!|fatalError\(' Sources --include='*.swift' >&2; then
+    complain "the lines above can bring the process down"
+fi
+if grep -rnE '(^|[^a-zA-Z_.])(print|exit)\(' Sources --include='*.swift' |
+    grep -vE '^Sources/(MediaCLI|Sandbox|mediactl|mediactl-sandbox)/|///|//' >&2; then
+    complain "only the command line prints or exits"
+fi
+if grep -rnE '^(public |internal |package |private |@testable )*import (CCurl|CCurlShims)$' Sources | grep -v '^Sources/MediaTransport/' >&2; then
+    complain "only MediaTransport may import libcurl"
+fi
+if grep -rnE '^public import (CCurl|CCurlShims|COpenSSL|GRDB)$' Sources >&2; then
+    complain "foreign types stay out of public signatures"
+fi
+exit $failed

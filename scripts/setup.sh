@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# Installs what is missing to build, demonstrate, test or benchmark mediactl. Only the Swift toolchain is presupposed.
+#
+#   scripts/setup.sh [build|demo|test|bench]
+#
+# Safe to run again: silent when everything is there. Python packages go to .build/venv and nowhere else.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+level=${1:-build}
+venv=.build/venv
+python_packages=(werkzeug python-multipart)
+PATH=$PATH:/usr/sbin:/sbin # nginx lives there, and a plain user's PATH may not name it
+
+has_command() { command -v "$1" >/dev/null 2>&1; }
+has_library() { has_command pkg-config && pkg-config --exists "$1"; }
+has_venv_module() { python3 -c 'import ensurepip, venv' >/dev/null 2>&1; }
+has_python_packages() { "$venv/bin/python" -c 'import werkzeug, python_multipart' >/dev/null 2>&1; }
+
+missing=()
+need() { # need PACKAGE CHECK…: PACKAGE is wanted when CHECK fails
+    local package=$1
+    shift
+    "$@" || missing+=("$package")
+}
+
+need_for_build() {
+    need pkg-config has_command pkg-config
+    need libcurl4-openssl-dev has_library "libcurl >= 7.85"
+    need libsqlite3-dev has_library sqlite3
+    need libssl-dev has_library "libcrypto >= 3"
+}
+
+need_for_demo() {
+    need_for_build
+    need curl has_command curl
+}
+
+need_for_test() {
+    need_for_demo
+    need ffmpeg has_command ffmpeg
+    need nginx-light has_command nginx
+    need openssl has_command openssl
+    need php-cli has_command php
+    need python3 has_command python3
+    need python3-venv has_venv_module
+    need strace has_command strace
+}
+
+need_for_bench() {
+    need_for_demo
+    need openssl has_command openssl
+    need python3 has_command python3
+}
+
+install_packages() {
+    if ! has_command apt-get; then
+        echo "setup: missing: ${missing[*]} (Debian names); install them with this system's package manager" >&2
+        exit 1
+    fi
+    local as_root=()
+    if [ "$(id -u)" -ne 0 ]; then
+        if ! has_command sudo; then
+            echo "setup: missing: ${missing[*]}; run as root: apt-get install ${missing[*]}" >&2
+            exit 1
+        fi
+        as_root=(sudo)
+    fi
+    echo "setup: installing ${missing[*]}"
+    local log
+    log=$(mktemp)
+    if ! {
+        "${as_root[@]}" apt-get update &&
+            "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}"
+    } >"$log" 2>&1; then
+        cat "$log" >&2
+        rm -f "$log"
+        exit 1
+    fi
+    rm -f "$log"
+}
+
+case $level in
+build | demo | test | bench) "need_for_$level" ;;
+*)
+    echo "usage: scripts/setup.sh [build|demo|test|bench]" >&2
+    exit 2
+    ;;
+esac
+
+if ! has_command swift; then
+    echo "setup: swift is not in PATH; install a toolchain from https://www.swift.org/install (6.1 or later)" >&2
+    exit 1
+fi
+if [ ${#missing[@]} -gt 0 ]; then
+    install_packages
+fi
+if [ "$level" = test ] && ! has_python_packages; then
+    echo "setup: installing ${python_packages[*]} into $venv"
+    python3 -m venv "$venv"
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "${python_packages[@]}"
+fi

@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# Runs the tests that `scripts/build.sh --build-tests` has built. Extra arguments go to `swift test` (--filter …).
+# A run without a single test fails: `swift test` itself ends with 0 when a filter matches nothing.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+swift test --skip-build --disable-xctest "$@" 2>&1 | tee "$log"
+if ! grep -qE 'Test run with [1-9][0-9]* tests? .*passed' "$log"; then
+    echo "test: no test was run" >&2
+    exit 1
+fi
