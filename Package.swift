@@ -110,7 +110,10 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "GigHiveTests", dependencies: ["GigHive", "TestSupport", "mediactl-sandbox"],
+            name: "GigHiveTests",
+            dependencies: [
+                "GigHive", "MediaCrypto", "MediaFiles", "MediaStore", "MediaTransport", "TestSupport", "mediactl-sandbox",
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "CLITests", dependencies: ["MediaCLI", "TestSupport", "mediactl", "mediactl-sandbox"],

@@ -6,8 +6,10 @@ extension GigHiveError {
     /// What an answer with an error status means (gighive contract 2.5 and 5.4; design section 5).
     ///
     /// - Parameters:
+    ///   - head: Status and header fields.
     ///   - message: The application's words, or an HTML page's title.
     ///   - isJSON: Whether the application itself answered; pages of the web server are HTML.
+    /// - Returns: The error, classified.
     static func answered(_ head: HTTPResponseHead, message: String?, isJSON: Bool) -> GigHiveError {
         let status = head.status
         let retryAfter = head.value(of: "Retry-After").flatMap { RetryAfter.parse($0, now: UnixTime.now()) }
@@ -66,7 +68,7 @@ extension GigHiveError {
         return GigHiveError(
             code,
             detail: error.detail,
-            httpStatus: error.head?.status,
+            httpStatus: error.finalHead?.status,
             isRetryable: isRetryable,
             transport: error
         )
@@ -87,5 +89,12 @@ extension GigHiveError {
         case .empty: GigHiveError(.emptyFile, path: error.path)
         case .io(let number): GigHiveError(.fileUnreadable, detail: "error \(number)", path: error.path)
         }
+    }
+}
+
+extension TransportError {
+    /// The head of the answer. An interim one (`100 Continue`, RFC 9110 section 15.2) is no answer yet.
+    var finalHead: HTTPResponseHead? {
+        head.flatMap { $0.status >= 200 ? $0 : nil }
     }
 }

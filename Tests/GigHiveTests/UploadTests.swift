@@ -169,6 +169,55 @@ import Testing
         #expect(try bench.row()?.attempts == 2)
     }
 
+    @Test func anEarlierRefusalIsNotInTheRescueFileOfTheNextTry() async throws {
+        let directory = Mutex("")
+        let heads = Mutex<[String]>([])
+        let bench = try Workbench(
+            try FakeGigHive { request, connection, _, number in
+                guard request.path == "/api/uploads.php" else { return false }
+                let root = directory.withLock { $0 }
+                for name in try FileManager.default.contentsOfDirectory(atPath: root) where name.hasPrefix("rescue-") {
+                    let head = try Data(contentsOf: URL(fileURLWithPath: root + "/" + name)).prefix(77)
+                    heads.withLock { $0.append(String(decoding: head.suffix(11), as: UTF8.self)) }
+                }
+                guard number == 1 else { return false }
+                try connection.answer(429, "{}")
+                return true
+            },
+            retries: 1
+        )
+        directory.withLock { $0 = bench.directory.path }
+        #expect(await bench.uploader.upload(try bench.prepare()).state == .done)
+        #expect(heads.withLock { $0 } == ["status 000\n", "status 000\n"])
+    }
+
+    @Test func aLostAnswerIsLookedForOnEveryPage() async throws {
+        let bench = try Workbench(
+            try FakeGigHive { request, connection, server, _ in
+                switch request.path {
+                case "/api/uploads.php":
+                    server.store(request.fileContent)
+                    connection.close()
+                case "/db/database.php":
+                    let page = request.query.contains("page=3&") ? 3 : request.query.contains("page=2&") ? 2 : 1
+                    let name = page == 3 ? abcChecksum : "other"
+                    try connection.answer(
+                        200,
+                        #"{"pagination":{"pageCount":"3"},"entries":[{"id":"\#(page)8","file_name":"\#(name).mp4"}]}"#
+                    )
+                default: return false
+                }
+                return true
+            }
+        )
+        let result = await bench.uploader.upload(try bench.prepare())
+        #expect(result.state == .tokenLost)
+        #expect(result.fileID == 38)
+        let listings = bench.server.requests.filter { $0.path == "/db/database.php" }
+        #expect(listings.count == 3)
+        #expect(listings.allSatisfy { $0.query.contains("view=librarian") && $0.query.contains("t=") })
+    }
+
     @Test func aSuccessWithoutTokenIsDoneWithAWarning() async throws {
         let bench = try Workbench(
             try FakeGigHive { request, connection, server, _ in

@@ -12,7 +12,10 @@ public struct Deleter: Sendable {
 
     /// Makes a deleter.
     ///
-    /// - Parameter host: The scope whose entries are used; the client's own unless `--host` chose another.
+    /// - Parameters:
+    ///   - client: The server.
+    ///   - store: Where the entries are.
+    ///   - host: The scope whose entries are used; the client's own unless `--host` chose another.
     public init(client: GigHiveClient, store: TokenStore, host: String) {
         self.client = client
         self.store = store
@@ -47,7 +50,10 @@ public struct Deleter: Sendable {
     ///
     /// Cancelling the task does not break a deletion off: once asked for, its outcome is found out.
     ///
-    /// - Parameter onInvalidToken: Asked only when the server rejects the token while the same file is still there.
+    /// - Parameters:
+    ///   - entry: The file and its token.
+    ///   - onInvalidToken: Asked only when the server rejects the token while the same file is still there.
+    /// - Returns: How it ended.
     public func delete(
         _ entry: TokenEntry,
         onInvalidToken: @escaping @Sendable (TokenEntry) async -> InvalidTokenChoice

@@ -9,7 +9,15 @@ public struct ListingPage: Sendable, Equatable {
     /// The entries that have an id or a name.
     public var entries: [Entry]
 
-    /// One asset in one event.
+    /// What is listed.
+    public enum View: String, Sendable {
+        /// One entry for each event that an asset belongs to.
+        case event
+        /// One entry for each asset, those of no event included; date, organisation and title are empty.
+        case librarian
+    }
+
+    /// One asset, in one event where the view is by event.
     public struct Entry: Sendable, Equatable {
         /// The server's id.
         public var fileID: Int64?

@@ -70,7 +70,7 @@ enum ReplyText {
     private static func skippingBlanks(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         var rest = text
         while let first = rest.first {
-            if rest.starts(with: [0xef, 0xbb, 0xbf]) {
+            if first == 0xef, rest.starts(with: [0xef, 0xbb, 0xbf]) {
                 rest = rest.dropFirst(3)
             } else if first == 0x20 || (0x09...0x0d).contains(first) {
                 rest = rest.dropFirst()

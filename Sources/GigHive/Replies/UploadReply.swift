@@ -41,6 +41,7 @@ public struct UploadReply: Sendable, Equatable {
     /// - Parameters:
     ///   - status: Status code.
     ///   - body: All bytes received, also when there should have been more.
+    /// - Returns: What was understood.
     public static func parse(status: Int, body: [UInt8]) -> UploadReply {
         let content = ReplyText.content(of: body)
         switch content.form {

@@ -57,14 +57,20 @@ public struct GigHiveClient: Sendable {
     /// One page of the listing (`GET /db/database.php?format=json`, gighive contract section 7). Also the login test:
     /// any valid user may read it.
     ///
-    /// - Parameter page: From 1.
+    /// - Parameters:
+    ///   - page: From 1.
+    ///   - view: What an entry stands for.
+    ///   - control: `abandon()` breaks the request off.
+    /// - Returns: The page.
     /// - Throws: `GigHiveError`.
-    public func listing(page: Int64 = 1) async throws(GigHiveError) -> ListingPage {
-        try await listing(page: page, control: TransferControl())
-    }
-
-    func listing(page: Int64, control: TransferControl) async throws(GigHiveError) -> ListingPage {
-        let query = [(name: "format", value: "json"), (name: "page", value: String(page))]
+    public func listing(
+        page: Int64 = 1,
+        view: ListingPage.View = .event,
+        control: TransferControl = TransferControl()
+    ) async throws(GigHiveError) -> ListingPage {
+        let query = [
+            (name: "format", value: "json"), (name: "view", value: view.rawValue), (name: "page", value: String(page)),
+        ]
         let response = try await send(request(.get, "/db/database.php", query), control: control)
         try Self.requireSuccess(response)
         guard let listing = ListingPage.parse(response.body) else {

@@ -125,7 +125,8 @@ struct UploadRun {
 
     // MARK: Tries
 
-    private mutating func sendUntilSettled(_ file: OpenFile, _ rescue: RescueFile) async {
+    private mutating func sendUntilSettled(_ file: OpenFile, _ firstRescue: RescueFile) async {
+        var rescue = firstRescue
         while true {
             let attempt: UploadAttempt
             do {
@@ -149,6 +150,16 @@ struct UploadRun {
                 settlement.end(.cancelled, GigHiveError(.cancelled, transport: again.transport))
                 break
             }
+            do {
+                // A file of its own for each try: after a crash an earlier refusal must not pass for the last answer.
+                let fresh = try RescueFile(for: settlement.record.uploadID, in: uploader.directory)
+                rescue.release()
+                rescue = fresh
+            } catch {
+                settlement.end(.failed, .store(error))
+                break
+            }
+            settlement.reopen()
         }
         if settlement.result.unstoredToken == nil {
             rescue.release()
@@ -270,16 +281,14 @@ struct UploadRun {
     /// Waits before the next try.
     ///
     /// - Returns: false when the user stopped the wait.
-    private mutating func waitToRepeat(because error: GigHiveError) async -> Bool {
+    private func waitToRepeat(because error: GigHiveError) async -> Bool {
         let attempt = settlement.result.attempts
         let delay = uploader.options.retry.delay(
             after: attempt,
             retryAfter: error.retryAfterSeconds.map { .seconds($0) }
         )
         onEvent(.retrying(attempt: attempt, after: delay, because: error))
-        guard await !control.waitForStop(upTo: delay) else { return false }
-        settlement.reopen()
-        return true
+        return await !control.waitForStop(upTo: delay)
     }
 }
 

@@ -95,7 +95,8 @@ struct UploadSettlement {
                 fileID: result.fileID,
                 attempts: record.attempts,
                 httpStatus: record.httpStatus,
-                failureCode: error?.code.rawValue
+                // A code is for ends; an unknown outcome may still become any of them.
+                failureCode: state.isFinal ? error?.code.rawValue : nil
             )
         )
     }
@@ -157,7 +158,7 @@ struct UploadSettlement {
                 record.uploadID,
                 UploadChange(
                     state: state,
-                    checksumSHA256: record.checksumSHA256,
+                    checksumSHA256: record.checksumSHA256 ?? reply.checksumSHA256,
                     fileID: reply.fileID,
                     attempts: record.attempts,
                     httpStatus: reply.status,

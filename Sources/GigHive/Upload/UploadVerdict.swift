@@ -16,7 +16,10 @@ enum UploadVerdict: Sendable {
     /// Judges an answer.
     ///
     /// - Parameters:
+    ///   - reply: The answer's content.
+    ///   - head: Its status and header fields.
     ///   - bodyComplete: Whether the whole body was handed to the network. If not, the server cannot have stored it.
+    /// - Returns: The verdict.
     static func of(_ reply: UploadReply, head: HTTPResponseHead, bodyComplete: Bool) -> UploadVerdict {
         let isJSON = reply.form == .json
         let error = GigHiveError.answered(head, message: reply.message ?? reply.error, isJSON: isJSON)
@@ -58,10 +61,13 @@ enum UploadVerdict: Sendable {
 
     /// Judges a missing or cut answer.
     ///
-    /// - Parameter reply: What had arrived of an answer.
+    /// - Parameters:
+    ///   - failure: Why there is no whole answer.
+    ///   - reply: What had arrived of one.
+    /// - Returns: The verdict.
     static func of(_ failure: TransportError, reply: UploadReply?) -> UploadVerdict {
         let bodyComplete = failure.metrics.bodyComplete
-        if let reply, let head = failure.head {
+        if let reply, let head = failure.finalHead {
             // The status is there and decides; only a success needs its body.
             let verdict = of(reply, head: head, bodyComplete: bodyComplete)
             if case .unknown(_, let isSettled) = verdict {

@@ -1,0 +1,119 @@
+import MediaStore
+import TestSupport
+import Testing
+
+@testable import GigHive
+
+/// The client against the sandbox: another reading of the same contract.
+@Suite struct SandboxTests {
+    @Test(arguments: ["d1", "d2", "d3"]) func anUploadIsTakenBackInEveryDialect(_ dialect: String) async throws {
+        let bench = try RunningSandbox(dialect: dialect).bench()
+        let upload = try await bench.upload()
+        #expect(upload.state == .done)
+        #expect(upload.isVerified == true)
+        #expect(upload.hasDeleteToken)
+        #expect(upload.warnings.isEmpty)
+        #expect(upload.checksumSHA256 == abcChecksum)
+        #expect(upload.mediaURL == "\(bench.sandbox.address)/video/\(abcChecksum).mp4")
+        let fileID = try #require(upload.fileID)
+        #expect(try await bench.client.asset(fileID)?.checksumSHA256 == abcChecksum)
+        #expect(try await bench.client.listing().entries.map(\.fileID) == [fileID])
+
+        let deleted = await bench.deleter.delete(try await bench.deleter.entry(for: fileID)) { _ in .keep }
+        #expect(deleted.state == .deleted)
+        #expect(try await bench.client.asset(fileID) == nil)
+        #expect(try bench.store.tokens(host: nil).isEmpty)
+    }
+
+    @Test(arguments: ["d1", "d2", "d3"], ["2026-03-01", "2026-03-02"])
+    func theSameBytesAreADeletableDuplicateInEveryDialect(_ dialect: String, _ date: String) async throws {
+        let bench = try RunningSandbox(dialect: dialect).bench()
+        let first = try await bench.upload()
+        let second = try await bench.upload(name: "copy.mp4", date: date)
+        #expect(second.state == .duplicate)
+        #expect(second.fileID == first.fileID)
+        #expect(second.isDeletableDuplicate)
+    }
+
+    @Test(arguments: ["d1", "d2", "d3"]) func theSameBytesFromElsewhereHaveNoToken(_ dialect: String) async throws {
+        let sandbox = try RunningSandbox(dialect: dialect)
+        _ = try await sandbox.bench().upload()
+        let other = try await sandbox.bench().upload()
+        #expect(other.state == (dialect == "d1" ? .done : .duplicate))
+        #expect(other.warnings == (dialect == "d1" ? [.noDeleteToken] : []))
+        #expect(!other.hasDeleteToken)
+        #expect(!other.isDeletableDuplicate)
+    }
+
+    @Test func aViewerIsUnauthorizedEverywhereButInTheListing() async throws {
+        let sandbox = try RunningSandbox()
+        let viewer = try sandbox.bench(user: "viewer")
+        let upload = try await viewer.upload()
+        #expect(upload.state == .failed)
+        #expect(upload.error?.code == .unauthorized)
+        #expect(try await viewer.client.listing().entries.isEmpty)
+        #expect(try await viewer.client.health().isHealthy)
+    }
+
+    @Test(arguments: ["d1", "d2", "d3"]) func anAdminDeletesWithTheLists(_ dialect: String) async throws {
+        let bench = try RunningSandbox(dialect: dialect).bench(user: "admin")
+        let fileID = try #require(try await bench.upload().fileID)
+        let result = await bench.deleter.deleteAsAdmin(try await bench.deleter.entry(for: fileID))
+        #expect(result.state == .deleted)
+        #expect(try await bench.client.asset(fileID) == nil)
+    }
+
+    @Test(
+        arguments: [
+            ("drop-answer", UploadState.tokenLost, GigHiveError.Code.tokenLost),
+            ("500-after-store", .tokenLost, .tokenLost),
+            ("truncate=100", .tokenLost, .tokenLost),
+            ("1062", .duplicate, nil),
+            ("html", .done, nil),
+            ("whitespace=1048576", .done, nil),
+            ("wrong-length", .done, nil),
+            ("no-token", .done, nil),
+            ("odd-token", .done, nil),
+            ("no-checksum", .done, nil),
+            ("status=400", .failed, .badRequest),
+            ("status=403", .failed, .forbidden),
+            ("status=423", .failed, .locked),
+            ("status=429", .failed, .rateLimited),
+            ("status=500", .failed, .serverError),
+            ("status=502", .failed, .serverError),
+            ("early-status=401", .failed, .unauthorized),
+            ("early-status=413", .failed, .payloadTooLarge),
+            ("early-status=503", .failed, .serverError),
+            ("reset,after=0", .failed, .connectionLost),
+            ("reset,after=70000", .failed, .connectionLost),
+            ("reset,after=body", .failed, .connectionLost),
+        ] as [(String, UploadState, GigHiveError.Code?)]
+    )
+    func afaultEndsAsItShould(_ fault: String, _ state: UploadState, _ code: GigHiveError.Code?) async throws {
+        let bench = try RunningSandbox(faults: ["upload:" + fault]).bench()
+        let result = try await bench.upload(String(repeating: "0123456789abcdef", count: 16_384))
+        #expect(result.state == state)
+        #expect(result.error?.code == code)
+        let tokens = try bench.store.tokens(host: nil).count
+        #expect(tokens == (state == .done && fault != "no-token" ? 1 : 0))
+        #expect(try bench.store.uploads(states: [], host: nil).map(\.state) == [state])
+    }
+
+    @Test(arguments: [
+        "status=429,times=1", "early-status=503,times=1", "reset,after=70000,times=1", "status=502,times=1",
+    ])
+    func afaultThatPassesIsOvercome(_ fault: String) async throws {
+        let bench = try RunningSandbox(faults: ["upload:" + fault]).bench(retries: 1)
+        let result = try await bench.upload(String(repeating: "0123456789abcdef", count: 16_384))
+        #expect(result.state == .done)
+        #expect(result.attempts == 2)
+        #expect(try await bench.client.listing().entries.count == 1)
+    }
+
+    @Test func alostDeletionIsFoundOut() async throws {
+        let bench = try RunningSandbox(faults: ["delete:drop-answer"]).bench()
+        let fileID = try #require(try await bench.upload().fileID)
+        let result = await bench.deleter.delete(try await bench.deleter.entry(for: fileID)) { _ in .keep }
+        #expect(result.state == .deleted)
+    }
+}
