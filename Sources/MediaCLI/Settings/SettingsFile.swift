@@ -60,6 +60,7 @@ struct SettingsFile: Sendable {
     ///   - text: YAML.
     ///   - path: Where it stands: named in errors, and the place that relative file names start from.
     ///   - home: What `~/` stands for.
+    /// - Throws: `SettingsError` for the first thing that is not understood.
     init(text: String, path: String, home: String?) throws(SettingsError) {
         global = Section(file: path, origin: .settingsFile(path), keyPrefix: "")
         guard let root = try Self.compose(text, path), !Self.isNull(root) else { return }
