@@ -191,6 +191,25 @@ import Testing
         #expect(try await fixture.get("/api/uploads/2", user: "uploader").text == #"{"error":"Not Found"}"#)
     }
 
+    /// The two 500s of a disk that fails: while the body arrives, and when the file is put away.
+    @Test(arguments: [
+        ("incoming", "Server Error", "Upload failed with code 7"), ("media/video", "Server error", "rename: "),
+    ])
+    func diskTroubleIsAServerError(folder: String, error: String, message: String) async throws {
+        let fixture = try await Fixture()
+        try FileManager.default.removeItem(atPath: fixture.sandbox.data.file(folder))
+        let path = try fixture.file(size: 300_000)
+        let reply = try await fixture.upload(path)
+        #expect(reply.status == 500)
+        #expect(try reply.string("error") == error)
+        #expect(try reply.string("message")?.hasPrefix(message) == true)
+        try FileManager.default.createDirectory(
+            atPath: fixture.sandbox.data.file(folder),
+            withIntermediateDirectories: true
+        )
+        #expect(try await fixture.upload(path).status == 201)
+    }
+
     @Test func theListingFilters() async throws {
         let fixture = try await Fixture()
         let path = try fixture.file(content: "one")
