@@ -61,6 +61,14 @@ import Testing
         #expect(try await fixture.sandbox.requests().map(\.status) == [nil])
     }
 
+    @Test func nothingIsLeftOfAnUploadThatBrokeOff() async throws {
+        let fixture = try await Fixture(faults: ["upload:reset,after=body"])
+        _ = try await fixture.upload(try fixture.file(size: 200_000))
+        // Stopping waits for what is under way; only a start would sweep up after it.
+        await fixture.sandbox.stop()
+        #expect(try fixture.incomingFiles().isEmpty)
+    }
+
     @Test func anEarlyAnswerReadsNoBody() async throws {
         let fixture = try await Fixture(faults: ["upload:early-status=413"])
         let reply = try await fixture.upload(

@@ -41,7 +41,8 @@ struct Delivery {
         var rendered = renderer.render(plan.changed(answer.reply), leadingSpace: space)
         if closes { rendered.head.headerFields[.connection] = "close" }
         if plan.has(.wrongLength) {
-            rendered.head.headerFields[.contentLength] = String((rendered.file?.count ?? rendered.bytes.readableBytes) + 100)
+            let size = rendered.file?.count ?? rendered.bytes.readableBytes
+            rendered.head.headerFields[.contentLength] = String(size + 100)
         }
         return rendered
     }
