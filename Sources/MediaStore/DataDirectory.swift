@@ -12,9 +12,11 @@ public struct DataDirectory: Sendable {
     /// Creates the directory (0700, missing parents included) or opens it, and tightens loosened permissions of it and
     /// of the files the store keeps in it.
     ///
-    /// A link is followed only when the user or root made it.
+    /// A link is followed only when the user or root made it. A directory that also holds other things (a home
+    /// directory, `/tmp`) keeps its own permissions, and so do those things; one that others may write to is refused.
     ///
-    /// - Throws: `StoreError`: `.unsafe` when it belongs to another user or is no directory, `.notWritable`, `.full`.
+    /// - Throws: `StoreError`: `.unsafe` when it belongs to another user, is no directory, or is open to others' writing
+    ///   and holds more than the store; `.notWritable`, `.full`.
     public static func open(_ path: String) throws(StoreError) -> DataDirectory {
         let absolute = try absolutePath(path)
         try create(absolute)
@@ -25,13 +27,27 @@ public struct DataDirectory: Sendable {
         guard status.isOwnedByUser else {
             throw StoreError(.unsafe, path: resolved, detail: "owned by another user")
         }
-        var warnings = tighten(resolved, status)
+        var warnings: [String] = []
+        if try entries(of: resolved).allSatisfy(isOfStore) {
+            warnings += tighten(resolved, status)
+        } else if status.isWritableByOthers {
+            let rights = octal(status.permissions)
+            throw StoreError(
+                .unsafe,
+                path: resolved,
+                detail: "holds other files and others may write to it (\(rights)); choose a directory of its own"
+            )
+        }
         let locks = resolved + "/" + lockDirectoryName
         try create(locks)
-        for directory in [resolved, locks] {
-            warnings += try tightenEntries(of: directory)
-        }
+        warnings += try tightenEntries(of: resolved, where: isOfStore)
+        warnings += try tightenEntries(of: locks) { _ in true }
         return DataDirectory(path: resolved, warnings: warnings)
+    }
+
+    /// Whether an entry of the directory is the store's own, by its name.
+    private static func isOfStore(_ name: String) -> Bool {
+        name == lockDirectoryName || ["tokens.sqlite", RescueFile.prefix, SpoolFile.prefix].contains(where: name.hasPrefix)
     }
 
     private static let lockDirectoryName = "locks"
@@ -120,9 +136,12 @@ public struct DataDirectory: Sendable {
 
     // MARK: Permissions
 
-    private static func tightenEntries(of directory: String) throws(StoreError) -> [String] {
+    private static func tightenEntries(
+        of directory: String,
+        where isOurs: (String) -> Bool
+    ) throws(StoreError) -> [String] {
         var warnings: [String] = []
-        for name in try entries(of: directory) {
+        for name in try entries(of: directory) where isOurs(name) {
             let path = directory + "/" + name
             guard let status = try FileStatus(at: path), status.isOwnedByUser else { continue }
             guard status.isRegularFile || status.isDirectory else { continue }

@@ -33,6 +33,8 @@ struct FileStatus {
     var permissions: mode_t { status.st_mode & 0o7777 }
     /// Whether group or others have any right.
     var isLoose: Bool { permissions & 0o077 != 0 }
+    /// Whether group or others may change it.
+    var isWritableByOthers: Bool { permissions & 0o022 != 0 }
     /// Seconds since 1970.
     var modifiedAt: Double { Double(status.st_mtim.tv_sec) + Double(status.st_mtim.tv_nsec) / 1e9 }
 

@@ -14,7 +14,11 @@ final class LockedFile: Sendable {
         self.descriptor = descriptor
     }
 
-    deinit { close(descriptor) }
+    deinit {
+        // Not left to close: a child forked by another thread shares the lock until its exec.
+        flock(descriptor, LOCK_UN)
+        close(descriptor)
+    }
 
     /// Creates a file under a new name (`prefix` and random characters) and locks it.
     static func create(prefix: String, in directory: DataDirectory) throws(StoreError) -> LockedFile {

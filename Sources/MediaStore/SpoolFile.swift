@@ -53,7 +53,7 @@ public final class SpoolFile: Sendable {
 
     // MARK: Copying
 
-    private static let prefix = "spool-"
+    static let prefix = "spool-"
     private static let blockCount = 1 << 20
     private static let pollMilliseconds: Int32 = 200
 

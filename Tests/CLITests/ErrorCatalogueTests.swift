@@ -11,9 +11,19 @@ import Testing
         for error in [
             GigHiveError(code),
             GigHiveError(
-                code, detail: "It said so.", httpStatus: 500, path: Array("a\u{1b}.mp4".utf8), field: "event_date",
-                value: "x", limit: 5, fileID: 18, rescuePath: "/r", otherHosts: ["h"], retryAfterSeconds: 3,
-                store: StoreError(.full, path: "/d")),
+                code,
+                detail: "It said so.",
+                httpStatus: 500,
+                path: Array("a\u{1b}.mp4".utf8),
+                field: "event_date",
+                value: "x",
+                limit: 5,
+                fileID: 18,
+                rescuePath: "/r",
+                otherHosts: ["h"],
+                retryAfterSeconds: 3,
+                store: StoreError(.full, path: "/d")
+            ),
         ] {
             let diagnosis = ErrorCatalogue.diagnosis(of: error)
             for line in [diagnosis.message, diagnosis.hint].compactMap({ $0 }) {
@@ -27,17 +37,20 @@ import Testing
     }
 
     // The exit codes of design section 5, one row a code.
-    @Test(arguments: [
-        (GigHiveError.Code.invalidDetail, 2), (.fileNotFound, 2), (.fileUnreadable, 2), (.isDirectory, 2),
-        (.notRegularFile, 2), (.emptyFile, 2), (.fileTooLarge, 2), (.unknownExtension, 2), (.uploadInProgress, 10),
-        (.storeUnusable, 12), (.badRequest, 2), (.unauthorized, 4), (.forbidden, 4), (.notFound, 5),
-        (.requestTimeout, 6), (.payloadTooLarge, 2), (.unsupportedMedia, 2), (.locked, 10), (.rateLimited, 6),
-        (.serverError, 7), (.redirected, 1), (.unexpectedAnswer, 7), (.unknownHost, 6), (.cannotConnect, 6),
-        (.tlsFailed, 6), (.certificateUntrusted, 6), (.certificateNameMismatch, 6), (.pinnedKeyMismatch, 6),
-        (.networkTimeout, 6), (.connectionLost, 6), (.outcomeUnknown, 6), (.checksumMismatch, 8), (.sourceChanged, 13),
-        (.tokenLost, 11), (.tokenNotStored, 12), (.invalidDeleteToken, 11), (.noDeleteToken, 11), (.idReused, 11),
-        (.notDeleted, 7), (.adminUnverified, 1), (.cancelled, 130), (.internalError, 1),
-    ] as [(GigHiveError.Code, Int32)])
+    @Test(
+        arguments: [
+            (GigHiveError.Code.invalidDetail, 2), (.fileNotFound, 2), (.fileUnreadable, 2), (.isDirectory, 2),
+            (.notRegularFile, 2), (.emptyFile, 2), (.fileTooLarge, 2), (.unknownExtension, 2), (.uploadInProgress, 10),
+            (.storeUnusable, 12), (.badRequest, 2), (.unauthorized, 4), (.forbidden, 4), (.notFound, 5),
+            (.requestTimeout, 6), (.payloadTooLarge, 2), (.unsupportedMedia, 2), (.locked, 10), (.rateLimited, 6),
+            (.serverError, 7), (.redirected, 1), (.unexpectedAnswer, 7), (.unknownHost, 6), (.cannotConnect, 6),
+            (.tlsFailed, 6), (.certificateUntrusted, 6), (.certificateNameMismatch, 6), (.pinnedKeyMismatch, 6),
+            (.networkTimeout, 6), (.connectionLost, 6), (.outcomeUnknown, 6), (.checksumMismatch, 8),
+            (.sourceChanged, 13),
+            (.tokenLost, 11), (.tokenNotStored, 12), (.invalidDeleteToken, 11), (.noDeleteToken, 11), (.idReused, 11),
+            (.notDeleted, 7), (.adminUnverified, 1), (.cancelled, 130), (.internalError, 1),
+        ] as [(GigHiveError.Code, Int32)]
+    )
     func codesHaveTheirPublishedExitCode(code: GigHiveError.Code, exitCode: Int32) {
         #expect(ErrorCatalogue.exitCode(of: code).rawValue == exitCode)
     }
@@ -71,7 +84,8 @@ import Testing
 
     @Test func otherHostsAreNamed() {
         let diagnosis = ErrorCatalogue.diagnosis(
-            of: GigHiveError(.noDeleteToken, fileID: 18, otherHosts: ["b.example:8080"]))
+            of: GigHiveError(.noDeleteToken, fileID: 18, otherHosts: ["b.example:8080"])
+        )
         #expect(diagnosis.message.contains("b.example:8080"))
         #expect(diagnosis.hint == "mediactl uploads delete 18 --host b.example:8080")
     }

@@ -4,10 +4,12 @@ import Testing
 @testable import MediaCLI
 
 @Suite struct OutputTests {
-    @Test(arguments: [
-        (0, "0 B"), (999, "999 B"), (1000, "1.00 kB"), (26_182, "26.2 kB"), (999_499, "999 kB"),
-        (999_500, "1.00 MB"), (6_442_450_944, "6.44 GB"), (123_000_000_000_000, "123 TB"),
-    ] as [(Int64, String)])
+    @Test(
+        arguments: [
+            (0, "0 B"), (999, "999 B"), (1000, "1.00 kB"), (26_182, "26.2 kB"), (999_499, "999 kB"),
+            (999_500, "1.00 MB"), (6_442_450_944, "6.44 GB"), (123_000_000_000_000, "123 TB"),
+        ] as [(Int64, String)]
+    )
     func bytes(count: Int64, text: String) {
         #expect(Formats.bytes(count) == text)
     }
@@ -17,11 +19,13 @@ import Testing
         #expect(Formats.clock(.seconds(seconds)) == text)
     }
 
-    @Test(arguments: [
-        (-5.0, "just now"), (59, "just now"), (60, "1 minute ago"), (7200, "2 hours ago"), (86_400, "1 day ago"),
-        (14 * 86_400, "2 weeks ago"), (61 * 86_400, "2 months ago"), (365 * 86_400, "11 months ago"),
-        (731 * 86_400, "2 years ago"),
-    ] as [(Double, String)])
+    @Test(
+        arguments: [
+            (-5.0, "just now"), (59, "just now"), (60, "1 minute ago"), (7200, "2 hours ago"), (86_400, "1 day ago"),
+            (14 * 86_400, "2 weeks ago"), (61 * 86_400, "2 months ago"), (365 * 86_400, "11 months ago"),
+            (731 * 86_400, "2 years ago"),
+        ] as [(Double, String)]
+    )
     func age(seconds: Double, text: String) {
         let now = Date(timeIntervalSince1970: 1_780_000_000)
         #expect(Formats.age(of: now.addingTimeInterval(-seconds), now: now) == text)
@@ -38,7 +42,8 @@ import Testing
         ])
         #expect(
             value.text
-                == #"{"z":1,"a":[null,true],"s":"q\"\\\n\t\u001b\u009b\u2028é🎸"}"#)
+                == #"{"z":1,"a":[null,true],"s":"q\"\\\n\t\u001b\u009b\u2028é🎸"}"#
+        )
     }
 
     @Test func jsonIsReadBackByFoundation() throws {
@@ -58,20 +63,25 @@ import Testing
                 "  ID  LABEL                     SIZE",
                 "   7  short                     1 B",
                 "1234  a rather long label 日本  26.2 kB",
-            ])
+            ]
+        )
         #expect(
             table.lines(fitting: 26, style: plain) == [
                 "  ID  LABEL        SIZE",
                 "   7  short        1 B",
                 "1234  a rather l…  26.2 kB",
-            ])
+            ]
+        )
     }
 
-    @Test(arguments: [
-        (.auto, true, [:], true), (.auto, false, [:], false),
-        (.auto, true, ["NO_COLOR": "1"], false), (.auto, true, ["NO_COLOR": ""], true),
-        (.auto, true, ["TERM": "dumb"], false), (.always, false, ["NO_COLOR": "1"], true), (.never, true, [:], false),
-    ] as [(ColorMode, Bool, [String: String], Bool)])
+    @Test(
+        arguments: [
+            (.auto, true, [:], true), (.auto, false, [:], false),
+            (.auto, true, ["NO_COLOR": "1"], false), (.auto, true, ["NO_COLOR": ""], true),
+            (.auto, true, ["TERM": "dumb"], false), (.always, false, ["NO_COLOR": "1"], true),
+            (.never, true, [:], false),
+        ] as [(ColorMode, Bool, [String: String], Bool)]
+    )
     func colorFollowsItsRules(mode: ColorMode, isTerminal: Bool, environment: [String: String], isColored: Bool) {
         #expect(Style(mode, isTerminal: isTerminal, environment: environment).isColored == isColored)
     }
@@ -87,7 +97,8 @@ import Testing
                 {"schema":"mediactl.upload/1","type":"item","a":1}
                 {"schema":"mediactl.upload/1","type":"summary","exit_code":0}
 
-                """)
+                """
+        )
         #expect(test.errors == "mediactl: error: too late\n")
     }
 

@@ -17,7 +17,8 @@ import Testing
                 "--answer-timeout", "7s", "--finish-timeout", "8s", "--limit-rate", "1M", "--retries", "0",
                 "--password-file", "pw", "--json", "--progress-events", "-q", "-vv", "--color", "never", "--no-input",
                 "--config", "c.yaml", "--data-dir", "d",
-            ]) as? Upload)
+            ]) as? Upload
+        )
         #expect(command.paths == ["a.mp4", "b.mp4"])
         #expect(command.details.eventDate == "2026-03-01")
         #expect(command.details.eventType == "wedding")
@@ -31,15 +32,31 @@ import Testing
         #expect(
             flags
                 == SettingsFlags(
-                    server: "https://h", profile: "p", user: "uploader", caFile: "c.pem", pinnedKey: "sha256//x",
-                    insecure: true, allowHTTP: true, http2: true, connectTimeout: "5s", stallTimeout: "6s",
-                    answerTimeout: "7s", finishTimeout: "8s", limitRate: "1M", retries: "0", color: "never",
-                    orgName: "Tus", eventType: "wedding"))
+                    server: "https://h",
+                    profile: "p",
+                    user: "uploader",
+                    caFile: "c.pem",
+                    pinnedKey: "sha256//x",
+                    insecure: true,
+                    allowHTTP: true,
+                    http2: true,
+                    connectTimeout: "5s",
+                    stallTimeout: "6s",
+                    answerTimeout: "7s",
+                    finishTimeout: "8s",
+                    limitRate: "1M",
+                    retries: "0",
+                    color: "never",
+                    orgName: "Tus",
+                    eventType: "wedding"
+                )
+        )
     }
 
     @Test func globalFlagsStandBeforeTheCommandToo() throws {
         let command = try #require(
-            try MediactlCommand.parseAsRoot(["--json", "--server", "h", "upload", "a"]) as? Upload)
+            try MediactlCommand.parseAsRoot(["--json", "--server", "h", "upload", "a"]) as? Upload
+        )
         #expect(command.global.json)
         #expect(command.connection.server == "h")
     }

@@ -6,7 +6,9 @@ import Testing
 
 @Suite struct ProgressTests {
     private func progress(
-        _ phase: TransferProgress.Phase, _ bytes: Int64, of total: Int64 = 1_000_000
+        _ phase: TransferProgress.Phase,
+        _ bytes: Int64,
+        of total: Int64 = 1_000_000
     ) -> UploadEvent {
         .progress(TransferProgress(phase: phase, bytesAcknowledged: bytes, bodyByteCount: total))
     }
@@ -14,7 +16,10 @@ import Testing
     @Test func terminalShowsRateAndTimeLeft() throws {
         let test = try TestConsole()
         let display = ProgressDisplay(
-            test.console(isTerminal: true), mode: .terminal, writesRecords: false)
+            test.console(isTerminal: true),
+            mode: .terminal,
+            writesRecords: false
+        )
         display.begin(path: Array("a\u{1b}.mp4".utf8), byteCount: 1_000_000, position: 2, total: 5)
         display.handle(progress(.sending, 0))
         test.advance(.seconds(2))
@@ -34,9 +39,17 @@ import Testing
 
     @Test func linesNeverWrap() throws {
         let test = try TestConsole()
-        let display = ProgressDisplay(test.console(isTerminal: true, columns: 30), mode: .terminal, writesRecords: false)
+        let display = ProgressDisplay(
+            test.console(isTerminal: true, columns: 30),
+            mode: .terminal,
+            writesRecords: false
+        )
         display.begin(
-            path: Array(String(repeating: "日", count: 200).utf8), byteCount: 5_000_000_000, position: 1, total: 1)
+            path: Array(String(repeating: "日", count: 200).utf8),
+            byteCount: 5_000_000_000,
+            position: 1,
+            total: 1
+        )
         test.advance(.seconds(3))
         display.handle(progress(.sending, 77_777_777, of: 5_000_000_000))
         for line in test.errors.replacing("\r\u{1b}[1A\u{1b}[J", with: "").split(separator: "\n") {
@@ -79,7 +92,10 @@ import Testing
     @Test func recordsComeOncePerSecondAndPhase() throws {
         let test = try TestConsole()
         let display = ProgressDisplay(
-            test.console(OutputPreferences(isJSON: true)), mode: .silent, writesRecords: true)
+            test.console(OutputPreferences(isJSON: true)),
+            mode: .silent,
+            writesRecords: true
+        )
         display.begin(path: Array("a.mp4".utf8), byteCount: 1_000_000, position: 1, total: 1)
         display.handle(progress(.sending, 1))
         display.handle(progress(.sending, 2))
@@ -111,8 +127,11 @@ import Testing
         let display = ProgressDisplay(console, mode: .terminal, writesRecords: false)
         display.begin(path: Array("a.mp4".utf8), byteCount: 10, position: 1, total: 1)
         console.warning("w")
-        #expect(test.errors == "a.mp4  connecting\n\r\u{1b}[1A\u{1b}[Jmediactl: warning: w\n"
-            .replacing("warning:", with: "\u{1b}[33mwarning:\u{1b}[0m"))
+        #expect(
+            test.errors
+                == "a.mp4  connecting\n\r\u{1b}[1A\u{1b}[Jmediactl: warning: w\n"
+                .replacing("warning:", with: "\u{1b}[33mwarning:\u{1b}[0m")
+        )
     }
 
     @Test func rateFollowsTheLastTenSeconds() {

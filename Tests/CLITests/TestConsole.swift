@@ -40,24 +40,37 @@ final class TestConsole: Sendable {
     }
 
     func context(
-        environment: [String: String] = [:], isTerminal: Bool = false, columns: Int = 80
+        environment: [String: String] = [:],
+        isTerminal: Bool = false,
+        columns: Int = 80
     ) -> CommandContext {
         CommandContext(
-            environment: ["HOME": directory.path].merging(environment) { $1 }, standardInput: -1,
-            output: Output(outputDescriptor), errors: Output(errorDescriptor),
+            environment: ["HOME": directory.path].merging(environment) { $1 },
+            standardInput: -1,
+            output: Output(outputDescriptor),
+            errors: Output(errorDescriptor),
             terminal: Terminal(
-                isInputTerminal: isTerminal, isOutputTerminal: isTerminal, isErrorTerminal: isTerminal,
-                columns: { _ in columns }),
+                isInputTerminal: isTerminal,
+                isOutputTerminal: isTerminal,
+                isErrorTerminal: isTerminal,
+                columns: { _ in columns }
+            ),
             now: { Date(timeIntervalSince1970: 1_780_000_000) },
-            elapsed: { [self] in clock.withLock { $0 } }, interruption: interruption)
+            elapsed: { [self] in clock.withLock { $0 } },
+            interruption: interruption
+        )
     }
 
     func console(
-        _ preferences: OutputPreferences = OutputPreferences(), environment: [String: String] = [:],
-        isTerminal: Bool = false, columns: Int = 80
+        _ preferences: OutputPreferences = OutputPreferences(),
+        environment: [String: String] = [:],
+        isTerminal: Bool = false,
+        columns: Int = 80
     ) -> Console {
         Console(
-            context(environment: environment, isTerminal: isTerminal, columns: columns), schema: "mediactl.upload/1",
-            preferences: preferences)
+            context(environment: environment, isTerminal: isTerminal, columns: columns),
+            schema: "mediactl.upload/1",
+            preferences: preferences
+        )
     }
 }

@@ -38,6 +38,24 @@ struct DataDirectoryTests {
         #expect(try DataDirectory.open(directory.path).warnings == [])
     }
 
+    @Test("a directory that holds other things too keeps its permissions, and so do they")
+    func sharedWithOtherFiles() throws {
+        let path = try temporary.get().file("home")
+        #expect(mkdir(path, 0o755) == 0)
+        let letter = path + "/letter.txt"
+        #expect(FileManager.default.createFile(atPath: letter, contents: nil))
+        #expect(chmod(letter, 0o644) == 0)
+        let directory = try DataDirectory.open(path)
+        #expect(directory.warnings == [])
+        #expect(try permissions(path) == 0o755)
+        #expect(try permissions(letter) == 0o644)
+        #expect(try permissions(path + "/locks") == 0o700)
+        // A place like /tmp, where others may exchange names under us.
+        #expect(chmod(path, 0o1777) == 0)
+        #expect(try storeErrorKind { _ = try DataDirectory.open(path) } == .unsafe)
+        #expect(try permissions(path) == 0o1777)
+    }
+
     @Test("a file in its place is refused")
     func notADirectory() throws {
         let path = try temporary.get().file("file")
@@ -70,7 +88,7 @@ struct DataDirectoryTests {
         #expect(FileManager.default.createFile(atPath: target, contents: nil))
         #expect(chmod(target, 0o644) == 0)
         let directory = try DataDirectory.open(temporary.get().file("data"))
-        #expect(symlink(target, directory.file("link")) == 0)
+        #expect(symlink(target, directory.file("rescue-link")) == 0)
         #expect(try DataDirectory.open(directory.path).warnings == [])
         #expect(try permissions(target) == 0o644)
     }

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import MediaTransport
 import TestSupport
 import Testing
@@ -41,7 +42,8 @@ struct TLSTests {
                 }.first ?? 0
         }
 
-        deinit { process.terminate() }
+        // A child inherits the blocked signals of the thread that starts it; SIGKILL cannot be blocked.
+        deinit { kill(process.processIdentifier, SIGKILL) }
 
         static func run(_ arguments: [String]) throws {
             let process = Process()
@@ -71,9 +73,9 @@ struct TLSTests {
     private func outcome(_ host: String, _ server: TLSServer, _ trust: ServerTrust) async throws -> String {
         let http = try client(trust: trust)
         let url = try ServerURL("https://\(host):\(server.port)").resource("/")
-        do {
+        do throws(TransportError) {
             return String(try await http.execute(HTTPRequest(.get, url, repeatability: .safe)).status)
-        } catch let error as TransportError {
+        } catch {
             #expect(error.isBeforeRequest)
             return "\(error.kind)"
         }

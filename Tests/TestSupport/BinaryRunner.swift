@@ -92,8 +92,8 @@ public struct BinaryResult: Sendable {
     /// The signal that ended it.
     public var signal: Int32?
 
-    /// The lines of standard output.
-    public var lines: [String] { output.split(separator: "\n").map(String.init) }
+    /// The lines of standard output that are not empty; a terminal ends them with CR and LF.
+    public var lines: [String] { output.split(whereSeparator: \.isNewline).map(String.init) }
 }
 
 /// Why a child could not be run.

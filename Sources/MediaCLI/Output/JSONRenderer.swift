@@ -71,19 +71,23 @@ enum JSONRenderer {
             "org_name": .string(entry.orgName), "event_type": .string(entry.eventType),
             "label": JSONValue(entry.label), "file_name": .string(entry.fileName),
             "file_type": .string(entry.fileType), "size_bytes": .integer(entry.sizeBytes),
-            "checksum_sha256": entry.checksumSHA256.isEmpty ? .null : .string(entry.checksumSHA256),
+            "checksum_sha256": checksum(entry),
             "server": .string(entry.baseURL), "superseded": .bool(entry.isSuperseded),
             "delete_token": isTokenShown ? .string(entry.token.secret) : .null,
         ]
     }
 
+    private static func checksum(_ entry: TokenEntry?) -> JSONValue {
+        entry.map { $0.checksumSHA256.isEmpty ? .null : .string($0.checksumSHA256) } ?? .null
+    }
+
     static func deletion(_ result: DeleteResult) -> JSONObject {
         [
-            "file_id": .integer(result.fileID), "host": .string(result.host),
+            "file_id": .integer(result.fileID), "host": result.host.isEmpty ? .null : .string(result.host),
             "state": .string(result.state.rawValue), "event_date": JSONValue(result.entry?.eventDate),
             "org_name": JSONValue(result.entry?.orgName), "event_type": JSONValue(result.entry?.eventType),
             "label": JSONValue(result.entry?.label), "file_name": JSONValue(result.entry?.fileName),
-            "checksum_sha256": JSONValue(result.entry?.checksumSHA256), "server": JSONValue(result.entry?.baseURL),
+            "checksum_sha256": checksum(result.entry), "server": JSONValue(result.entry?.baseURL),
             "http_status": JSONValue(result.httpStatus), "exit_code": exitCode(result.exitCode),
             "error": error(result.error),
         ]

@@ -11,7 +11,8 @@ enum TextRenderer {
 
     /// What standard output says about one upload. Failures are said on standard error.
     static func upload(_ result: UploadResult, style: Style) -> [String] {
-        let name = TerminalText.escaped(result.path)
+        let isStandardInput = result.path == Array("-".utf8)
+        let name = isStandardInput ? escaped(result.fileName) : TerminalText.escaped(result.path)
         let number = result.fileID.map { " as \($0)" } ?? ""
         switch result.state {
         case .done:

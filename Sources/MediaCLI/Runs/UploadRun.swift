@@ -215,7 +215,7 @@ struct UploadRun: Sendable {
             "signal": JSONValue(console.context.interruption.signal?.name),
             "exit_code": JSONRenderer.exitCode(code),
         ])
-        guard request.sources.count > 1 else { return }
+        guard request.sources.count > 1, !request.isDryRun else { return }
         let sent = results.reduce(Int64(0)) { $0 + $1.bytesSent }
         let good = results.count { $0.state == .done || $0.state == .duplicate }
         console.note(

@@ -37,19 +37,8 @@ actor ServerSession {
         if let client = clients[server] {
             return client
         }
+        let authorization = try await authorization(for: server.origin).get()
         let console = settings.console
-        let isAsking = console.context.terminal.isInteractive && !settings.global.noInput
-        let authorization = try await Credentials.find(
-            flags: credentials,
-            settings: settings.settings,
-            environment: console.context.environment,
-            origin: server.origin,
-            surroundings: CredentialSurroundings(
-                prompt: isAsking ? PasswordPrompt.ask : nil,
-                standardInput: console.context.standardInput,
-                warn: { console.warning($0) }
-            )
-        )
         console.trace("using \(authorization) for \(server)")
         let client = GigHiveClient(
             server: server,
@@ -59,6 +48,30 @@ actor ServerSession {
         )
         clients[server] = client
         return client
+    }
+
+    /// Looks for credentials in a task of its own, which a signal cancels: an open question then ends with the terminal
+    /// as it was.
+    private func authorization(for origin: Origin) async -> Result<Authorization, CredentialError> {
+        let console = settings.console
+        let values = settings.settings
+        let credentials = credentials
+        var surroundings = CredentialSurroundings(
+            standardInput: console.context.standardInput, warn: { console.warning($0) })
+        if settings.prompter.isAllowed {
+            surroundings.prompt = { (question) async throws(CredentialError) in try await PasswordPrompt.ask(question) }
+        }
+        let search = Task { [surroundings] () -> Result<Authorization, CredentialError> in
+            do throws(CredentialError) {
+                return .success(
+                    try await Credentials.find(
+                        flags: credentials, settings: values, environment: console.context.environment,
+                        origin: origin, surroundings: surroundings))
+            } catch {
+                return .failure(error)
+            }
+        }
+        return await console.context.interruption.handling({ _ in search.cancel() }) { await search.value }
     }
 
     /// A client that sends nothing, for checks that need an address only.

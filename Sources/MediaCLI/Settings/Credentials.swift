@@ -27,7 +27,12 @@ enum Credentials {
     /// Over plain `http` to another machine it refuses before it looks anywhere, unless that is allowed.
     ///
     /// - Parameters:
+    ///   - flags: The command line.
+    ///   - settings: User name, `password_command` and whether plain `http` is allowed.
+    ///   - environment: The process environment.
     ///   - origin: The only server that the result is ever sent to.
+    ///   - surroundings: Terminal, standard input, and who is warned.
+    /// - Returns: Bound to `origin`.
     /// - Throws: `CredentialError`; none of its text is secret.
     static func find(
         flags: CredentialFlags,

@@ -42,6 +42,7 @@ struct Netrc {
     /// - Parameters:
     ///   - host: As in an `Origin`; ports do not matter to netrc.
     ///   - user: nil takes any login.
+    /// - Returns: An entry with a password.
     func entry(host: String, user: String?) -> Entry? {
         let name = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
         let usable = entries.filter { entry in

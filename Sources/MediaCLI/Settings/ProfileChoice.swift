@@ -5,7 +5,13 @@ struct ProfileChoice {
     var flags: SettingsFlags
     var environment: [String: String]
 
-    /// - Parameter unselected: The settings without any profile.
+    /// The profile in use, if any.
+    ///
+    /// - Parameters:
+    ///   - file: The profiles to choose from.
+    ///   - unselected: The settings without any profile.
+    /// - Returns: Its name, and what selected it.
+    /// - Throws: `SettingsError` for a name that is no profile's, and where two profiles name the server.
     func choose(from file: SettingsFile, unselected: Settings) throws(SettingsError) -> Setting<String>? {
         let variable = "MEDIACTL_PROFILE"
         if let name = flags.profile {

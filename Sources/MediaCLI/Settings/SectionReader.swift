@@ -19,7 +19,14 @@ struct SectionReader {
         return profiles
     }
 
-    /// - Parameter special: Takes what only this level may have; false for keys it does not know.
+    /// Reads the settings of one level.
+    ///
+    /// - Parameters:
+    ///   - node: The mapping.
+    ///   - empty: The section to fill.
+    ///   - special: Takes what only this level may have; false for keys it does not know.
+    /// - Returns: The filled section.
+    /// - Throws: `SettingsError` for the first thing that is not understood.
     func read(
         _ node: Node,
         into empty: SettingsFile.Section,

@@ -32,7 +32,7 @@ struct UploadEndpoint {
         try await exchange.readBody { piece in
             bodySize += piece.readableBytes
             // Everything is judged only after the whole body; an endless one is swallowed but not kept.
-            if bodySize <= maxBody { try form.consume(piece) }
+            if bodySize <= maxBody { form.consume(piece) }
         }
         if bodySize > maxBody { return .webServerError(.requestEntityTooLarge) }
         // The web firewall sits before `/api/uploads.php` and `/api/media-files` only.
@@ -58,8 +58,9 @@ struct UploadEndpoint {
 
     private func judge(_ form: UploadFormReader) throws -> Reply {
         guard !form.hasSeveralFiles else { return .badRequest("Multiple files not supported yet") }
-        guard let upload = form.upload else { return Self.tooLarge }
+        guard form.upload != nil || form.uploadErrorCode == 7 else { return Self.tooLarge }
         if let code = form.uploadErrorCode { return .serverError("Upload failed with code \(code)") }
+        guard let upload = form.upload else { return Self.tooLarge }
         let fields: UploadFields
         do {
             fields = try UploadFields(form.fields, dialect: catalog.dialect, today: Self.today())

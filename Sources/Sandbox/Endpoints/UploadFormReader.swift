@@ -38,6 +38,7 @@ final class UploadFormReader {
     private(set) var upload: Upload?
     private(set) var hasSeveralFiles = false
     private(set) var hasExecutableFieldName = false
+    private var couldNotWrite = false
     private var parser: MultipartParser?
     private let folder: DataFolder
     private var part = Part.none
@@ -48,17 +49,20 @@ final class UploadFormReader {
         self.folder = folder
     }
 
-    func consume(_ chunk: ByteBuffer) throws {
+    /// Takes the next bytes. Nothing is thrown: like PHP, a form that went wrong is judged at its end.
+    func consume(_ chunk: ByteBuffer) {
         do {
             try parser?.consume(chunk, handle)
-        } catch is MultipartError {
-            // PHP keeps what it had and ignores the rest.
+        } catch {
+            couldNotWrite = error is SystemError
             parser = nil
         }
     }
 
-    /// PHP's error code for the file: 3 when the form ended inside it, 4 when its name was empty.
+    /// PHP's error code for the file: 7 when the disk refused it, 3 when the form ended inside it, 4 when its name
+    /// was empty.
     var uploadErrorCode: Int? {
+        if couldNotWrite { return 7 }
         if parser?.isComplete != true { return 3 }
         return upload?.header.fileName?.isEmpty == true ? 4 : nil
     }

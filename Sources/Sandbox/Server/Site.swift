@@ -1,3 +1,4 @@
+import GRDB
 import HTTPTypes
 import HummingbirdCore
 import NIOCore
@@ -20,20 +21,12 @@ struct Site: Sendable {
         catalog = try Catalog(folder: folder, dialect: configuration.dialect)
     }
 
-    /// An answer, and whether it was decided before the body was read.
-    private struct Answer {
-        var reply: Reply
-        var isEarly = false
-    }
-
     /// Handles one request; the server's entry point.
     func respond(to request: Request, writer: consuming ResponseWriter, channel: any Channel) async throws {
         if request.uri.path.hasPrefix(ControlEndpoint.prefix) {
             let reply = try await ControlEndpoint(faults: faults, log: log).reply(to: request, from: channel)
-            try await writer.write(
-                response: renderer.render(reply).head,
-                body: .init(byteBuffer: renderer.render(reply).bytes)
-            )
+            let rendered = renderer.render(reply)
+            try await writer.write(response: rendered.head, body: ResponseBody(byteBuffer: rendered.bytes))
             return
         }
         let route = Route(method: request.method, path: request.uri.path)
@@ -46,7 +39,7 @@ struct Site: Sendable {
             number: log.begin(method: request.method.rawValue, path: request.head.path ?? "")
         )
         let answer = try await answer(exchange, route)
-        try await deliver(answer, exchange, writer)
+        try await Delivery(exchange: exchange, answer: answer, renderer: renderer).run(writer)
     }
 
     private func authenticatedUser(_ request: Request) -> String? {
@@ -72,7 +65,17 @@ struct Site: Sendable {
             try await exchange.readBody { _ in }
             return Answer(reply: reply)
         }
-        return Answer(reply: try await work(exchange, route))
+        do {
+            return Answer(reply: try await work(exchange, route))
+        } catch let error where error is SystemError || error is DatabaseError {
+            // The application's catch-all, with its small e (gighive contract 2.5).
+            return Answer(
+                reply: .json(
+                    .internalServerError,
+                    ["error": "Server error", "message": .string(String(describing: error))]
+                )
+            )
+        }
     }
 
     private func refusalRealm(_ exchange: Exchange) -> String? {
@@ -117,54 +120,5 @@ struct Site: Sendable {
                 ],
             ]
         )
-    }
-
-    // MARK: Delivering
-
-    private func deliver(_ answer: Answer, _ exchange: Exchange, _ writer: consuming ResponseWriter) async throws {
-        let plan = exchange.plan
-        if plan.has(.dropAnswer) { throw ConnectionEnded() }
-        if let delay = plan.first({ if case .delayAnswer(let seconds) = $0.effect { seconds } else { nil } }) {
-            try await Task.sleep(for: .seconds(delay))
-        }
-        let space = plan.first { if case .whitespace(let count) = $0.effect { count } else { nil } } ?? 0
-        var rendered = renderer.render(plan.changed(answer.reply), leadingSpace: space)
-        let leavesBodyUnread = answer.isEarly && exchange.hasBody
-        let closes = leavesBodyUnread || closesConnection(answer.reply)
-        if closes { rendered.head.headerFields[.connection] = "close" }
-        if plan.has(.wrongLength) {
-            rendered.head.headerFields[.contentLength] = String(rendered.bytes.readableBytes + 100)
-        }
-        exchange.noteAnswer(rendered.head.status)
-        var body = try await writer.writeHead(rendered.head)
-        for effect in plan.breaks(at: .responseHeaders) { try await exchange.enact(effect) }
-        if let limit = plan.first({ if case .truncate(let count) = $0.effect { count } else { nil } }) {
-            let shown = rendered.bytes.getSlice(
-                at: rendered.bytes.readerIndex,
-                length: min(limit, rendered.bytes.readableBytes)
-            )
-            try await body.write(shown ?? ByteBuffer())
-            throw ConnectionEnded()
-        }
-        if exchange.request.method != .head {
-            if let file = rendered.file {
-                try await StoredFileStream(file).write(to: &body)
-            } else if rendered.bytes.readableBytes > 0 {
-                try await body.write(rendered.bytes)
-            }
-        }
-        if plan.has(.wrongLength) { throw ConnectionEnded() }
-        try await body.finish(nil)
-        if leavesBodyUnread {
-            // Half-close: the client reads the answer whole, the server swallows what is still under way.
-            try? await exchange.channel.close(mode: .output).get()
-        } else if closes {
-            throw ConnectionEnded()
-        }
-    }
-
-    /// Apache drops the connection after these (recorded as `Connection: close`).
-    private func closesConnection(_ reply: Reply) -> Bool {
-        reply.origin == .application && [400, 413, 500].contains(reply.status.code)
     }
 }

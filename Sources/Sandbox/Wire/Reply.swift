@@ -10,7 +10,6 @@ struct Reply: Sendable {
         case html(String)
         /// A byte range of a stored file.
         case file(StoredRange)
-        case empty
     }
 
     /// Which of the real server's two programs speaks; it decides headers and framing.

@@ -35,8 +35,6 @@ struct ReplyRenderer: Sendable {
         case .file(let range):
             file = range
             head.headerFields[.contentLength] = String(range.count)
-        case .empty:
-            head.headerFields[.contentLength] = "0"
         }
         add(reply.headers, to: &head)
         return Rendered(head: head, bytes: bytes, file: file)

@@ -1,0 +1,140 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import MediaCLI
+
+/// The built program and its streams, without a server.
+@Suite struct BinaryTests {
+    @Test(arguments: [
+        (["upload", "--json"], "missing expected argument '<path> ...'"),
+        (["--json", "uplaod", "x"], "unknown command \"uplaod\""),
+        (["uploads", "show", "x", "--json"], "the value 'x' is invalid for '<id>'"),
+    ])
+    func wrongUsageIsOneRecordOnStandardOutput(arguments: [String], message: String) async throws {
+        let result = try await BinaryRunner().run(arguments)
+        #expect(result.exitCode == 2)
+        #expect(result.lines.count == 1)
+        try JSONSchemaTests.expectExactShape(result.lines[0], schema: "error")
+        #expect(result.lines[0].contains(JSONValue.string(message).text))
+        #expect(result.errors.hasPrefix("mediactl: error: \(message)\nmediactl: hint: "))
+    }
+
+    @Test func jsonAsAFileNameIsNotAWish() async throws {
+        let result = try await BinaryRunner().run(["upload", "--bogus", "--", "--json"])
+        #expect(result.exitCode == 2 && result.output.isEmpty)
+    }
+
+    @Test func noServerIsNamed() async throws {
+        let result = try await BinaryRunner().run(["upload", "/dev/null"])
+        #expect(result.exitCode == 2)
+        #expect(
+            result.errors.contains("mediactl: error: no server is named\nmediactl: hint: name it with --server URL")
+        )
+    }
+
+    @Test(arguments: [
+        ("https://a:b@h", "holds a user name or a password"), ("ftp://h", "is neither http nor https"),
+        ("h/path", "goes on after the host name"),
+        ("http://", "is not an address"),
+    ])
+    func wrongAddressesAreUsage(server: String, words: String) async throws {
+        let result = try await BinaryRunner().run(["upload", "x.mp4", "--server", server])
+        #expect(result.exitCode == 2)
+        #expect(result.errors.contains(words))
+        #expect(!result.errors.contains("a:b"))
+    }
+
+    @Test func emptyListSaysSoAndIsDone() async throws {
+        let runner = try BinaryRunner()
+        let text = try await runner.run(["uploads", "list"])
+        #expect(text.exitCode == 0 && text.output.isEmpty)
+        #expect(text.errors == "mediactl: note: nothing uploaded from here can be taken back\n")
+        let json = try await runner.run(["uploads", "list", "--json", "-q"])
+        #expect(json.output == #"{"schema":"mediactl.uploads-list/1","type":"summary","items":0,"exit_code":0}"# + "\n")
+        #expect(json.errors.isEmpty)
+    }
+
+    @Test func unusableStoreIsExit12() async throws {
+        let runner = try BinaryRunner()
+        let file = runner.home.file("file")
+        try "x".write(toFile: file, atomically: true, encoding: .utf8)
+        let result = try await runner.run(["uploads", "list", "--data-dir", file + "/below", "--json"])
+        #expect(result.exitCode == 12)
+        try JSONSchemaTests.expectExactShape(try #require(result.lines.last), schema: "uploads-list")
+        #expect(result.errors.contains("mediactl: hint: "))
+    }
+
+    @Test func configShowNamesEverySource() async throws {
+        let result = try await BinaryRunner().run(
+            ["config", "show", "--retries", "7", "--json"],
+            extra: ["MEDIACTL_SERVER": "https://media.example.org"]
+        )
+        #expect(result.exitCode == 0)
+        for line in result.lines {
+            try JSONSchemaTests.expectExactShape(line, schema: "config-show")
+        }
+        #expect(result.output.contains(#""name":"retries","value":"7","source":""#))
+        #expect(result.output.contains("MEDIACTL_SERVER"))
+    }
+
+    @Test func exitCodesAreRecordsToo() async throws {
+        let result = try await BinaryRunner().run(["help", "exit-codes", "--json"])
+        #expect(result.lines.count == ExitCode.allCases.count + 1)
+        for line in result.lines {
+            try JSONSchemaTests.expectExactShape(line, schema: "help")
+        }
+    }
+
+    @Test(arguments: [
+        ["uploads", "delete", "18"], ["uploads", "clear", "--all-hosts"], ["uploads", "delete", "18", "--no-input"],
+    ])
+    func destructionNeedsAYesWhereNobodyCanBeAsked(arguments: [String]) async throws {
+        let result = try await BinaryRunner().run(arguments + ["--server", "http://127.0.0.1:9"], input: "yes\n")
+        #expect(result.exitCode == 2)
+        #expect(
+            result.errors
+                == "mediactl: error: there is nobody to ask\nmediactl: hint: say --yes to go on without a question\n"
+        )
+    }
+
+    @Test func clearAsksOnATerminal() async throws {
+        let runner = try BinaryRunner()
+        let no = try runner.start(["uploads", "clear", "--all-hosts"], streams: .terminal(columns: 80))
+        try await no.wait(for: "Forget them? [yes/no] ")
+        no.write("\n")
+        #expect(try await no.finish().exitCode == 1)
+        let yes = try runner.start(["uploads", "clear", "--all-hosts"], streams: .terminal(columns: 80))
+        try await yes.wait(for: "Forget them? [yes/no] ")
+        yes.write("maybe\ny\n")
+        let result = try await yes.finish()
+        #expect(result.exitCode == 0)
+        #expect(result.output.contains("forgot 0 delete tokens of all hosts"))
+    }
+
+    @Test(arguments: [(SIGINT, 130), (SIGTERM, 143), (SIGHUP, 129)] as [(Int32, Int32)])
+    func signalAtAQuestionEndsAtOnce(signal: Int32, exitCode: Int32) async throws {
+        let child = try BinaryRunner().start(
+            ["uploads", "clear", "--all-hosts", "--json"],
+            streams: .terminal(columns: 80)
+        )
+        try await child.wait(for: "Forget them?")
+        child.send(signal)
+        let result = try await child.finish()
+        #expect(result.exitCode == exitCode)
+        let last = try #require(result.lines.last).trimmingCharacters(in: .whitespacesAndNewlines)
+        try JSONSchemaTests.expectExactShape(last, schema: "uploads-clear")
+        #expect(last.contains(#""code":"interrupted""#))
+    }
+
+    @Test func fullOutputIsAFailure() async throws {
+        let result = try await BinaryRunner().run(["help", "exit-codes"], streams: .outputFile("/dev/full"))
+        #expect(result.exitCode == 1)
+        #expect(result.errors == "mediactl: error: cannot write the results: no space left on device\n")
+    }
+
+    @Test func closedOutputIsQuiet() async throws {
+        let result = try await BinaryRunner().run(["help", "exit-codes"], streams: .closedOutput)
+        #expect(result.exitCode == 0 && result.errors.isEmpty)
+    }
+}

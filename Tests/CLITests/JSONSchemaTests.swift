@@ -1,0 +1,163 @@
+import Foundation
+import GigHive
+import MediaStore
+import MediaTransport
+import Testing
+
+@testable import MediaCLI
+
+/// Every kind of record against its schema, and every schema against changed records.
+@Suite struct JSONSchemaTests {
+    /// The package's directory.
+    static let root = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    static let documents = root.appendingPathComponent("docs").path
+
+    // A token of 64 characters is always taken.
+    // swift-format-ignore: NeverForceUnwrap
+    static let entry = TokenEntry(
+        host: "h:8080",
+        fileID: 18,
+        token: DeleteToken(String(repeating: "a", count: 64))!,
+        createdAt: Date(timeIntervalSince1970: 1_780_000_000),
+        eventDate: "2026-03-01",
+        orgName: "Tus",
+        eventType: "band",
+        label: nil,
+        fileName: "a.mp4",
+        fileType: "video",
+        checksumSHA256: String(repeating: "b", count: 64),
+        sizeBytes: 5,
+        baseURL: "http://h:8080"
+    )
+
+    private static func upload(_ state: UploadState) -> UploadResult {
+        var result = UploadResult(path: Array("a.mp4".utf8), fileName: "a.mp4", server: "http://h", state: state)
+        if state == .done {
+            result.uploadID = "u-1"
+            result.fileID = 18
+            result.checksumSHA256 = String(repeating: "b", count: 64)
+            result.isVerified = true
+            result.warnings = [
+                .notVerified, .noDeleteToken, .oddToken, .answeredInHTML, .rescued(uploadID: "u", fileID: 1),
+                .aboveDirectLimit, .typeMismatch(declared: "a", sniffed: "b"),
+            ]
+        } else {
+            result.error = GigHiveError(.serverError, httpStatus: 500)
+        }
+        return result
+    }
+
+    private static let record = UploadRecord(
+        uploadID: "u-1",
+        path: Array("a.mp4".utf8),
+        state: .sending,
+        host: "h",
+        baseURL: "http://h",
+        fields: [],
+        identity: nil,
+        sizeBytes: 5,
+        createdAt: Date(timeIntervalSince1970: 0),
+        updatedAt: Date(timeIntervalSince1970: 0)
+    )
+
+    /// Schema, type and members of one record of each kind that `JSONRenderer` makes.
+    private static let rendered: [(schema: String, type: String, members: JSONObject)] =
+        UploadState.allCases.map { ("upload", "item", JSONRenderer.upload(upload($0), contact: "c")) }
+        + UploadProgress.Phase.allCases.map { phase in
+            var progress = UploadProgress(path: [0x61], byteCount: 5)
+            progress.phase = phase
+            return ("upload", "progress", JSONRenderer.progress(progress))
+        }
+        + [
+            ("uploads-list", "item", JSONRenderer.token(entry, isTokenShown: false)),
+            ("uploads-show", "item", JSONRenderer.token(entry, isTokenShown: true)),
+            ("uploads-status", "item", JSONRenderer.journal(JournalRow(record: record))),
+            ("uploads-status", "item", JSONRenderer.journal(JournalRow(record: record, result: upload(.tokenLost)))),
+            ("config-show", "item", JSONRenderer.setting(.init(name: "n", value: "v", source: "s"))),
+            ("error", "error", JSONRenderer.fatal(.usage("m", hint: "h"))),
+            ("uploads-clear", "error", JSONRenderer.fatal(Diagnosis("c", "m", exitCode: .store))),
+        ]
+        + [DeleteResult.State.deleted, .gone, .entryRemoved, .failed, .planned, .declined].map { state in
+            let error = state == .failed ? GigHiveError(.invalidDeleteToken, httpStatus: 403) : nil
+            let result = DeleteResult(
+                fileID: 18,
+                state: state,
+                entry: state == .failed ? nil : entry,
+                host: "",
+                error: error
+            )
+            return ("uploads-delete", "item", JSONRenderer.deletion(result))
+        }
+
+    static func schema(_ name: String) throws -> JSONSchema {
+        try JSONSchema(contentsOf: documents + "/schemas/\(name)-1.json")
+    }
+
+    @Test(arguments: rendered.indices)
+    func renderedRecordsHaveTheDocumentedShape(index: Int) throws {
+        let (name, type, members) = Self.rendered[index]
+        let head: JSONObject = ["schema": .string("mediactl.\(name)/1"), "type": .string(type)]
+        try Self.expectExactShape(JSONValue.object(head + members).text, schema: name)
+    }
+
+    /// The record is valid, and no longer is with a key removed, added or retyped, at any depth.
+    static func expectExactShape(_ line: String, schema name: String) throws {
+        let schema = try schema(name)
+        let value = try JSONSerialization.jsonObject(with: Data(line.utf8))
+        let object = try #require(value as? [String: Any])
+        try schema.validate(object)
+        for changed in changes(of: object) {
+            #expect(!schema.accepts(changed.value), "\(changed.what) of \(line)")
+        }
+    }
+
+    private static func changes(of object: [String: Any]) -> [(what: String, value: [String: Any])] {
+        var changes: [(String, [String: Any])] = []
+        var added = object
+        added["surprise"] = 1
+        changes.append(("an added key", added))
+        for (name, value) in object {
+            var removed = object
+            removed[name] = nil
+            changes.append(("removing \(name)", removed))
+            var retyped = object
+            retyped[name] = value is [Any] ? "text" : [1] as [Any]
+            changes.append(("retyping \(name)", retyped))
+            if let inner = value as? [String: Any] {
+                for change in Self.changes(of: inner) {
+                    var outer = object
+                    outer[name] = change.value
+                    changes.append(("\(change.what) in \(name)", outer))
+                }
+            }
+        }
+        return changes
+    }
+
+    @Test func everySchemaIsDocumented() throws {
+        let text = try String(contentsOfFile: Self.documents + "/json.md", encoding: .utf8)
+        let names = try FileManager.default.contentsOfDirectory(atPath: Self.documents + "/schemas")
+        #expect(names.count == 9)
+        for name in names {
+            #expect(text.contains("schemas/\(name)"), "\(name)")
+            let data = try Data(contentsOf: URL(fileURLWithPath: Self.documents + "/schemas/" + name))
+            let root = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
+            for case let kind as [String: Any] in root["oneOf"] as? [Any] ?? [] {
+                for key in kind["required"] as? [String] ?? [] {
+                    #expect(text.contains("`\(key)`"), "\(key) of \(name)")
+                }
+            }
+        }
+    }
+
+    @Test func exitCodesAreDocumented() throws {
+        let text = try String(contentsOfFile: Self.documents + "/exit-codes.md", encoding: .utf8)
+        for code in ExitCode.allCases {
+            #expect(text.contains("| \(code.rawValue) | \(code.meaning) |"))
+        }
+        for code in GigHiveError.Code.allCases {
+            #expect(text.contains("| `\(code.rawValue)` | \(ErrorCatalogue.exitCode(of: code).rawValue) |"))
+        }
+    }
+}

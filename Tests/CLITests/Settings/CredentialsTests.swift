@@ -1,0 +1,233 @@
+import Foundation
+import MediaTransport
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import MediaCLI
+
+@Suite struct CredentialsTests {
+    let home: TemporaryDirectory
+
+    init() throws { home = try TemporaryDirectory() }
+
+    static let https = "https://media.example"
+
+    /// All sources at once; the test takes the strongest away, one by one.
+    @Test func theFirstFoundWins() async throws {
+        try write("netrc", "machine media.example login netrc-user password from-netrc")
+        let passwordFile = try write("password", "from-file\n")
+        let keyFile = try write("key", "key-from-file\n")
+        var flags = CredentialFlags(passwordFile: passwordFile)
+        var environment = [
+            "NETRC": home.file("netrc"), "MEDIACTL_PASSWORD": "from-variable",
+            "MEDIACTL_PASSWORD_FILE": try write("p2", "from-variable-file"), "MEDIACTL_API_KEY": "key-from-variable",
+            "MEDIACTL_API_KEY_FILE": try write("k2", "key-from-variable-file"), "PATH": "/usr/bin:/bin",
+        ]
+        let file = "profiles: {p: {password_command: [printf, 'from-command\\nmore']}}"
+        func found(_ profile: String? = "p") async throws -> String {
+            try await find(flags, file: file, settingsFlags: SettingsFlags(profile: profile, user: "u"), environment)
+        }
+        #expect(try await found() == basic("u", "from-file"))
+        flags = CredentialFlags(apiKeyFile: keyFile)
+        #expect(try await found() == "X-API-Key: key-from-file")
+        flags = CredentialFlags()
+        #expect(try await found() == basic("u", "from-variable"))
+        environment["MEDIACTL_PASSWORD"] = nil
+        #expect(try await found() == basic("u", "from-variable-file"))
+        environment["MEDIACTL_PASSWORD_FILE"] = ""
+        #expect(try await found() == "X-API-Key: key-from-variable")
+        environment["MEDIACTL_API_KEY"] = nil
+        #expect(try await found() == "X-API-Key: key-from-variable-file")
+        environment["MEDIACTL_API_KEY_FILE"] = nil
+        #expect(try await found() == basic("u", "from-command"))
+        try write("netrc", "machine media.example login u password from-netrc")
+        #expect(try await found(nil) == basic("u", "from-netrc"))
+        environment["NETRC"] = nil
+        #expect(try await find(flags, user: "u", environment, prompt: "typed") == basic("u", "typed"))
+    }
+
+    @Test func theUserComesFromTheStrongestSource() async throws {
+        try write(".netrc", "machine media.example login netrc-user password n")
+        let environment = ["HOME": home.path, "MEDIACTL_PASSWORD": "p"]
+        let file = "profiles: {p: {user: profile-user}}"
+        let withVariable = environment.merging(["MEDIACTL_USER": "variable-user"]) { $1 }
+        #expect(
+            try await find(
+                CredentialFlags(),
+                file: file,
+                settingsFlags: SettingsFlags(profile: "p", user: "flag-user"),
+                withVariable
+            )
+                == basic("flag-user", "p")
+        )
+        #expect(
+            try await find(CredentialFlags(), file: file, settingsFlags: SettingsFlags(profile: "p"), withVariable)
+                == basic("variable-user", "p")
+        )
+        #expect(
+            try await find(CredentialFlags(), file: file, settingsFlags: SettingsFlags(profile: "p"), environment)
+                == basic("profile-user", "p")
+        )
+        #expect(try await find(CredentialFlags(), environment) == basic("netrc-user", "p"))
+    }
+
+    @Test(arguments: [
+        ("secret", "secret"), ("secret\n", "secret"), ("secret\r\n", "secret"), ("secret\n\n", "secret\n"),
+        (" se cret ", " se cret "),
+        ("pässword:x\n", "pässword:x"),
+    ])
+    func oneLineEndIsTakenOff(content: String, password: String) async throws {
+        let path = try write("password", content)
+        #expect(try await find(CredentialFlags(passwordFile: path), user: "u") == basic("u", password))
+        let descriptor = open(path, O_RDONLY)
+        defer { close(descriptor) }
+        #expect(
+            try await find(CredentialFlags(passwordStdin: true), user: "u", standardInput: descriptor)
+                == basic("u", password)
+        )
+    }
+
+    struct Refusal: Sendable {
+        var flags = CredentialFlags()
+        var user: String? = "u"
+        var environment: [String: String] = [:]
+        var file = ""
+        var exitCode: Int32
+        var says: String
+    }
+
+    @Test(arguments: [
+        Refusal(flags: CredentialFlags(passwordStdin: true, passwordFile: "/x"), exitCode: 2, says: "only one of"),
+        Refusal(flags: CredentialFlags(passwordFile: "/nonexistent/p"), exitCode: 2, says: "no such file"),
+        Refusal(flags: CredentialFlags(passwordFile: "/dev/null"), exitCode: 2, says: "nothing in"),
+        Refusal(flags: CredentialFlags(apiKeyFile: "/"), exitCode: 2, says: "is a directory"),
+        Refusal(user: nil, environment: ["MEDIACTL_PASSWORD": "canary"], exitCode: 2, says: "--user"),
+        Refusal(user: "a:b", environment: ["MEDIACTL_PASSWORD": "canary"], exitCode: 2, says: "colon"),
+        Refusal(environment: ["MEDIACTL_API_KEY": "canary\r\nX: y"], exitCode: 2, says: "header"),
+        Refusal(exitCode: 4, says: "--password-stdin"),
+        Refusal(user: nil, exitCode: 4, says: "netrc"),
+        Refusal(file: "profiles: {p: {password_command: ['false', canary]}}", exitCode: 4, says: "exit code 1"),
+        Refusal(file: "profiles: {p: {password_command: ['true', canary]}}", exitCode: 4, says: "printed no password"),
+        Refusal(file: "profiles: {p: {password_command: [no-such-program]}}", exitCode: 4, says: "not in PATH"),
+        Refusal(file: "profiles: {p: {password_command: [/nonexistent/x]}}", exitCode: 4, says: "cannot be run"),
+    ])
+    func refusals(refusal: Refusal) async throws {
+        let error = await #expect(throws: CredentialError.self) {
+            try await find(
+                refusal.flags,
+                file: refusal.file,
+                settingsFlags: SettingsFlags(profile: refusal.file.isEmpty ? nil : "p", user: refusal.user),
+                refusal.environment.merging(["PATH": "/usr/bin:/bin"]) { $1 }
+            )
+        }
+        #expect(error?.exitCode == refusal.exitCode)
+        let text = [error?.message, error?.hint].compactMap { $0 }.joined(separator: "; ")
+        #expect(text.contains(refusal.says))
+        #expect(!text.contains("canary"))
+    }
+
+    @Test func noInputNeverAsks() async throws {
+        let error = await #expect(throws: CredentialError.self) {
+            try await find(CredentialFlags(noInput: true), user: "u", prompt: "typed")
+        }
+        #expect(error?.exitCode == 4)
+    }
+
+    /// No file of the user's is even opened: a netrc that would be an error is not noticed.
+    @Test(arguments: [
+        ("http://media.example", false), ("http://192.168.1.2:8080", false), ("http://localhost.example", false),
+        ("http://127.0.0.1:8080", true), ("http://localhost", true), ("http://[::1]:81", true),
+        ("https://media.example", true),
+    ])
+    func plainHTTPIsForLoopbackOnly(server: String, isAllowed: Bool) async throws {
+        let environment = ["MEDIACTL_PASSWORD": "p"]
+        if isAllowed {
+            #expect(try await find(CredentialFlags(), user: "u", environment, server: server) == basic("u", "p"))
+            return
+        }
+        let netrc = try write("netrc", "machine \"open")
+        let error = await #expect(throws: CredentialError.self) {
+            try await find(CredentialFlags(passwordFile: "/nonexistent"), user: "u", ["NETRC": netrc], server: server)
+        }
+        #expect(error?.exitCode == 2)
+        #expect(error?.hint?.contains("--allow-http") == true)
+        #expect(error?.hint?.contains("https") == true)
+        let allowed = SettingsFlags(user: "u", allowHTTP: true)
+        #expect(
+            try await find(CredentialFlags(), settingsFlags: allowed, environment, server: server) == basic("u", "p")
+        )
+    }
+
+    @Test func looseFilesAreWarnedAbout() async throws {
+        let path = try write("password", "p")
+        let netrc = try write("netrc", "machine media.example login u password p")
+        for (flags, environment, mode, warnings) in [
+            (CredentialFlags(passwordFile: path), [:], 0o600, 0), (CredentialFlags(passwordFile: path), [:], 0o640, 1),
+            (CredentialFlags(), ["NETRC": netrc], 0o604, 1), (CredentialFlags(), ["NETRC": netrc], 0o600, 0),
+        ] as [(CredentialFlags, [String: String], Int, Int)] {
+            chmod(path, mode_t(mode))
+            chmod(netrc, mode_t(mode))
+            let told = Warnings()
+            _ = try await find(flags, user: "u", environment, warn: { told.add($0) })
+            #expect(told.all.count == warnings)
+            #expect(told.all.allSatisfy { $0.contains("chmod 600") })
+        }
+    }
+
+    // MARK: Parts
+
+    private func find(
+        _ flags: CredentialFlags,
+        user: String? = nil,
+        file: String = "",
+        settingsFlags: SettingsFlags? = nil,
+        _ environment: [String: String] = [:],
+        server: String = https,
+        prompt: String? = nil,
+        standardInput: Int32 = -1,
+        warn: @escaping @Sendable (String) -> Void = { _ in }
+    ) async throws -> String {
+        let settings = try await resolve(
+            file: file,
+            flags: settingsFlags ?? SettingsFlags(user: user),
+            environment: environment
+        )
+        var surroundings = CredentialSurroundings(standardInput: standardInput, warn: warn)
+        if let prompt { surroundings.prompt = { _ throws(CredentialError) in prompt } }
+        let authorization = try await Credentials.find(
+            flags: flags,
+            settings: settings,
+            environment: environment,
+            origin: try ServerURL(server).origin,
+            surroundings: surroundings
+        )
+        #expect(authorization.origin == (try ServerURL(server).origin))
+        return revealed(authorization)
+    }
+
+    @discardableResult private func write(_ name: String, _ text: String) throws -> String {
+        try Data(text.utf8).write(to: URL(fileURLWithPath: home.file(name)))
+        chmod(home.file(name), 0o600)
+        return home.file(name)
+    }
+
+    private func basic(_ user: String, _ password: String) -> String { "\(user):\(password)" }
+
+    /// What the description of an `Authorization` hides.
+    private func revealed(_ authorization: Authorization) -> String {
+        var texts: [String] = []
+        func collect(_ value: Any) {
+            if let text = value as? String { texts.append(text) }
+            for child in Mirror(reflecting: value).children { collect(child.value) }
+        }
+        if let scheme = Mirror(reflecting: authorization).descendant("scheme") { collect(scheme) }
+        return texts.joined(separator: authorization.user == nil ? ": " : ":")
+    }
+}
+
+private final class Warnings: Sendable {
+    private let texts = Mutex<[String]>([])
+    func add(_ text: String) { texts.withLock { $0.append(text) } }
+    var all: [String] { texts.withLock { $0 } }
+}

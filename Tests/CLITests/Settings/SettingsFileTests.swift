@@ -1,0 +1,132 @@
+import Foundation
+import Testing
+
+@testable import MediaCLI
+
+@Suite struct SettingsFileTests {
+    struct Refusal: Sendable, CustomTestStringConvertible {
+        var text: String
+        var line: Int?
+        var key: String?
+        var value: String?
+        /// A part of the hint or of the rule.
+        var says: String
+        var testDescription: String { text }
+    }
+
+    static let refusals: [Refusal] = [
+        Refusal(text: "server: a.example\nretrys: 3", line: 2, key: "retrys", says: "did you mean retries?"),
+        Refusal(
+            text: "profiles:\n  work:\n    stall-timeout: 3",
+            line: 3,
+            key: "profiles.work.stall-timeout",
+            says: "stall_timeout"
+        ),
+        Refusal(
+            text: "profiles:\n  work:\n    profiles: {}",
+            line: 3,
+            key: "profiles.work.profiles",
+            says: "is not a setting"
+        ),
+        Refusal(text: "retries: many", line: 1, key: "retries", value: "many", says: "whole number"),
+        Refusal(text: "retries: -1", line: 1, key: "retries", value: "-1", says: "whole number"),
+        Refusal(text: "\n\nstall_timeout: -5", line: 3, key: "stall_timeout", value: "-5", says: "duration"),
+        Refusal(text: "limit_rate: 5 MB", line: 1, key: "limit_rate", value: "5 MB", says: "bytes"),
+        Refusal(text: "max_bytes: 0", line: 1, key: "max_bytes", value: "0", says: "above 0"),
+        Refusal(text: "insecure: 1", line: 1, key: "insecure", value: "1", says: "true or false"),
+        Refusal(text: "user: yes", line: 1, key: "user", value: "yes", says: "quotes"),
+        Refusal(text: "user:", line: 1, key: "user", says: "no value"),
+        Refusal(text: "user: ''", line: 1, key: "user", value: "", says: "empty"),
+        Refusal(text: "user: [a, b]", line: 1, key: "user", says: "single value"),
+        Refusal(text: "color: blue", line: 1, key: "color", value: "blue", says: "auto, always and never"),
+        Refusal(text: "pinned_key: abc", line: 1, key: "pinned_key", value: "abc", says: "sha256//"),
+        Refusal(text: "server: ftp://a", line: 1, key: "server", value: "ftp://a", says: "neither http nor https"),
+        Refusal(text: "server: https://a/api", line: 1, key: "server", value: "https://a/api", says: "https://a"),
+        // Not even one that is not in use.
+        Refusal(
+            text: "profiles:\n  idle:\n    retries: x",
+            line: 3,
+            key: "profiles.idle.retries",
+            value: "x",
+            says: "whole number"
+        ),
+        // Secrets are refused, and not repeated.
+        Refusal(text: "server: https://u:canary@a", line: 1, key: "server", says: "user name or a password"),
+        Refusal(text: "password: canary", line: 1, key: "password", says: "password_command"),
+        Refusal(
+            text: "profiles:\n  a:\n    api-key: canary",
+            line: 3,
+            key: "profiles.a.api-key",
+            says: "password_command"
+        ),
+        Refusal(text: "server: a\npassword_command: pass show canary", line: 2, key: "password_command", says: "list"),
+        Refusal(text: "server: a\npassword_command: []", line: 2, key: "password_command", says: "list"),
+        Refusal(text: "password_command: [pass]", key: "password_command", says: "profile"),
+        // Not settings at all.
+        Refusal(text: "- a\n- b", line: 1, says: "must hold settings"),
+        Refusal(text: "just words", line: 1, says: "must hold settings"),
+        Refusal(text: "profiles: [a]", line: 1, key: "profiles", says: "must hold names"),
+        Refusal(text: "profiles:\n  a: 3", line: 2, key: "profiles.a", says: "must hold settings"),
+        Refusal(text: "server: [a\nuser: b", line: 2, says: "is not YAML"),
+        Refusal(text: "user: a\nuser: b", line: 1, key: "user", says: "is set twice"),
+        Refusal(text: "a: 1\n---\nb: 2", line: 2, says: "is not YAML"),
+    ]
+
+    @Test(arguments: refusals) func whatIsNotUnderstoodIsRefused(refusal: Refusal) async throws {
+        let error = await #expect(throws: SettingsError.self) {
+            try await resolve(file: refusal.text)
+        }
+        let found = try #require(error)
+        #expect(found.line == refusal.line)
+        #expect(found.key == refusal.key)
+        #expect(found.value == refusal.value)
+        #expect(found.file?.hasSuffix("/config.yaml") == true)
+        #expect("\(found.rule) \(found.hint ?? "")".contains(refusal.says), "\(found)")
+        #expect(!"\(found) \(found.message)".contains("canary"))
+    }
+
+    @Test(arguments: ["", "# nothing\n", "---\n", "profiles:\n", "profiles: {a: }\n"]) func littleIsFine(text: String)
+        async throws
+    {
+        let settings = try await resolve(file: text)
+        #expect(settings.server == nil)
+    }
+
+    /// The example that the documentation shows.
+    @Test func theDocumentedExampleIsUnderstood() async throws {
+        let path = URL(fileURLWithPath: #filePath).appending(path: "../../../../fixtures/settings/config.yaml")
+        let text = try String(contentsOf: path.standardizedFileURL, encoding: .utf8)
+        let global = try await resolve(file: text)
+        #expect(global.stallTimeout.value == .seconds(90))
+        #expect(global.limitRate.value == 20_971_520)
+        let stage = try await resolve(file: text, flags: SettingsFlags(server: "stage.example.org:8443"))
+        #expect(stage.user == Setting(value: "admin", origin: .profile("stage")))
+        #expect(stage.caFile?.value.hasSuffix("/stage-ca.pem") == true)
+        let lan = try await resolve(file: text, flags: SettingsFlags(profile: "lan"))
+        #expect(lan.allowHTTP == Setting(value: true, origin: .profile("lan")))
+        #expect(lan.maxBytes.value == 11_811_182_592)
+        #expect(lan.orgName.value == "The Example Band")
+    }
+
+    @Test func messagesAreOneLine() throws {
+        let error = SettingsError(
+            file: "/c/config.yaml",
+            line: 3,
+            key: "retries",
+            value: "ma\u{1B}ny",
+            rule: "is not a whole number from 0"
+        )
+        #expect(error.message == "/c/config.yaml:3: retries: \"ma\\u{1b}ny\" is not a whole number from 0")
+        let flag = SettingsError(key: "--retries", value: "x", rule: "is not a whole number from 0")
+        #expect(flag.message == "--retries: \"x\" is not a whole number from 0")
+    }
+
+    @Test func fileNamesStartAtTheSettingsFile() throws {
+        func caFile(_ text: String) throws -> String? {
+            try SettingsFile(text: text, path: "/c/m/config.yaml", home: "/home/a").global.values[.caFile]?.text
+        }
+        #expect(try caFile("cacert: ca.pem") == "/c/m/ca.pem")
+        #expect(try caFile("cacert: /x/ca.pem") == "/x/ca.pem")
+        #expect(try caFile("cacert: ~/ca.pem") == "/home/a/ca.pem")
+    }
+}

@@ -1,0 +1,204 @@
+import Foundation
+import MediaTransport
+import TestSupport
+import Testing
+
+@testable import MediaCLI
+
+/// Settings from a file with that text, in a home of its own.
+func resolve(
+    file text: String,
+    flags: SettingsFlags = SettingsFlags(),
+    environment: [String: String] = [:]
+) async throws -> Settings {
+    let home = try TemporaryDirectory()
+    try Data(text.utf8).write(to: URL(fileURLWithPath: home.file("config.yaml")))
+    let locations = try SettingsLocations(
+        environment: ["HOME": home.path],
+        configOverride: home.file("config.yaml")
+    )
+    return try await Settings.resolve(flags: flags, environment: environment, locations: locations)
+}
+
+@Suite struct SettingsTests {
+    static let file = """
+        server: https://global.example
+        retries: 1
+        stall_timeout: 1m
+        profiles:
+          work:
+            server: https://work.example
+            retries: 2
+            user: worker
+            password_command: [pass, show, canary]
+          upload:
+            uploads_url: https://up.example:8443
+            sync_url: https://sync.example
+        """
+
+    @Test func defaultsAreTheDocumentedOnes() async throws {
+        let settings = try await resolve(file: "")
+        #expect(settings.connectTimeout.value == .seconds(30))
+        #expect(settings.stallTimeout.value == .seconds(60))
+        #expect(settings.answerTimeout.value == .seconds(600))
+        #expect(settings.finishTimeout.value == .seconds(30))
+        #expect(settings.retries == Setting(value: 3, origin: .builtIn))
+        #expect(settings.maxBytes.value == 6_442_450_944)
+        #expect(settings.contact.value == "contactgighive@gmail.com")
+        #expect(settings.orgName.value == "Band")
+        #expect(settings.eventType.value == "band")
+        #expect(settings.limitRate.value == nil)
+        #expect(!settings.insecure.value && !settings.allowHTTP.value && !settings.http2.value)
+    }
+
+    /// One source is taken away after the other.
+    @Test func theStrongestSourceWins() async throws {
+        var flags = SettingsFlags(profile: "work", retries: "4")
+        var environment = ["MEDIACTL_RETRIES": "3"]
+        #expect(
+            try await resolve(file: Self.file, flags: flags, environment: environment).retries
+                == Setting(value: 4, origin: .flag)
+        )
+        flags.retries = nil
+        #expect(
+            try await resolve(file: Self.file, flags: flags, environment: environment).retries
+                == Setting(value: 3, origin: .environment("MEDIACTL_RETRIES"))
+        )
+        environment = ["MEDIACTL_RETRIES": ""]
+        #expect(
+            try await resolve(file: Self.file, flags: flags, environment: environment).retries
+                == Setting(value: 2, origin: .profile("work"))
+        )
+        flags.profile = nil
+        let settings = try await resolve(file: Self.file, flags: flags)
+        #expect(settings.retries.value == 1)
+        guard case .settingsFile(let path) = settings.retries.origin else { return #expect(Bool(false)) }
+        #expect(path.hasSuffix("/config.yaml"))
+        #expect(try await resolve(file: "", flags: flags).retries == Setting(value: 3, origin: .builtIn))
+    }
+
+    @Test func everySettingHasAnEnvironmentVariable() async throws {
+        let pin = "sha256//47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
+        let values: [SettingKey: String] = [
+            .server: "a", .uploadsURL: "b", .syncURL: "c", .captureURL: "d", .libraryURL: "e", .user: "u",
+            .caFile: "/ca", .pinnedKey: pin, .insecure: "1", .allowHTTP: "yes", .http2: "true", .connectTimeout: "1",
+            .stallTimeout: "2", .answerTimeout: "3", .finishTimeout: "4", .limitRate: "5", .retries: "6",
+            .maxBytes: "7", .contact: "c@d", .orgName: "O", .eventType: "wedding", .color: "never",
+        ]
+        let environment = Dictionary(uniqueKeysWithValues: values.map { ($0.environmentVariable, $1) })
+        let rows = try await resolve(file: "", environment: environment).rows
+        #expect(rows.count == SettingKey.allCases.count)
+        for row in rows {
+            let key = try #require(SettingKey(rawValue: row.name))
+            #expect(row.origin == .environment("MEDIACTL_" + row.name.uppercased()))
+            let shown = ["1": "true", "yes": "true"][values[key]].flatMap { key.isBoolean ? $0 : nil }
+            let duration = row.name.hasSuffix("_timeout") ? "s" : ""
+            #expect(row.value == (shown ?? (values[key] ?? "") + duration))
+        }
+    }
+
+    @Test(
+        arguments: [
+            (SettingsFlags(retries: "-1"), [:], "--retries"),
+            (SettingsFlags(stallTimeout: "soon"), [:], "--stall-timeout"),
+            (SettingsFlags(caFile: ""), [:], "--cacert"),
+            (SettingsFlags(), ["MEDIACTL_LIMIT_RATE": "fast"], "MEDIACTL_LIMIT_RATE"),
+            (SettingsFlags(), ["MEDIACTL_INSECURE": "maybe"], "MEDIACTL_INSECURE"),
+            (SettingsFlags(profile: "wrok"), [:], "--profile"),
+            (SettingsFlags(), ["MEDIACTL_PROFILE": "nowhere"], "MEDIACTL_PROFILE"),
+        ] as [(SettingsFlags, [String: String], String)]
+    )
+    func errorsNameTheSource(flags: SettingsFlags, environment: [String: String], key: String) async throws {
+        let error = await #expect(throws: SettingsError.self) {
+            try await resolve(file: Self.file, flags: flags, environment: environment)
+        }
+        #expect(error?.key == key)
+    }
+
+    @Test func aMistypedProfileIsCorrected() async throws {
+        let error = await #expect(throws: SettingsError.self) {
+            try await resolve(file: Self.file, flags: SettingsFlags(profile: "wrok"))
+        }
+        #expect(error?.hint == "did you mean work?")
+    }
+
+    /// The address is compared as an origin, not as text.
+    @Test(
+        arguments: [
+            ("https://work.example", "work"), ("work.example", "work"), ("https://WORK.example:443/", "work"),
+            ("https://up.example:8443", "upload"), ("https://up.example", nil), ("http://work.example", nil),
+        ] as [(String, String?)]
+    )
+    func theServerInUseSelectsItsProfile(server: String, profile: String?) async throws {
+        let settings = try await resolve(file: Self.file, flags: SettingsFlags(server: server))
+        #expect(settings.profile?.value == profile)
+        let byEnvironment = try await resolve(file: Self.file, environment: ["MEDIACTL_SERVER": server])
+        #expect(byEnvironment.profile?.value == profile)
+    }
+
+    @Test func twoProfilesForOneServerAreAQuestion() async throws {
+        let file = "profiles: {a: {server: x.example}, b: {server: 'https://x.example'}}"
+        let error = await #expect(throws: SettingsError.self) {
+            try await resolve(file: file, flags: SettingsFlags(server: "x.example"))
+        }
+        #expect(error?.rule.contains("a and b") == true)
+        let settings = try await resolve(file: file, flags: SettingsFlags(server: "x.example", profile: "b"))
+        #expect(settings.profile?.value == "b")
+    }
+
+    @Test func aServiceHasItsOwnServer() async throws {
+        let settings = try await resolve(file: Self.file, flags: SettingsFlags(profile: "upload"))
+        #expect(settings.uploadsURL?.value == "https://up.example:8443")
+        #expect(settings.syncURL?.value == "https://sync.example")
+        #expect(settings.captureURL?.value == "https://global.example")
+        let overridden = try await resolve(
+            file: Self.file,
+            flags: SettingsFlags(server: "https://flag.example", profile: "upload")
+        )
+        #expect(overridden.uploadsURL == Setting(value: "https://flag.example", origin: .flag))
+    }
+
+    @Test func aPasswordCommandStandsForItsServersOnly() async throws {
+        let work = try ServerURL("https://work.example").origin
+        let other = try ServerURL("https://other.example").origin
+        let settings = try await resolve(
+            file: Self.file,
+            flags: SettingsFlags(server: "https://other.example", profile: "work")
+        )
+        #expect(settings.passwordCommand(for: work)?.value == ["pass", "show", "canary"])
+        #expect(settings.passwordCommand(for: other) == nil)
+        let unselected = try await resolve(file: Self.file)
+        #expect(unselected.passwordCommand(for: work) == nil)
+        let anywhere = try await resolve(
+            file: "profiles: {p: {password_command: [x]}}",
+            flags: SettingsFlags(profile: "p")
+        )
+        #expect(anywhere.passwordCommand(for: other)?.origin == .profile("p"))
+    }
+
+    @Test func rowsHoldNoSecret() async throws {
+        let settings = try await resolve(
+            file: Self.file,
+            flags: SettingsFlags(profile: "work"),
+            environment: ["MEDIACTL_PASSWORD": "canary", "MEDIACTL_API_KEY": "canary"]
+        )
+        #expect(settings.rows.contains { $0.name == "password_command" && $0.value == "pass …" })
+        #expect(!"\(settings.rows)".contains("canary"))
+        #expect(settings.rows.first { $0.name == "stall_timeout" }?.value == "60s")
+    }
+
+    @Test func aMissingFileIsFineUnlessItWasNamed() async throws {
+        let home = try TemporaryDirectory()
+        let implicit = try SettingsLocations(environment: ["HOME": home.path])
+        #expect(try await Settings.resolve(flags: SettingsFlags(), environment: [:], locations: implicit).server == nil)
+        let named = try SettingsLocations(environment: ["HOME": home.path], configOverride: home.file("absent"))
+        let error = await #expect(throws: SettingsError.self) {
+            try await Settings.resolve(flags: SettingsFlags(), environment: [:], locations: named)
+        }
+        #expect(error?.message == "\(home.file("absent")): cannot be read: no such file")
+        let directory = try SettingsLocations(environment: ["HOME": home.path], configOverride: home.path)
+        await #expect(throws: SettingsError.self) {
+            try await Settings.resolve(flags: SettingsFlags(), environment: [:], locations: directory)
+        }
+    }
+}

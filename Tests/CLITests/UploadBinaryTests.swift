@@ -1,0 +1,265 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import MediaCLI
+
+/// The built program against the real sandbox: files really go, and really come back.
+@Suite struct UploadBinaryTests {
+    /// A program, a server and a file to send.
+    private struct Scene {
+        let runner: BinaryRunner
+        let sandbox: SandboxProcess
+        let file: String
+        let login: [String]
+
+        init(faults: [String] = [], byteCount: Int = 26_182) async throws {
+            sandbox = try await SandboxProcess.start(faults: faults)
+            var runner = try BinaryRunner()
+            runner.environment["MEDIACTL_PASSWORD"] = "uploader"
+            self.runner = runner
+            file = runner.home.file("clip.mp4")
+            // An ISO base media file begins with a box of type ftyp (ISO/IEC 14496-12 section 4.3).
+            var bytes: [UInt8] = [0, 0, 0, 0x18] + Array("ftypisom".utf8) + [0, 0, 2, 0] + Array("isomiso2".utf8)
+            bytes += (bytes.count..<byteCount).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+            try Data(bytes).write(to: URL(fileURLWithPath: file))
+            login = ["--server", sandbox.baseURL, "--user", "uploader"]
+        }
+
+        var scope: String { String(sandbox.baseURL.dropFirst("http://".count)) }
+
+        func posts() async throws -> Int {
+            try await sandbox.requests().count { $0.method == "POST" && !$0.path.contains("__sandbox") }
+        }
+    }
+
+    @Test func uploadListDelete() async throws {
+        let scene = try await Scene()
+        let upload = try await scene.runner.run(["upload", scene.file, "--label", "One"] + scene.login)
+        #expect(upload.exitCode == 0)
+        #expect(upload.lines.count == 3)
+        #expect(upload.lines[0] == "uploaded \(scene.file) as 1 (26.2 kB, checksum verified)")
+        #expect(upload.lines[1].hasPrefix("  \(scene.sandbox.baseURL)/video/"))
+        #expect(upload.lines[2] == "  can be taken back with: mediactl uploads delete 1")
+        #expect(upload.errors.isEmpty)
+
+        let list = try await scene.runner.run(["uploads", "list"])
+        #expect(list.lines.count == 2)
+        #expect(list.lines[1].contains("One") && list.lines[1].hasSuffix(scene.scope))
+
+        let delete = try await scene.runner.run(["uploads", "delete", "1", "--user", "uploader", "--yes"])
+        #expect(delete.exitCode == 0)
+        #expect(delete.output == "deleted 1 \"One\" from \(scene.scope)\n")
+        #expect(try await scene.runner.run(["uploads", "list", "-q"]).output.isEmpty)
+    }
+
+    @Test func everyRecordOfARealRunHasTheDocumentedShape() async throws {
+        let scene = try await Scene()
+        let commands: [(schema: String, arguments: [String])] = [
+            ("upload", ["upload", scene.file, "/no/such.mp4", "--progress-events"] + scene.login),
+            ("upload", ["upload", scene.file, "--dry-run"] + scene.login),
+            ("upload", ["upload", scene.file] + scene.login), ("uploads-list", ["uploads", "list"]),
+            ("uploads-show", ["uploads", "show", "1", "--show-token"]), ("uploads-show", ["uploads", "show", "7"]),
+            ("uploads-status", ["uploads", "status"]),
+            ("uploads-delete", ["uploads", "delete", "1", "--dry-run"]),
+            ("uploads-delete", ["uploads", "delete", "1", "7", "--yes", "--user", "uploader"]),
+            ("uploads-clear", ["uploads", "clear", "--all-hosts", "--yes"]),
+        ]
+        for (schema, arguments) in commands {
+            let result = try await scene.runner.run(arguments + ["--json"])
+            for line in result.lines {
+                try JSONSchemaTests.expectExactShape(line, schema: schema)
+            }
+            let lasts = result.lines.filter { $0.contains(#""type":"summary""#) || $0.contains(#""type":"error""#) }
+            #expect(lasts == [result.lines.last], "\(arguments)")
+            let line = try #require(result.lines.last)
+            let last = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+            #expect(last["exit_code"] as? Int == result.exitCode.map { Int($0) })
+        }
+    }
+
+    @Test func tokensAreShownOnlyWhenAskedFor() async throws {
+        let scene = try await Scene()
+        let upload = try await scene.runner.run(["upload", scene.file, "--json", "-vv"] + scene.login)
+        let shown = try await scene.runner.run(["uploads", "show", "1", "--show-token", "--json"])
+        let record = try #require(
+            try JSONSerialization.jsonObject(with: Data(shown.lines[0].utf8)) as? [String: Any]
+        )
+        let token = try #require(record["delete_token"] as? String)
+        #expect(token.count == 64)
+        for arguments in [["uploads", "list"], ["uploads", "show", "1"], ["uploads", "list", "--json"]] {
+            let result = try await scene.runner.run(arguments)
+            #expect(!(result.output + result.errors).contains(token))
+        }
+        #expect(!(upload.output + upload.errors).contains(token))
+    }
+
+    @Test func noTokenIsSaidInTheRequiredWords() async throws {
+        let scene = try await Scene(faults: ["upload:no-token"])
+        let result = try await scene.runner.run(
+            ["upload", scene.file, "--event-date", "2026-03-01", "--org-name", "Tus", "--label", "One"] + scene.login
+        )
+        let required =
+            "File uploaded successfully, but no delete token was discovered. This upload can't be deleted from the "
+            + "server via the app. Contact contactgighive@gmail.com to request a manual deletion. You will need to "
+            + "submit the following information: event_date, org_name, event_type, label or file name."
+        let lines = result.errors.split(separator: "\n").map(String.init)
+        #expect(lines.contains(required))
+        for field in [
+            "event_date: 2026-03-01", "org_name: Tus", "event_type: band", "label: One", "file name: clip.mp4",
+        ] {
+            #expect(lines.contains("  \(field)"))
+        }
+        #expect(!result.output.contains("taken back"))
+    }
+
+    @Test func duplicateFromHereIsDeletable() async throws {
+        let scene = try await Scene()
+        _ = try await scene.runner.run(["upload", scene.file] + scene.login)
+        let before = try await scene.posts()
+        let again = try await scene.runner.run(["upload", scene.file] + scene.login)
+        #expect(again.exitCode == 0)
+        #expect(again.lines.first == "\(scene.file): already uploaded from here as 1; deletable")
+        #expect(try await scene.posts() == before)
+    }
+
+    @Test func standardInputIsSentUnderItsName() async throws {
+        let scene = try await Scene()
+        let child = try scene.runner.start(["upload", "-", "--stdin-name", "piped.mp4", "--json"] + scene.login)
+        child.write(String(repeating: "x", count: 100_000))
+        child.closeInput()
+        let result = try await child.finish()
+        #expect(result.exitCode == 0)
+        #expect(result.output.contains(#""path":"-""#) && result.output.contains(#""label":"piped""#))
+        #expect(result.output.contains(#""size_bytes":100000"#))
+    }
+
+    @Test func dryRunSendsNothing() async throws {
+        let scene = try await Scene()
+        let result = try await scene.runner.run(["upload", scene.file, "--dry-run"] + scene.login)
+        #expect(result.exitCode == 0)
+        #expect(result.output.contains("would be uploaded"))
+        #expect(try await scene.posts() == 0)
+    }
+
+    @Test func batchOfUnequalEndsIsPartly() async throws {
+        let scene = try await Scene()
+        let result = try await scene.runner.run(["upload", "/no/such.mp4", scene.file] + scene.login)
+        #expect(result.exitCode == 3)
+        #expect(result.output.contains("uploaded"))
+        #expect(result.errors.contains("mediactl: error: cannot read \"/no/such.mp4\": no such file"))
+    }
+
+    @Test func wrongPasswordIsExit4() async throws {
+        let scene = try await Scene()
+        let result = try await scene.runner.run(
+            ["upload", scene.file] + scene.login,
+            extra: ["MEDIACTL_PASSWORD": "canary-wrong"]
+        )
+        #expect(result.exitCode == 4)
+        #expect(!result.errors.contains("canary-wrong"))
+        #expect(result.errors.contains("mediactl: hint: log in as uploader or admin"))
+    }
+
+    @Test func idOfAnotherHostIsNamedWithThatHost() async throws {
+        let scene = try await Scene()
+        _ = try await scene.runner.run(["upload", scene.file] + scene.login)
+        let result = try await scene.runner.run(
+            ["uploads", "delete", "1", "--yes", "--server", "http://127.0.0.1:9", "--user", "uploader"])
+        #expect(result.exitCode == 11)
+        #expect(result.errors.contains("1 belongs to \(scene.scope)"))
+        #expect(result.errors.contains("mediactl: hint: mediactl uploads delete 1 --host \(scene.scope)"))
+    }
+
+    @Test func deletionShowsWhatGoesAndAsks() async throws {
+        let scene = try await Scene()
+        _ = try await scene.runner.run(["upload", scene.file, "--label", "One"] + scene.login)
+        let child = try scene.runner.start(
+            ["uploads", "delete", "--last", "--user", "uploader"],
+            streams: .terminal(columns: 100)
+        )
+        try await child.wait(for: "Delete it? [yes/no] ")
+        child.write("n\n")
+        let result = try await child.finish()
+        #expect(result.exitCode == 1)
+        #expect(result.output.contains("from every event it is linked to"))
+        #expect(result.output.contains("\"One\""))
+        #expect(try await scene.posts() == 1)
+    }
+
+    @Test func interruptWhileTheServerWorksWaitsForTheToken() async throws {
+        let scene = try await Scene(faults: ["upload:delay-answer=2"])
+        let child = try scene.runner.start(["upload", scene.file, "--json", "--progress-events"] + scene.login)
+        try await child.wait(for: #""phase":"processing""#)
+        child.send(SIGINT)
+        try await child.wait(for: "mediactl: waiting for the delete token; press again to give up")
+        let result = try await child.finish()
+        #expect(result.exitCode == 130)
+        #expect(result.output.contains(#""state":"done""#))
+        #expect(try #require(result.lines.last).contains(#""signal":"SIGINT","exit_code":130"#))
+        #expect(try await scene.runner.run(["uploads", "list"]).lines.count == 2)
+    }
+
+    @Test func interruptWhileSendingStopsAndBeginsNothingNew() async throws {
+        let scene = try await Scene(faults: ["upload:slow=50000"], byteCount: 20_000_000)
+        let child = try scene.runner.start(
+            ["upload", scene.file, scene.file, "--force", "--json", "--progress-events"] + scene.login
+        )
+        try await child.wait(for: #""phase":"sending""#)
+        child.send(SIGTERM)
+        let result = try await child.finish()
+        #expect(result.exitCode == 143)
+        #expect(result.output.contains(#""state":"cancelled""#))
+        #expect(try #require(result.lines.last).contains(#""cancelled":1"#))
+        #expect(try #require(result.lines.last).contains(#""not_started":1"#))
+        try JSONSchemaTests.expectExactShape(try #require(result.lines.last), schema: "upload")
+    }
+
+    @Test func secondInterruptGivesUp() async throws {
+        let scene = try await Scene(faults: ["upload:delay-answer=60"])
+        let child = try scene.runner.start(["upload", scene.file, "--json", "--progress-events"] + scene.login)
+        try await child.wait(for: #""phase":"processing""#)
+        child.send(SIGINT)
+        try await child.wait(for: "press again to give up")
+        child.send(SIGINT)
+        let result = try await child.finish(deadline: .seconds(20))
+        #expect(result.exitCode == 130)
+        let last = try #require(result.lines.last)
+        #expect(last.contains(#""type":"summary""#) || last.contains(#""type":"error""#))
+        let status = try await scene.runner.run(["uploads", "status", "--dry-run", "--json"])
+        #expect(status.lines.count == 2, "the journal still knows the upload")
+    }
+
+    @Test func closedOutputDoesNotAbortAnUpload() async throws {
+        let scene = try await Scene()
+        let result = try await scene.runner.run(["upload", scene.file] + scene.login, streams: .closedOutput)
+        #expect(result.exitCode == 0)
+        #expect(try await scene.runner.run(["uploads", "list"]).lines.count == 2)
+    }
+
+    @Test func terminalShowsProgressAndLeavesNoneBehind() async throws {
+        let scene = try await Scene(faults: ["upload:delay-answer=2"])
+        var runner = scene.runner
+        runner.environment["TERM"] = "xterm"
+        let child = try runner.start(["upload", scene.file] + scene.login, streams: .terminal(columns: 100))
+        try await child.wait(for: "server is processing")
+        child.send(SIGUSR1)
+        let result = try await child.finish()
+        #expect(result.exitCode == 0)
+        #expect(result.output.contains("\u{1b}[32muploaded\u{1b}[0m"))
+        let shown = try #require(result.output.components(separatedBy: "\u{1b}[J").last)
+        #expect(!shown.contains("processing"))
+    }
+
+    @Test func passwordIsAskedForWithoutEcho() async throws {
+        let scene = try await Scene()
+        var runner = scene.runner
+        runner.environment["MEDIACTL_PASSWORD"] = nil
+        let child = try runner.start(["upload", scene.file] + scene.login, streams: .terminal(columns: 100))
+        try await child.wait(for: "assword")
+        child.write("uploader\n")
+        let result = try await child.finish()
+        #expect(result.exitCode == 0)
+        #expect(!result.output.contains("uploader\r"))
+    }
+}

@@ -1,0 +1,65 @@
+import Foundation
+import TestSupport
+
+/// An answer as curl received it.
+struct CurlReply {
+    var exitCode: Int32
+    /// 0 when no answer came.
+    var status = 0
+    /// Names in lower case.
+    var headers: [String: String] = [:]
+    var body = Data()
+    var uploadedBytes = 0
+
+    var text: String { String(decoding: body, as: UTF8.self) }
+}
+
+/// Runs curl: a client that shares nothing with the sandbox.
+func curl(_ arguments: String...) async throws -> CurlReply {
+    try await curl(arguments)
+}
+
+func curl(_ arguments: [String]) async throws -> CurlReply {
+    let folder = try TemporaryDirectory()
+    let (exitCode, report) = try await run(
+        ["curl", "-q", "-s", "--max-time", "60", "-D", folder.file("head"), "-o", folder.file("body")]
+            + ["-w", "%{size_upload}"] + arguments
+    )
+    var reply = CurlReply(exitCode: exitCode)
+    reply.body = (try? Data(contentsOf: URL(fileURLWithPath: folder.file("body")))) ?? Data()
+    reply.uploadedBytes = Int(report) ?? 0
+    let head = (try? String(contentsOfFile: folder.file("head"), encoding: .utf8)) ?? ""
+    // Interim answers come first; only the block after them counts.
+    let lines =
+        head.components(separatedBy: "\r\n\r\n").last { !$0.isEmpty && !$0.hasPrefix("HTTP/1.1 1") }?.components(
+            separatedBy: "\r\n"
+        ) ?? []
+    reply.status = lines.first.flatMap { Int($0.split(separator: " ").dropFirst().first ?? "") } ?? 0
+    for line in lines.dropFirst() {
+        guard let colon = line.firstIndex(of: ":") else { continue }
+        let value = line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
+        reply.headers[line[..<colon].lowercased()] = value
+    }
+    return reply
+}
+
+/// What a program prints.
+func output(of command: [String]) async throws -> String {
+    try await run(command).output
+}
+
+private func run(_ command: [String]) async throws -> (exitCode: Int32, output: String) {
+    let folder = try TemporaryDirectory()
+    let path = folder.file("output")
+    try Data().write(to: URL(fileURLWithPath: path))
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = command
+    process.standardInput = FileHandle.nullDevice
+    process.standardOutput = FileHandle(forWritingAtPath: path)
+    let (exits, continuation) = AsyncStream<Void>.makeStream()
+    process.terminationHandler = { _ in continuation.finish() }
+    try process.run()
+    for await _ in exits {}
+    return (process.terminationStatus, try String(contentsOfFile: path, encoding: .utf8))
+}

@@ -1,0 +1,115 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Gighive contract 5.
+@Suite struct DeleteTests {
+    @Test(arguments: ["d1", "d2", "d3"])
+    func oneBodySuitsEveryDialectAndRole(dialect: String) async throws {
+        let idKey = dialect == "d3" ? "asset_id" : "file_id"
+        for user in ["uploader", "admin"] {
+            let fixture = try await Fixture(dialect: dialect)
+            let upload = try await fixture.upload(try fixture.file(content: user))
+            let token = try #require(try upload.string("delete_token"))
+            let reply = try await fixture.delete(
+                #"{"file_id":1,"asset_id":"1","file_ids":[1],"asset_ids":[1],"delete_token":" \#(token) "}"#
+                    .replacingOccurrences(of: "\"1\"", with: user == "admin" ? "1" : "\"1\""),
+                user: user
+            )
+            #expect(reply.text.hasSuffix(#""results":{"deleted":[{"\#(idKey)":1}],"errors":[]}}"#))
+            #expect(try fixture.storedFiles().isEmpty)
+            #expect(try await fixture.get("/api/uploads/1", user: "uploader").status == 404)
+        }
+    }
+
+    struct Refusal: Sendable, CustomTestStringConvertible {
+        var dialect = "d3"
+        var user = "uploader"
+        var body: String
+        var status: Int
+        var message: String
+        var testDescription: String { "\(dialect) \(user) \(body)" }
+    }
+
+    static let refusals = [
+        Refusal(
+            body: #"{"file_id":1,"delete_token":"x"}"#,
+            status: 400,
+            message: "Expected JSON body with asset_id and delete_token"
+        ),
+        Refusal(
+            dialect: "d1",
+            body: #"{"asset_id":1,"delete_token":"x"}"#,
+            status: 400,
+            message: "Expected JSON body with file_id and delete_token"
+        ),
+        Refusal(body: "asset_id=1", status: 400, message: "Expected JSON body with asset_id and delete_token"),
+        Refusal(
+            user: "admin",
+            body: #"{"asset_id":1,"delete_token":"x"}"#,
+            status: 400,
+            message: "Expected JSON body with asset_ids array"
+        ),
+        Refusal(
+            dialect: "d2",
+            user: "admin",
+            body: #"{"asset_ids":[1]}"#,
+            status: 400,
+            message: "Expected JSON body with file_ids array"
+        ),
+        Refusal(
+            user: "admin",
+            body: #"{"asset_ids":[0,-4,"x",null]}"#,
+            status: 400,
+            message: "No valid asset_ids provided"
+        ),
+        Refusal(body: #"{"asset_id":1,"delete_token":"x"}"#, status: 403, message: "Invalid delete token"),
+        Refusal(body: #"{"asset_id":77,"delete_token":"x"}"#, status: 403, message: "Invalid delete token"),
+    ]
+
+    @Test(arguments: refusals)
+    func refusesAndKeepsTheFile(_ refusal: Refusal) async throws {
+        let fixture = try await Fixture(dialect: refusal.dialect)
+        _ = try await fixture.upload(try fixture.file(content: "kept"))
+        let reply = try await fixture.delete(refusal.body, user: refusal.user)
+        #expect(reply.status == refusal.status)
+        #expect(try reply.string("message") == refusal.message)
+        #expect(try reply.object()["success"] as? Bool == false)
+        #expect(try fixture.storedFiles().count == 1)
+    }
+
+    @Test func anAdministratorDeletesSeveralAndIsToldWhatFailed() async throws {
+        let fixture = try await Fixture()
+        for name in ["a", "b"] { _ = try await fixture.upload(try fixture.file(content: name)) }
+        let reply = try await fixture.delete(#"{"asset_ids":[2,2,4242]}"#, user: "admin")
+        #expect(
+            reply.text
+                == #"{"success":false,"db":{"host":"localhost","name":"sandbox"},"deleted_count":1,"error_count":1,"#
+                + #""results":{"deleted":[{"asset_id":2}],"errors":[{"asset_id":4242,"error":"Not found"}]}}"#
+        )
+    }
+
+    @Test func theSameBytesGetANewNumberAndTokenAfterwards() async throws {
+        let fixture = try await Fixture()
+        let path = try fixture.file(content: "again")
+        let first = try await fixture.upload(path)
+        let token = try #require(try first.string("delete_token"))
+        _ = try await fixture.delete(#"{"asset_id":1,"delete_token":"\#(token)"}"#)
+        let second = try await fixture.upload(path)
+        #expect(second.status == 201)
+        #expect(try second.int("id") == 2)
+        #expect(try second.string("delete_token") != token)
+    }
+
+    @Test func theOneTokenDeletesFromEveryEvent() async throws {
+        let fixture = try await Fixture()
+        let path = try fixture.file(content: "shared")
+        let first = try await fixture.upload(path, fields: ["event_date=2026-01-01"])
+        let second = try await fixture.upload(path, fields: ["event_date=2026-01-02"])
+        #expect(try second.string("delete_token") == nil)
+        #expect(try await fixture.get("/db/database.php?format=json").text.contains(#""total": 2,"#))
+        let token = try #require(try first.string("delete_token"))
+        _ = try await fixture.delete(#"{"asset_id":1,"delete_token":"\#(token)"}"#)
+        #expect(try await fixture.get("/db/database.php?format=json").text.contains(#""total": 0,"#))
+    }
+}

@@ -1,0 +1,29 @@
+import Testing
+
+@testable import Sandbox
+
+@Suite struct FaultSyntaxTests {
+    @Test(arguments: [
+        ("upload:reset", Fault(place: .upload, effect: .reset(.bodyBytes(0)))),
+        ("upload:reset,after=65536", Fault(place: .upload, effect: .reset(.bodyBytes(65536)))),
+        ("upload:reset,after=response-headers", Fault(place: .upload, effect: .reset(.responseHeaders))),
+        ("upload:stall,after=body,for=1.5", Fault(place: .upload, effect: .stall(.wholeBody, seconds: 1.5))),
+        (
+            "delete:status=429,retry-after=2,times=3",
+            Fault(place: .delete, effect: .status(429), times: 3, retryAfter: 2)
+        ),
+        ("listing:truncate=10", Fault(place: .listing, effect: .truncate(bytes: 10))),
+        ("upload:no-token", Fault(place: .upload, effect: .alter(.noToken))),
+    ])
+    func reads(text: String, fault: Fault) throws {
+        #expect(try FaultSyntax.parse(text) == fault)
+    }
+
+    @Test(arguments: [
+        "", "upload", "upload:", "nowhere:reset", "upload:explode", "upload:status", "upload:status=abc",
+        "upload:status=99", "upload:slow=0", "upload:reset,after=-1", "upload:reset,times=0", "upload:reset,later",
+    ])
+    func refuses(text: String) {
+        #expect(throws: FaultSyntaxError.self) { try FaultSyntax.parse(text) }
+    }
+}

@@ -1,0 +1,67 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Media files and requests that the tests share.
+struct Fixture {
+    let sandbox: SandboxProcess
+    private let media: TemporaryDirectory
+
+    init(dialect: String = "d3", faults: [String] = [], arguments: [String] = []) async throws {
+        sandbox = try await SandboxProcess.start(dialect: dialect, faults: faults, arguments: arguments)
+        media = try TemporaryDirectory()
+    }
+
+    /// A file of its own content; the sandbox looks at names and types, so text will do.
+    func file(_ name: String = "clip.mp4", content: String) throws -> String {
+        let path = media.file(UUID().uuidString + "-" + name)
+        try Data(content.utf8).write(to: URL(fileURLWithPath: path))
+        return path
+    }
+
+    /// A file of so many bytes, without line ends.
+    func file(size: Int) throws -> String {
+        try file(content: String(repeating: "x", count: size))
+    }
+
+    /// Uploads with a label and default everything else.
+    func upload(
+        _ path: String,
+        user: String = "uploader",
+        to endpoint: String = "/api/uploads.php",
+        fields: [String] = [],
+        options: [String] = []
+    ) async throws -> CurlReply {
+        let form = (["label=clip"] + fields).flatMap { ["-F", $0] }
+        return try await curl(
+            ["-u", "\(user):\(user)", "-F", "file=@\(path);type=video/mp4"] + form + options
+                + [sandbox.baseURL + endpoint]
+        )
+    }
+
+    func get(_ path: String, user: String = "viewer", options: [String] = []) async throws -> CurlReply {
+        try await curl(["-u", "\(user):\(user)"] + options + [sandbox.baseURL + path])
+    }
+
+    func delete(_ json: String, user: String = "uploader") async throws -> CurlReply {
+        try await curl(
+            "-u",
+            "\(user):\(user)",
+            "-H",
+            "Content-Type: application/json",
+            "-d",
+            json,
+            sandbox.baseURL + "/db/delete_media_files.php"
+        )
+    }
+}
+
+extension CurlReply {
+    /// The body as a JSON object.
+    func object() throws -> [String: Any] {
+        try #require(try JSONSerialization.jsonObject(with: body) as? [String: Any])
+    }
+
+    func string(_ key: String) throws -> String? { try object()[key] as? String }
+    func int(_ key: String) throws -> Int? { try object()[key] as? Int }
+}

@@ -1,0 +1,81 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite struct LifecycleTests {
+    @Test(arguments: [SIGTERM, SIGINT])
+    func printsOneLineAndStopsCleanly(signal: Int32) async throws {
+        let sandbox = try await SandboxProcess.start()
+        let outcome = await sandbox.stop(signal: signal)
+        #expect(outcome.exitedNormally)
+        #expect(outcome.exitCode == 0)
+        #expect(outcome.standardOutput == "listening on http://127.0.0.1:\(sandbox.port)\n")
+        #expect(outcome.standardError.isEmpty)
+    }
+
+    @Test func stopsCleanlyInTheMiddleOfAStall() async throws {
+        let fixture = try await Fixture(faults: ["upload:stall,after=body"])
+        let path = try fixture.file(content: "stalled")
+        async let reply = fixture.upload(path)
+        try await fixture.waitForRequests { $0.contains { $0.bodyBytesRead > 0 } }
+        let outcome = await fixture.sandbox.stop()
+        #expect(outcome.exitedNormally)
+        #expect(outcome.exitCode == 0)
+        #expect(try await reply.status == 0)
+    }
+
+    @Test func aRestartKeepsFilesTokensAndNumbers() async throws {
+        let data = try TemporaryDirectory()
+        let media = try TemporaryDirectory()
+        let path = media.file("a.mp4")
+        try Data("kept".utf8).write(to: URL(fileURLWithPath: path))
+        let first = try await SandboxProcess.start(data: data)
+        let upload = try await curl(
+            "-u",
+            "uploader:uploader",
+            "-F",
+            "file=@\(path);type=video/mp4",
+            "-F",
+            "label=x",
+            first.baseURL + "/api/uploads"
+        )
+        await first.stop()
+        let second = try await SandboxProcess.start(data: data)
+        let asset = try await curl("-u", "uploader:uploader", second.baseURL + "/api/uploads/1")
+        #expect(try asset.string("checksum_sha256") == upload.string("checksum_sha256"))
+        let token = try #require(try upload.string("delete_token"))
+        let delete = try await curl(
+            "-u",
+            "uploader:uploader",
+            "-d",
+            #"{"asset_id":1,"delete_token":"\#(token)"}"#,
+            second.baseURL + "/db/delete_media_files.php"
+        )
+        #expect(try delete.int("deleted_count") == 1)
+    }
+
+    @Test(arguments: [
+        ["--listen", "0.0.0.0:0"],
+        ["--listen", "nonsense"],
+        ["--fault", "upload:explode"],
+        ["--dialect", "d4"],
+        ["--user", "nopassword"],
+    ])
+    func refusesBadArguments(arguments: [String]) async throws {
+        await #expect(throws: SandboxProcess.Failure.self) {
+            _ = try await SandboxProcess.start(arguments: arguments)
+        }
+    }
+}
+
+extension Fixture {
+    /// Waits until the sandbox has seen what is asked for, half a minute at most.
+    func waitForRequests(_ isEnough: ([SandboxProcess.SeenRequest]) -> Bool) async throws {
+        let deadline = ContinuousClock.now + .seconds(30)
+        while ContinuousClock.now < deadline {
+            if isEnough(try await sandbox.requests()) { return }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        Issue.record("the sandbox did not see the request in time")
+    }
+}

@@ -1,0 +1,223 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The recorded answers of the real servers are the ground truth for ours: status, headers, keys, order, types.
+@Suite struct TranscriptTests {
+    /// Each recording, and the requests that bring a fresh sandbox into the state it was recorded in.
+    struct Case: CustomTestStringConvertible, Sendable {
+        var name: String
+        var dialect: String
+        var preparation: [Preparation] = []
+        var request: [String]
+        var testDescription: String { name }
+    }
+
+    enum Preparation: Sendable {
+        /// Uploads the clip to an event.
+        case upload(date: String, label: String)
+        /// Uploads another file.
+        case uploadOther
+        /// Deletes the clip with its token.
+        case delete
+    }
+
+    private static let clip = "file=@CLIP;type=video/mp4"
+    private static let stored = Preparation.upload(date: "2026-02-15", label: "one")
+
+    static let cases: [Case] = ["d1", "d2"].flatMap(fileCases) + assetCases
+
+    private static func fileCases(_ dialect: String) -> [Case] {
+        [
+            Case(
+                name: "\(dialect)-upload-v1",
+                dialect: dialect,
+                request: uploadRequest(["event_date=2026-02-15", "org_name=StormPigs", "label=timeaverage"])
+            ),
+            Case(
+                name: "\(dialect)-dup",
+                dialect: dialect,
+                preparation: [stored],
+                request: uploadRequest(["event_date=2026-02-15", "org_name=StormPigs", "label=again"])
+            ),
+            Case(
+                name: "\(dialect)-del-ok",
+                dialect: dialect,
+                preparation: [stored],
+                request: deleteRequest(
+                    #"{"asset_id":1,"file_id":1,"asset_ids":[1],"file_ids":[1],"delete_token":"TOKEN"}"#
+                )
+            ),
+            Case(
+                name: "\(dialect)-del-wrong",
+                dialect: dialect,
+                preparation: [stored],
+                request: deleteRequest(#"{"asset_id":1,"file_id":1,"delete_token":"bad"}"#)
+            ),
+        ]
+    }
+
+    private static let assetCases: [Case] =
+        [
+            Case(
+                name: "d3-upload-v1",
+                dialect: "d3",
+                request: ["-F", "file=@CLIP", "-F", "label=one", "-F", "keywords=k1", "/api/uploads.php"]
+            ),
+            Case(
+                name: "d3-dup-v1",
+                dialect: "d3",
+                preparation: [stored],
+                request: uploadRequest(["event_date=2026-02-15", "org_name=StormPigs", "label=two"])
+            ),
+            Case(
+                name: "d3-dup-otherevent",
+                dialect: "d3",
+                preparation: [stored],
+                request: uploadRequest(["event_date=2026-02-16", "org_name=StormPigs", "label=two"])
+            ),
+            Case(
+                name: "d3-nolabel",
+                dialect: "d3",
+                request: ["-F", clip, "/api/uploads"]
+            ),
+            Case(
+                name: "d3-badtype",
+                dialect: "d3",
+                request: ["-F", "file=@CLIP;filename=t.txt", "-F", "label=x", "/api/uploads.php"]
+            ),
+            Case(
+                name: "d3-wrongfield",
+                dialect: "d3",
+                request: ["-F", "media=@CLIP", "-F", "label=x", "/api/uploads.php"]
+            ),
+            Case(
+                name: "d3-notmultipart",
+                dialect: "d3",
+                request: ["-H", "Content-Type: application/json", "-d", #"{"label":"x"}"#, "/api/uploads.php"]
+            ),
+            Case(
+                name: "d3-longlabel",
+                dialect: "d3",
+                request: uploadRequest(["org_name=Zed", "label=" + String(repeating: "L", count: 300)])
+            ),
+            Case(
+                name: "d3-html",
+                dialect: "d3",
+                request: ["-H", "Accept: application/json,text/html;q=0.9"] + uploadRequest(["label=defs"], "?ui=json")
+            ),
+            Case(
+                name: "d3-viewer",
+                dialect: "d3",
+                request: ["-u", "viewer:viewer", "-F", clip, "-F", "label=x", "/api/uploads"]
+            ),
+            Case(
+                name: "d3-wrongpw",
+                dialect: "d3",
+                request: ["-u", "uploader:wrong", "-F", clip, "-F", "label=x", "/api/uploads.php"]
+            ),
+            Case(
+                name: "d3-del-good",
+                dialect: "d3",
+                preparation: [stored],
+                request: deleteRequest(#"{"file_id":1,"asset_id":1,"delete_token":"TOKEN"}"#)
+            ),
+            Case(
+                name: "d3-del-twice",
+                dialect: "d3",
+                preparation: [stored, .delete],
+                request: deleteRequest(#"{"file_id":1,"asset_id":1,"delete_token":"TOKEN"}"#)
+            ),
+            Case(
+                name: "d3-del-wrongtoken",
+                dialect: "d3",
+                preparation: [stored],
+                request: deleteRequest(#"{"asset_id":1,"delete_token":"deadbeef"}"#)
+            ),
+            Case(
+                name: "d3-get-deleted",
+                dialect: "d3",
+                preparation: [stored, .delete],
+                request: ["/api/uploads/1"]
+            ),
+            Case(
+                name: "d3-list",
+                dialect: "d3",
+                preparation: [.uploadOther, stored],
+                request: ["-u", "viewer:viewer", "/db/database.php?format=json"]
+            ),
+        ] + [
+            Case(
+                name: "d2-list",
+                dialect: "d2",
+                preparation: [stored, .uploadOther],
+                request: ["/db/database.php?format=json"]
+            )
+        ]
+
+    private static func uploadRequest(_ fields: [String], _ query: String = "") -> [String] {
+        ["-F", clip] + fields.flatMap { ["-F", $0] } + ["/api/uploads.php" + query]
+    }
+
+    private static func deleteRequest(_ json: String) -> [String] {
+        ["-H", "Content-Type: application/json", "-d", json, "/db/delete_media_files.php"]
+    }
+
+    @Test(arguments: cases)
+    func answersLikeTheRecording(_ testCase: Case) async throws {
+        let recording = try Transcript(named: testCase.name)
+        let fixture = try await Fixture(dialect: testCase.dialect)
+        let clip = try fixture.file("v1.mp4", content: "the clip")
+        let token = try await prepare(fixture, clip, testCase.preparation)
+        var arguments = testCase.request.map {
+            $0.replacingOccurrences(of: "CLIP", with: clip).replacingOccurrences(of: "TOKEN", with: token)
+        }
+        if !arguments.contains("-u") { arguments = ["-u", "uploader:uploader"] + arguments }
+        let path = arguments.removeLast()
+        let reply = try await curl(arguments + [fixture.sandbox.baseURL + path])
+
+        #expect(reply.status == recording.status)
+        #expect(reply.headers.filter(Self.isComparable) == recording.headers.filter(Self.isComparable))
+        if recording.text.hasPrefix("{") {
+            #expect(try JSONShape(reply.text) == JSONShape(recording.text))
+            #expect(reply.text.hasPrefix("{\n    \"") == recording.text.hasPrefix("{\n    \""))
+        } else {
+            #expect(Self.masked(reply.text) == Self.masked(recording.text))
+        }
+    }
+
+    private func prepare(_ fixture: Fixture, _ clip: String, _ steps: [Preparation]) async throws -> String {
+        var token = ""
+        for step in steps {
+            switch step {
+            case .upload(let date, let label):
+                let reply = try await fixture.upload(
+                    clip,
+                    fields: ["event_date=\(date)", "org_name=StormPigs", "label=\(label)"]
+                )
+                token = try #require(try reply.string("delete_token"))
+            case .uploadOther:
+                let reply = try await fixture.upload(try fixture.file(content: "another"), fields: ["label=other"])
+                #expect(reply.status == 201)
+            case .delete:
+                let reply = try await fixture.delete(#"{"asset_id":1,"delete_token":"\#(token)"}"#)
+                #expect(try reply.int("deleted_count") == 1)
+            }
+        }
+        return token
+    }
+
+    /// Left out: what belongs to the moment, to TLS and HTTP/2 upgrades, and to Apache's file serving.
+    private static func isComparable(_ header: (key: String, value: String)) -> Bool {
+        ![
+            "date", "upgrade", "connection", "last-modified", "etag", "accept-ranges", "content-length",
+        ].contains(header.key)
+    }
+
+    /// A page with everything that differs from run to run made alike.
+    private static func masked(_ page: String) -> String {
+        page.replacing(/(application|video)\\\/[a-z0-9-]+/, with: "TYPE").replacing(/[0-9a-f]{64}/, with: "HASH")
+            .replacing(/[0-9]+/, with: "N").replacing(/N|null/, with: "N")
+            .trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+}

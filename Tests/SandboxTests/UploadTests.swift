@@ -1,0 +1,247 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite struct UploadTests {
+    /// Fields, file name, part type, content → status and message (gighive contract 2.1, 2.4, 2.5).
+    struct Refusal: Sendable, CustomTestStringConvertible {
+        var arguments: [String]
+        var path = "/api/uploads.php"
+        var status: Int
+        /// Nil for an HTML page.
+        var message: String?
+        var testDescription: String { arguments.joined(separator: " ") }
+    }
+
+    private static let good = ["-F", "file=@FILE;filename=a.mp4;type=video/mp4"]
+    private static let label = ["-F", "label=x"]
+
+    static let refusals = [
+        Refusal(arguments: good, status: 400, message: "Label is required"),
+        Refusal(arguments: good + ["-F", "label=  "], status: 400, message: "Label is required"),
+        Refusal(
+            arguments: good + label + ["-F", "event_date="],
+            status: 400,
+            message: "Invalid event_date format; expected YYYY-MM-DD"
+        ),
+        Refusal(
+            arguments: good + label + ["-F", "event_date=1.2.2026"],
+            status: 400,
+            message: "Invalid event_date format; expected YYYY-MM-DD"
+        ),
+        Refusal(arguments: good + label + ["-F", "event_date=2026-02-30"], status: 500, message: "SQLSTATE[22007]"),
+        Refusal(arguments: good + label + ["-F", "event_type=party"], status: 500, message: "SQLSTATE[01000]"),
+        Refusal(
+            arguments: good + label + ["-F", "org_name=" + String(repeating: "o", count: 129)],
+            status: 500,
+            message: "SQLSTATE[22001]"
+        ),
+        Refusal(arguments: good + label + ["-F", "rating=10"], status: 500, message: "SQLSTATE[22003]"),
+        Refusal(arguments: label + ["-F", "file=@EMPTY;filename=a.mp4"], status: 400, message: "Empty upload"),
+        Refusal(
+            arguments: label + ["-F", "file=@FILE;filename=clip.bin;type=application/octet-stream"],
+            status: 400,
+            message: "Unsupported media type"
+        ),
+        Refusal(
+            arguments: good + good + label,
+            status: 400,
+            message: "Multiple files not supported yet"
+        ),
+        Refusal(arguments: label, status: 413, message: "Upload exceeded server limits"),
+        Refusal(
+            arguments: ["-F", "file=text"] + label,
+            status: 413,
+            message: "Upload exceeded server limits"
+        ),
+        Refusal(
+            arguments: ["-d", "label=x"],
+            path: "/api/uploads",
+            status: 413,
+            message: "Upload exceeded server limits"
+        ),
+        Refusal(arguments: ["-d", "label=x"], path: "/api/media-files", status: 415),
+        Refusal(arguments: ["-X", "POST"], status: 400, message: "Missing file field"),
+        Refusal(arguments: good + label + ["-F", "x.php=1"], status: 400),
+    ]
+
+    @Test(arguments: refusals)
+    func refusesAsTheContractSays(_ refusal: Refusal) async throws {
+        let fixture = try await Fixture()
+        let file = try fixture.file(content: "content")
+        let empty = try fixture.file(content: "")
+        let arguments = refusal.arguments.map {
+            $0.replacingOccurrences(of: "FILE", with: file).replacingOccurrences(of: "EMPTY", with: empty)
+        }
+        let reply = try await curl(["-u", "admin:admin"] + arguments + [fixture.sandbox.baseURL + refusal.path])
+        #expect(reply.status == refusal.status)
+        if let message = refusal.message {
+            #expect(try reply.string("message")?.hasPrefix(message) == true)
+        } else {
+            #expect(reply.text.hasPrefix("<!DOCTYPE HTML"))
+        }
+        let listing = try await fixture.get("/db/database.php?format=json")
+        #expect(listing.text.contains(#""total": 0,"#))
+        #expect(try fixture.storedFiles().isEmpty)
+        #expect(try fixture.incomingFiles().isEmpty)
+    }
+
+    /// The corners that were verified on the real server (gighive contract 2.4).
+    @Test(arguments: [
+        ("x.mp3", "application/octet-stream", "audio"),
+        ("noextension", "video/mp4", "video"),
+        ("CLIP.MOV", "application/octet-stream", "video"),
+        ("a.mp4", "audio/mp4", "audio"),
+    ])
+    func accepts(name: String, type: String, kind: String) async throws {
+        let fixture = try await Fixture()
+        let path = try fixture.file(content: "just text")
+        let reply = try await curl(
+            "-u",
+            "uploader:uploader",
+            "-F",
+            "file=@\(path);filename=\(name);type=\(type)",
+            "-F",
+            "label=x",
+            fixture.sandbox.baseURL + "/api/media-files"
+        )
+        #expect(reply.status == 201)
+        #expect(try reply.string("file_type") == kind)
+        #expect(try reply.string("mime_type") == type)
+        #expect(try fixture.storedFiles() == [try #require(try reply.string("file_name"))])
+    }
+
+    @Test func storesTheBytesUnderTheirDigestAndServesThem() async throws {
+        let fixture = try await Fixture()
+        // 300 kB of pseudo-random bytes, with pieces of boundary look-alikes in them.
+        var bytes = Data()
+        var state: UInt64 = 42
+        for index in 0..<300_000 {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            bytes.append(UInt8(truncatingIfNeeded: state >> 33))
+            if index % 1000 == 0 { bytes.append(contentsOf: Array("\r\n--------------------------".utf8)) }
+        }
+        let path = try fixture.file(content: "")
+        try bytes.write(to: URL(fileURLWithPath: path))
+        let upload = try await fixture.upload(path)
+        let url = "/video/" + (try #require(try upload.string("file_name")))
+        #expect(try await fixture.get(url).body == bytes)
+        let range = try await fixture.get(url, options: ["-r", "100000-199999"])
+        #expect(range.status == 206)
+        #expect(range.body == bytes[100_000..<200_000])
+        #expect(range.headers["content-range"] == "bytes 100000-199999/\(bytes.count)")
+        let head = try await fixture.get(url, options: ["-I"])
+        #expect(head.status == 200)
+        #expect(head.headers["content-length"] == String(bytes.count))
+        #expect(try await fixture.get(url, options: ["-r", "9999999-"]).status == 416)
+    }
+
+    @Test func anOverLongLabelLosesTheToken() async throws {
+        let long = "label=" + String(repeating: "é", count: 256)
+        for (dialect, retryStatus) in [("d1", 201), ("d2", 409), ("d3", 201)] {
+            let fixture = try await Fixture(dialect: dialect)
+            let path = try fixture.file(content: "t7")
+            let fields = dialect == "d3" ? [long] : ["label=" + String(repeating: "e", count: 256)]
+            #expect(try await fixture.upload(path, fields: fields).status == 500)
+            #expect(try fixture.storedFiles().count == 1)
+            let retry = try await fixture.upload(path)
+            #expect(retry.status == retryStatus)
+            #expect(try retry.string("delete_token") == nil)
+        }
+    }
+
+    @Test func ofFourIdenticalUploadsAtOnceOneIsNew() async throws {
+        let fixture = try await Fixture()
+        let path = try fixture.file(size: 500_000)
+        let replies = try await withThrowingTaskGroup(of: CurlReply.self) { group in
+            for _ in 0..<4 { group.addTask { try await fixture.upload(path) } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        let new = replies.filter { $0.status == 201 }
+        #expect(new.count == 1)
+        #expect(try new.first?.string("delete_token")?.count == 64)
+        #expect(replies.filter { $0.status == 409 || $0.text.contains("1062 Duplicate entry") }.count == 3)
+        #expect(try fixture.storedFiles().count == 1)
+    }
+
+    /// Keys of gighive contract 2.5.
+    @Test(arguments: [
+        (
+            "d3",
+            "{id: number, asset_id: number, file_name: string, file_ext: string, file_type: string, "
+                + "mime_type: string, size_bytes: number, checksum_sha256: string, duration_seconds: number, "
+                + "source_relpath: string}"
+        ),
+        (
+            "d1",
+            "{id: number, file_name: string, file_type: string, mime_type: string, size_bytes: number, "
+                + "checksum_sha256: string, session_id: number, seq: number, created_at: string}"
+        ),
+    ])
+    func showsAnAsset(dialect: String, shape: String) async throws {
+        let fixture = try await Fixture(dialect: dialect)
+        let upload = try await fixture.upload(try fixture.file(content: "shown"))
+        for path in ["/api/uploads/1", "/api/uploads.php/1"] {
+            let asset = try await fixture.get(path, user: "uploader")
+            #expect(try JSONShape(asset.text).description == shape)
+            #expect(try asset.string("checksum_sha256") == upload.string("checksum_sha256"))
+            // In every dialect this is the served name.
+            #expect(try asset.string("file_name") == asset.string("checksum_sha256").map { $0 + ".mp4" })
+        }
+        #expect(try await fixture.get("/api/uploads/2", user: "uploader").text == #"{"error":"Not Found"}"#)
+    }
+
+    /// The two 500s of a disk that fails: while the body arrives, and when the file is put away.
+    @Test(arguments: [
+        ("incoming", "Server Error", "Upload failed with code 7"), ("media/video", "Server error", "rename: "),
+    ])
+    func diskTroubleIsAServerError(folder: String, error: String, message: String) async throws {
+        let fixture = try await Fixture()
+        try FileManager.default.removeItem(atPath: fixture.sandbox.data.file(folder))
+        let path = try fixture.file(size: 300_000)
+        let reply = try await fixture.upload(path)
+        #expect(reply.status == 500)
+        #expect(try reply.string("error") == error)
+        #expect(try reply.string("message")?.hasPrefix(message) == true)
+        try FileManager.default.createDirectory(
+            atPath: fixture.sandbox.data.file(folder),
+            withIntermediateDirectories: true
+        )
+        #expect(try await fixture.upload(path).status == 201)
+    }
+
+    @Test func theListingFilters() async throws {
+        let fixture = try await Fixture()
+        let path = try fixture.file(content: "one")
+        for day in ["01", "02", "03"] {
+            _ = try await fixture.upload(path, fields: ["event_date=2026-05-\(day)", "org_name=Org \(day)"])
+        }
+        func total(_ query: String) async throws -> Int? {
+            let reply = try await fixture.get("/db/database.php?format=json&\(query)")
+            return (try reply.object()["pagination"] as? [String: Any])?["total"] as? Int
+        }
+        #expect(try await total("view=event") == 3)
+        #expect(try await total("view=librarian") == 1)
+        #expect(try await total("date=2026-05-02") == 1)
+        #expect(try await total("org_name=org+01|03") == 2)
+        #expect(try await total("org_name=org%26!02") == 2)
+        #expect(try await total("item_label=nothing") == 0)
+        #expect(try await total("file_type=video") == 3)
+        #expect(try await total("source_relpath=clip.mp4") == 3)
+        #expect(try await total("event_id=2") == 1)
+    }
+}
+
+extension Fixture {
+    /// Names of what is still arriving.
+    func incomingFiles() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: sandbox.data.file("incoming"))
+    }
+
+    /// Names of what lies in the media folders.
+    func storedFiles() throws -> [String] {
+        try ["audio", "video"].flatMap {
+            try FileManager.default.contentsOfDirectory(atPath: sandbox.data.file("media/\($0)"))
+        }
+    }
+}
