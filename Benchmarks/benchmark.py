@@ -165,9 +165,10 @@ def single_uploads(table, client, sizes, pairs):
             target = sink.url + "/api/uploads.php"
             curl = ["curl", "--silent", "--output", "/dev/null", "-F", "label=bench", "-F", f"file=@{path}", target]
             sequence = ["bash", "-c", 'openssl dgst -sha256 "$1" >/dev/null && shift && exec "$@"', "bash", path, *curl]
-            raw, library, theirs, ours, after = interleaved(
+            raw, digest, library, theirs, ours, after = interleaved(
                 pairs,
                 lambda: measure([os.path.join(WORK, "sink"), "--send", sink.port, str(size)]),
+                lambda: measure(["openssl", "dgst", "-sha256", path]),
                 lambda: measure([transport, sink.url, path]),
                 lambda: measure(curl),
                 lambda: client.upload(sink.url, path),
@@ -182,8 +183,11 @@ def single_uploads(table, client, sizes, pairs):
         table.add(f"multipart and transport alone, {label}, CPU", spread(library, "cpu"),
                   "`curl -F` " + spread(theirs, "cpu"), f"{cpu:.2f}×", "≤ 1.3×", cpu <= 1.3)
         ratio = best(ours, "wall") / best(after, "wall")
+        # Nobody is faster than the slower of the two halves.
+        floor = max(best(digest, "wall"), best(theirs, "wall")) / best(after, "wall")
         table.add(f"`mediactl upload`, SHA-256 in the same pass, {label}", spread(ours),
-                  "`openssl dgst`, then `curl -F` " + spread(after), f"{ratio:.2f}×", "≤ 0.70×", ratio <= 0.70)
+                  "`openssl dgst`, then `curl -F` " + spread(after), f"{ratio:.2f}× (perfect overlap: {floor:.2f}×)",
+                  "≤ 0.70×", ratio <= 0.70)
     return ceilings
 
 
