@@ -119,7 +119,12 @@ let package = Package(
             name: "CLITests", dependencies: ["MediaCLI", "TestSupport", "mediactl", "mediactl-sandbox"],
             swiftSettings: strict),
         .testTarget(
-            name: "SandboxTests", dependencies: ["Sandbox", "TestSupport", "mediactl-sandbox"],
+            name: "SandboxTests",
+            dependencies: [
+                "Sandbox", "TestSupport", "mediactl-sandbox",
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "ConformanceTests",

@@ -3,6 +3,7 @@
 # directory. Fails when any step does not do what it says.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+root=$PWD
 
 scripts/setup.sh demo
 echo "demo: building mediactl and its sandbox server (the first time takes some minutes)"
@@ -24,6 +25,7 @@ clean_up() {
         kill "$sandbox_pid" 2>/dev/null || true
         wait "$sandbox_pid" 2>/dev/null || true
     fi
+    cd "$root"
     rm -rf "$work"
 }
 trap clean_up EXIT
@@ -31,10 +33,10 @@ trap 'exit 130' INT TERM
 
 # The person's own settings, tokens and .netrc stay out of it.
 export HOME=$work/home XDG_CONFIG_HOME=$work/config XDG_DATA_HOME=$work/data XDG_STATE_HOME=$work/state \
-    XDG_CACHE_HOME=$work/cache MEDIACTL_PASSWORD=uploader
+    XDG_CACHE_HOME=$work/cache
 mkdir -p "$HOME"
 for name in $(compgen -e MEDIACTL_); do
-    [ "$name" = MEDIACTL_PASSWORD ] || unset "$name"
+    unset "$name"
 done
 
 if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then bold=$'\e[1m' plain=$'\e[0m'; else bold='' plain=''; fi
@@ -44,14 +46,17 @@ fail() {
     exit 1
 }
 mediactl() {
-    local command=("$@" --server "$url" --user uploader)
-    echo "\$ mediactl ${command[*]@Q}"
-    "$binaries/mediactl" "${command[@]}"
+    local word words=
+    for word in "$@"; do
+        case $word in *[!a-zA-Z0-9_./:=-]*) words+=" \"$word\"" ;; *) words+=" $word" ;; esac
+    done
+    echo "\$ mediactl$words"
+    "$binaries/mediactl" "$@"
 }
 status_of() { curl --silent --output /dev/null --write-out '%{http_code}' --head --user uploader:uploader "$1"; }
 
 say "A server of our own starts on a free port; it stores its files in a temporary directory."
-"$binaries/mediactl-sandbox" --listen 127.0.0.1:0 --data "$work/server" --fault upload:slow=40000 \
+"$binaries/mediactl-sandbox" --listen 127.0.0.1:0 --data "$work/server" --fault upload:slow=1000000 \
     >"$work/sandbox.out" 2>"$work/sandbox.err" &
 sandbox_pid=$!
 for _ in $(seq 300); do
@@ -61,16 +66,18 @@ for _ in $(seq 300); do
 done
 url=$(sed -n 's/^listening on //p' "$work/sandbox.out")
 [ -n "$url" ] || fail "the sandbox did not become ready"
-echo "$url"
+export MEDIACTL_SERVER=$url MEDIACTL_USER=uploader MEDIACTL_PASSWORD=uploader
+echo "\$ export MEDIACTL_SERVER=$url MEDIACTL_USER=uploader MEDIACTL_PASSWORD=uploader"
 
-clip=$work/first-dance.mp4
+cd "$work"
+clip=first-dance.mp4
 if command -v ffmpeg >/dev/null; then
     say "ffmpeg makes a real video of three seconds."
-    ffmpeg -hide_banner -loglevel error -f lavfi -i testsrc2=size=640x360:rate=25:duration=3 \
-        -f lavfi -i sine=frequency=440:duration=3 -c:v mpeg4 -q:v 6 -c:a aac -shortest "$clip"
+    ffmpeg -hide_banner -loglevel error -f lavfi -i testsrc2=size=1280x720:rate=25:duration=3 \
+        -f lavfi -i sine=frequency=440:duration=3 -c:v mpeg4 -b:v 24M -c:a aac -shortest "$clip"
 else
     say "A small real video comes with the project."
-    cp fixtures/media/clip.mp4 "$clip"
+    cp "$root/fixtures/media/clip.mp4" "$clip"
 fi
 ls -l "$clip"
 

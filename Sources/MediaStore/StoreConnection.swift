@@ -69,28 +69,24 @@ final class StoreConnection: Sendable {
         }
     }
 
-    /// A setting of this connection, read back.
-    func setting(_ name: String) throws(StoreError) -> String? {
-        try read { try String.fetchOne($0, sql: "PRAGMA \(name)") }
-    }
-
     // MARK: Opening
 
     /// Whether there is a database to open.
     ///
     /// The file is never opened by ourselves: closing it would drop the record locks of this process's connections.
     private static func exists(_ path: String) throws(StoreError) -> Bool {
-        for companion in companions.map({ path + $0 }) {
-            guard let status = try FileStatus(at: companion) else { continue }
+        var hasLog = false
+        for companion in companions {
+            guard let status = try FileStatus(at: path + companion) else { continue }
             guard status.isRegularFile, status.isOwnedByUser else {
-                throw StoreError(.unsafe, path: companion, detail: "not a regular file of this user")
+                throw StoreError(.unsafe, path: path + companion, detail: "not a regular file of this user")
             }
+            hasLog = hasLog || companion != "-shm"
         }
+        // After its companions, which appear only once the database is there.
         guard let status = try FileStatus(at: path) else {
             // A log without its database would be replayed over a new one.
-            for companion in ["-wal", "-journal"] where try FileStatus(at: path + companion) != nil {
-                throw StoreError(.corrupt, path: path, detail: "missing, but \(fileName)\(companion) is here")
-            }
+            guard !hasLog else { throw StoreError(.corrupt, path: path, detail: "missing, but its log is here") }
             return false
         }
         guard status.isRegularFile, status.isOwnedByUser else {
@@ -120,6 +116,8 @@ final class StoreConnection: Sendable {
                 try journal.apply(to: db, path: draft)
                 try db.execute(sql: "PRAGMA synchronous = FULL")
                 try StoreSchema.migrate(db)
+                // Closing would do this too, but keep silent about a disk that is full.
+                try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
             }
             try queue.close()
         } catch {

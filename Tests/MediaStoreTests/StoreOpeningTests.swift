@@ -189,6 +189,32 @@ struct StoreOpeningTests {
         #expect(try openInWorker(directory) == "opened")
     }
 
+    @Test("a full disk is found although another process has the files open", .enabled(if: geteuid() == 0))
+    func fullDiskInUse() throws {
+        let disk = try SmallDisk(kibibytes: 512)
+        let directory = try DataDirectory.open(disk.path + "/data")
+        let store = try TokenStore(in: directory)
+        try disk.fill()
+        #expect(try openInWorker(directory) == "error full")
+        withExtendedLifetime(store) {}
+    }
+
+    @Test(
+        "wherever the disk fills up during the creation, there is a whole store or none",
+        .enabled(if: geteuid() == 0)
+    )
+    func fullDiskDuringCreation() throws {
+        for pages in 0..<60 {
+            let disk = try SmallDisk(kibibytes: 512)
+            let directory = try DataDirectory.open(disk.path + "/data")
+            try disk.fill(leavingPages: pages)
+            let kind = try storeErrorKind { _ = try TokenStore(in: directory) }
+            #expect(kind == nil || kind == .full, "\(pages) pages")
+            try disk.empty()
+            #expect(try TokenStore(in: directory).add(sampleEntry()), "\(pages) pages")
+        }
+    }
+
     /// In a process of its own: a child that another test forks just now would keep removed files of ours, and so
     /// their space on the disk, until its exec.
     private func openInWorker(_ directory: DataDirectory) throws -> String? {

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 
 @testable import MediaStore
@@ -52,14 +53,22 @@ struct UploadLockTests {
         #expect(try lockFiles() == [])
     }
 
-    @Test("a lock taken on a file that was removed meanwhile does not count")
-    func removedFile() throws {
+    @Test("there are never two owners, however often the lock changes hands")
+    func neverTwoOwners() throws {
         let directory = try fixture.get().directory
-        let lock = try #require(try UploadLock.acquire("u-1", in: directory))
-        let path = directory.lockFile("u-1")
-        #expect(unlink(path) == 0)
-        let next = try #require(try UploadLock.acquire("u-1", in: directory))
-        #expect(try LockedFile.existing(path) == nil)
-        withExtendedLifetime((lock, next)) {}
+        let owners = Atomic(0)
+        let overlaps = Atomic(0)
+        DispatchQueue.concurrentPerform(iterations: 8) { _ in
+            for _ in 0..<2000 {
+                guard let lock = try? UploadLock.acquire("u-1", in: directory) else { continue }
+                if owners.add(1, ordering: .sequentiallyConsistent).oldValue != 0 {
+                    overlaps.add(1, ordering: .sequentiallyConsistent)
+                }
+                sched_yield()
+                owners.subtract(1, ordering: .sequentiallyConsistent)
+                lock.release()
+            }
+        }
+        #expect(overlaps.load(ordering: .sequentiallyConsistent) == 0)
     }
 }

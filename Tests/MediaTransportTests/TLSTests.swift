@@ -73,9 +73,9 @@ struct TLSTests {
     private func outcome(_ host: String, _ server: TLSServer, _ trust: ServerTrust) async throws -> String {
         let http = try client(trust: trust)
         let url = try ServerURL("https://\(host):\(server.port)").resource("/")
-        do {
+        do throws(TransportError) {
             return String(try await http.execute(HTTPRequest(.get, url, repeatability: .safe)).status)
-        } catch let error as TransportError {
+        } catch {
             #expect(error.isBeforeRequest)
             return "\(error.kind)"
         }

@@ -94,7 +94,9 @@ import Testing
         #expect(large.status == 413)
         #expect(large.uploadedBytes == 0)
         #expect(large.headers["content-type"] == "text/html; charset=iso-8859-1")
-        let accepted = try await fixture.upload(path, options: ["-H", "Expect: 100-continue"])
+        // Without `100 Continue` curl would wait longer than it may take.
+        let patience = ["--expect100-timeout", "50", "--max-time", "20"]
+        let accepted = try await fixture.upload(path, options: ["-H", "Expect: 100-continue"] + patience)
         #expect(accepted.status == 201)
         #expect(try await fixture.sandbox.requests().map(\.bodyBytesRead)[0] == 0)
     }

@@ -61,6 +61,14 @@ import Testing
         #expect(try await fixture.sandbox.requests().map(\.status) == [nil])
     }
 
+    @Test func nothingIsLeftOfAnUploadThatBrokeOff() async throws {
+        let fixture = try await Fixture(faults: ["upload:reset,after=body"])
+        _ = try await fixture.upload(try fixture.file(size: 200_000))
+        // Stopping waits for what is under way; only a start would sweep up after it.
+        await fixture.sandbox.stop()
+        #expect(try fixture.incomingFiles().isEmpty)
+    }
+
     @Test func anEarlyAnswerReadsNoBody() async throws {
         let fixture = try await Fixture(faults: ["upload:early-status=413"])
         let reply = try await fixture.upload(
@@ -132,6 +140,20 @@ import Testing
         #expect(try await fixture.get("/db/health.php").status == 500)
         #expect(try await fixture.delete(#"{"asset_id":1,"delete_token":"\#(token)"}"#).exitCode == 52)
         #expect(try fixture.storedFiles().isEmpty)
+    }
+
+    @Test func aDownloadCanBeCutShort() async throws {
+        let fixture = try await Fixture()
+        let upload = try await fixture.upload(try fixture.file(size: 1_000_000))
+        let url = "/video/" + (try #require(try upload.string("file_name")))
+        try await fixture.sandbox.addFaults("media:truncate=300000,times=1", "media:wrong-length,times=2")
+        let cut = try await fixture.get(url)
+        #expect(cut.exitCode == 18)
+        #expect(cut.body.count == 300_000)
+        let short = try await fixture.get(url)
+        #expect(short.exitCode == 18)
+        #expect(short.body.count == 1_000_000)
+        #expect(short.headers["content-length"] == "1000100")
     }
 
     @Test func aFaultThatCannotBeReadIsRefused() async throws {

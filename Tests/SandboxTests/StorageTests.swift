@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import TestSupport
 import Testing
 
@@ -55,6 +56,44 @@ import Testing
     @Test(arguments: ["bytes=-", "bytes=5-4", "bytes=0-1,3-4", "items=0-1"])
     func ignoresOtherRanges(header: String) {
         #expect(ByteRange(header, size: 100) == nil)
+    }
+
+    /// Paging begins at 750 rows (gighive contract 7).
+    @Test(arguments: [
+        (749, 1, "enabled: false, page: 1, pageCount: 1, start: 1, end: 749"),
+        (750, 1, "enabled: true, page: 1, pageCount: 1, start: 1, end: 750"),
+        (751, 1, "enabled: true, page: 1, pageCount: 2, start: 1, end: 750"),
+        (751, 2, "enabled: true, page: 2, pageCount: 2, start: 751, end: 751"),
+    ])
+    func theListingComesInPages(rows: Int, page: Int, expected: String) throws {
+        let folder = try TemporaryDirectory()
+        let catalog = try Catalog(folder: try DataFolder(path: folder.path), dialect: .d3)
+        try catalog.queue.write { db in
+            try db.execute(
+                sql: """
+                    INSERT INTO event VALUES (1, '2026-01-01', 'Band', 'band', '', '', '', '');
+                    INSERT INTO asset VALUES (1, 'c', 'mp4', 'video', 'video/mp4', 1, NULL, '', NULL, '');
+                    """
+            )
+            for position in 1...rows {
+                try db.execute(
+                    sql: "INSERT INTO event_item VALUES (NULL, 1, 1, ?, 'x', '')",
+                    arguments: [position]
+                )
+            }
+        }
+        let reply = try ListingEndpoint(catalog: catalog).reply(query: QueryParameters("format=json&page=\(page)"))
+        guard case .prettyJSON(.object(let object)) = reply.body, case .object(let pagination) = object["pagination"],
+            case .array(let entries) = object["entries"], case .object(let last) = entries.last
+        else {
+            Issue.record("not a listing")
+            return
+        }
+        let shown = ["enabled", "page", "pageCount", "start", "end"].map { key in
+            "\(key): \(PHPJSONEncoder().encode(pagination[key] ?? .null))"
+        }
+        #expect(shown.joined(separator: ", ") == expected)
+        #expect(pagination["end"] == last["index"])
     }
 
     /// PHP itself says what PHP's JSON looks like.

@@ -83,6 +83,7 @@ import Testing
         let listing = try await fixture.get("/db/database.php?format=json")
         #expect(listing.text.contains(#""total": 0,"#))
         #expect(try fixture.storedFiles().isEmpty)
+        #expect(try fixture.incomingFiles().isEmpty)
     }
 
     /// The corners that were verified on the real server (gighive contract 2.4).
@@ -163,7 +164,53 @@ import Testing
         #expect(try fixture.storedFiles().count == 1)
     }
 
-    @Test func theListingPagesAndFilters() async throws {
+    /// Keys of gighive contract 2.5.
+    @Test(arguments: [
+        (
+            "d3",
+            "{id: number, asset_id: number, file_name: string, file_ext: string, file_type: string, "
+                + "mime_type: string, size_bytes: number, checksum_sha256: string, duration_seconds: number, "
+                + "source_relpath: string}"
+        ),
+        (
+            "d1",
+            "{id: number, file_name: string, file_type: string, mime_type: string, size_bytes: number, "
+                + "checksum_sha256: string, session_id: number, seq: number, created_at: string}"
+        ),
+    ])
+    func showsAnAsset(dialect: String, shape: String) async throws {
+        let fixture = try await Fixture(dialect: dialect)
+        let upload = try await fixture.upload(try fixture.file(content: "shown"))
+        for path in ["/api/uploads/1", "/api/uploads.php/1"] {
+            let asset = try await fixture.get(path, user: "uploader")
+            #expect(try JSONShape(asset.text).description == shape)
+            #expect(try asset.string("checksum_sha256") == upload.string("checksum_sha256"))
+            // In every dialect this is the served name.
+            #expect(try asset.string("file_name") == asset.string("checksum_sha256").map { $0 + ".mp4" })
+        }
+        #expect(try await fixture.get("/api/uploads/2", user: "uploader").text == #"{"error":"Not Found"}"#)
+    }
+
+    /// The two 500s of a disk that fails: while the body arrives, and when the file is put away.
+    @Test(arguments: [
+        ("incoming", "Server Error", "Upload failed with code 7"), ("media/video", "Server error", "rename: "),
+    ])
+    func diskTroubleIsAServerError(folder: String, error: String, message: String) async throws {
+        let fixture = try await Fixture()
+        try FileManager.default.removeItem(atPath: fixture.sandbox.data.file(folder))
+        let path = try fixture.file(size: 300_000)
+        let reply = try await fixture.upload(path)
+        #expect(reply.status == 500)
+        #expect(try reply.string("error") == error)
+        #expect(try reply.string("message")?.hasPrefix(message) == true)
+        try FileManager.default.createDirectory(
+            atPath: fixture.sandbox.data.file(folder),
+            withIntermediateDirectories: true
+        )
+        #expect(try await fixture.upload(path).status == 201)
+    }
+
+    @Test func theListingFilters() async throws {
         let fixture = try await Fixture()
         let path = try fixture.file(content: "one")
         for day in ["01", "02", "03"] {
@@ -186,6 +233,11 @@ import Testing
 }
 
 extension Fixture {
+    /// Names of what is still arriving.
+    func incomingFiles() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: sandbox.data.file("incoming"))
+    }
+
     /// Names of what lies in the media folders.
     func storedFiles() throws -> [String] {
         try ["audio", "video"].flatMap {

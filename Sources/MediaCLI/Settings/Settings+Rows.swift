@@ -19,9 +19,8 @@ extension Settings {
         add(.libraryURL, libraryURL)
         add(.user, user)
         for section in passwordCommands {
-            add("password_command", Setting(value: section.passwordCommand ?? [], origin: section.origin)) {
-                $0[0] + ($0.count > 1 ? " …" : "")
-            }
+            guard let command = section.passwordCommand, let program = command.first else { continue }
+            rows.append(("password_command", command.count > 1 ? program + " …" : program, section.origin))
         }
         add(.caFile, caFile)
         add(.pinnedKey, pinnedKey)

@@ -3,24 +3,7 @@ internal import Yams
 
 /// The settings file: top-level settings, and profiles with the same settings.
 ///
-/// ```yaml
-/// server: https://media.example.org
-/// user: uploader
-/// stall_timeout: 90s
-/// limit_rate: 20M
-///
-/// profiles:
-///   stage:
-///     server: https://stage.example.org:8443
-///     cacert: stage-ca.pem            # beside this file
-///     user: admin
-///     password_command: [pass, show, media/stage]
-///   lan:
-///     server: http://192.168.1.20
-///     allow_http: true
-///     max_bytes: 11811182592
-///     contact: operator@example.org
-/// ```
+/// `fixtures/settings/config.yaml` is the documented example.
 struct SettingsFile: Sendable {
     /// The top level, or one profile.
     struct Section: Sendable {

@@ -41,20 +41,22 @@ struct Delivery {
         var rendered = renderer.render(plan.changed(answer.reply), leadingSpace: space)
         if closes { rendered.head.headerFields[.connection] = "close" }
         if plan.has(.wrongLength) {
-            rendered.head.headerFields[.contentLength] = String(rendered.bytes.readableBytes + 100)
+            let size = rendered.file?.count ?? rendered.bytes.readableBytes
+            rendered.head.headerFields[.contentLength] = String(size + 100)
         }
         return rendered
     }
 
     private func write(_ rendered: ReplyRenderer.Rendered, to body: inout some ResponseBodyWriter) async throws {
-        if let file = rendered.file {
-            try await StoredFileStream(file).write(to: &body)
-            return
-        }
-        var bytes = rendered.bytes
         let limit = plan.first { if case .truncate(let count) = $0.effect { count } else { nil } }
-        if let shown = bytes.readSlice(length: min(limit ?? Int.max, bytes.readableBytes)), shown.readableBytes > 0 {
-            try await body.write(shown)
+        if var file = rendered.file {
+            file.count = min(limit ?? Int.max, file.count)
+            try await StoredFileStream(file).write(to: &body)
+        } else {
+            var bytes = rendered.bytes
+            if let shown = bytes.readSlice(length: min(limit ?? Int.max, bytes.readableBytes)) {
+                try await body.write(shown)
+            }
         }
         if limit != nil || plan.has(.wrongLength) { throw ConnectionEnded() }
     }

@@ -12,6 +12,8 @@ struct Catalog: Sendable {
         self.dialect = dialect
         var configuration = GRDB.Configuration()
         configuration.busyMode = .timeout(5)
+        // A sandbox must survive its own end, not the machine's: no waiting for the disk.
+        configuration.prepareDatabase { db in try db.execute(sql: "PRAGMA synchronous = OFF") }
         queue = try DatabaseQueue(path: folder.databasePath, configuration: configuration)
         try Self.migrator.migrate(queue)
     }

@@ -3,6 +3,7 @@ import NIOCore
 
 /// A running SHA-256 over OpenSSL.
 struct SHA256Digest: ~Copyable {
+    /// Owned by this value alone: made in `init`, freed in `deinit`, never handed out.
     private let context: OpaquePointer?
 
     init() {
@@ -14,6 +15,7 @@ struct SHA256Digest: ~Copyable {
         EVP_MD_CTX_free(context)
     }
 
+    /// The bytes are read during the call only.
     mutating func update(_ bytes: UnsafeRawBufferPointer) {
         EVP_DigestUpdate(context, bytes.baseAddress, bytes.count)
     }

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import MediaCLI
@@ -89,6 +90,22 @@ import Testing
     {
         let settings = try await resolve(file: text)
         #expect(settings.server == nil)
+    }
+
+    /// The example that the documentation shows.
+    @Test func theDocumentedExampleIsUnderstood() async throws {
+        let path = URL(fileURLWithPath: #filePath).appending(path: "../../../../fixtures/settings/config.yaml")
+        let text = try String(contentsOf: path.standardizedFileURL, encoding: .utf8)
+        let global = try await resolve(file: text)
+        #expect(global.stallTimeout.value == .seconds(90))
+        #expect(global.limitRate.value == 20_971_520)
+        let stage = try await resolve(file: text, flags: SettingsFlags(server: "stage.example.org:8443"))
+        #expect(stage.user == Setting(value: "admin", origin: .profile("stage")))
+        #expect(stage.caFile?.value.hasSuffix("/stage-ca.pem") == true)
+        let lan = try await resolve(file: text, flags: SettingsFlags(profile: "lan"))
+        #expect(lan.allowHTTP == Setting(value: true, origin: .profile("lan")))
+        #expect(lan.maxBytes.value == 11_811_182_592)
+        #expect(lan.orgName.value == "The Example Band")
     }
 
     @Test func messagesAreOneLine() throws {

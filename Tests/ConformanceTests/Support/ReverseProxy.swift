@@ -4,7 +4,7 @@ import TestSupport
 
 /// nginx with TLS in front of another server, as sites run it.
 ///
-/// - `/…`: passed on, bodies up to 1 GiB buffered first; the answer names the protocol in `X-Protocol`.
+/// - `/…`: passed on, bodies up to `largestBody` buffered first; the answer names the protocol in `X-Protocol`.
 /// - `/private/…`: asks for `uploader` / `secret` by itself, then as above.
 /// - `/small/…`: refuses bodies above 1 MiB.
 final class ReverseProxy {
@@ -15,7 +15,7 @@ final class ReverseProxy {
     private let server: ForeignServer
     private let directory: TemporaryDirectory
 
-    init(before backend: String) async throws {
+    init(before backend: String, largestBody: String = "1g") async throws {
         let directory = try TemporaryDirectory()
         self.directory = directory
         let certificates = try await ForeignProgram.run(
@@ -32,7 +32,12 @@ final class ReverseProxy {
         )
         try "uploader:\(hash.output)".write(toFile: directory.file("users"), atomically: true, encoding: .utf8)
         server = try await ForeignServer(try ForeignProgram.path(of: "nginx")) { port in
-            let settings = Self.settings(port: port, backend: backend, directory: directory.path)
+            let settings = Self.settings(
+                port: port,
+                backend: backend,
+                largestBody: largestBody,
+                directory: directory.path
+            )
             try settings.write(toFile: directory.file("nginx.conf"), atomically: true, encoding: .utf8)
             return ["-p", directory.path, "-e", directory.file("error.log"), "-c", directory.file("nginx.conf")]
         }
@@ -43,7 +48,7 @@ final class ReverseProxy {
     /// `https://HOST:PORT`.
     func address(host: String = "localhost") -> String { "https://\(host):\(server.port)" }
 
-    private static func settings(port: Int, backend: String, directory: String) -> String {
+    private static func settings(port: Int, backend: String, largestBody: String, directory: String) -> String {
         """
         \(geteuid() == 0 ? "user root;" : "")
         daemon off;
@@ -58,7 +63,7 @@ final class ReverseProxy {
             fastcgi_temp_path \(directory)/fastcgi;
             uwsgi_temp_path \(directory)/uwsgi;
             scgi_temp_path \(directory)/scgi;
-            client_max_body_size 1g;
+            client_max_body_size \(largestBody);
             proxy_http_version 1.1;
             proxy_set_header Host $http_host;
             add_header X-Protocol $server_protocol always;

@@ -19,14 +19,15 @@ final class SmallDisk {
 
     deinit { _ = try? Self.run("umount", "--lazy", path) }
 
-    /// Writes until nothing fits any more.
-    func fill() throws {
+    /// Writes until nothing more fits, then gives some pages of 4 KiB back.
+    func fill(leavingPages pages: Int = 0) throws {
         let descriptor = open(path + "/filler", O_WRONLY | O_CREAT | O_APPEND, 0o600)
         defer { close(descriptor) }
         for count in [4096, 1] {
             let block = [UInt8](repeating: 0, count: count)
             while write(descriptor, block, count) == count {}
         }
+        ftruncate(descriptor, max(0, lseek(descriptor, 0, SEEK_END) - off_t(pages * 4096)))
     }
 
     func empty() throws {

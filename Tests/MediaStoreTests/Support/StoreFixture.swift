@@ -39,6 +39,13 @@ struct StoreFixture {
     }
 }
 
+extension StoreConnection {
+    /// A setting of this connection, read back.
+    func setting(_ name: String) throws -> String? {
+        try read { try String.fetchOne($0, sql: "PRAGMA \(name)") }
+    }
+}
+
 /// The four permission digits.
 func permissions(_ path: String) throws -> Int {
     let attributes = try FileManager.default.attributesOfItem(atPath: path)
