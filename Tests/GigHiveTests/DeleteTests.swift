@@ -121,7 +121,7 @@ import Testing
         #expect(bench.server.files.count == 1)
     }
 
-    @Test(arguments: [true, false]) func alostAnswerIsResolvedByAsking(_ wasDeleted: Bool) async throws {
+    @Test(arguments: [true, false]) func aLostAnswerIsResolvedByAsking(_ wasDeleted: Bool) async throws {
         let (bench, entry) = try await uploaded { request, connection, server, _ in
             guard request.path == "/db/delete_media_files.php" else { return false }
             if wasDeleted {
@@ -137,7 +137,7 @@ import Testing
         #expect(bench.server.deletions.count == 1)
     }
 
-    @Test func alostAnswerThatNobodyExplainsIsUnknown() async throws {
+    @Test func aLostAnswerThatNobodyExplainsIsUnknown() async throws {
         let (bench, entry) = try await uploaded { request, connection, _, _ in
             guard request.path != "/api/uploads.php" else { return false }
             connection.close()

@@ -67,6 +67,33 @@ import Testing
         #expect(bench.server.uploads.count == 1)
     }
 
+    @Test func aFileThatAnotherProcessIsAboutToSendIsLeftToIt() async throws {
+        let bench = try Workbench(try FakeGigHive())
+        let upload = try bench.prepare()
+        let name = SourceLock.name(of: try #require(upload.identity), host: bench.host)
+        let lock = try #require(try UploadLock.acquire(name, in: bench.directory))
+        let result = await bench.uploader.upload(upload)
+        #expect(result.error?.code == .uploadInProgress)
+        #expect(try bench.row() == nil)
+        #expect(bench.server.requests.isEmpty)
+        lock.release()
+        #expect(await bench.uploader.upload(upload).state == .done)
+    }
+
+    @Test func theNameOfASourceLockFitsTheLargestNumbers() {
+        let identity = FileIdentity(
+            device: .max,
+            inode: .max,
+            size: 1,
+            modificationNanoseconds: 0,
+            changeNanoseconds: 0
+        )
+        #expect(SourceLock.name(of: identity, host: "[::1]:8080").utf8.count <= 40)
+        #expect(
+            SourceLock.name(of: identity, host: "a.test") != SourceLock.name(of: identity, host: "b.test")
+        )
+    }
+
     // MARK: What a dead process left
 
     private func abandoned(
@@ -214,6 +241,22 @@ import Testing
         try rescue(bench, record.uploadID, status: 201, String(file.reply.dropLast(2)))
         #expect(try await RescueAdoption.run(store: bench.store, directory: bench.directory).count == 1)
         #expect(try bench.store.tokens(host: bench.host, fileID: 7).count == 1)
+    }
+
+    @Test func aTokenWithoutItsIDWaitsForTheID() async throws {
+        let bench = try Workbench(try FakeGigHive())
+        let record = try abandoned(bench, try bench.prepare())
+        let file = bench.server.store("abc")
+        try rescue(bench, record.uploadID, status: 201, #""delete_token":"\#(file.token)"}"#)
+        #expect(try await RescueAdoption.run(store: bench.store, directory: bench.directory).isEmpty)
+        #expect(bench.rescueFiles.count == 1)
+        #expect(try bench.row()?.state == .finalized)
+        let result = await bench.uploader.resolve(record)
+        #expect(result.state == .done)
+        #expect(result.error == nil)
+        #expect(result.hasDeleteToken)
+        #expect(try bench.store.tokens(host: nil).map(\.token.secret) == [file.token])
+        #expect(bench.rescueFiles.isEmpty)
     }
 
     @Test func aTokenWithoutARowStaysInItsFile() async throws {

@@ -89,7 +89,7 @@ import Testing
             ("reset,after=body", .failed, .connectionLost),
         ] as [(String, UploadState, GigHiveError.Code?)]
     )
-    func afaultEndsAsItShould(_ fault: String, _ state: UploadState, _ code: GigHiveError.Code?) async throws {
+    func aFaultEndsAsItShould(_ fault: String, _ state: UploadState, _ code: GigHiveError.Code?) async throws {
         let bench = try RunningSandbox(faults: ["upload:" + fault]).bench()
         let result = try await bench.upload(String(repeating: "0123456789abcdef", count: 16_384))
         #expect(result.state == state)
@@ -102,7 +102,7 @@ import Testing
     @Test(arguments: [
         "status=429,times=1", "early-status=503,times=1", "reset,after=70000,times=1", "status=502,times=1",
     ])
-    func afaultThatPassesIsOvercome(_ fault: String) async throws {
+    func aFaultThatPassesIsOvercome(_ fault: String) async throws {
         let bench = try RunningSandbox(faults: ["upload:" + fault]).bench(retries: 1)
         let result = try await bench.upload(String(repeating: "0123456789abcdef", count: 16_384))
         #expect(result.state == .done)
@@ -110,7 +110,7 @@ import Testing
         #expect(try await bench.client.listing().entries.count == 1)
     }
 
-    @Test func alostDeletionIsFoundOut() async throws {
+    @Test func aLostDeletionIsFoundOut() async throws {
         let bench = try RunningSandbox(faults: ["delete:drop-answer"]).bench()
         let fileID = try #require(try await bench.upload().fileID)
         let result = await bench.deleter.delete(try await bench.deleter.entry(for: fileID)) { _ in .keep }

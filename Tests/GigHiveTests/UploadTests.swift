@@ -146,7 +146,7 @@ import Testing
         #expect(details == ["words", "the web server refused the size of the request"])
     }
 
-    @Test(arguments: [408, 429]) func arefusedUploadIsSentAgain(_ status: Int) async throws {
+    @Test(arguments: [408, 429]) func aRefusedUploadIsSentAgain(_ status: Int) async throws {
         let bench = try Workbench(
             try FakeGigHive { request, connection, _, number in
                 guard request.path == "/api/uploads.php", number == 1 else { return false }
@@ -258,6 +258,22 @@ import Testing
         #expect(try bench.store.tokens(host: nil).count == 1)
     }
 
+    @Test func aTokenOfBeforeTheServerWasRebuiltIsNoToken() async throws {
+        let bench = try Workbench(
+            try FakeGigHive { request, connection, _, number in
+                guard request.path == "/api/uploads.php", number > 1 else { return false }
+                try connection.answer(409, #"{"existing_asset_id":3}"#)
+                return true
+            }
+        )
+        _ = await bench.uploader.upload(try bench.prepare())
+        let result = await bench.uploader.upload(try bench.prepare(name: "copy.mp4"))
+        #expect(result.state == .duplicate)
+        #expect(result.fileID == 3)
+        #expect(!result.isDeletableDuplicate)
+        #expect(!result.hasDeleteToken)
+    }
+
     @Test func htmlWithTheJSONInsideKeepsTheToken() async throws {
         let bench = try Workbench(
             try FakeGigHive { request, connection, server, _ in
@@ -326,7 +342,7 @@ import Testing
         case closed, reset, cutInToken, badGateway, serverError, noID, whitespace
     }
 
-    @Test(arguments: Loss.allCases) func alostAnswerOfAStoredFileIsTokenLost(_ loss: Loss) async throws {
+    @Test(arguments: Loss.allCases) func aLostAnswerOfAStoredFileIsTokenLost(_ loss: Loss) async throws {
         let bench = try Workbench(
             try FakeGigHive { request, connection, server, _ in
                 guard request.path == "/api/uploads.php" else { return false }
@@ -354,7 +370,7 @@ import Testing
         #expect(bench.rescueFiles.isEmpty)
     }
 
-    @Test func alostAnswerOfAnAbsentFileIsSentAgainOnlyAfterAsking() async throws {
+    @Test func aLostAnswerOfAnAbsentFileIsSentAgainOnlyAfterAsking() async throws {
         let bench = try Workbench(
             try FakeGigHive { request, connection, _, number in
                 guard request.path == "/api/uploads.php", number == 1 else { return false }
@@ -416,19 +432,22 @@ import Testing
 
     @Test func aStopEndsTheAskingAndTheOutcomeStaysUnknown() async throws {
         let control = TransferControl()
+        let over = Gate()
         var bench = try Workbench(
             try FakeGigHive { request, connection, _, _ in
                 if request.path == "/api/uploads.php" {
                     connection.close()
                 } else {
                     control.stop()
-                    connection.waitForClose()
+                    // Unanswered until the upload has ended without it.
+                    #expect(over.wait())
                 }
                 return true
             }
         )
         bench.options.settleTime = .seconds(300)
         let result = await bench.uploader.upload(try bench.prepare(), control: control)
+        over.open()
         #expect(result.state == .unknownOutcome)
         #expect(result.error?.code == .outcomeUnknown)
     }

@@ -29,7 +29,7 @@ public enum RescueAdoption {
             abandoned.file.release()
             return nil
         }
-        let reply = UploadReply.parse(status: status, body: abandoned.body)
+        var reply = UploadReply.parse(status: status, body: abandoned.body)
         guard let record = try store.upload(abandoned.uploadID) else {
             // Without its row nothing says where a token belongs; a person may still read it from the file.
             if reply.deleteToken == nil {
@@ -42,6 +42,8 @@ public enum RescueAdoption {
             abandoned.file.release()
             return nil
         }
+        // A broken answer may lack the id that asking has found since.
+        reply.fileID = reply.fileID ?? record.fileID
         var settlement = UploadSettlement(store: store, record: record)
         // Whether the body was complete is not known here; a refusal that would hang on it is left for asking.
         switch UploadVerdict.of(reply, head: HTTPResponseHead(status: status), bodyComplete: true) {

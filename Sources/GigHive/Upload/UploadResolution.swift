@@ -59,6 +59,14 @@ struct UploadResolution {
         settlement.result.warnings += rescued
         guard !settlement.record.state.isFinal else { return }
         try await ask()
+        guard settlement.result.state == .tokenLost else { return }
+        // A broken answer may hold a token without its id; the id is known now.
+        let late = try await RescueAdoption.run(store: uploader.store, directory: uploader.directory)
+        guard let fileID = settlement.result.fileID,
+            late.contains(.rescued(uploadID: uploadID, fileID: fileID))
+        else { return }
+        try reload(uploadID)
+        settlement.result.warnings += rescued + late
     }
 
     private mutating func reload(_ uploadID: String) throws(GigHiveError) {

@@ -293,7 +293,7 @@ struct UploadRun {
 }
 
 /// The lock that one file on one server has while it is uploaded.
-private enum SourceLock {
+enum SourceLock {
     /// A name of at most 40 lower-case letters, digits and hyphens, as `UploadLock` wants it.
     static func name(of identity: FileIdentity, host: String) -> String {
         // FNV-1a, 32 bits: two hosts that collide only make one upload wait for another.
