@@ -74,9 +74,11 @@ public enum Program {
         DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(1500), execute: leave)
     }
 
-    /// Help of ArgumentParser 1.8 traps on a width below 27 columns.
+    /// Help of ArgumentParser 1.8 traps on a width below 27 columns, whether `COLUMNS` or the terminal says so.
     private static func guardHelpWidth() {
-        if let columns = ProcessInfo.processInfo.environment["COLUMNS"].flatMap({ Int($0) }), columns < 40 {
+        let named = ProcessInfo.processInfo.environment["COLUMNS"].flatMap { Int($0) }
+        let columns = named ?? Terminal.process().columns(STDOUT_FILENO)
+        if columns < 40 {
             setenv("COLUMNS", "80", 1)
         }
     }

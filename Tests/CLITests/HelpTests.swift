@@ -48,6 +48,11 @@ import Testing
         #expect(result.exitCode == 0 && result.output.contains("--event-date"))
     }
 
+    @Test func narrowWindowsGetHelpToo() async throws {
+        let result = try await BinaryRunner().start(["upload", "--help"], streams: .terminal(columns: 20)).finish()
+        #expect(result.exitCode == 0 && result.output.contains("--event-date"))
+    }
+
     @Test func versionIsOneLine() async throws {
         #expect(try await BinaryRunner().run(["--version"]).output == "mediactl 0.1.0\n")
     }

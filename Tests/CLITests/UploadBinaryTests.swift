@@ -262,4 +262,87 @@ import Testing
         #expect(result.exitCode == 0)
         #expect(!result.output.contains("uploader\r"))
     }
+
+    @Test func traceNamesRequestsAndNoSecrets() async throws {
+        let scene = try await Scene()
+        let result = try await scene.runner.run(["upload", scene.file, "-v"] + scene.login)
+        let posts = result.errors.split(separator: "\n").filter { $0.contains("trace: POST \(scene.sandbox.baseURL)/") }
+        #expect(posts.count == 1)
+        #expect(posts.first?.contains(": 201, ") == true)
+        // printf uploader:uploader | base64
+        #expect(!result.errors.contains("dXBsb2FkZXI6dXBsb2FkZXI") && !result.errors.contains("Authorization"))
+    }
+
+    @Test func statusSignalIsAnsweredEvenWhenQuiet() async throws {
+        let scene = try await Scene(faults: ["upload:delay-answer=2"])
+        let child = try scene.runner.start(["upload", scene.file, "-q", "--json", "--progress-events"] + scene.login)
+        try await child.wait(for: #""phase":"processing""#)
+        child.send(SIGUSR1)
+        try await child.wait(for: "server is processing (")
+        let result = try await child.finish()
+        #expect(result.exitCode == 0)
+        #expect(!result.errors.contains("\r"))
+    }
+
+    @Test func pathsNeedNotBeUTF8() async throws {
+        let scene = try await Scene()
+        let name = Array(scene.runner.home.path.utf8) + [0x2f, 0x61, 0xff] + Array(".mp4".utf8)
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: scene.file))
+        let descriptor = (name + [0]).withUnsafeBytes { path in
+            path.bindMemory(to: CChar.self).baseAddress.map { open($0, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600) } ?? -1
+        }
+        defer { close(descriptor) }
+        #expect(bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) } == bytes.count)
+        let result = try await scene.runner.run(
+            rawArguments: [Array("upload".utf8), name] + scene.login.map { Array($0.utf8) }
+        )
+        #expect(result.exitCode == 0)
+        #expect(result.lines.first?.contains("/a\\xff.mp4 as 1") == true)
+    }
+
+    @Test func rejectedTokenAsksWhetherToKeepTheEntry() async throws {
+        let scene = try await Scene(faults: ["upload:odd-token"])
+        _ = try await scene.runner.run(["upload", scene.file] + scene.login)
+        let delete = ["uploads", "delete", "1", "--yes", "--user", "uploader"]
+        let child = try scene.runner.start(delete, streams: .terminal(columns: 100))
+        try await child.wait(for: "Remove the local entry or keep it? [remove/keep] ")
+        child.write("keep\n")
+        #expect(try await child.finish().exitCode == 11)
+        #expect(try await scene.runner.run(delete).exitCode == 11)
+        #expect(try await scene.runner.run(["uploads", "list"]).lines.count == 2)
+        let removal = try await scene.runner.run(delete + ["--on-invalid-token", "remove"])
+        #expect(removal.exitCode == 0)
+        #expect(removal.output.hasPrefix("removed the local entry of 1 \"clip\"; the file is still on "))
+        #expect(try await scene.runner.run(["uploads", "list"]).output.isEmpty)
+    }
+
+    @Test func hangupDuringADeletionWaitsForItsAnswer() async throws {
+        let scene = try await Scene(faults: ["delete:delay-answer=2"])
+        _ = try await scene.runner.run(["upload", scene.file] + scene.login)
+        let child = try scene.runner.start(["uploads", "delete", "1", "--yes", "--user", "uploader", "--json"])
+        while try await scene.posts() < 2 {
+            await Task.yield()
+        }
+        child.send(SIGHUP)
+        let result = try await child.finish()
+        #expect(result.exitCode == 129)
+        #expect(result.output.contains(#""state":"deleted""#))
+        #expect(try await scene.runner.run(["uploads", "list"]).output.isEmpty)
+    }
+
+    @Test func statusSettlesWhatAKilledProcessLeft() async throws {
+        let scene = try await Scene(faults: ["upload:delay-answer=3"])
+        let child = try scene.runner.start(["upload", scene.file, "--json", "--progress-events"] + scene.login)
+        try await child.wait(for: #""phase":"processing""#)
+        child.send(SIGKILL)
+        #expect(try await child.finish().signal == SIGKILL)
+        let before = try await scene.runner.run(["uploads", "status", "--dry-run", "--json"])
+        #expect(before.lines.count == 2 && before.exitCode == 6)
+        let after = try await scene.runner.run(["uploads", "status", "--user", "uploader", "--json"])
+        #expect(after.exitCode == 11)
+        #expect(after.lines.first?.contains(#""state":"token_lost""#) == true)
+        for line in before.lines + after.lines {
+            try JSONSchemaTests.expectExactShape(line, schema: "uploads-status")
+        }
+    }
 }

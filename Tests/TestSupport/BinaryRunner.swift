@@ -39,7 +39,7 @@ public struct BinaryRunner: Sendable {
     /// Starts the executable.
     ///
     /// - Parameters:
-    ///   - arguments: Without the program's name; bytes need not be UTF-8.
+    ///   - arguments: Without the program's name.
     ///   - streams: The standard streams.
     ///   - extra: Environment variables added to, or replacing, those of the runner.
     /// - Returns: The running child.
@@ -78,6 +78,22 @@ public struct BinaryRunner: Sendable {
         child.write(input)
         child.closeInput()
         return try await child.finish(deadline: deadline)
+    }
+
+    /// Runs the executable to its end with arguments that need not be UTF-8.
+    ///
+    /// - Parameter rawArguments: Without the program's name.
+    /// - Returns: What it wrote and how it ended.
+    /// - Throws: `BinaryError`.
+    public func run(rawArguments: [[UInt8]]) async throws -> BinaryResult {
+        let child = try RunningBinary(
+            executable: executable,
+            arguments: rawArguments,
+            environment: environment,
+            streams: .pipes
+        )
+        child.closeInput()
+        return try await child.finish()
     }
 }
 

@@ -63,16 +63,18 @@ struct UploadsDelete: ContextCommand {
         if !dryRun {
             try confirmation.requireSomebody()
         }
-        let named = last ? try plan(settings, store, host: host).last() : nil
+        let scope = host?.lowercased()
+        let named = last ? try plan(settings, store, host: scope).last() : nil
         let run = DeleteRun(
             console: console,
-            plan: try plan(settings, store, host: named?.host ?? host?.lowercased()),
+            plan: try plan(settings, store, host: named?.host ?? scope),
             servers: try ServerSession(settings, credentials: credentials),
             confirmation: confirmation,
             options: .init(
                 onInvalidToken: onInvalidToken.flatMap { InvalidTokenChoice(rawValue: $0.rawValue) },
                 isAdmin: asAdmin,
-                isDryRun: dryRun
+                isDryRun: dryRun,
+                finishTimeout: settings.settings.finishTimeout.value
             )
         )
         return try await run.run(ids: named.map { [$0.fileID] } ?? ids.uniqued())

@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import GigHive
 internal import MediaStore
 internal import MediaTransport
@@ -15,6 +16,8 @@ struct DeleteRun: Sendable {
         var onInvalidToken: InvalidTokenChoice?
         var isAdmin: Bool
         var isDryRun: Bool
+        /// How long SIGTERM and SIGHUP wait for an answer.
+        var finishTimeout: Duration
     }
 
     /// A deletion that was found possible.
@@ -132,11 +135,22 @@ struct DeleteRun: Sendable {
                 host: candidate.entry.host
             )
         case .candidate(let candidate):
-            return await console.context.interruption.handling({ _ in }) {
+            return await console.context.interruption.handling({ outlast($0) }) {
                 options.isAdmin
                     ? await candidate.deleter.deleteAsAdmin(candidate.entry)
                     : await candidate.deleter.delete(candidate.entry) { await choose($0) }
             }
+        }
+    }
+
+    /// The first Ctrl-C waits for the answer; SIGTERM and SIGHUP wait for `--finish-timeout`.
+    private func outlast(_ request: Interruption.Request) {
+        guard !request.isFinal else { return }
+        console.announce(["mediactl: waiting for the answer of the server; press again to give up"])
+        guard request.signal != .interrupt else { return }
+        let interruption = console.context.interruption
+        DispatchQueue.global().asyncAfter(deadline: .now() + (options.finishTimeout / .seconds(1))) {
+            interruption.receive(request.signal)
         }
     }
 

@@ -16,6 +16,14 @@ struct UploadRun: Sendable {
         case ready(PreparedUpload)
         /// Refused before anything was sent.
         case refused(UploadResult)
+
+        /// What was noticed before anything is sent, and is said before.
+        var warnings: [UploadWarning] {
+            switch self {
+            case .ready(let upload): upload.warnings
+            case .refused: []
+            }
+        }
     }
 
     private var uploader: Uploader {
@@ -139,7 +147,7 @@ struct UploadRun: Sendable {
             // A reader that has closed the pipe, or a signal: nothing new is begun.
             guard console.context.interruption.signal == nil, console.context.output.failure == nil else { break }
             let result = await process(item, position: index + 1, total: items.count, display)
-            report(result)
+            report(result, of: item)
             results.append(result)
         }
         return results
@@ -154,12 +162,14 @@ struct UploadRun: Sendable {
         switch item {
         case .refused(let result): return result
         case .ready(let upload) where request.isDryRun:
+            warn(upload.warnings)
             var result = UploadResult(path: upload.path, fileName: upload.fileName, server: client.server.description)
             result.sizeBytes = upload.sizeBytes
             result.details = upload.details
             result.warnings = upload.warnings
             return result
         case .ready(let upload):
+            warn(upload.warnings)
             display.begin(path: upload.path, byteCount: upload.sizeBytes, position: position, total: total)
             defer { display.end() }
             return await send(upload, display)
@@ -188,18 +198,21 @@ struct UploadRun: Sendable {
 
     // MARK: Reports
 
-    private func report(_ result: UploadResult) {
+    private func report(_ result: UploadResult, of item: Item) {
         console.record(.item, JSONRenderer.upload(result, contact: contact))
         console.text(TextRenderer.upload(result, style: console.outputStyle))
-        for warning in result.warnings {
-            if warning == .noDeleteToken {
-                console.announce(NoTokenMessage(contact: contact).lines(for: result))
-            } else {
-                console.warning(TextRenderer.warning(warning))
-            }
+        if result.warnings.contains(.noDeleteToken) {
+            console.announce(NoTokenMessage(contact: contact).lines(for: result))
         }
+        warn(result.warnings.filter { $0 != .noDeleteToken && !item.warnings.contains($0) })
         if let error = result.error, result.state != .cancelled {
             console.error(ErrorCatalogue.diagnosis(of: error))
+        }
+    }
+
+    private func warn(_ warnings: [UploadWarning]) {
+        for warning in warnings {
+            console.warning(TextRenderer.warning(warning))
         }
     }
 

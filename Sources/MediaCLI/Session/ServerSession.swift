@@ -15,19 +15,22 @@ actor ServerSession {
         self.settings = settings
         self.credentials = credentials.flags(noInput: settings.global.noInput)
         let values = settings.settings
-        http = try HTTPClient(
-            configuration: HTTPClientConfiguration(
-                trust: ServerTrust(
-                    caFile: values.caFile?.value,
-                    pinnedKey: values.pinnedKey?.value,
-                    insecure: values.insecure.value
-                ),
-                http2: values.http2.value,
-                retry: settings.retryPolicy,
-                maximumSendRate: values.limitRate.value,
-                userAgent: "mediactl/\(MediactlCommand.version)"
-            )
+        let console = settings.console
+        var configuration = HTTPClientConfiguration(
+            trust: ServerTrust(
+                caFile: values.caFile?.value,
+                pinnedKey: values.pinnedKey?.value,
+                insecure: values.insecure.value
+            ),
+            http2: values.http2.value,
+            retry: settings.retryPolicy,
+            maximumSendRate: values.limitRate.value,
+            userAgent: "mediactl/\(MediactlCommand.version)"
         )
+        if console.verbosity > 0 {
+            configuration.observer = { Self.trace($0, on: console) }
+        }
+        http = try HTTPClient(configuration: configuration)
     }
 
     /// A client that is logged in as soon as it is used; asks for the password where that is allowed.
@@ -57,7 +60,9 @@ actor ServerSession {
         let values = settings.settings
         let credentials = credentials
         var surroundings = CredentialSurroundings(
-            standardInput: console.context.standardInput, warn: { console.warning($0) })
+            standardInput: console.context.standardInput,
+            warn: { console.warning($0) }
+        )
         if settings.prompter.isAllowed {
             surroundings.prompt = { (question) async throws(CredentialError) in try await PasswordPrompt.ask(question) }
         }
@@ -65,8 +70,13 @@ actor ServerSession {
             do throws(CredentialError) {
                 return .success(
                     try await Credentials.find(
-                        flags: credentials, settings: values, environment: console.context.environment,
-                        origin: origin, surroundings: surroundings))
+                        flags: credentials,
+                        settings: values,
+                        environment: console.context.environment,
+                        origin: origin,
+                        surroundings: surroundings
+                    )
+                )
             } catch {
                 return .failure(error)
             }
@@ -82,5 +92,19 @@ actor ServerSession {
     /// Ends the transfer loop.
     func shutdown() {
         http.shutdown()
+    }
+
+    /// One line for each exchange. The query is left out: it may hold what others should not see.
+    private static func trace(_ exchange: ExchangeRecord, on console: Console) {
+        let address = exchange.url.text.prefix { $0 != "?" }
+        let outcome =
+            switch exchange.outcome {
+            case .success(let status): "\(status)"
+            case .failure(let error): "no answer (\(ErrorCatalogue.clean(error.description)))"
+            }
+        console.trace(
+            "\(exchange.method.rawValue) \(address): \(outcome), \(exchange.bodyBytesSent) bytes sent, "
+                + "\(exchange.bytesReceived) received, \(Formats.milliseconds(exchange.duration)) ms"
+        )
     }
 }
