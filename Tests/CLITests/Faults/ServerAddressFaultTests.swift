@@ -1,0 +1,127 @@
+import Foundation
+import Glibc
+import MediaStore
+import TestSupport
+import Testing
+
+/// Addresses that cannot be used, and servers that cannot be reached or trusted. Nothing is ever sent to them.
+@Suite struct ServerAddressFaultTests {
+    @Test(arguments: [
+        (
+            "http://uploader:canary@127.0.0.1:1",
+            ExpectedFault(2, "invalid_setting", "holds a user name or a password", hint: "--password-file")
+        ),
+        (
+            "https://media.example/db/upload.php",
+            ExpectedFault(2, "invalid_setting", "goes on after the host name", hint: "try https://media.example")
+        ),
+        (
+            "ftp://media.example",
+            ExpectedFault(2, "invalid_setting", "neither http nor https", hint: "https://media.example.org")
+        ),
+        ("https://", ExpectedFault(2, "invalid_setting", "is not an address", hint: "https://media.example.org")),
+    ])
+    func unusableAddress(_ address: String, _ fault: ExpectedFault) async throws {
+        let stage = try FaultStage(address)
+        let report = try await stage.upload()
+        report.expect(fault)
+        #expect(!(report.result.output + report.result.errors).contains("canary"))
+        #expect(try stage.states().isEmpty)
+    }
+
+    @Test func passwordOverPlainHTTPStaysHere() async throws {
+        let stage = try FaultStage("http://media.invalid")
+        let report = try await stage.upload()
+        report.expect(ExpectedFault(2, "usage", "http://media.invalid unencrypted", hint: "--allow-http"))
+        #expect(try stage.states().isEmpty)
+    }
+
+    @Test func unknownHost() async throws {
+        // RFC 2606 section 2: .invalid never resolves.
+        let stage = try FaultStage("https://media.invalid")
+        let report = try await stage.upload()
+        report.expect(ExpectedFault(6, "unknown_host", "name has no address", hint: "spelling of --server"))
+        #expect(try stage.states() == [.failed])
+    }
+
+    @Test func refusedConnection() async throws {
+        let stage = try FaultStage("http://127.0.0.1:1")
+        let report = try await stage.upload()
+        report.expect(ExpectedFault(6, "cannot_connect", "cannot connect to the server", hint: "check --server"))
+        #expect(report.failure?.retryable == true)
+        #expect(try stage.states() == [.failed])
+        #expect(try stage.journal().first?.failureCode == "cannot_connect")
+    }
+
+    @Test func selfSignedCertificate() async throws {
+        let server = try SelfSignedServer()
+        let stage = try FaultStage("https://localhost:\(server.port)")
+        let report = try await stage.upload()
+        report.expect(ExpectedFault(6, "certificate_untrusted", "certificate is not trusted", hint: "--cacert FILE"))
+        #expect(report.failure?.hint?.contains("--insecure") == false)
+        #expect(try stage.states() == [.failed])
+        #expect(try stage.journal().first?.failureCode == "certificate_untrusted")
+    }
+
+    @Test func certificateOfAnotherName() async throws {
+        let server = try SelfSignedServer()
+        let stage = try FaultStage("https://127.0.0.1:\(server.port)")
+        let report = try await stage.upload(["--cacert", server.certificate])
+        report.expect(
+            ExpectedFault(6, "certificate_name_mismatch", "certificate names another host", hint: "--pinned-key")
+        )
+        #expect(report.failure?.hint?.contains("--insecure") == false)
+        #expect(try stage.states() == [.failed])
+    }
+
+    @Test func anotherKeyThanThePinnedOne() async throws {
+        let server = try SelfSignedServer()
+        let stage = try FaultStage("https://localhost:\(server.port)")
+        // SHA-256 of nothing: no key has it.
+        let pin = "sha256//47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
+        let report = try await stage.upload(["--pinned-key", pin])
+        report.expect(ExpectedFault(6, "pinned_key_mismatch", "is not the pinned one", hint: "ask its operator"))
+        #expect(try stage.states() == [.failed])
+    }
+}
+
+/// `openssl s_server` with a certificate for `localhost` that it signed itself.
+private final class SelfSignedServer {
+    let certificate: String
+    let port: Int
+    private let process = Process()
+    private let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        certificate = directory.file("cert.pem")
+        let key = directory.file("key.pem")
+        let generation = Process()
+        generation.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
+        generation.arguments = [
+            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
+            "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out", certificate,
+        ]
+        generation.standardError = FileHandle.nullDevice
+        try generation.run()
+        generation.waitUntilExit()
+        let output = Pipe()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
+        process.arguments = ["s_server", "-accept", "127.0.0.1:0", "-www", "-key", key, "-cert", certificate]
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        process.standardInput = Pipe()
+        try process.run()
+        var text = ""
+        while !text.contains("ACCEPT 127.0.0.1:") || !text.hasSuffix("\n") {
+            let data = output.fileHandleForReading.availableData
+            if data.isEmpty { break }
+            text += String(decoding: data, as: UTF8.self)
+        }
+        let line = text.split(separator: "\n").first { $0.hasPrefix("ACCEPT ") }
+        port = line?.split(separator: ":").last.flatMap { Int($0) } ?? 0
+    }
+
+    // A child inherits the blocked signals of the thread that starts it; SIGKILL cannot be blocked.
+    deinit { kill(process.processIdentifier, SIGKILL) }
+}
