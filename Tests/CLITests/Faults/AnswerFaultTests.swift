@@ -41,7 +41,12 @@ import Testing
         Row(
             page: 401,
             "401 Unauthorized",
-            ExpectedFault(4, "unauthorized", "wrong password, or a user without this right", hint: "as uploader or admin")
+            ExpectedFault(
+                4,
+                "unauthorized",
+                "wrong password, or a user without this right",
+                hint: "as uploader or admin"
+            )
         ),
         Row(403, #"{"error":"Forbidden"}"#, ExpectedFault(4, "forbidden", "does not allow this (403): Forbidden")),
         Row(page: 404, "404 Not Found", ExpectedFault(5, "not_found", "(404)", hint: "check --server")),
@@ -86,7 +91,12 @@ import Testing
             ExpectedFault(7, "server_error", "the server failed (500): SQLSTATE[HY000]", hint: "try again later")
         ),
         Row(page: 502, "502 Bad Gateway", ExpectedFault(7, "server_error", "the server failed (502)")),
-        Row(page: 503, "503 Service Unavailable", headers: ["Retry-After: 1"], ExpectedFault(7, "server_error", "(503)")),
+        Row(
+            page: 503,
+            "503 Service Unavailable",
+            headers: ["Retry-After: 1"],
+            ExpectedFault(7, "server_error", "(503)")
+        ),
         Row(page: 504, "504 Gateway Timeout", ExpectedFault(7, "server_error", "(504)")),
         Row(201, #"{"id":"#, ExpectedFault(7, "unexpected_answer", "makes no sense (201)", hint: "check --server")),
         Row(page: 200, "It works!", ExpectedFault(7, "unexpected_answer", "(200)", hint: "a proxy may have answered")),
@@ -161,8 +171,18 @@ import Testing
     @Test func wrongPasswordAndWrongRoleLookTheSame() async throws {
         let sandbox = try await SandboxProcess.start()
         let stage = try FaultStage(sandbox.baseURL)
-        let fault = ExpectedFault(4, "unauthorized", "wrong password, or a user without this right (401)", hint: "--user")
-        let expected = ExpectedFault(4, fault.code, "refused the login (401): wrong password, or a user", hint: fault.hint)
+        let fault = ExpectedFault(
+            4,
+            "unauthorized",
+            "wrong password, or a user without this right (401)",
+            hint: "--user"
+        )
+        let expected = ExpectedFault(
+            4,
+            fault.code,
+            "refused the login (401): wrong password, or a user",
+            hint: fault.hint
+        )
         let wrongPassword = try await stage.upload(extra: ["MEDIACTL_PASSWORD": "canary"])
         wrongPassword.expect(expected)
         #expect(!(wrongPassword.result.output + wrongPassword.result.errors).contains("canary"))

@@ -102,11 +102,11 @@ import Testing
         #expect(try await sandbox.posts() == 1)
     }
 
-    /// The work is done and the answer begins, but never ends.
+    /// The work is done and the answer begins, but never ends: the stall limit counts again.
     @Test func silenceInTheAnswer() async throws {
         let sandbox = try await SandboxProcess.start(faults: ["upload:stall,after=response-headers"])
         let stage = try FaultStage(sandbox.baseURL)
-        let report = try await stage.upload(["--answer-timeout", "1s"])
+        let report = try await stage.upload(["--stall-timeout", "1s"])
         report.expect(ExpectedFault(11, "token_lost", "on the server as 1", hint: "ask the operator"))
         #expect(try stage.states() == [.tokenLost])
         #expect(try sandbox.storedFiles().count == 1)
@@ -120,7 +120,9 @@ import Testing
         ])
         let stage = try FaultStage(sandbox.baseURL)
         let report = try await stage.upload(["--retries", "1"])
-        report.expect(ExpectedFault(6, "outcome_unknown", "whether the server has the file is unknown", hint: "uploads status"))
+        report.expect(
+            ExpectedFault(6, "outcome_unknown", "whether the server has the file is unknown", hint: "uploads status")
+        )
         #expect(try stage.states() == [.unknownOutcome])
         let again = try await stage.upload()
         again.expect(ExpectedFault(6, "outcome_unknown", "is unknown", hint: "uploads status"))

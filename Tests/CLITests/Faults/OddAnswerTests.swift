@@ -13,7 +13,12 @@ import Testing
         let stage = try FaultStage(sandbox.baseURL)
         let report = try await stage.upload()
         report.expect(
-            ExpectedFault(11, "token_lost", "the file is on the server as 1, but its delete token is lost", hint: "operator")
+            ExpectedFault(
+                11,
+                "token_lost",
+                "the file is on the server as 1, but its delete token is lost",
+                hint: "operator"
+            )
         )
         #expect(try report.item().state == "token_lost")
         #expect(try report.item().fileId == 1)

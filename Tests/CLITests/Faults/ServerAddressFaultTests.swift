@@ -99,7 +99,8 @@ private final class SelfSignedServer {
         let generation = Process()
         generation.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
         generation.arguments = [
-            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
+            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+            "-subj",
             "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out", certificate,
         ]
         generation.standardError = FileHandle.nullDevice

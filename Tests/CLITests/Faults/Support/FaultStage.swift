@@ -24,11 +24,13 @@ struct FaultStage: Sendable {
         try Self.writeMovie(to: file, byteCount: byteCount, seed: 0)
     }
 
-    /// An ISO base media file begins with a box of type ftyp (ISO/IEC 14496-12 section 4.3).
+    /// An ISO base media file begins with a box of type ftyp (ISO/IEC 14496-12 section 4.3). Behind its first bytes the
+    /// file is a hole.
     static func writeMovie(to path: String, byteCount: Int, seed: UInt8) throws {
         var bytes: [UInt8] = [0, 0, 0, 0x18] + Array("ftypisom".utf8) + [0, 0, 2, 0] + Array("isomiso2".utf8)
-        bytes += (bytes.count..<byteCount).map { UInt8(truncatingIfNeeded: $0 &* 31) &+ seed }
+        bytes += (bytes.count..<min(byteCount, 20_000)).map { UInt8(truncatingIfNeeded: $0 &* 31) &+ seed }
         try Data(bytes).write(to: URL(fileURLWithPath: path))
+        try #require(truncate(path, byteCount) == 0)
     }
 
     /// Where the runner's environment puts the store.

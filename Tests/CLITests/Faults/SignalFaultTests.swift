@@ -1,0 +1,175 @@
+import Foundation
+import MediaStore
+import TestSupport
+import Testing
+
+/// Ctrl-C and its relatives at each stage of an upload (design: life of an upload, signals).
+@Suite struct SignalFaultTests {
+    private static let waiting = "mediactl: waiting for the delete token; press again to give up"
+
+    @Test func interruptBeforeTheConnection() async throws {
+        let deaf = try DeafListener()
+        let stage = try FaultStage("http://127.0.0.1:\(deaf.port)")
+        let child = try stage.startUpload()
+        try await child.wait(for: #""phase":"connecting""#)
+        child.send(SIGINT)
+        let report = FaultReport(try await child.finish(deadline: .seconds(20)))
+        #expect(report.result.exitCode == 130)
+        #expect(try report.item().state == "cancelled")
+        #expect(try report.item().bytesSent == 0)
+        #expect(!report.result.errors.contains("waiting for the delete token"))
+        #expect(try stage.states() == [.cancelled])
+    }
+
+    @Test(arguments: [(SIGINT, 130), (SIGTERM, 143), (SIGHUP, 129)] as [(Int32, Int32)])
+    func signalWhileSending(_ signal: Int32, _ exitCode: Int32) async throws {
+        let sandbox = try await SandboxProcess.start(faults: ["upload:stall,after=1000"])
+        let stage = try FaultStage(sandbox.baseURL, byteCount: 24_000_000)
+        let child = try stage.startUpload()
+        try await child.wait(for: #""phase":"sending""#)
+        child.send(signal)
+        let report = FaultReport(try await child.finish(deadline: .seconds(20)))
+        #expect(report.result.exitCode == exitCode)
+        #expect(report.records.last?.exitCode == exitCode)
+        #expect(try report.item().state == "cancelled")
+        #expect(!report.result.errors.contains("waiting for the delete token"))
+        #expect(try stage.states() == [.cancelled])
+        #expect(try stage.tokens().isEmpty)
+        #expect(try sandbox.storedFiles().isEmpty)
+        #expect(try await sandbox.posts() == 1)
+    }
+
+    @Test(arguments: [(SIGINT, 130), (SIGTERM, 143), (SIGHUP, 129)] as [(Int32, Int32)])
+    func signalWhileTheServerWorksWaitsForTheToken(_ signal: Int32, _ exitCode: Int32) async throws {
+        let held = try HeldAnswer()
+        let child = try held.stage.startUpload()
+        try await child.wait(for: #""phase":"processing""#)
+        child.send(signal)
+        try await child.wait(for: Self.waiting)
+        held.answer.open()
+        let report = FaultReport(try await child.finish())
+        #expect(report.result.exitCode == exitCode)
+        #expect(try report.item().state == "done")
+        #expect(try report.item().hasDeleteToken == true)
+        #expect(try held.stage.states() == [.done])
+        #expect(try held.stage.tokens().map(\.fileID) == [18])
+        #expect(held.site.posts == 1)
+    }
+
+    @Test func secondInterruptGivesUpTheToken() async throws {
+        let held = try HeldAnswer()
+        let child = try held.stage.startUpload()
+        try await child.wait(for: #""phase":"processing""#)
+        child.send(SIGINT)
+        try await child.wait(for: Self.waiting)
+        child.send(SIGINT)
+        let report = FaultReport(try await child.finish(deadline: .seconds(20)))
+        report.expect(
+            ExpectedFault(130, "outcome_unknown", "whether the server has the file is unknown", hint: "uploads status")
+        )
+        #expect(try report.item().state == "unknown_outcome")
+        #expect(try held.stage.states() == [.unknownOutcome])
+        #expect(held.site.posts == 1)
+        held.answer.open()
+    }
+
+    @Test(arguments: [(SIGTERM, 143), (SIGHUP, 129)] as [(Int32, Int32)])
+    func finishTimeoutEndsTheWait(_ signal: Int32, _ exitCode: Int32) async throws {
+        let held = try HeldAnswer()
+        let child = try held.stage.startUpload(["--finish-timeout", "0.5s"])
+        try await child.wait(for: #""phase":"processing""#)
+        child.send(signal)
+        let report = FaultReport(try await child.finish(deadline: .seconds(20)))
+        report.expect(
+            ExpectedFault(
+                exitCode,
+                "outcome_unknown",
+                "whether the server has the file is unknown",
+                hint: "uploads status"
+            )
+        )
+        #expect(try held.stage.states() == [.unknownOutcome])
+        #expect(held.site.posts == 1)
+        held.answer.open()
+    }
+
+    /// Nobody reads the results any more: what is in flight goes on, quietly.
+    @Test func closedOutput() async throws {
+        let sandbox = try await SandboxProcess.start()
+        let stage = try FaultStage(sandbox.baseURL)
+        let second = stage.runner.home.file("second.mp4")
+        try FaultStage.writeMovie(to: second, byteCount: 26_182, seed: 1)
+        let result = try await stage.runner.run(["upload", stage.file, second] + stage.login, streams: .closedOutput)
+        #expect(result.signal == nil)
+        #expect(!result.errors.contains("error:"))
+        #expect(try stage.states() == [.done])
+        #expect(try stage.tokens().count == 1)
+        #expect(try sandbox.storedFiles().count == 1)
+    }
+
+    /// Results that cannot be written are a failure, and the token is safe all the same.
+    @Test func fullOutput() async throws {
+        let sandbox = try await SandboxProcess.start()
+        let stage = try FaultStage(sandbox.baseURL)
+        let result = try await stage.runner.run(
+            ["upload", stage.file] + stage.login,
+            streams: .outputFile("/dev/full")
+        )
+        #expect(result.exitCode == 1)
+        #expect(result.errors.contains("mediactl: error: cannot write the results: no space left on device"))
+        #expect(try stage.tokens().count == 1)
+    }
+
+    /// nohup(1): a hangup that was ignored from the start stays ignored.
+    @Test func closedTerminalUnderNohup() async throws {
+        let held = try HeldAnswer()
+        var runner = held.stage.runner
+        let program = runner.executable
+        runner.executable = "/usr/bin/nohup"
+        let arguments = ["upload", held.stage.file, "--json", "--progress-events"] + held.stage.login
+        let child = try runner.start([program] + arguments)
+        try await child.wait(for: #""phase":"processing""#)
+        child.send(SIGHUP)
+        held.answer.open()
+        let result = try await child.finish()
+        #expect(result.exitCode == 0)
+        #expect(!result.errors.contains("waiting for the delete token"))
+        #expect(try held.stage.states() == [.done])
+    }
+}
+
+/// A port that never answers: its queue of connections is full, so the kernel drops every new one.
+private final class DeafListener {
+    let port: Int
+    private var sockets: [Int32] = []
+
+    init() throws {
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        sockets.append(listener)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isListening = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { raw in
+                bind(listener, raw, length) == 0 && listen(listener, 0) == 0 && getsockname(listener, raw, &length) == 0
+            }
+        }
+        try #require(isListening)
+        port = Int(UInt16(bigEndian: address.sin_port))
+        for _ in 0..<4 {
+            let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+            let client = socket(AF_INET, type, 0)
+            sockets.append(client)
+            withUnsafePointer(to: address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { _ = connect(client, $0, length) }
+            }
+        }
+    }
+
+    deinit {
+        for socket in sockets {
+            close(socket)
+        }
+    }
+}
