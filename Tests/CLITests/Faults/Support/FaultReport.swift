@@ -42,6 +42,17 @@ struct FaultReport: Sendable {
         let lines = result.lines
         records = lines.compactMap { try? decoder.decode(Record.self, from: Data($0.utf8)) }
         #expect(records.count == lines.count, "every line is a record: \(result.output)")
+        for line in lines {
+            #expect(throws: Never.self) { try Self.validate(line) }
+        }
+    }
+
+    /// Compares a record with its published schema.
+    private static func validate(_ line: String) throws {
+        let record = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+        let schema = try #require(record["schema"] as? String)
+        let name = schema.dropFirst("mediactl.".count).prefix { $0 != "/" }
+        try JSONSchemaTests.schema(String(name)).validate(record)
     }
 
     var items: [Record] { records.filter { $0.type == "item" } }
