@@ -191,4 +191,44 @@ import Testing
         #expect(try sandbox.storedFiles().isEmpty)
         #expect(try stage.states() == [.failed, .failed])
     }
+
+    /// A token is a token, and a file of which the server cannot have every byte is no success.
+    @Test func successBeforeTheBodyIsRead() async throws {
+        let site = try ScriptedSite(receiveBuffer: 65_536) { connection, _ in
+            try connection.answer(201, ScriptedSite.success, headers: ["Connection: close"])
+            connection.waitForClose()
+        }
+        let stage = try FaultStage(site.address, byteCount: 24_000_000)
+        let report = try await stage.upload(["--retries", "3"])
+        report.expect(ExpectedFault(7, "unexpected_answer", "answered before the whole file was sent"))
+        #expect(try stage.states() == [.failed])
+        #expect(try stage.tokens().map(\.fileID) == [18])
+        #expect(site.posts == 1)
+    }
+
+    /// A server that does not know 100-continue is asked once more without it (RFC 9110 section 10.1.1).
+    @Test func expectationThatFails() async throws {
+        let site = try ScriptedSite { connection, head in
+            guard !head.lowercased().contains("expect:") else {
+                return try connection.answer(417, "", headers: ["Connection: close"])
+            }
+            try connection.readBody(of: head)
+            try connection.answer(201, ScriptedSite.success)
+        }
+        let stage = try FaultStage(site.address, byteCount: 1_000_000)
+        let report = try await stage.upload()
+        report.expectSuccess("done")
+        #expect(site.posts == 2)
+        #expect(try stage.tokens().count == 1)
+    }
+
+    @Test func noPasswordAndNobodyToAsk() async throws {
+        let site = try ScriptedSite()
+        var stage = try FaultStage(site.address)
+        stage.runner.environment["MEDIACTL_PASSWORD"] = nil
+        let report = try await stage.upload()
+        report.expect(ExpectedFault(4, "no_credentials", "password", hint: "MEDIACTL_PASSWORD"))
+        #expect(site.connections == 0)
+        #expect(try stage.states().isEmpty)
+    }
 }

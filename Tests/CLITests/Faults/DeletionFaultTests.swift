@@ -100,7 +100,29 @@ import Testing
         #expect(try scene.sandbox.storedFiles().count == 1)
     }
 
-    /// Only the application's own 404 says that a file is gone; a page may come from a proxy.
+    /// Only the application's own 404 says that a file is gone; a page comes from a proxy or a wrong address.
+    @Test(arguments: [403, 502])
+    func pageNotFoundIsNoProof(_ status: Int) async throws {
+        let site = try ScriptedSite(
+            posts: { connection, head in
+                try connection.readBody(of: head)
+                let isUpload = head.hasPrefix("POST /api/uploads.php ")
+                let rejection = #"{"success":false,"error":"Forbidden","message":"Invalid delete token"}"#
+                try connection.answer(isUpload ? 201 : status, isUpload ? ScriptedSite.success : rejection)
+            },
+            questions: { connection, _ in
+                try connection.answer(404, ScriptedSite.page("404 Not Found"), type: "text/html")
+            }
+        )
+        let stage = try FaultStage(site.address)
+        #expect(try await stage.upload().result.exitCode == 0)
+        let report = try await stage.delete(["18", "--yes", "--on-invalid-token", "remove"])
+        #expect([5, 6].contains(report.result.exitCode))
+        #expect(report.items.map(\.state) == ["failed"])
+        #expect(try stage.tokens().map(\.fileID) == [18])
+        #expect(site.posts == 2)
+    }
+
     @Test func pageInsteadOfTheAssetIsNoProof() async throws {
         let scene = try await Scene(faults: ["upload:odd-token", "asset:status=502"])
         let report = try await scene.stage.delete(["1", "--yes", "--on-invalid-token", "remove"])

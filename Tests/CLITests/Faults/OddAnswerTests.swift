@@ -136,4 +136,14 @@ import Testing
         #expect(try await sandbox.posts() == 1)
         #expect(try sandbox.storedFiles().count == 1)
     }
+
+    /// An answer that does not end is cut off, and the file is asked for.
+    @Test func answerWithoutAnEnd() async throws {
+        let sandbox = try await SandboxProcess.start(faults: ["upload:whitespace=20000000"])
+        let stage = try FaultStage(sandbox.baseURL)
+        let report = try await stage.upload(["--retries", "3"])
+        report.expect(ExpectedFault(11, "token_lost", "on the server as 1", hint: "ask the operator"))
+        #expect(try stage.states() == [.tokenLost])
+        #expect(try await sandbox.posts() == 1)
+    }
 }

@@ -93,6 +93,34 @@ import Testing
         held.answer.open()
     }
 
+    /// Asking for a lost answer may be broken off; the next call asks again.
+    @Test func interruptWhileAsking() async throws {
+        let sandbox = try await SandboxProcess.start(faults: ["upload:reset,after=body"])
+        let stage = try FaultStage(sandbox.baseURL)
+        let child = try stage.startUpload(["--settle-timeout", "5m"])
+        try await child.wait(for: #""phase":"resolving""#)
+        child.send(SIGINT)
+        let report = FaultReport(try await child.finish(deadline: .seconds(20)))
+        report.expect(
+            ExpectedFault(130, "outcome_unknown", "whether the server has the file is unknown", hint: "uploads status")
+        )
+        #expect(try stage.states() == [.unknownOutcome])
+        #expect(try await sandbox.posts() == 1)
+    }
+
+    @Test func interruptBetweenTwoTries() async throws {
+        let sandbox = try await SandboxProcess.start(faults: ["upload:status=429,retry-after=50"])
+        let stage = try FaultStage(sandbox.baseURL)
+        let child = try stage.startUpload(["--retries", "3"])
+        try await child.wait(for: #""phase":"retrying""#)
+        child.send(SIGINT)
+        let report = FaultReport(try await child.finish(deadline: .seconds(20)))
+        #expect(report.result.exitCode == 130)
+        #expect(try report.item().state == "cancelled")
+        #expect(try stage.states() == [.cancelled])
+        #expect(try await sandbox.posts() == 1)
+    }
+
     /// Nobody reads the results any more: what is in flight goes on, quietly.
     @Test func closedOutput() async throws {
         let sandbox = try await SandboxProcess.start()

@@ -90,6 +90,32 @@ import Testing
         #expect(try scene.stage.states() == [.done])
     }
 
+    /// Checked at the start of the command, changed before its turn: it is not sent at all.
+    @Test func changeBeforeItsTurn() async throws {
+        let held = try HeldAnswer()
+        let second = held.stage.runner.home.file("second.mp4")
+        try FaultStage.writeMovie(to: second, byteCount: 26_182, seed: 1)
+        let child = try held.stage.startUpload([second])
+        #expect(await held.received.opened())
+        try FaultStage.writeMovie(to: second, byteCount: 26_183, seed: 2)
+        held.answer.open()
+        let report = FaultReport(try await child.finish())
+        #expect(report.result.exitCode == 3)
+        #expect(report.items.map(\.state) == ["done", "failed"])
+        #expect(report.items.map(\.exitCode) == [0, 13])
+        #expect(report.failure?.code == "source_changed")
+        #expect(held.site.posts == 1)
+    }
+
+    @Test func sameFileTwiceInOneCommandIsSentOnce() async throws {
+        let sandbox = try await SandboxProcess.start()
+        let stage = try FaultStage(sandbox.baseURL)
+        let report = try await stage.upload([stage.file])
+        #expect(report.result.exitCode == 0)
+        #expect(report.items.map(\.state) == ["done", "duplicate"])
+        #expect(try await sandbox.posts() == 1)
+    }
+
     @Test func secondUploadOfTheSameFileIsRefused() async throws {
         let held = try HeldAnswer()
         let first = try held.stage.startUpload()

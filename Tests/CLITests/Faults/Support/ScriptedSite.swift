@@ -10,7 +10,19 @@ final class ScriptedSite: Sendable {
     private let server: ScriptedServer
     private let received: Counter
 
-    init(receiveBuffer: Int32? = nil, _ script: @escaping Script = { connection, _ in connection.close() }) throws {
+    /// A site that says "not here" to every question.
+    convenience init(
+        receiveBuffer: Int32? = nil,
+        _ script: @escaping Script = { connection, _ in connection.close() }
+    ) throws {
+        try self.init(receiveBuffer: receiveBuffer, posts: script, questions: Self.denyEverything)
+    }
+
+    /// - Parameters:
+    ///   - receiveBuffer: As `ScriptedServer` takes it.
+    ///   - script: Answers POSTs.
+    ///   - questions: Answers everything else.
+    init(receiveBuffer: Int32? = nil, posts script: @escaping Script, questions: @escaping Script) throws {
         let received = Counter()
         self.received = received
         server = try ScriptedServer(receiveBuffer: receiveBuffer) { connection, _ in
@@ -21,7 +33,7 @@ final class ScriptedSite: Sendable {
                     try script(connection, head)
                     continue
                 }
-                try Self.answerQuestion(connection, head)
+                try questions(connection, head)
             }
         }
     }
@@ -32,7 +44,7 @@ final class ScriptedSite: Sendable {
     var connections: Int { server.connectionCount }
 
     /// Nothing is served and nothing is listed (gighive contract section 7).
-    private static func answerQuestion(_ connection: ScriptedServer.Connection, _ head: String) throws {
+    private static func denyEverything(_ connection: ScriptedServer.Connection, _ head: String) throws {
         if head.hasPrefix("HEAD ") {
             try connection.write("HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\nContent-Length: 9\r\n\r\n")
         } else if head.hasPrefix("GET /db/database.php") {
