@@ -119,7 +119,7 @@ import Testing
             streams: .terminal(columns: 80)
         )
         try await child.wait(for: "Forget them?")
-        child.send(signal)
+        child.signal(signal)
         let result = try await child.finish()
         #expect(result.exitCode == exitCode)
         let last = try #require(result.lines.last).trimmingCharacters(in: .whitespacesAndNewlines)

@@ -65,7 +65,7 @@ import Testing
         let fixture = try await Fixture(faults: ["upload:reset,after=body"])
         _ = try await fixture.upload(try fixture.file(size: 200_000))
         // Stopping waits for what is under way; only a start would sweep up after it.
-        await fixture.sandbox.stop()
+        try await fixture.sandbox.stop()
         #expect(try fixture.incomingFiles().isEmpty)
     }
 
