@@ -5,7 +5,7 @@ import Testing
 @testable import MediaCLI
 
 /// The built program and its streams, without a server.
-@Suite struct BinaryTests {
+@Suite(.prompt) struct BinaryTests {
     @Test(arguments: [
         (["upload", "--json"], "missing expected argument '<path> ...'"),
         (["--json", "uplaod", "x"], "unknown command \"uplaod\""),

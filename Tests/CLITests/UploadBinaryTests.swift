@@ -5,7 +5,7 @@ import Testing
 @testable import MediaCLI
 
 /// The built program against the real sandbox: files really go, and really come back.
-@Suite struct UploadBinaryTests {
+@Suite(.prompt) struct UploadBinaryTests {
     /// A program, a server and a file to send.
     private struct Scene {
         let runner: BinaryRunner

@@ -7,7 +7,7 @@ import Testing
 
 @testable import GigHive
 
-@Suite struct InterruptionTests {
+@Suite(.prompt) struct InterruptionTests {
     // MARK: Stops
 
     /// A server that reads one mebibyte of the upload, does something, and reads no further.

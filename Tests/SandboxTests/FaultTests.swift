@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Every fault does what its name says, and the server's state afterwards is the promised one.
-@Suite struct FaultTests {
+@Suite(.prompt) struct FaultTests {
     /// What curl makes of it, and whether the upload is on the server afterwards.
     struct Case: Sendable, CustomTestStringConvertible {
         var fault: String

@@ -79,5 +79,5 @@ class Server(ThreadingHTTPServer):
 
 
 server = Server(("127.0.0.1", 0), Handler)
-print(f"listening on {server.server_address[1]}", flush=True)
+print(f"listening on http://127.0.0.1:{server.server_address[1]}", flush=True)
 server.serve_forever()
