@@ -1,6 +1,6 @@
 """Answers POST /werkzeug and POST /python-multipart with what that parser made of the body, as JSON.
 
-Prints "listening on PORT" when ready. The shape of the answer is that of dump.php.
+Prints "listening on URL" when ready. The shape of the answer is that of dump.php.
 """
 
 import hashlib
