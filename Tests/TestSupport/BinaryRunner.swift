@@ -5,7 +5,7 @@ internal import Foundation
 public struct BinaryRunner: Sendable {
     /// The executable's path.
     public let executable: String
-    /// Holds `HOME` and the XDG directories; lives as long as the runner.
+    /// Holds `HOME` and the XDG directories; lives as long as the runner and its children.
     public let home: TemporaryDirectory
     /// The whole environment of the child.
     public var environment: [String: String]
@@ -41,7 +41,8 @@ public struct BinaryRunner: Sendable {
             executable,
             arguments,
             environment: environment.merging(extra) { $1 },
-            streams: streams
+            streams: streams,
+            home: home
         )
     }
 
@@ -74,6 +75,6 @@ public struct BinaryRunner: Sendable {
     /// - Returns: What it wrote and how it ended.
     /// - Throws: ``ChildError``.
     public func run(rawArguments: [[UInt8]]) async throws -> ChildResult {
-        try await ChildProcess(executable, rawArguments: rawArguments, environment: environment).finish()
+        try await ChildProcess(executable, rawArguments: rawArguments, environment: environment, home: home).finish()
     }
 }

@@ -13,6 +13,7 @@ public final class ChildProcess: Sendable {
     private let monitor: ChildMonitor
     /// Our end of standard input, closed with the last reference; -1 when there is none.
     private let input: Int32
+    private let home: TemporaryDirectory?
 
     /// Starts a program.
     ///
@@ -21,13 +22,16 @@ public final class ChildProcess: Sendable {
     ///   - arguments: Without the program's name; they need not be UTF-8.
     ///   - environment: All variables; those of the tests when nil.
     ///   - streams: The standard streams.
+    ///   - home: A directory that must not go before the child does.
     /// - Throws: ``ChildError/cannotStart(_:)``.
     public init(
         _ executable: String,
         rawArguments arguments: [[UInt8]],
         environment: [String: String]? = nil,
-        streams: ChildStreams = .captured
+        streams: ChildStreams = .captured,
+        home: TemporaryDirectory? = nil
     ) throws {
+        self.home = home
         let descriptors = try ChildDescriptors(streams)
         processID = try descriptors.spawn(
             executable,
@@ -45,13 +49,15 @@ public final class ChildProcess: Sendable {
         _ executable: String,
         _ arguments: [String],
         environment: [String: String]? = nil,
-        streams: ChildStreams = .captured
+        streams: ChildStreams = .captured,
+        home: TemporaryDirectory? = nil
     ) throws {
         try self.init(
             executable,
             rawArguments: arguments.map { Array($0.utf8) },
             environment: environment,
-            streams: streams
+            streams: streams,
+            home: home
         )
     }
 
