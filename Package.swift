@@ -36,7 +36,10 @@ let package = Package(
     targets: [
         // C: system libraries and the typed shims Swift needs.
         .systemLibrary(
-            name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+            name: "CCurl",
+            pkgConfig: "libcurl",
+            providers: [.apt(["libcurl4-openssl-dev"])]
+        ),
         .target(name: "CCurlShims", dependencies: ["CCurl"]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .target(name: "CFileSystem"),
@@ -48,17 +51,20 @@ let package = Package(
         .target(
             name: "MediaStore",
             dependencies: ["CFileSystem", .product(name: "GRDB", package: "GRDB.swift")],
-            swiftSettings: strict),
+            swiftSettings: strict
+        ),
 
         // Systems.
         .target(
             name: "GigHive",
             dependencies: ["MediaTransport", "MediaCrypto", "MediaFiles", "MediaStore"],
-            swiftSettings: strict),
+            swiftSettings: strict
+        ),
         .target(
             name: "MediaKit",
             dependencies: ["GigHive", "MediaTransport", "MediaCrypto", "MediaFiles", "MediaStore"],
-            swiftSettings: strict),
+            swiftSettings: strict
+        ),
 
         // Command line.
         .target(
@@ -68,7 +74,8 @@ let package = Package(
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Yams", package: "Yams"),
             ],
-            swiftSettings: strict),
+            swiftSettings: strict
+        ),
         .executableTarget(name: "mediactl", dependencies: ["MediaCLI"], swiftSettings: strict),
 
         // The sandbox server. It shares no source with the client modules.
@@ -87,37 +94,55 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
-            swiftSettings: strict),
+            swiftSettings: strict
+        ),
         .executableTarget(name: "mediactl-sandbox", dependencies: ["Sandbox", argumentParser], swiftSettings: strict),
 
         // What the fuzzers call; the tests replay the corpora through it.
         .target(
-            name: "FuzzEntries", dependencies: ["GigHive", "MediaTransport"], path: "Fuzz/Entries",
-            swiftSettings: strict),
+            name: "FuzzEntries",
+            dependencies: ["GigHive", "MediaTransport"],
+            path: "Fuzz/Entries",
+            swiftSettings: strict
+        ),
 
         // Tests.
-        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
+        .target(name: "CTestSupport", path: "Tests/CTestSupport"),
+        .target(
+            name: "TestSupport", dependencies: ["CTestSupport"], path: "Tests/TestSupport", swiftSettings: strict),
         .testTarget(
-            name: "MediaTransportTests", dependencies: ["MediaTransport", "TestSupport"], swiftSettings: strict),
+            name: "MediaTransportTests",
+            dependencies: ["MediaTransport", "TestSupport"],
+            swiftSettings: strict
+        ),
         .testTarget(name: "MediaCryptoTests", dependencies: ["MediaCrypto", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "MediaFilesTests", dependencies: ["MediaFiles", "TestSupport"], swiftSettings: strict),
         .executableTarget(
-            name: "store-worker", dependencies: ["MediaStore"], path: "Tests/StoreWorker", swiftSettings: strict),
+            name: "store-worker",
+            dependencies: ["MediaStore"],
+            path: "Tests/StoreWorker",
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "MediaStoreTests",
             dependencies: [
                 "MediaStore", "TestSupport", "store-worker", .product(name: "GRDB", package: "GRDB.swift"),
             ],
-            swiftSettings: strict),
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "GigHiveTests",
             dependencies: [
-                "GigHive", "MediaCrypto", "MediaFiles", "MediaStore", "MediaTransport", "TestSupport", "mediactl-sandbox",
+                "GigHive", "MediaCrypto", "MediaFiles", "MediaStore", "MediaTransport", "TestSupport",
+                "mediactl-sandbox",
             ],
-            swiftSettings: strict),
+            swiftSettings: strict
+        ),
         .testTarget(
-            name: "CLITests", dependencies: ["MediaCLI", "TestSupport", "mediactl", "mediactl-sandbox"],
-            swiftSettings: strict),
+            name: "CLITests",
+            dependencies: ["MediaCLI", "MediaStore", "TestSupport", "mediactl", "mediactl-sandbox"],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "SandboxTests",
             dependencies: [
@@ -125,12 +150,14 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
-            swiftSettings: strict),
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "ConformanceTests",
             dependencies: ["FuzzEntries", "MediaTransport", "TestSupport", "mediactl", "mediactl-sandbox"],
             exclude: ["scripts"],
-            swiftSettings: strict),
+            swiftSettings: strict
+        ),
     ]
 )
 
@@ -138,8 +165,12 @@ let package = Package(
 if Context.environment["MEDIACTL_BENCHMARKS"] == "1" {
     package.targets.append(
         .executableTarget(
-            name: "transport-bench", dependencies: ["MediaTransport"], path: "Benchmarks/TransportBench",
-            swiftSettings: strict))
+            name: "transport-bench",
+            dependencies: ["MediaTransport"],
+            path: "Benchmarks/TransportBench",
+            swiftSettings: strict
+        )
+    )
 }
 
 // `make fuzz`: these link only with -sanitize=fuzzer. The C target beside each one supplies the `main` that SwiftPM
@@ -153,7 +184,8 @@ if Context.environment["MEDIACTL_FUZZ"] == "1" {
                 name: name,
                 dependencies: ["FuzzEntries", .byName(name: "C\(name)")],
                 path: "Fuzz/\(name)",
-                swiftSettings: strict + [.unsafeFlags(["-parse-as-library"])]),
+                swiftSettings: strict + [.unsafeFlags(["-parse-as-library"])]
+            ),
         ]
     }
 }

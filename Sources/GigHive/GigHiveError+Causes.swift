@@ -68,7 +68,7 @@ extension GigHiveError {
         return GigHiveError(
             code,
             detail: error.detail,
-            httpStatus: error.finalHead?.status,
+            httpStatus: error.head?.status,
             isRetryable: isRetryable,
             transport: error
         )
@@ -89,12 +89,5 @@ extension GigHiveError {
         case .empty: GigHiveError(.emptyFile, path: error.path)
         case .io(let number): GigHiveError(.fileUnreadable, detail: "error \(number)", path: error.path)
         }
-    }
-}
-
-extension TransportError {
-    /// The head of the answer. An interim one (`100 Continue`, RFC 9110 section 15.2) is no answer yet.
-    var finalHead: HTTPResponseHead? {
-        head.flatMap { $0.status >= 200 ? $0 : nil }
     }
 }

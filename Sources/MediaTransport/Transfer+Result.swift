@@ -34,7 +34,8 @@ extension Transfer {
         var error = error
         error.curlCode = Int(code.rawValue)
         error.metrics = metrics
-        error.head = head
+        // An interim answer (100 Continue) says nothing about the outcome.
+        error.head = isHeadComplete ? head : nil
         return error
     }
 

@@ -48,7 +48,7 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
     public var underlying: (any Error)?
     /// What had happened by then. `bodyComplete` tells whether the server may have processed the request.
     public var metrics: TransferMetrics
-    /// The head of the answer, when one had begun to arrive.
+    /// The head of the final answer, when it had arrived whole.
     public var head: HTTPResponseHead?
 
     /// Makes an error.

@@ -88,11 +88,11 @@ struct UploadAttempt: Sendable {
                 rescueError: rescueError
             )
         case .failure(let failure):
-            let reply = failure.finalHead.map { UploadReply.parse(status: $0.status, body: body) }
+            let reply = failure.head.map { UploadReply.parse(status: $0.status, body: body) }
             return UploadAttempt(
                 verdict: .of(failure, reply: reply),
                 metrics: failure.metrics,
-                status: failure.finalHead?.status,
+                status: failure.head?.status,
                 checksum: checksum,
                 timeSinceBody: timeSinceBody,
                 rescueError: rescueError

@@ -67,7 +67,7 @@ enum UploadVerdict: Sendable {
     /// - Returns: The verdict.
     static func of(_ failure: TransportError, reply: UploadReply?) -> UploadVerdict {
         let bodyComplete = failure.metrics.bodyComplete
-        if let reply, let head = failure.finalHead {
+        if let reply, let head = failure.head {
             // The status is there and decides; only a success needs its body.
             let verdict = of(reply, head: head, bodyComplete: bodyComplete)
             if case .unknown(_, let isSettled) = verdict {

@@ -209,6 +209,17 @@ struct UploadRun: Sendable {
         if let error = result.error, result.state != .cancelled {
             console.error(ErrorCatalogue.diagnosis(of: error))
         }
+        showAsLastResort(result)
+    }
+
+    /// A token that neither the store nor a rescue file holds is shown to the person at the terminal, and to nobody
+    /// else: the log of a CI run is public.
+    private func showAsLastResort(_ result: UploadResult) {
+        guard let token = result.unstoredToken, result.error?.rescuePath == nil,
+            console.context.terminal.isErrorTerminal
+        else { return }
+        let id = result.fileID.map(String.init) ?? "this file"
+        console.announce(["mediactl: keep this delete token of \(id), it is stored nowhere: \(token.secret)"])
     }
 
     private func warn(_ warnings: [UploadWarning]) {

@@ -315,7 +315,7 @@ import Testing
             streams: .terminal(columns: 100)
         )
         try await child.wait(for: "Delete it? [yes/no] ")
-        child.send(SIGINT)
+        child.signal(SIGINT)
         #expect(try await child.finish().exitCode == 130)
         try await scene.expectUntouched(posts: 0)
     }

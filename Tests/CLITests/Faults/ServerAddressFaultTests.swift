@@ -1,5 +1,4 @@
 import Foundation
-import Glibc
 import MediaStore
 import TestSupport
 import Testing
@@ -54,7 +53,7 @@ import Testing
     }
 
     @Test func selfSignedCertificate() async throws {
-        let server = try SelfSignedServer()
+        let server = try await SelfSignedServer()
         let stage = try FaultStage("https://localhost:\(server.port)")
         let report = try await stage.upload()
         report.expect(ExpectedFault(6, "certificate_untrusted", "certificate is not trusted", hint: "--cacert FILE"))
@@ -64,7 +63,7 @@ import Testing
     }
 
     @Test func certificateOfAnotherName() async throws {
-        let server = try SelfSignedServer()
+        let server = try await SelfSignedServer()
         let stage = try FaultStage("https://127.0.0.1:\(server.port)")
         let report = try await stage.upload(["--cacert", server.certificate])
         report.expect(
@@ -75,7 +74,7 @@ import Testing
     }
 
     @Test func anotherKeyThanThePinnedOne() async throws {
-        let server = try SelfSignedServer()
+        let server = try await SelfSignedServer()
         let stage = try FaultStage("https://localhost:\(server.port)")
         // SHA-256 of nothing: no key has it.
         let pin = "sha256//47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
@@ -86,43 +85,36 @@ import Testing
 }
 
 /// `openssl s_server` with a certificate for `localhost` that it signed itself.
-private final class SelfSignedServer {
+private struct SelfSignedServer {
     let certificate: String
     let port: Int
-    private let process = Process()
+    private let process: ChildProcess
     private let directory: TemporaryDirectory
 
-    init() throws {
+    init() async throws {
         directory = try TemporaryDirectory()
         certificate = directory.file("cert.pem")
         let key = directory.file("key.pem")
-        let generation = Process()
-        generation.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
-        generation.arguments = [
-            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-            "-subj",
-            "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out", certificate,
-        ]
-        generation.standardError = FileHandle.nullDevice
-        try generation.run()
-        generation.waitUntilExit()
-        let output = Pipe()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
-        process.arguments = ["s_server", "-accept", "127.0.0.1:0", "-www", "-key", key, "-cert", certificate]
-        process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
-        process.standardInput = Pipe()
-        try process.run()
-        var text = ""
-        while !text.contains("ACCEPT 127.0.0.1:") || !text.hasSuffix("\n") {
-            let data = output.fileHandleForReading.availableData
-            if data.isEmpty { break }
-            text += String(decoding: data, as: UTF8.self)
+        let request = try await ChildProcess.run(
+            "openssl",
+            [
+                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+                "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out",
+                certificate,
+            ]
+        )
+        try #require(request.status == 0, "\(request.errors)")
+        // The server ends with its standard input.
+        process = try ChildProcess(
+            "openssl",
+            ["s_server", "-accept", "127.0.0.1:0", "-www", "-key", key, "-cert", certificate],
+            streams: .pipes
+        )
+        while true {
+            let line = try #require(try await process.nextLine(), "\(process.result.errors)")
+            guard line.hasPrefix("ACCEPT ") else { continue }
+            port = try #require(Int(line.split(separator: ":").last ?? ""))
+            return
         }
-        let line = text.split(separator: "\n").first { $0.hasPrefix("ACCEPT ") }
-        port = line?.split(separator: ":").last.flatMap { Int($0) } ?? 0
     }
-
-    // A child inherits the blocked signals of the thread that starts it; SIGKILL cannot be blocked.
-    deinit { kill(process.processIdentifier, SIGKILL) }
 }

@@ -4,7 +4,7 @@ import Testing
 
 /// What a run with `--json` said, in records for programs and in words for people.
 struct FaultReport: Sendable {
-    let result: BinaryResult
+    let result: ChildResult
     let records: [Record]
 
     /// The members that the tests look at.
@@ -35,7 +35,7 @@ struct FaultReport: Sendable {
         var warnings: [Warning]?
     }
 
-    init(_ result: BinaryResult) {
+    init(_ result: ChildResult) {
         self.result = result
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase

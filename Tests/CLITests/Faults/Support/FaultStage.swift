@@ -48,7 +48,7 @@ struct FaultStage: Sendable {
     }
 
     /// `mediactl upload FILE --json --progress-events`, still running.
-    func startUpload(_ more: [String] = [], extra: [String: String] = [:]) throws -> RunningBinary {
+    func startUpload(_ more: [String] = [], extra: [String: String] = [:]) throws -> ChildProcess {
         try runner.start(["upload", file, "--json", "--progress-events"] + login + more, extra: extra)
     }
 
