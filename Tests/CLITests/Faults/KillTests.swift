@@ -56,6 +56,29 @@ import Testing
         #expect(try await sandbox.posts() == point.posts, "nothing is sent again")
     }
 
+    /// The digest of a small file is not in the journal; it is read again, if it can be.
+    @Test(arguments: [true, false])
+    func smallFileWhoseAnswerWasNotRead(_ isStillThere: Bool) async throws {
+        let sandbox = try await SandboxProcess.start(faults: ["upload:delay-answer=1"])
+        let stage = try FaultStage(sandbox.baseURL)
+        let killed = try await stage.upload(extra: ["MEDIACTL_KILL_AT": "afterBody"])
+        #expect(killed.result.signal == SIGKILL)
+        try await waitForFile(sandbox)
+        #expect(try stage.states() == [.sending])
+        if !isStillThere {
+            try FileManager.default.removeItem(atPath: stage.file)
+        }
+        let status = FaultReport(try await stage.runner.run(["uploads", "status", "--json", "--user", "uploader"]))
+        if isStillThere {
+            status.expect(ExpectedFault(11, "token_lost", "on the server as 1", hint: "ask the operator"))
+            #expect(try stage.states() == [.tokenLost])
+        } else {
+            status.expect(ExpectedFault(6, "outcome_unknown", "the digest of what was sent is not known"))
+            #expect(try stage.states() == [.unknownOutcome])
+        }
+        #expect(try await sandbox.posts() == 1)
+    }
+
     private func waitForFile(_ sandbox: SandboxProcess) async throws {
         let deadline = ContinuousClock.now + .seconds(30)
         while try sandbox.storedFiles().isEmpty {

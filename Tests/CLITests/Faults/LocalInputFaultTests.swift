@@ -138,6 +138,25 @@ import Testing
         #expect(site.connections == 0)
     }
 
+    @Test(arguments: [
+        ("", ExpectedFault(2, "empty_file", "it is empty")),
+        (String(repeating: "x", count: 1001), ExpectedFault(2, "file_too_large", "limit of 1000 bytes")),
+    ])
+    func standardInput(_ input: String, _ fault: ExpectedFault) async throws {
+        let site = try ScriptedSite()
+        let stage = try FaultStage(site.address)
+        let result = try await stage.runner.run(
+            ["upload", "-", "--stdin-name", "piped.mp4", "--json"] + stage.login,
+            input: input,
+            extra: ["MEDIACTL_MAX_BYTES": "1000"]
+        )
+        FaultReport(result).expect(fault)
+        #expect(site.connections == 0)
+        #expect(try stage.states().isEmpty)
+        let left = try FileManager.default.contentsOfDirectory(atPath: stage.dataDirectory)
+        #expect(!left.contains { $0.contains("spool") })
+    }
+
     @Test func unreadableFile() async throws {
         let site = try ScriptedSite()
         var stage = try FaultStage(site.address)

@@ -52,6 +52,25 @@ import Testing
         #expect(try stage.journal().first?.failureCode == "cannot_connect")
     }
 
+    @Test func serverThatNeverAcceptsTheConnection() async throws {
+        let deaf = try DeafListener()
+        let stage = try FaultStage("http://127.0.0.1:\(deaf.port)")
+        let report = try await stage.upload(["--connect-timeout", "0.3s"])
+        report.expect(ExpectedFault(6, "network_timeout", "took too long", hint: "--connect-timeout"))
+        #expect(try stage.states() == [.failed])
+    }
+
+    @Test func plainServerBehindHTTPS() async throws {
+        let site = try ScriptedServer { connection, _ in
+            try connection.write("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+            connection.waitForClose()
+        }
+        let stage = try FaultStage("https://127.0.0.1:\(site.port)")
+        let report = try await stage.upload()
+        report.expect(ExpectedFault(6, "tls_failed", "no secure connection", hint: "https server"))
+        #expect(try stage.states() == [.failed])
+    }
+
     @Test func selfSignedCertificate() async throws {
         let server = try await SelfSignedServer()
         let stage = try FaultStage("https://localhost:\(server.port)")

@@ -98,6 +98,30 @@ import Testing
         #expect(try stage.tokens().count == 2)
     }
 
+    /// What lies in the data directory need not be what this program left there.
+    @Test(arguments: ["", "no reply", String(repeating: "\0", count: 20_000)])
+    func rescueFileOfNoUpload(_ content: String) async throws {
+        let sandbox = try await SandboxProcess.start()
+        let stage = try Self.usedStage(sandbox.baseURL)
+        let path = stage.dataDirectory + "/rescue-u-0123456789abcdef-x"
+        try Data(content.utf8).write(to: URL(fileURLWithPath: path))
+        let report = try await stage.upload()
+        report.expectSuccess("done")
+        #expect(try stage.tokens().count == 2)
+    }
+
+    @Test func databaseThatIsADirectory() async throws {
+        let site = try ScriptedSite()
+        let stage = try FaultStage(site.address)
+        try FileManager.default.createDirectory(
+            atPath: Self.database(stage).path,
+            withIntermediateDirectories: true
+        )
+        let report = try await stage.upload()
+        report.expect(ExpectedFault(12, "store_unusable", "tokens.sqlite", hint: "--data-dir DIR"))
+        #expect(site.connections == 0)
+    }
+
     @Test func readOnlyDirectoryIsFoundBeforeSending() async throws {
         let site = try ScriptedSite()
         var stage = try Self.usedStage(site.address)
