@@ -38,8 +38,15 @@ struct DeleteRun: Sendable {
         for id in ids {
             steps.append(try await find(id))
         }
-        var results: [DeleteResult] = []
         let isConfirmed = options.isDryRun ? false : try await confirm(steps)
+        // A signal between two deletions, or before a result is told, ends the loop and not the program.
+        return await console.context.interruption.handling({ _ in }) {
+            await processAll(steps, isConfirmed: isConfirmed)
+        }
+    }
+
+    private func processAll(_ steps: [Step], isConfirmed: Bool) async -> ExitCode {
+        var results: [DeleteResult] = []
         for step in steps {
             guard console.context.interruption.signal == nil, console.context.output.failure == nil else { break }
             let result = await process(step, isConfirmed: isConfirmed)

@@ -60,15 +60,18 @@ struct UploadRun: Sendable {
                 "dry_run": .bool(request.isDryRun),
             ]
         )
-        let results = await process(items)
-        let notStarted = items.count - results.count
-        var code = ExitCode.batch(results.map(\.exitCode))
-        if notStarted > 0, code == .success {
-            code = .partly
+        // A signal between two files, or before a result is told, ends the loop and not the program.
+        return await console.context.interruption.handling({ _ in }) {
+            let results = await process(items)
+            let notStarted = items.count - results.count
+            var code = ExitCode.batch(results.map(\.exitCode))
+            if notStarted > 0, code == .success {
+                code = .partly
+            }
+            code = console.exitCode(code)
+            summarize(results, notStarted: notStarted, duration: console.context.elapsed() - began, code)
+            return code
         }
-        code = console.exitCode(code)
-        summarize(results, notStarted: notStarted, duration: console.context.elapsed() - began, code)
-        return code
     }
 
     // MARK: Checks

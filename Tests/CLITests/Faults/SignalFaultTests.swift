@@ -18,7 +18,8 @@ import Testing
         #expect(try report.item().state == "cancelled")
         #expect(try report.item().bytesSent == 0)
         #expect(!report.result.errors.contains("waiting for the delete token"))
-        #expect(try stage.states() == [.cancelled])
+        // The signal may come before the intent is in the journal.
+        #expect(try stage.states().allSatisfy { $0 == .cancelled })
     }
 
     @Test(arguments: [(SIGINT, 130), (SIGTERM, 143), (SIGHUP, 129)] as [(Int32, Int32)])

@@ -18,10 +18,13 @@ final class ScriptedSite: Sendable {
         try self.init(receiveBuffer: receiveBuffer, posts: script, questions: Self.denyEverything)
     }
 
+    /// A site whose every answer a test decides.
+    ///
     /// - Parameters:
     ///   - receiveBuffer: As `ScriptedServer` takes it.
     ///   - script: Answers POSTs.
     ///   - questions: Answers everything else.
+    /// - Throws: `ScriptError` when no port can be had.
     init(receiveBuffer: Int32? = nil, posts script: @escaping Script, questions: @escaping Script) throws {
         let received = Counter()
         self.received = received
