@@ -140,7 +140,7 @@ let package = Package(
         ),
         .testTarget(
             name: "CLITests",
-            dependencies: ["MediaCLI", "TestSupport", "mediactl", "mediactl-sandbox"],
+            dependencies: ["MediaCLI", "MediaStore", "TestSupport", "mediactl", "mediactl-sandbox"],
             swiftSettings: strict
         ),
         .testTarget(

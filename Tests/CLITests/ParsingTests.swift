@@ -14,7 +14,8 @@ import Testing
                 "9", "--notes", "n", "--transport", "multipart", "--force", "--dry-run", "b.mp4", "--user", "uploader",
                 "--server", "https://h", "--profile", "p", "--cacert", "c.pem", "--pinned-key", "sha256//x",
                 "--insecure", "--allow-http", "--http2", "--connect-timeout", "5s", "--stall-timeout", "6s",
-                "--answer-timeout", "7s", "--finish-timeout", "8s", "--limit-rate", "1M", "--retries", "0",
+                "--answer-timeout", "7s", "--finish-timeout", "8s", "--settle-timeout", "9s", "--limit-rate", "1M",
+                "--retries", "0",
                 "--password-file", "pw", "--json", "--progress-events", "-q", "-vv", "--color", "never", "--no-input",
                 "--config", "c.yaml", "--data-dir", "d",
             ]) as? Upload
@@ -44,6 +45,7 @@ import Testing
                     stallTimeout: "6s",
                     answerTimeout: "7s",
                     finishTimeout: "8s",
+                    settleTimeout: "9s",
                     limitRate: "1M",
                     retries: "0",
                     color: "never",

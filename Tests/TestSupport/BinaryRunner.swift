@@ -4,7 +4,7 @@ internal import Foundation
 /// settings, credentials or data can reach it.
 public struct BinaryRunner: Sendable {
     /// The executable's path.
-    public let executable: String
+    public var executable: String
     /// Holds `HOME` and the XDG directories; lives as long as the runner and its children.
     public let home: TemporaryDirectory
     /// The whole environment of the child.

@@ -54,6 +54,14 @@ struct ConnectionOptions: ParsableArguments {
     )
     var finishTimeout: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "How long a server is asked for a file whose answer was lost, 330s by default. It may still be storing it.",
+            valueName: "time"
+        )
+    )
+    var settleTimeout: String?
+
     @Option(help: ArgumentHelp("Send at most this many bytes a second; K, M and G are 1024ⁿ.", valueName: "rate"))
     var limitRate: String?
 

@@ -14,6 +14,7 @@ extension SettingsFlags {
             stallTimeout: connection.stallTimeout,
             answerTimeout: connection.answerTimeout,
             finishTimeout: connection.finishTimeout,
+            settleTimeout: connection.settleTimeout,
             limitRate: connection.limitRate,
             retries: connection.retries,
             color: global.color,

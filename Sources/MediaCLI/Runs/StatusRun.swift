@@ -41,7 +41,11 @@ struct StatusRun: Sendable {
             client: try await servers.client(for: try ServerURL(address)),
             store: store.store,
             directory: store.directory,
-            options: UploadOptions(retry: settings.retryPolicy, timeouts: settings.timeouts)
+            options: UploadOptions(
+                retry: settings.retryPolicy,
+                timeouts: settings.timeouts,
+                settleTime: settings.settings.settleTimeout.value
+            )
         )
     }
 }

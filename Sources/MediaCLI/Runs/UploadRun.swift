@@ -35,7 +35,8 @@ struct UploadRun: Sendable {
                 maximumBytes: settings.settings.maxBytes.value,
                 force: request.isForced,
                 retry: settings.retryPolicy,
-                timeouts: settings.timeouts
+                timeouts: settings.timeouts,
+                settleTime: settings.settings.settleTimeout.value
             )
         )
     }

@@ -15,6 +15,7 @@ enum SettingKey: String, CaseIterable, Sendable {
     case stallTimeout = "stall_timeout"
     case answerTimeout = "answer_timeout"
     case finishTimeout = "finish_timeout"
+    case settleTimeout = "settle_timeout"
     case limitRate = "limit_rate"
     case retries
     case maxBytes = "max_bytes"

@@ -101,8 +101,10 @@ enum SettingValue {
             return try ServerURL(text)
         } catch {
             throw switch error {
-            case .malformed(let reason): InvalidValue(rule: "is not an address: \(reason)", hint: nil)
-            case .unsupportedScheme: InvalidValue(rule: "is neither http nor https", hint: nil)
+            case .malformed(let reason):
+                InvalidValue(rule: "is not an address: \(reason)", hint: "write it like https://media.example.org")
+            case .unsupportedScheme:
+                InvalidValue(rule: "is neither http nor https", hint: "write it like https://media.example.org")
             case .containsCredentials:
                 InvalidValue(
                     rule: "the address holds a user name or a password",

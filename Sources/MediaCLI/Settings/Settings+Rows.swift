@@ -31,6 +31,7 @@ extension Settings {
         add(.stallTimeout, stallTimeout)
         add(.answerTimeout, answerTimeout)
         add(.finishTimeout, finishTimeout)
+        add(.settleTimeout, settleTimeout)
         add(SettingKey.limitRate.rawValue, limitRate) { $0.map { String($0) } ?? "none" }
         add(SettingKey.retries.rawValue, retries) { String($0) }
         add(SettingKey.maxBytes.rawValue, maxBytes) { String($0) }

@@ -25,6 +25,8 @@ struct Settings: Sendable {
     var stallTimeout: Setting<Duration>
     var answerTimeout: Setting<Duration>
     var finishTimeout: Setting<Duration>
+    /// How long a server is asked for a file whose answer was lost.
+    var settleTimeout: Setting<Duration>
     /// Bytes a second; nil for no limit.
     var limitRate: Setting<Int64?>
     var retries: Setting<Int>
@@ -56,6 +58,7 @@ struct Settings: Sendable {
         stallTimeout = try layers.find(.stallTimeout, or: .seconds(60), SettingValue.timeout)
         answerTimeout = try layers.find(.answerTimeout, or: .seconds(600), SettingValue.timeout)
         finishTimeout = try layers.find(.finishTimeout, or: .seconds(30), SettingValue.timeoutOrZero)
+        settleTimeout = try layers.find(.settleTimeout, or: .seconds(330), SettingValue.timeout)
         limitRate = try layers.find(.limitRate, or: nil, SettingValue.rate)
         retries = try layers.find(.retries, or: 3, SettingValue.count)
         maxBytes = try layers.find(.maxBytes, or: 6 << 30, SettingValue.size)

@@ -15,6 +15,7 @@ struct SettingsFlags: Sendable, Equatable {
     var stallTimeout: String?
     var answerTimeout: String?
     var finishTimeout: String?
+    var settleTimeout: String?
     var limitRate: String?
     var retries: String?
     var color: String?
@@ -27,8 +28,9 @@ struct SettingsFlags: Sendable, Equatable {
             .server: server, .user: user, .caFile: caFile, .pinnedKey: pinnedKey,
             .insecure: insecure.map(String.init), .allowHTTP: allowHTTP.map(String.init),
             .http2: http2.map(String.init), .connectTimeout: connectTimeout, .stallTimeout: stallTimeout,
-            .answerTimeout: answerTimeout, .finishTimeout: finishTimeout, .limitRate: limitRate, .retries: retries,
-            .color: color, .orgName: orgName, .eventType: eventType,
+            .answerTimeout: answerTimeout, .finishTimeout: finishTimeout,
+            .settleTimeout: settleTimeout, .limitRate: limitRate, .retries: retries, .color: color,
+            .orgName: orgName, .eventType: eventType,
         ]
         return all.compactMapValues { $0 }
     }

@@ -42,6 +42,7 @@ func resolve(
         #expect(settings.stallTimeout.value == .seconds(60))
         #expect(settings.answerTimeout.value == .seconds(600))
         #expect(settings.finishTimeout.value == .seconds(30))
+        #expect(settings.settleTimeout.value == .seconds(330))
         #expect(settings.retries == Setting(value: 3, origin: .builtIn))
         #expect(settings.maxBytes.value == 6_442_450_944)
         #expect(settings.contact.value == "contactgighive@gmail.com")
@@ -82,8 +83,8 @@ func resolve(
         let values: [SettingKey: String] = [
             .server: "a", .uploadsURL: "b", .syncURL: "c", .captureURL: "d", .libraryURL: "e", .user: "u",
             .caFile: "/ca", .pinnedKey: pin, .insecure: "1", .allowHTTP: "yes", .http2: "true", .connectTimeout: "1",
-            .stallTimeout: "2", .answerTimeout: "3", .finishTimeout: "4", .limitRate: "5", .retries: "6",
-            .maxBytes: "7", .contact: "c@d", .orgName: "O", .eventType: "wedding", .color: "never",
+            .stallTimeout: "2", .answerTimeout: "3", .finishTimeout: "4", .settleTimeout: "8", .limitRate: "5",
+            .retries: "6",            .maxBytes: "7", .contact: "c@d", .orgName: "O", .eventType: "wedding", .color: "never",
         ]
         let environment = Dictionary(uniqueKeysWithValues: values.map { ($0.environmentVariable, $1) })
         let rows = try await resolve(file: "", environment: environment).rows

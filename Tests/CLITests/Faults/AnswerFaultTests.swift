@@ -1,0 +1,234 @@
+import Foundation
+import MediaStore
+import TestSupport
+import Testing
+
+/// What a server may answer to an upload (gighive contract 2.5): how it is told, and that it is sent only once.
+@Suite struct AnswerFaultTests {
+    /// An answer and what it means.
+    struct Row: Sendable, CustomTestStringConvertible {
+        var status: Int
+        var body: String
+        var type = "application/json"
+        var headers: [String] = []
+        let fault: ExpectedFault
+        var testDescription: String { "\(status) \(type)" }
+
+        /// JSON of the application.
+        init(_ status: Int, _ body: String, _ fault: ExpectedFault) {
+            self.status = status
+            self.body = body
+            self.fault = fault
+        }
+
+        /// A page of the web server.
+        init(page status: Int, _ title: String, headers: [String] = [], _ fault: ExpectedFault) {
+            self.status = status
+            body = ScriptedSite.page(title)
+            type = "text/html; charset=iso-8859-1"
+            self.headers = headers
+            self.fault = fault
+        }
+    }
+
+    static let refusals: [Row] = [
+        Row(
+            400,
+            #"{"error":"Bad Request","message":"Label is required"}"#,
+            ExpectedFault(2, "bad_request", "the server refused the request (400): Label is required")
+        ),
+        // Trap T2: a wrong role looks the same.
+        Row(
+            page: 401,
+            "401 Unauthorized",
+            ExpectedFault(
+                4,
+                "unauthorized",
+                "wrong password, or a user without this right",
+                hint: "as uploader or admin"
+            )
+        ),
+        Row(403, #"{"error":"Forbidden"}"#, ExpectedFault(4, "forbidden", "does not allow this (403): Forbidden")),
+        Row(page: 404, "404 Not Found", ExpectedFault(5, "not_found", "(404)", hint: "check --server")),
+        Row(
+            page: 408,
+            "408 Request Timeout",
+            ExpectedFault(6, "request_timeout", "waited too long for the body (408)")
+        ),
+        // Trap T4: two kinds, and neither always means the size.
+        Row(
+            413,
+            #"{"error":"Payload Too Large","message":"Upload exceeds the limit"}"#,
+            ExpectedFault(2, "payload_too_large", "too large, or as malformed (413): Upload exceeds the limit")
+        ),
+        Row(
+            page: 413,
+            "413 Request Entity Too Large",
+            ExpectedFault(2, "payload_too_large", "the web server refused the size", hint: "1 GiB")
+        ),
+        Row(page: 415, "415 Unsupported Media Type", ExpectedFault(2, "unsupported_media", "this kind of file (415)")),
+        Row(423, #"{"error":"Locked"}"#, ExpectedFault(10, "locked", "locked (423)", hint: "try again later")),
+        Row(
+            page: 429,
+            "429 Too Many Requests",
+            headers: ["Retry-After: 7"],
+            ExpectedFault(6, "rate_limited", "asks for fewer requests (429)", hint: "try again in 7 seconds")
+        ),
+        // A redirect is not followed: credentials and file would go to another address.
+        Row(
+            page: 307,
+            "307 Temporary Redirect",
+            headers: ["Location: https://elsewhere.example/api/uploads.php"],
+            ExpectedFault(1, "redirected", "https://elsewhere.example/api/uploads.php", hint: "name the address")
+        ),
+    ]
+
+    /// After the whole body these say nothing about the file: the listing is asked, and knows no such file.
+    static let breakdowns: [Row] = [
+        Row(
+            500,
+            #"{"error":"Server Error","message":"SQLSTATE[HY000] [2002] Connection refused"}"#,
+            ExpectedFault(7, "server_error", "the server failed (500): SQLSTATE[HY000]", hint: "try again later")
+        ),
+        Row(page: 502, "502 Bad Gateway", ExpectedFault(7, "server_error", "the server failed (502)")),
+        Row(
+            page: 503,
+            "503 Service Unavailable",
+            headers: ["Retry-After: 1"],
+            ExpectedFault(7, "server_error", "(503)")
+        ),
+        Row(page: 504, "504 Gateway Timeout", ExpectedFault(7, "server_error", "(504)")),
+        Row(201, #"{"id":"#, ExpectedFault(7, "unexpected_answer", "makes no sense (201)", hint: "check --server")),
+        Row(page: 200, "It works!", ExpectedFault(7, "unexpected_answer", "(200)", hint: "a proxy may have answered")),
+    ]
+
+    @Test(arguments: refusals + breakdowns)
+    func leavesAFailedUploadAndOneRequest(_ row: Row) async throws {
+        let site = try ScriptedSite { connection, head in
+            try connection.readBody(of: head)
+            try connection.answer(row.status, row.body, type: row.type, headers: row.headers)
+        }
+        let stage = try FaultStage(site.address)
+        let report = try await stage.upload()
+        report.expect(row.fault)
+        #expect(report.failure?.httpStatus == row.status)
+        #expect(site.posts == 1)
+        #expect(try stage.states() == [.failed])
+        #expect(try stage.journal().first?.failureCode == row.fault.code)
+        #expect(try stage.journal().first?.httpStatus == row.status)
+        #expect(try stage.tokens().isEmpty)
+        #expect(report.items.map(\.hasDeleteToken) == [false])
+    }
+
+    @Test(arguments: [
+        ("existing_asset_id", "d3"), ("existing_file_id", "d2"),
+    ])
+    func duplicateOfSomebodyElse(_ key: String, _ dialect: String) async throws {
+        let site = try ScriptedSite { connection, head in
+            try connection.readBody(of: head)
+            let body = #"{"error":"Duplicate Upload","message":"Already there","\#(key)":8,"checksum_sha256":"ab"}"#
+            try connection.answer(409, body)
+        }
+        let stage = try FaultStage(site.address)
+        let report = try await stage.upload()
+        report.expectSuccess("duplicate")
+        #expect(try report.item().fileId == 8)
+        #expect(try report.item().deletableDuplicate == false)
+        // It has a text of its own; the message about a missing token is for new files.
+        #expect(!report.result.errors.contains("no delete token was discovered"))
+        #expect(try stage.states() == [.duplicate])
+        #expect(site.posts == 1)
+    }
+
+    /// Only these say that nothing was stored and that it may be sent again.
+    @Test(arguments: ["upload:early-status=429,times=1,retry-after=1", "upload:early-status=503,times=1"])
+    func isSentAgainWhereThatIsSafe(_ fault: String) async throws {
+        let sandbox = try await SandboxProcess.start(faults: [fault])
+        let stage = try FaultStage(sandbox.baseURL, byteCount: 8_000_000)
+        let report = try await stage.upload(["--retries", "1"])
+        report.expectSuccess("done")
+        #expect(try report.item().attempts == 2)
+        #expect(try sandbox.storedFiles().count == 1)
+        #expect(try stage.tokens().count == 1)
+    }
+
+    /// With 100-continue a refusal costs no body.
+    @Test(arguments: [
+        (401, ExpectedFault(4, "unauthorized", "wrong password, or a user without this right")),
+        (413, ExpectedFault(2, "payload_too_large", "the web server refused the size")),
+    ])
+    func answerBeforeTheBodyIsRead(_ status: Int, _ fault: ExpectedFault) async throws {
+        let sandbox = try await SandboxProcess.start(faults: ["upload:early-status=\(status)"])
+        let stage = try FaultStage(sandbox.baseURL, byteCount: 8_000_000)
+        let report = try await stage.upload()
+        report.expect(fault)
+        #expect(try report.item().bytesSent == 0)
+        #expect(try await sandbox.posts() == 1)
+        #expect(try sandbox.storedFiles().isEmpty)
+        #expect(try stage.states() == [.failed])
+    }
+
+    @Test func wrongPasswordAndWrongRoleLookTheSame() async throws {
+        let sandbox = try await SandboxProcess.start()
+        let stage = try FaultStage(sandbox.baseURL)
+        let fault = ExpectedFault(
+            4,
+            "unauthorized",
+            "wrong password, or a user without this right (401)",
+            hint: "--user"
+        )
+        let expected = ExpectedFault(
+            4,
+            fault.code,
+            "refused the login (401): wrong password, or a user",
+            hint: fault.hint
+        )
+        let wrongPassword = try await stage.upload(extra: ["MEDIACTL_PASSWORD": "canary"])
+        wrongPassword.expect(expected)
+        #expect(!(wrongPassword.result.output + wrongPassword.result.errors).contains("canary"))
+        let wrongRole = try await stage.upload(["--user", "viewer"], extra: ["MEDIACTL_PASSWORD": "viewer"])
+        wrongRole.expect(expected)
+        #expect(try sandbox.storedFiles().isEmpty)
+        #expect(try stage.states() == [.failed, .failed])
+    }
+
+    /// A token is a token, and a file of which the server cannot have every byte is no success.
+    @Test func successBeforeTheBodyIsRead() async throws {
+        let site = try ScriptedSite(receiveBuffer: 65_536) { connection, _ in
+            try connection.answer(201, ScriptedSite.success, headers: ["Connection: close"])
+            connection.waitForClose()
+        }
+        let stage = try FaultStage(site.address, byteCount: 24_000_000)
+        let report = try await stage.upload(["--retries", "3"])
+        report.expect(ExpectedFault(7, "unexpected_answer", "answered before the whole file was sent"))
+        #expect(try stage.states() == [.failed])
+        #expect(try stage.tokens().map(\.fileID) == [18])
+        #expect(site.posts == 1)
+    }
+
+    /// A server that does not know 100-continue is asked once more without it (RFC 9110 section 10.1.1).
+    @Test func expectationThatFails() async throws {
+        let site = try ScriptedSite { connection, head in
+            guard !head.lowercased().contains("expect:") else {
+                return try connection.answer(417, "", headers: ["Connection: close"])
+            }
+            try connection.readBody(of: head)
+            try connection.answer(201, ScriptedSite.success)
+        }
+        let stage = try FaultStage(site.address, byteCount: 1_000_000)
+        let report = try await stage.upload()
+        report.expectSuccess("done")
+        #expect(site.posts == 2)
+        #expect(try stage.tokens().count == 1)
+    }
+
+    @Test func noPasswordAndNobodyToAsk() async throws {
+        let site = try ScriptedSite()
+        var stage = try FaultStage(site.address)
+        stage.runner.environment["MEDIACTL_PASSWORD"] = nil
+        let report = try await stage.upload()
+        report.expect(ExpectedFault(4, "no_credentials", "password", hint: "MEDIACTL_PASSWORD"))
+        #expect(site.connections == 0)
+        #expect(try stage.states().isEmpty)
+    }
+}

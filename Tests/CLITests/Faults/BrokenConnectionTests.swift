@@ -1,0 +1,139 @@
+import Foundation
+import MediaStore
+import Synchronization
+import TestSupport
+import Testing
+
+/// Connections that end or fall silent in the middle of an upload.
+@Suite struct BrokenConnectionTests {
+    /// The lengths of an upload's body: before the file, the file, and after it.
+    private struct BodyShape {
+        var header: Int
+        let file = 26_182
+        var footer: Int
+
+        var total: Int { header + file + footer }
+
+        /// Every boundary of the parts, and one byte on both sides of it.
+        var boundaries: [Int] {
+            [
+                0, 1, header - 1, header, header + 1, header + file / 2, header + file - 1, header + file,
+                header + file + 1, total - 1,
+            ]
+        }
+
+        /// Reads one body with a server of its own. Every boundary line is equally long, so another body with the same
+        /// fields has the same shape.
+        static func measured() async throws -> BodyShape {
+            let shape = Mutex(BodyShape(header: 0, footer: 0))
+            let site = try ScriptedSite { connection, head in
+                let body = try connection.readBody(ScriptedServer.Connection.contentLength(of: head))
+                let start = try #require(body.firstRange(of: Array("\0\0\0\u{18}ftypisom".utf8))).lowerBound
+                shape.withLock {
+                    $0.header = start
+                    $0.footer = body.count - start - $0.file
+                }
+                try connection.answer(400, "{}")
+            }
+            _ = try await FaultStage(site.address).upload()
+            return shape.withLock { $0 }
+        }
+    }
+
+    /// The first try is cut at each place; nothing is stored and nothing pretends to be. The second stores one file.
+    @Test func resetAtEveryBoundary() async throws {
+        let shape = try await BodyShape.measured()
+        #expect(shape.header > 300 && shape.footer > 20)
+        let sandbox = try await SandboxProcess.start()
+        for (index, moment) in (shape.boundaries.map { "\($0)" } + ["body"]).enumerated() {
+            var stage = try FaultStage(sandbox.baseURL)
+            stage.runner.environment["MEDIACTL_SETTLE_TIMEOUT"] = "0.1"
+            try FaultStage.writeMovie(to: stage.file, byteCount: shape.file, seed: UInt8(index))
+            try await sandbox.addFaults("upload:reset,after=\(moment),times=1")
+            let cut = try await stage.upload()
+            cut.expect(ExpectedFault(6, "connection_lost", "the connection broke", hint: "try again"))
+            #expect(cut.failure?.retryable == true)
+            #expect(try stage.states() == [.failed])
+            #expect(try stage.tokens().isEmpty)
+            #expect(try await sandbox.posts() == 2 * index + 1)
+            #expect(try sandbox.storedFiles().count == index)
+
+            let again = try await stage.upload()
+            again.expectSuccess("done")
+            #expect(try stage.states() == [.done, .failed])
+            #expect(try stage.tokens().count == 1)
+            #expect(try sandbox.storedFiles().count == index + 1)
+        }
+    }
+
+    /// A retry of the same call, where the whole body was not out or asking showed that nothing arrived.
+    @Test(arguments: ["0", "1000", "body"])
+    func resetIsOvercomeByARetry(_ moment: String) async throws {
+        let sandbox = try await SandboxProcess.start(faults: ["upload:reset,after=\(moment),times=1"])
+        let stage = try FaultStage(sandbox.baseURL)
+        let report = try await stage.upload(["--retries", "1"])
+        report.expectSuccess("done")
+        #expect(try report.item().attempts == 2)
+        #expect(try sandbox.storedFiles().count == 1)
+        #expect(try stage.tokens().count == 1)
+        #expect(try stage.states() == [.done])
+    }
+
+    @Test(arguments: [0, 4_000_000])
+    func silenceWhileSending(_ offset: Int) async throws {
+        let sandbox = try await SandboxProcess.start(faults: ["upload:stall,after=\(offset)"])
+        let stage = try FaultStage(sandbox.baseURL, byteCount: 24_000_000)
+        let report = try await stage.upload(["--stall-timeout", "0.5s"])
+        report.expect(ExpectedFault(6, "network_timeout", "took too long", hint: "--stall-timeout"))
+        #expect(try stage.states() == [.failed])
+        #expect(try report.item().bytesSent ?? .max < 24_000_000)
+        #expect(try sandbox.storedFiles().isEmpty)
+        #expect(try await sandbox.posts() == 1)
+    }
+
+    /// The stall limit does not count here (trap T20); the answer's own limit does.
+    @Test func silenceAfterTheBody() async throws {
+        let sandbox = try await SandboxProcess.start(faults: ["upload:stall,after=body"])
+        let stage = try FaultStage(sandbox.baseURL)
+        let report = try await stage.upload(["--stall-timeout", "0.2s", "--answer-timeout", "1s"])
+        report.expect(ExpectedFault(6, "network_timeout", "took too long", hint: "--answer-timeout"))
+        #expect(try stage.states() == [.failed])
+        #expect(try sandbox.storedFiles().isEmpty)
+        #expect(try await sandbox.posts() == 1)
+    }
+
+    /// The work is done and the answer begins, but never ends: the stall limit counts again.
+    @Test func silenceInTheAnswer() async throws {
+        let sandbox = try await SandboxProcess.start(faults: ["upload:stall,after=response-headers"])
+        let stage = try FaultStage(sandbox.baseURL)
+        let report = try await stage.upload(["--stall-timeout", "1s"])
+        report.expect(ExpectedFault(11, "token_lost", "on the server as 1", hint: "ask the operator"))
+        #expect(try stage.states() == [.tokenLost])
+        #expect(try sandbox.storedFiles().count == 1)
+        #expect(try await sandbox.posts() == 1)
+    }
+
+    /// The server is gone when it is asked: nobody knows, and nothing is sent again until somebody does.
+    @Test func outcomeStaysUnknownUntilTheServerAnswers() async throws {
+        let sandbox = try await SandboxProcess.start(faults: [
+            "upload:drop-answer", "media:status=503", "listing:status=503",
+        ])
+        let stage = try FaultStage(sandbox.baseURL)
+        let report = try await stage.upload(["--retries", "1"])
+        report.expect(
+            ExpectedFault(6, "outcome_unknown", "whether the server has the file is unknown", hint: "uploads status")
+        )
+        #expect(try stage.states() == [.unknownOutcome])
+        let again = try await stage.upload()
+        again.expect(ExpectedFault(6, "outcome_unknown", "is unknown", hint: "uploads status"))
+        #expect(try await sandbox.posts() == 1)
+        #expect(try stage.states() == [.unknownOutcome])
+
+        try await sandbox.clearFaults()
+        let status = FaultReport(try await stage.runner.run(["uploads", "status", "--user", "uploader", "--json"]))
+        #expect(status.result.exitCode == 11)
+        #expect(status.items.map(\.state) == ["token_lost"])
+        #expect(try stage.states() == [.tokenLost])
+        #expect(try await sandbox.posts() == 1)
+    }
+}

@@ -1,0 +1,347 @@
+import Foundation
+import MediaStore
+import TestSupport
+import Testing
+
+/// Deletions that go wrong, or seem to: a token leaves the store only when its file is known to be gone, or when its
+/// owner says so (design: delete).
+@Suite struct DeletionFaultTests {
+    /// A server with one file from here.
+    private struct Scene: Sendable {
+        let sandbox: SandboxProcess
+        let stage: FaultStage
+
+        init(faults: [String] = []) async throws {
+            sandbox = try await SandboxProcess.start(faults: faults)
+            stage = try FaultStage(sandbox.baseURL)
+            try await stage.upload(["--label", "One"]).expectSuccess("done")
+        }
+
+        var scope: String { String(sandbox.baseURL.dropFirst("http://".count)) }
+
+        /// Another entry for the id, as a server leaves it that was rebuilt or a store that was edited.
+        func add(fileID: Int64 = 1, checksum: String, at age: TimeInterval = 0) throws {
+            let real = try #require(try stage.tokens().first)
+            let entry = TokenEntry(
+                host: real.host,
+                fileID: fileID,
+                token: try #require(DeleteToken(String(repeating: "cd", count: 32))),
+                createdAt: real.createdAt.addingTimeInterval(age),
+                eventDate: "2025-01-01",
+                orgName: "Old",
+                eventType: "band",
+                label: "Other",
+                fileName: "other.mp4",
+                fileType: "video",
+                checksumSHA256: checksum,
+                sizeBytes: real.sizeBytes,
+                baseURL: real.baseURL
+            )
+            #expect(try stage.store().add(entry))
+        }
+
+        func removeRealEntry() throws {
+            let real = try #require(try stage.tokens().last)
+            try stage.store().remove(real)
+        }
+
+        /// Nothing was taken back, and it still can be.
+        func expectUntouched(posts: Int, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+            #expect(try sandbox.storedFiles().count == 1, sourceLocation: sourceLocation)
+            #expect(try stage.tokens().contains { $0.fileID == 1 }, sourceLocation: sourceLocation)
+            // One of them is the upload.
+            #expect(try await sandbox.posts() == posts + 1, sourceLocation: sourceLocation)
+        }
+
+        func expectTakenBack(posts: Int, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+            #expect(try sandbox.storedFiles().isEmpty, sourceLocation: sourceLocation)
+            #expect(try stage.tokens().isEmpty, sourceLocation: sourceLocation)
+            #expect(try await sandbox.posts() == posts + 1, sourceLocation: sourceLocation)
+        }
+    }
+
+    // MARK: Rejected tokens
+
+    @Test(arguments: [[], ["--on-invalid-token", "keep"]])
+    func rejectedTokenIsKept(_ choice: [String]) async throws {
+        let scene = try await Scene(faults: ["upload:odd-token"])
+        let report = try await scene.stage.delete(["1", "--yes"] + choice)
+        report.expect(
+            ExpectedFault(
+                11,
+                "invalid_delete_token",
+                "rejects the delete token of 1",
+                hint: "--on-invalid-token remove"
+            )
+        )
+        #expect(report.failure?.httpStatus == 403)
+        try await scene.expectUntouched(posts: 1)
+    }
+
+    @Test func rejectedTokenIsRemovedOnRequest() async throws {
+        let scene = try await Scene(faults: ["upload:odd-token"])
+        let report = try await scene.stage.delete(["1", "--yes", "--on-invalid-token", "remove"])
+        report.expectSuccess("entry_removed")
+        #expect(try scene.stage.tokens().isEmpty)
+        #expect(try scene.sandbox.storedFiles().count == 1)
+    }
+
+    @Test(arguments: [("remove", 0, 0), ("keep", 11, 1), ("", 11, 1)] as [(String, Int32, Int)])
+    func rejectedTokenIsAskedAbout(_ answer: String, _ exitCode: Int32, _ left: Int) async throws {
+        let scene = try await Scene(faults: ["upload:odd-token"])
+        let child = try scene.stage.runner.start(
+            ["uploads", "delete", "1", "--yes", "--user", "uploader"],
+            streams: .terminal(columns: 100)
+        )
+        try await child.wait(for: "Remove the local entry or keep it? [remove/keep] ")
+        child.write(answer + "\n")
+        #expect(try await child.finish().exitCode == exitCode)
+        #expect(try scene.stage.tokens().count == left)
+        #expect(try scene.sandbox.storedFiles().count == 1)
+    }
+
+    /// Only the application's own 404 says that a file is gone; a page comes from a proxy or a wrong address.
+    @Test(arguments: [403, 502])
+    func pageNotFoundIsNoProof(_ status: Int) async throws {
+        let site = try ScriptedSite(
+            posts: { connection, head in
+                try connection.readBody(of: head)
+                let isUpload = head.hasPrefix("POST /api/uploads.php ")
+                let rejection = #"{"success":false,"error":"Forbidden","message":"Invalid delete token"}"#
+                try connection.answer(isUpload ? 201 : status, isUpload ? ScriptedSite.success : rejection)
+            },
+            questions: { connection, _ in
+                try connection.answer(404, ScriptedSite.page("404 Not Found"), type: "text/html")
+            }
+        )
+        let stage = try FaultStage(site.address)
+        #expect(try await stage.upload().result.exitCode == 0)
+        let report = try await stage.delete(["18", "--yes", "--on-invalid-token", "remove"])
+        #expect([5, 6].contains(report.result.exitCode))
+        #expect(report.items.map(\.state) == ["failed"])
+        #expect(try stage.tokens().map(\.fileID) == [18])
+        #expect(site.posts == 2)
+    }
+
+    @Test func pageInsteadOfTheAssetIsNoProof() async throws {
+        let scene = try await Scene(faults: ["upload:odd-token", "asset:status=502"])
+        let report = try await scene.stage.delete(["1", "--yes", "--on-invalid-token", "remove"])
+        report.expect(ExpectedFault(7, "server_error", "(502)"))
+        try await scene.expectUntouched(posts: 1)
+    }
+
+    // MARK: Lost and odd answers
+
+    @Test(arguments: ["delete:drop-answer", "delete:truncate=5", "delete:stall,after=response-headers"])
+    func lostAnswerOfADeletionIsFoundOut(_ fault: String) async throws {
+        let scene = try await Scene(faults: [fault])
+        let report = try await scene.stage.delete(["1", "--yes", "--stall-timeout", "1s"])
+        report.expectSuccess("deleted")
+        try await scene.expectTakenBack(posts: 1)
+    }
+
+    @Test(arguments: [
+        ("delete:reset,after=body", ExpectedFault(6, "connection_lost", "the connection broke")),
+        ("delete:stall,after=body", ExpectedFault(6, "network_timeout", "took too long")),
+        ("delete:status=500", ExpectedFault(7, "server_error", "the server failed (500)")),
+        ("delete:status=503", ExpectedFault(7, "server_error", "the server failed (503)")),
+        ("delete:status=429,retry-after=9", ExpectedFault(6, "rate_limited", "fewer requests", hint: "in 9 seconds")),
+        ("delete:status=423", ExpectedFault(10, "locked", "locked (423)")),
+        ("delete:status=403", ExpectedFault(4, "forbidden", "does not allow this (403)", hint: "uploader or admin")),
+        ("delete:status=404", ExpectedFault(5, "not_found", "(404)", hint: "check --server")),
+    ])
+    func deletionThatDidNotHappen(_ text: String, _ fault: ExpectedFault) async throws {
+        let scene = try await Scene(faults: [text])
+        let report = try await scene.stage.delete(["1", "--yes", "--answer-timeout", "1s"])
+        report.expect(fault)
+        #expect(try report.item().state == "failed")
+        try await scene.expectUntouched(posts: 1)
+    }
+
+    @Test func lostAnswerAndNobodyToAsk() async throws {
+        let scene = try await Scene(faults: ["delete:drop-answer", "asset:status=503"])
+        let report = try await scene.stage.delete(["1", "--yes"])
+        report.expect(ExpectedFault(6, "outcome_unknown", "unknown"))
+        #expect(try scene.stage.tokens().count == 1, "kept until somebody knows")
+        try await scene.sandbox.clearFaults()
+        try await scene.stage.delete(["1", "--yes"]).expectSuccess("gone")
+        #expect(try scene.stage.tokens().isEmpty)
+    }
+
+    @Test func wrongPassword() async throws {
+        let scene = try await Scene()
+        let report = try await scene.stage.delete(["1", "--yes"], extra: ["MEDIACTL_PASSWORD": "canary"])
+        report.expect(ExpectedFault(4, "unauthorized", "wrong password, or a user without this right", hint: "--user"))
+        try await scene.expectUntouched(posts: 1)
+    }
+
+    // MARK: Other files
+
+    @Test func alreadyGone() async throws {
+        let scene = try await Scene()
+        let other = try FaultStage(scene.sandbox.baseURL)
+        try FileManager.default.createDirectory(
+            atPath: other.runner.home.file("data"),
+            withIntermediateDirectories: true
+        )
+        try FileManager.default.copyItem(atPath: scene.stage.dataDirectory, toPath: other.dataDirectory)
+        try await other.delete(["1", "--yes"]).expectSuccess("deleted")
+        let report = try await scene.stage.delete(["1", "--yes"])
+        report.expectSuccess("gone")
+        try await scene.expectTakenBack(posts: 2)
+    }
+
+    @Test func numberOfAnotherFile() async throws {
+        let scene = try await Scene()
+        try scene.add(checksum: String(repeating: "0", count: 64), at: 60)
+        try scene.removeRealEntry()
+        let report = try await scene.stage.delete(["1", "--yes"])
+        report.expect(ExpectedFault(11, "id_reused", "has given the number 1 to another file", hint: "uploads clear"))
+        try await scene.expectUntouched(posts: 1)
+    }
+
+    /// Two rows for one number: the server's checksum chooses, not the time.
+    @Test func rowThatMatchesTheServerIsTaken() async throws {
+        let scene = try await Scene()
+        try scene.add(checksum: String(repeating: "0", count: 64), at: 60)
+        let report = try await scene.stage.delete(["1", "--yes"])
+        report.expectSuccess("deleted")
+        #expect(try scene.sandbox.storedFiles().isEmpty)
+        #expect(try scene.stage.tokens().map(\.label) == ["Other"])
+    }
+
+    @Test func numberOfAnotherHost() async throws {
+        let scene = try await Scene()
+        let site = try ScriptedSite()
+        let report = try await scene.stage.delete(["1", "--yes", "--server", site.address])
+        report.expect(
+            ExpectedFault(
+                11,
+                "no_delete_token",
+                "1 belongs to \(scene.scope)",
+                hint: "mediactl uploads delete 1 --host \(scene.scope)"
+            )
+        )
+        #expect(site.posts == 0)
+        try await scene.expectUntouched(posts: 0)
+    }
+
+    @Test func numberWithoutToken() async throws {
+        let scene = try await Scene()
+        let report = try await scene.stage.delete(["7", "--yes", "--server", scene.sandbox.baseURL])
+        report.expect(ExpectedFault(11, "no_delete_token", "no delete token for 7", hint: "mediactl uploads list"))
+        try await scene.expectUntouched(posts: 0)
+    }
+
+    // MARK: Admin
+
+    @Test func adminWithoutAStoredChecksum() async throws {
+        let scene = try await Scene()
+        try scene.add(checksum: "", at: 60)
+        try scene.removeRealEntry()
+        let report = try await scene.stage.deleteAsAdmin(["1", "--yes"])
+        report.expect(ExpectedFault(1, "admin_unverified", "still the same file", hint: "without --as-admin"))
+        try await scene.expectUntouched(posts: 0)
+    }
+
+    @Test func adminAndTheNumberOfAnotherFile() async throws {
+        let scene = try await Scene()
+        try scene.add(checksum: String(repeating: "0", count: 64), at: 60)
+        try scene.removeRealEntry()
+        let report = try await scene.stage.deleteAsAdmin(["1", "--yes"])
+        report.expect(ExpectedFault(11, "id_reused", "nothing was deleted"))
+        try await scene.expectUntouched(posts: 0)
+    }
+
+    /// Admin deletes need no token: one that the server would reject is no hindrance.
+    @Test func adminDeletesWhatIsVerified() async throws {
+        let scene = try await Scene(faults: ["upload:odd-token"])
+        let report = try await scene.stage.deleteAsAdmin(["1", "--yes"])
+        report.expectSuccess("deleted")
+        try await scene.expectTakenBack(posts: 1)
+    }
+
+    // MARK: What is asked for
+
+    @Test func lastUploadOnly() async throws {
+        let scene = try await Scene()
+        let second = scene.stage.runner.home.file("second.mp4")
+        try FaultStage.writeMovie(to: second, byteCount: 26_182, seed: 1)
+        try await scene.stage.upload(path: second).expectSuccess("done")
+        let report = try await scene.stage.delete(["--last", "--yes"])
+        report.expectSuccess("deleted")
+        #expect(try report.item().fileId == 2)
+        #expect(try scene.stage.tokens().map(\.fileID) == [1])
+        #expect(try scene.sandbox.storedFiles().count == 1)
+    }
+
+    @Test func lastOfNothing() async throws {
+        let site = try ScriptedSite()
+        let report = try await FaultStage(site.address).delete(["--last", "--yes"])
+        report.expect(ExpectedFault(11, "no_delete_token", "nothing uploaded from here can be taken back"))
+        #expect(site.connections == 0)
+    }
+
+    @Test func severalNumbersEndEachInItsWay() async throws {
+        let scene = try await Scene()
+        let report = try await scene.stage.delete(["1", "7", "1", "--yes", "--server", scene.sandbox.baseURL])
+        #expect(report.result.exitCode == 3)
+        #expect(report.items.map(\.fileId) == [1, 7], "each number once")
+        #expect(report.items.map(\.state) == ["deleted", "failed"])
+        #expect(report.items.map(\.exitCode) == [0, 11])
+        try await scene.expectTakenBack(posts: 1)
+    }
+
+    @Test(arguments: ["n\n", "\n", "\u{4}"])
+    func declined(_ answer: String) async throws {
+        let scene = try await Scene()
+        let child = try scene.stage.runner.start(
+            ["uploads", "delete", "1", "--user", "uploader"],
+            streams: .terminal(columns: 100)
+        )
+        try await child.wait(for: "Delete it? [yes/no] ")
+        child.write(answer)
+        let result = try await child.finish()
+        #expect(result.exitCode == 1)
+        #expect(result.output.contains("from every event it is linked to"))
+        #expect(result.output.contains("1 \"One\" was not deleted"))
+        try await scene.expectUntouched(posts: 0)
+    }
+
+    @Test func interruptedQuestion() async throws {
+        let scene = try await Scene()
+        let child = try scene.stage.runner.start(
+            ["uploads", "delete", "1", "--user", "uploader"],
+            streams: .terminal(columns: 100)
+        )
+        try await child.wait(for: "Delete it? [yes/no] ")
+        child.signal(SIGINT)
+        #expect(try await child.finish().exitCode == 130)
+        try await scene.expectUntouched(posts: 0)
+    }
+
+    @Test(arguments: [["1"], ["--last"], ["1", "--no-input"]])
+    func nobodyToAsk(_ arguments: [String]) async throws {
+        let scene = try await Scene()
+        let report = try await scene.stage.delete(arguments)
+        report.expect(ExpectedFault(2, "usage", "there is nobody to ask", hint: "--yes"))
+        try await scene.expectUntouched(posts: 0)
+    }
+
+    @Test func dryRunAsksAndSendsNothing() async throws {
+        let scene = try await Scene()
+        let before = try await scene.sandbox.requests().count
+        let report = try await scene.stage.delete(["1", "--dry-run"])
+        report.expectSuccess("planned")
+        #expect(try await scene.sandbox.requests().count == before)
+        try await scene.expectUntouched(posts: 0)
+    }
+}
+
+extension FaultStage {
+    /// `mediactl uploads delete … --as-admin --json` as admin.
+    fileprivate func deleteAsAdmin(_ arguments: [String]) async throws -> FaultReport {
+        let command = ["uploads", "delete", "--json", "--user", "admin", "--as-admin"]
+        return FaultReport(try await runner.run(command + arguments, extra: ["MEDIACTL_PASSWORD": "admin"]))
+    }
+}

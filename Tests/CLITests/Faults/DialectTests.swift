@@ -1,0 +1,106 @@
+import Foundation
+import MediaStore
+import TestSupport
+import Testing
+
+/// The three eras of the wire (gighive contract section 0), without a word of configuration.
+@Suite struct DialectTests {
+    static let dialects = ["d1", "d2", "d3"]
+
+    @Test(arguments: dialects)
+    func uploadAndDelete(_ dialect: String) async throws {
+        let sandbox = try await SandboxProcess.start(dialect: dialect)
+        let stage = try FaultStage(sandbox.baseURL)
+        let upload = try await stage.upload(["--label", "One"])
+        upload.expectSuccess("done")
+        #expect(try stage.tokens().map(\.fileID) == [1])
+        #expect(try sandbox.storedFiles().count == 1)
+        try await stage.delete(["1", "--yes"]).expectSuccess("deleted")
+        #expect(try sandbox.storedFiles().isEmpty)
+        #expect(try stage.tokens().isEmpty)
+    }
+
+    @Test(arguments: dialects)
+    func deleteAsAdmin(_ dialect: String) async throws {
+        let sandbox = try await SandboxProcess.start(dialect: dialect)
+        var stage = try FaultStage(sandbox.baseURL)
+        try await stage.upload().expectSuccess("done")
+        stage.runner.environment["MEDIACTL_PASSWORD"] = "admin"
+        let command = ["uploads", "delete", "1", "--yes", "--json", "--user", "admin", "--as-admin"]
+        FaultReport(try await stage.runner.run(command)).expectSuccess("deleted")
+        #expect(try sandbox.storedFiles().isEmpty)
+    }
+
+    /// Already gone: 403 for a token, 200 with nothing deleted for an admin.
+    @Test(arguments: dialects)
+    func alreadyGone(_ dialect: String) async throws {
+        let sandbox = try await SandboxProcess.start(dialect: dialect)
+        let stage = try FaultStage(sandbox.baseURL)
+        try await stage.upload().expectSuccess("done")
+        let entry = try #require(try stage.tokens().first)
+        try await stage.delete(["1", "--yes"]).expectSuccess("deleted")
+        // As an older copy of the store would have it.
+        try FileManager.default.removeItem(atPath: stage.dataDirectory)
+        #expect(try stage.store().add(entry))
+        try await stage.delete(["1", "--yes"]).expectSuccess("gone")
+        #expect(try stage.tokens().isEmpty)
+    }
+
+    /// The same bytes from a machine that knows nothing of them. To the same event: D2 and D3 refuse, D1 takes them
+    /// without a token. To another event: D2 refuses, D1 and D3 take them without a token (trap T15).
+    @Test(arguments: [
+        ("d1", "2026-03-01", "done"), ("d2", "2026-03-01", "duplicate"), ("d3", "2026-03-01", "duplicate"),
+        ("d1", "2026-03-02", "done"), ("d2", "2026-03-02", "duplicate"), ("d3", "2026-03-02", "done"),
+    ])
+    func duplicateOfSomebodyElse(_ dialect: String, _ date: String, _ state: String) async throws {
+        let sandbox = try await SandboxProcess.start(dialect: dialect)
+        try await FaultStage(sandbox.baseURL).upload(["--event-date", "2026-03-01"]).expectSuccess("done")
+        let stage = try FaultStage(sandbox.baseURL)
+        let report = try await stage.upload(["--event-date", date])
+        report.expectSuccess(state)
+        #expect(try report.item().fileId == 1)
+        #expect(try report.item().hasDeleteToken == false)
+        #expect(try report.item().deletableDuplicate == false)
+        // "Uploaded, but no token" belongs to a 201, not to a 409.
+        #expect(report.result.errors.contains("no delete token was discovered") == (state == "done"))
+        #expect(try stage.tokens().isEmpty)
+        #expect(try sandbox.storedFiles().count == 1)
+    }
+
+    /// The same bytes from here once more: whatever the server says, they can be taken back.
+    @Test(arguments: dialects, ["2026-03-01", "2026-03-02"])
+    func duplicateFromHere(_ dialect: String, _ date: String) async throws {
+        let sandbox = try await SandboxProcess.start(dialect: dialect)
+        let stage = try FaultStage(sandbox.baseURL)
+        try await stage.upload(["--event-date", "2026-03-01"]).expectSuccess("done")
+        let token = try stage.tokens().map(\.token)
+        let report = try await stage.upload(["--event-date", date, "--force"])
+        report.expectSuccess("duplicate")
+        #expect(try report.item().fileId == 1)
+        #expect(try report.item().deletableDuplicate == true)
+        #expect(!report.result.errors.contains("no delete token was discovered"))
+        #expect(try stage.tokens().map(\.token) == token, "no token never overwrites a token")
+        try await stage.delete(["1", "--yes"]).expectSuccess("deleted")
+        #expect(try sandbox.storedFiles().isEmpty)
+    }
+
+    /// The loser of a race is told of the winner by a 500 (trap T19).
+    @Test(arguments: dialects)
+    func duplicateEntry(_ dialect: String) async throws {
+        let sandbox = try await SandboxProcess.start(dialect: dialect, faults: ["upload:1062"])
+        let stage = try FaultStage(sandbox.baseURL)
+        let report = try await stage.upload()
+        report.expectSuccess("duplicate")
+        #expect(try report.item().fileId == 1)
+        #expect(try await sandbox.posts() == 1)
+    }
+
+    @Test(arguments: dialects)
+    func lostAnswer(_ dialect: String) async throws {
+        let sandbox = try await SandboxProcess.start(dialect: dialect, faults: ["upload:drop-answer"])
+        let stage = try FaultStage(sandbox.baseURL)
+        let report = try await stage.upload()
+        report.expect(ExpectedFault(11, "token_lost", "on the server as 1"))
+        #expect(try stage.states() == [.tokenLost])
+    }
+}

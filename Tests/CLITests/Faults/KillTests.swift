@@ -1,0 +1,96 @@
+import Foundation
+import MediaStore
+import TestSupport
+import Testing
+
+/// kill -9 at each named point of a debug build. After the next start there is exactly one file on the server, with the
+/// right bytes, and its token is here or is honestly called lost.
+@Suite struct KillTests {
+    /// A point of `KillPoint`, and what the next `upload` of the same file makes of it.
+    struct Point: Sendable, CustomTestStringConvertible {
+        let name: String
+        /// The journal right after the kill.
+        let left: Set<UploadState>
+        let exitCode: Int32
+        let states: [UploadState]
+        let tokens: Int
+        let posts: Int
+        var testDescription: String { name }
+    }
+
+    static let points = [
+        // Nothing arrived: the row is settled as failed, and the file is sent.
+        Point(name: "afterIntent", left: [.sending], exitCode: 0, states: [.done, .failed], tokens: 1, posts: 1),
+        Point(name: "midBody", left: [.sending], exitCode: 0, states: [.done, .failed], tokens: 1, posts: 2),
+        // The server stored it, and its answer reached nobody.
+        Point(name: "afterBody", left: [.sent], exitCode: 11, states: [.tokenLost], tokens: 0, posts: 1),
+        // The answer is in the rescue file.
+        Point(name: "replyInRescueFile", left: [.sending, .sent], exitCode: 0, states: [.done], tokens: 1, posts: 1),
+        Point(name: "beforeTokenCommit", left: [.sent], exitCode: 0, states: [.done], tokens: 1, posts: 1),
+        Point(name: "afterTokenCommit", left: [.done], exitCode: 0, states: [.done], tokens: 1, posts: 1),
+    ]
+
+    @Test(arguments: points)
+    func restartAfterKill(_ point: Point) async throws {
+        let faults = point.name == "afterBody" ? ["upload:delay-answer=1"] : []
+        let sandbox = try await SandboxProcess.start(faults: faults)
+        var stage = try FaultStage(sandbox.baseURL, byteCount: 12_000_000)
+        let killed = try await stage.upload(extra: ["MEDIACTL_KILL_AT": point.name])
+        #expect(killed.result.signal == SIGKILL)
+        // The answer of a killed client may still be under way at the server.
+        if point.posts == 1 && point.name != "afterIntent" {
+            try await waitForFile(sandbox)
+        }
+        #expect(try stage.states().count == 1 && point.left.isSuperset(of: try stage.states()))
+
+        stage.runner.environment["MEDIACTL_SETTLE_TIMEOUT"] = "0.2"
+        let again = try await stage.upload()
+        #expect(again.result.exitCode == point.exitCode, "\(again.result)")
+        #expect(try stage.states() == point.states)
+        #expect(try stage.tokens().count == point.tokens)
+        #expect(try sandbox.storedFiles() == [try await sha256(stage.file) + ".mp4"])
+        #expect(try await sandbox.posts() == point.posts)
+
+        let third = try await stage.upload()
+        #expect(third.result.exitCode == 0 || point.tokens == 0)
+        #expect(try await sandbox.posts() == point.posts, "nothing is sent again")
+    }
+
+    /// The digest of a small file is not in the journal; it is read again, if it can be.
+    @Test(arguments: [true, false])
+    func smallFileWhoseAnswerWasNotRead(_ isStillThere: Bool) async throws {
+        let sandbox = try await SandboxProcess.start(faults: ["upload:delay-answer=1"])
+        let stage = try FaultStage(sandbox.baseURL)
+        let killed = try await stage.upload(extra: ["MEDIACTL_KILL_AT": "afterBody"])
+        #expect(killed.result.signal == SIGKILL)
+        try await waitForFile(sandbox)
+        #expect(try stage.states() == [.sending])
+        if !isStillThere {
+            try FileManager.default.removeItem(atPath: stage.file)
+        }
+        let status = FaultReport(try await stage.runner.run(["uploads", "status", "--json", "--user", "uploader"]))
+        if isStillThere {
+            status.expect(ExpectedFault(11, "token_lost", "on the server as 1", hint: "ask the operator"))
+            #expect(try stage.states() == [.tokenLost])
+        } else {
+            status.expect(ExpectedFault(6, "outcome_unknown", "the digest of what was sent is not known"))
+            #expect(try stage.states() == [.unknownOutcome])
+        }
+        #expect(try await sandbox.posts() == 1)
+    }
+
+    private func waitForFile(_ sandbox: SandboxProcess) async throws {
+        let deadline = ContinuousClock.now + .seconds(30)
+        while try sandbox.storedFiles().isEmpty {
+            try #require(ContinuousClock.now < deadline)
+            try await Task.sleep(for: .milliseconds(10))
+        }
+    }
+
+    /// The digest as `sha256sum` computes it.
+    private func sha256(_ path: String) async throws -> String {
+        var runner = try BinaryRunner()
+        runner.executable = "/usr/bin/sha256sum"
+        return String(try await runner.run([path]).output.prefix(64))
+    }
+}

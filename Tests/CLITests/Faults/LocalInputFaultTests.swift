@@ -1,0 +1,182 @@
+import Foundation
+import MediaStore
+import TestSupport
+import Testing
+
+/// What is wrong with the file or with what is told about it is found before the server hears of it.
+@Suite struct LocalInputFaultTests {
+    /// One thing that is wrong: how it comes about, what is added to the command line, and how it is told.
+    struct Row: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        var make: @Sendable (FaultStage) throws -> String?
+        var arguments: [String] = []
+        let fault: ExpectedFault
+
+        init(
+            _ name: String,
+            _ arguments: [String] = [],
+            make: @escaping @Sendable (FaultStage) throws -> String? = { _ in nil },
+            _ fault: ExpectedFault
+        ) {
+            testDescription = name
+            self.make = make
+            self.arguments = arguments
+            self.fault = fault
+        }
+    }
+
+    static let files: [Row] = [
+        Row(
+            "no such file",
+            make: { $0.runner.home.file("gone.mp4") },
+            ExpectedFault(2, "file_not_found", "gone.mp4\": no such file", hint: "check the spelling")
+        ),
+        Row(
+            "a directory",
+            make: { $0.runner.home.path },
+            ExpectedFault(2, "is_directory", "it is a directory", hint: "name the files in it")
+        ),
+        Row(
+            "an empty file",
+            make: { stage in
+                let path = stage.runner.home.file("empty.mp4")
+                try Data().write(to: URL(fileURLWithPath: path))
+                return path
+            },
+            ExpectedFault(2, "empty_file", "empty.mp4\": it is empty")
+        ),
+        Row(
+            "a file above 6 GiB",
+            make: { stage in
+                let path = stage.runner.home.file("huge.mp4")
+                try Data().write(to: URL(fileURLWithPath: path))
+                #expect(truncate(path, 6_442_450_945) == 0)
+                return path
+            },
+            ExpectedFault(2, "file_too_large", "larger than the limit of 6442450944 bytes", hint: "set max_bytes")
+        ),
+        Row(
+            "a named pipe",
+            make: { stage in
+                let path = stage.runner.home.file("pipe.mp4")
+                #expect(mkfifo(path, 0o600) == 0)
+                return path
+            },
+            ExpectedFault(2, "not_regular_file", "it is not a regular file", hint: "upload - --stdin-name")
+        ),
+        Row(
+            "an unknown extension",
+            make: { stage in
+                let path = stage.runner.home.file("notes.txt")
+                try Data("text".utf8).write(to: URL(fileURLWithPath: path))
+                return path
+            },
+            ExpectedFault(2, "unknown_extension", "its extension is not one the server knows", hint: "--force")
+        ),
+    ]
+
+    static let details: [Row] = [
+        Row(
+            "an impossible date",
+            ["--event-date", "2026-02-30"],
+            ExpectedFault(2, "invalid_detail", "\"2026-02-30\" as event date: must be a date", hint: "--event-date")
+        ),
+        Row(
+            "a date in another order",
+            ["--event-date", "30.11.2026"],
+            ExpectedFault(2, "invalid_detail", "written YYYY-MM-DD", hint: "--event-date")
+        ),
+        Row(
+            "a label of 256 characters",
+            ["--label", String(repeating: "é", count: 256)],
+            ExpectedFault(2, "invalid_detail", "has 256 characters; at most 255 are allowed", hint: "--label")
+        ),
+        Row(
+            "a blank label",
+            ["--label", "  "],
+            ExpectedFault(2, "invalid_detail", "as label: must not be blank", hint: "--label")
+        ),
+        Row(
+            "an unknown type of event",
+            ["--event-type", "funeral"],
+            ExpectedFault(2, "invalid_detail", "must be one of band, wedding, other", hint: "--event-type")
+        ),
+        Row(
+            "an organisation of 129 characters",
+            ["--org-name", String(repeating: "o", count: 129)],
+            ExpectedFault(2, "invalid_detail", "at most 128 are allowed", hint: "--org-name")
+        ),
+    ]
+
+    @Test(arguments: files + details)
+    func isFoundBeforeTheServerHearsOfIt(_ row: Row) async throws {
+        let site = try ScriptedSite()
+        let stage = try FaultStage(site.address)
+        let report = try await stage.upload(row.arguments, path: try row.make(stage))
+        report.expect(row.fault)
+        #expect(site.connections == 0)
+        #expect(try stage.states().isEmpty)
+        #expect(try stage.tokens().isEmpty)
+    }
+
+    /// 255 scalars of two bytes each, 128 of an organisation: the longest that are allowed are sent.
+    @Test func longestDetailsAreSent() async throws {
+        let sandbox = try await SandboxProcess.start()
+        let stage = try FaultStage(sandbox.baseURL)
+        let report = try await stage.upload([
+            "--label", String(repeating: "é", count: 255), "--org-name", String(repeating: "o", count: 128),
+        ])
+        report.expectSuccess("done")
+        #expect(try stage.tokens().map { $0.label?.unicodeScalars.count } == [255])
+    }
+
+    @Test func limitOfTheProfileCounts() async throws {
+        let site = try ScriptedSite()
+        let stage = try FaultStage(site.address)
+        let report = try await stage.upload(extra: ["MEDIACTL_MAX_BYTES": "26181"])
+        report.expect(ExpectedFault(2, "file_too_large", "the limit of 26181 bytes"))
+        #expect(site.connections == 0)
+    }
+
+    @Test(arguments: [
+        ("", ExpectedFault(2, "empty_file", "it is empty")),
+        (String(repeating: "x", count: 1001), ExpectedFault(2, "file_too_large", "limit of 1000 bytes")),
+    ])
+    func standardInput(_ input: String, _ fault: ExpectedFault) async throws {
+        let site = try ScriptedSite()
+        let stage = try FaultStage(site.address)
+        let result = try await stage.runner.run(
+            ["upload", "-", "--stdin-name", "piped.mp4", "--json"] + stage.login,
+            input: input,
+            extra: ["MEDIACTL_MAX_BYTES": "1000"]
+        )
+        FaultReport(result).expect(fault)
+        #expect(site.connections == 0)
+        #expect(try stage.states().isEmpty)
+        let left = try FileManager.default.contentsOfDirectory(atPath: stage.dataDirectory)
+        #expect(!left.contains { $0.contains("spool") })
+    }
+
+    @Test func unreadableFile() async throws {
+        let site = try ScriptedSite()
+        var stage = try FaultStage(site.address)
+        #expect(chmod(stage.file, 0) == 0)
+        let report = try await stage.uploadWithoutPrivileges()
+        report.expect(ExpectedFault(2, "file_unreadable", "permission denied", hint: "check its permissions"))
+        #expect(site.connections == 0)
+        #expect(try stage.states().isEmpty)
+    }
+}
+
+extension FaultStage {
+    /// An upload that obeys file permissions even when the tests are run by root.
+    mutating func uploadWithoutPrivileges() async throws -> FaultReport {
+        guard geteuid() == 0 else { return try await upload() }
+        let program = runner.executable
+        runner.executable = "/usr/bin/setpriv"
+        defer { runner.executable = program }
+        // Root without these capabilities is an ordinary owner of its files.
+        let arguments = ["--bounding-set", "-dac_override,-dac_read_search", program, "upload", file, "--json"]
+        return FaultReport(try await runner.run(arguments + login))
+    }
+}

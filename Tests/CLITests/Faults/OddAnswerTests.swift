@@ -1,0 +1,149 @@
+import Foundation
+import MediaStore
+import TestSupport
+import Testing
+
+/// The sandbox stores the file and then answers badly. What it said is saved as far as it goes; the rest is found out by
+/// asking, never by sending again.
+@Suite struct OddAnswerTests {
+    /// Where the answer ends, and what is left of it.
+    @Test(arguments: [0, 1, 40, 400])
+    func answerCutInTheJSON(_ byteCount: Int) async throws {
+        let sandbox = try await SandboxProcess.start(faults: ["upload:truncate=\(byteCount)"])
+        let stage = try FaultStage(sandbox.baseURL)
+        let report = try await stage.upload()
+        report.expect(
+            ExpectedFault(
+                11,
+                "token_lost",
+                "the file is on the server as 1, but its delete token is lost",
+                hint: "operator"
+            )
+        )
+        #expect(try report.item().state == "token_lost")
+        #expect(try report.item().fileId == 1)
+        #expect(try stage.states() == [.tokenLost])
+        #expect(try stage.tokens().isEmpty)
+        #expect(try sandbox.storedFiles().count == 1)
+        #expect(try await sandbox.posts() == 1)
+    }
+
+    /// Everything but the connection's end is there: the token counts.
+    @Test(arguments: ["upload:wrong-length", "upload:wrong-types", "upload:html", "upload:whitespace=1048576"])
+    func tokenIsSavedFromABrokenAnswer(_ fault: String) async throws {
+        let sandbox = try await SandboxProcess.start(faults: [fault])
+        let stage = try FaultStage(sandbox.baseURL)
+        let report = try await stage.upload()
+        report.expectSuccess("done")
+        #expect(try report.item().fileId == 1)
+        #expect(try report.item().hasDeleteToken == true)
+        #expect(try stage.states() == [.done])
+        #expect(try stage.tokens().map(\.fileID) == [1])
+        #expect(try await sandbox.posts() == 1)
+        try await sandbox.clearFaults()
+        #expect(try await stage.delete(["1", "--yes"]).result.exitCode == 0)
+        #expect(try sandbox.storedFiles().isEmpty)
+    }
+
+    @Test func answerWithoutToken() async throws {
+        let sandbox = try await SandboxProcess.start(faults: ["upload:no-token"])
+        let stage = try FaultStage(sandbox.baseURL)
+        let report = try await stage.upload([
+            "--event-date", "2026-03-01", "--org-name", "Tus", "--event-type", "wedding", "--label", "One",
+        ])
+        report.expectSuccess("done")
+        let required =
+            "File uploaded successfully, but no delete token was discovered. This upload can't be deleted from the "
+            + "server via the app. Contact contactgighive@gmail.com to request a manual deletion. You will need to "
+            + "submit the following information: event_date, org_name, event_type, label or file name."
+        #expect(try report.item().warnings?.map(\.message) == [required])
+        let lines = report.result.errors.split(separator: "\n").map(String.init)
+        let expected = [
+            required, "  event_date: 2026-03-01", "  org_name: Tus", "  event_type: wedding", "  label: One",
+            "  file name: clip.mp4",
+        ]
+        #expect(expected.allSatisfy(lines.contains))
+        #expect(try report.item().hasDeleteToken == false)
+        #expect(try stage.tokens().isEmpty)
+        #expect(try stage.states() == [.done])
+    }
+
+    @Test func contactOfTheMessageIsASetting() async throws {
+        let sandbox = try await SandboxProcess.start(faults: ["upload:no-token"])
+        let stage = try FaultStage(sandbox.baseURL)
+        let report = try await stage.upload(extra: ["MEDIACTL_CONTACT": "ops@media.example"])
+        #expect(report.result.errors.contains("Contact ops@media.example to request a manual deletion."))
+    }
+
+    @Test func tokenOfOddShapeIsKept() async throws {
+        let sandbox = try await SandboxProcess.start(faults: ["upload:odd-token"])
+        let stage = try FaultStage(sandbox.baseURL)
+        let report = try await stage.upload()
+        report.expectSuccess("done")
+        #expect(try report.item().warnings?.map(\.code) == ["odd_token"])
+        #expect(report.result.errors.contains("mediactl: warning: the delete token has an unusual shape"))
+        #expect(try stage.tokens().map(\.token.secret) == ["not-a-token"])
+    }
+
+    @Test func damagedCopyIsToldAndCanBeDeleted() async throws {
+        let sandbox = try await SandboxProcess.start(faults: ["upload:corrupt"])
+        let stage = try FaultStage(sandbox.baseURL)
+        let report = try await stage.upload()
+        report.expect(
+            ExpectedFault(8, "checksum_mismatch", "the server's copy differs", hint: "mediactl uploads delete 1")
+        )
+        #expect(try stage.states() == [.failed])
+        #expect(try stage.tokens().map(\.fileID) == [1])
+        #expect(try report.item().hasDeleteToken == true)
+    }
+
+    @Test func answerWithoutChecksumIsNotVerified() async throws {
+        let sandbox = try await SandboxProcess.start(faults: ["upload:no-checksum"])
+        let stage = try FaultStage(sandbox.baseURL)
+        let report = try await stage.upload()
+        report.expectSuccess("done")
+        #expect(try report.item().warnings?.map(\.code) == ["not_verified"])
+        #expect(try stage.tokens().count == 1)
+    }
+
+    /// Traps T7 and T19: stored, and yet 500.
+    @Test func failureAfterStoring() async throws {
+        let sandbox = try await SandboxProcess.start(faults: ["upload:500-after-store"])
+        let stage = try FaultStage(sandbox.baseURL)
+        let report = try await stage.upload(["--retries", "3"])
+        report.expect(ExpectedFault(11, "token_lost", "on the server as 1", hint: "ask the operator"))
+        #expect(try stage.states() == [.tokenLost])
+        #expect(try await sandbox.posts() == 1)
+        #expect(try sandbox.storedFiles().count == 1)
+    }
+
+    @Test func duplicateEntryIsADuplicate() async throws {
+        let sandbox = try await SandboxProcess.start(faults: ["upload:1062"])
+        let stage = try FaultStage(sandbox.baseURL)
+        let report = try await stage.upload(["--retries", "3"])
+        report.expectSuccess("duplicate")
+        #expect(try report.item().fileId == 1)
+        #expect(try stage.states() == [.duplicate])
+        #expect(try await sandbox.posts() == 1)
+    }
+
+    @Test func lostAnswerIsFoundOutByAsking() async throws {
+        let sandbox = try await SandboxProcess.start(faults: ["upload:drop-answer"])
+        let stage = try FaultStage(sandbox.baseURL)
+        let report = try await stage.upload(["--retries", "3"])
+        report.expect(ExpectedFault(11, "token_lost", "on the server as 1", hint: "ask the operator"))
+        #expect(try stage.states() == [.tokenLost])
+        #expect(try await sandbox.posts() == 1)
+        #expect(try sandbox.storedFiles().count == 1)
+    }
+
+    /// An answer that does not end is cut off, and the file is asked for.
+    @Test func answerWithoutAnEnd() async throws {
+        let sandbox = try await SandboxProcess.start(faults: ["upload:whitespace=20000000"])
+        let stage = try FaultStage(sandbox.baseURL)
+        let report = try await stage.upload(["--retries", "3"])
+        report.expect(ExpectedFault(11, "token_lost", "on the server as 1", hint: "ask the operator"))
+        #expect(try stage.states() == [.tokenLost])
+        #expect(try await sandbox.posts() == 1)
+    }
+}

@@ -1,0 +1,139 @@
+import Foundation
+import MediaStore
+import TestSupport
+import Testing
+
+/// Addresses that cannot be used, and servers that cannot be reached or trusted. Nothing is ever sent to them.
+@Suite struct ServerAddressFaultTests {
+    @Test(arguments: [
+        (
+            "http://uploader:canary@127.0.0.1:1",
+            ExpectedFault(2, "invalid_setting", "holds a user name or a password", hint: "--password-file")
+        ),
+        (
+            "https://media.example/db/upload.php",
+            ExpectedFault(2, "invalid_setting", "goes on after the host name", hint: "try https://media.example")
+        ),
+        (
+            "ftp://media.example",
+            ExpectedFault(2, "invalid_setting", "neither http nor https", hint: "https://media.example.org")
+        ),
+        ("https://", ExpectedFault(2, "invalid_setting", "is not an address", hint: "https://media.example.org")),
+    ])
+    func unusableAddress(_ address: String, _ fault: ExpectedFault) async throws {
+        let stage = try FaultStage(address)
+        let report = try await stage.upload()
+        report.expect(fault)
+        #expect(!(report.result.output + report.result.errors).contains("canary"))
+        #expect(try stage.states().isEmpty)
+    }
+
+    @Test func passwordOverPlainHTTPStaysHere() async throws {
+        let stage = try FaultStage("http://media.invalid")
+        let report = try await stage.upload()
+        report.expect(ExpectedFault(2, "usage", "http://media.invalid unencrypted", hint: "--allow-http"))
+        #expect(try stage.states().isEmpty)
+    }
+
+    @Test func unknownHost() async throws {
+        // RFC 2606 section 2: .invalid never resolves.
+        let stage = try FaultStage("https://media.invalid")
+        let report = try await stage.upload()
+        report.expect(ExpectedFault(6, "unknown_host", "name has no address", hint: "spelling of --server"))
+        #expect(try stage.states() == [.failed])
+    }
+
+    @Test func refusedConnection() async throws {
+        let stage = try FaultStage("http://127.0.0.1:1")
+        let report = try await stage.upload()
+        report.expect(ExpectedFault(6, "cannot_connect", "cannot connect to the server", hint: "check --server"))
+        #expect(report.failure?.retryable == true)
+        #expect(try stage.states() == [.failed])
+        #expect(try stage.journal().first?.failureCode == "cannot_connect")
+    }
+
+    @Test func serverThatNeverAcceptsTheConnection() async throws {
+        let deaf = try DeafListener()
+        let stage = try FaultStage("http://127.0.0.1:\(deaf.port)")
+        let report = try await stage.upload(["--connect-timeout", "0.3s"])
+        report.expect(ExpectedFault(6, "network_timeout", "took too long", hint: "--connect-timeout"))
+        #expect(try stage.states() == [.failed])
+    }
+
+    @Test func plainServerBehindHTTPS() async throws {
+        let site = try ScriptedServer { connection, _ in
+            try connection.write("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+            connection.waitForClose()
+        }
+        let stage = try FaultStage("https://127.0.0.1:\(site.port)")
+        let report = try await stage.upload()
+        report.expect(ExpectedFault(6, "tls_failed", "no secure connection", hint: "https server"))
+        #expect(try stage.states() == [.failed])
+    }
+
+    @Test func selfSignedCertificate() async throws {
+        let server = try await SelfSignedServer()
+        let stage = try FaultStage("https://localhost:\(server.port)")
+        let report = try await stage.upload()
+        report.expect(ExpectedFault(6, "certificate_untrusted", "certificate is not trusted", hint: "--cacert FILE"))
+        #expect(report.failure?.hint?.contains("--insecure") == false)
+        #expect(try stage.states() == [.failed])
+        #expect(try stage.journal().first?.failureCode == "certificate_untrusted")
+    }
+
+    @Test func certificateOfAnotherName() async throws {
+        let server = try await SelfSignedServer()
+        let stage = try FaultStage("https://127.0.0.1:\(server.port)")
+        let report = try await stage.upload(["--cacert", server.certificate])
+        report.expect(
+            ExpectedFault(6, "certificate_name_mismatch", "certificate names another host", hint: "--pinned-key")
+        )
+        #expect(report.failure?.hint?.contains("--insecure") == false)
+        #expect(try stage.states() == [.failed])
+    }
+
+    @Test func anotherKeyThanThePinnedOne() async throws {
+        let server = try await SelfSignedServer()
+        let stage = try FaultStage("https://localhost:\(server.port)")
+        // SHA-256 of nothing: no key has it.
+        let pin = "sha256//47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
+        let report = try await stage.upload(["--pinned-key", pin])
+        report.expect(ExpectedFault(6, "pinned_key_mismatch", "is not the pinned one", hint: "ask its operator"))
+        #expect(try stage.states() == [.failed])
+    }
+}
+
+/// `openssl s_server` with a certificate for `localhost` that it signed itself.
+private struct SelfSignedServer {
+    let certificate: String
+    let port: Int
+    private let process: ChildProcess
+    private let directory: TemporaryDirectory
+
+    init() async throws {
+        directory = try TemporaryDirectory()
+        certificate = directory.file("cert.pem")
+        let key = directory.file("key.pem")
+        let request = try await ChildProcess.run(
+            "openssl",
+            [
+                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+                "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out",
+                certificate,
+            ]
+        )
+        try #require(request.status == 0, "\(request.errors)")
+        // The server ends with its standard input.
+        process = try ChildProcess(
+            "openssl",
+            ["s_server", "-accept", "127.0.0.1:0", "-www", "-key", key, "-cert", certificate],
+            streams: .pipes
+        )
+        while true {
+            let line = try #require(try await process.nextLine(), "\(process.result.errors)")
+            guard line.hasPrefix("ACCEPT ") else { continue }
+            port = try #require(Int(line.split(separator: ":").last ?? ""))
+            return
+        }
+    }
+}

@@ -1,0 +1,167 @@
+import Foundation
+import MediaStore
+import TestSupport
+import Testing
+
+/// Ctrl-C and its relatives at each stage of an upload (design: life of an upload, signals).
+@Suite struct SignalFaultTests {
+    private static let waiting = "mediactl: waiting for the delete token; press again to give up"
+
+    @Test func interruptBeforeTheConnection() async throws {
+        let deaf = try DeafListener()
+        let stage = try FaultStage("http://127.0.0.1:\(deaf.port)")
+        let child = try stage.startUpload()
+        try await child.wait(for: #""phase":"connecting""#)
+        child.signal(SIGINT)
+        let report = FaultReport(try await child.finish(deadline: .seconds(20)))
+        #expect(report.result.exitCode == 130)
+        #expect(try report.item().state == "cancelled")
+        #expect(try report.item().bytesSent == 0)
+        #expect(!report.result.errors.contains("waiting for the delete token"))
+        #expect(try stage.states() == [.cancelled])
+    }
+
+    @Test(arguments: [(SIGINT, 130), (SIGTERM, 143), (SIGHUP, 129)] as [(Int32, Int32)])
+    func signalWhileSending(_ signal: Int32, _ exitCode: Int32) async throws {
+        let sandbox = try await SandboxProcess.start(faults: ["upload:stall,after=1000"])
+        let stage = try FaultStage(sandbox.baseURL, byteCount: 24_000_000)
+        let child = try stage.startUpload()
+        try await child.wait(for: #""phase":"sending""#)
+        child.signal(signal)
+        let report = FaultReport(try await child.finish(deadline: .seconds(20)))
+        #expect(report.result.exitCode == exitCode)
+        #expect(report.records.last?.exitCode == exitCode)
+        #expect(try report.item().state == "cancelled")
+        #expect(!report.result.errors.contains("waiting for the delete token"))
+        #expect(try stage.states() == [.cancelled])
+        #expect(try stage.tokens().isEmpty)
+        #expect(try sandbox.storedFiles().isEmpty)
+        #expect(try await sandbox.posts() == 1)
+    }
+
+    @Test(arguments: [(SIGINT, 130), (SIGTERM, 143), (SIGHUP, 129)] as [(Int32, Int32)])
+    func signalWhileTheServerWorksWaitsForTheToken(_ signal: Int32, _ exitCode: Int32) async throws {
+        let held = try HeldAnswer()
+        let child = try held.stage.startUpload()
+        try await child.wait(for: #""phase":"processing""#)
+        child.signal(signal)
+        try await child.wait(for: Self.waiting)
+        held.answer.open()
+        let report = FaultReport(try await child.finish())
+        #expect(report.result.exitCode == exitCode)
+        #expect(try report.item().state == "done")
+        #expect(try report.item().hasDeleteToken == true)
+        #expect(try held.stage.states() == [.done])
+        #expect(try held.stage.tokens().map(\.fileID) == [18])
+        #expect(held.site.posts == 1)
+    }
+
+    @Test func secondInterruptGivesUpTheToken() async throws {
+        let held = try HeldAnswer()
+        let child = try held.stage.startUpload()
+        try await child.wait(for: #""phase":"processing""#)
+        child.signal(SIGINT)
+        try await child.wait(for: Self.waiting)
+        child.signal(SIGINT)
+        let report = FaultReport(try await child.finish(deadline: .seconds(20)))
+        report.expect(
+            ExpectedFault(130, "outcome_unknown", "whether the server has the file is unknown", hint: "uploads status")
+        )
+        #expect(try report.item().state == "unknown_outcome")
+        #expect(try held.stage.states() == [.unknownOutcome])
+        #expect(held.site.posts == 1)
+        held.answer.open()
+    }
+
+    @Test(arguments: [(SIGTERM, 143), (SIGHUP, 129)] as [(Int32, Int32)])
+    func finishTimeoutEndsTheWait(_ signal: Int32, _ exitCode: Int32) async throws {
+        let held = try HeldAnswer()
+        let child = try held.stage.startUpload(["--finish-timeout", "0.5s"])
+        try await child.wait(for: #""phase":"processing""#)
+        child.signal(signal)
+        let report = FaultReport(try await child.finish(deadline: .seconds(20)))
+        report.expect(
+            ExpectedFault(
+                exitCode,
+                "outcome_unknown",
+                "whether the server has the file is unknown",
+                hint: "uploads status"
+            )
+        )
+        #expect(try held.stage.states() == [.unknownOutcome])
+        #expect(held.site.posts == 1)
+        held.answer.open()
+    }
+
+    /// Asking for a lost answer may be broken off; the next call asks again.
+    @Test func interruptWhileAsking() async throws {
+        let sandbox = try await SandboxProcess.start(faults: ["upload:reset,after=body"])
+        let stage = try FaultStage(sandbox.baseURL)
+        let child = try stage.startUpload(["--settle-timeout", "5m"])
+        try await child.wait(for: #""phase":"resolving""#)
+        child.signal(SIGINT)
+        let report = FaultReport(try await child.finish(deadline: .seconds(20)))
+        report.expect(
+            ExpectedFault(130, "outcome_unknown", "whether the server has the file is unknown", hint: "uploads status")
+        )
+        #expect(try stage.states() == [.unknownOutcome])
+        #expect(try await sandbox.posts() == 1)
+    }
+
+    @Test func interruptBetweenTwoTries() async throws {
+        let sandbox = try await SandboxProcess.start(faults: ["upload:status=429,retry-after=50"])
+        let stage = try FaultStage(sandbox.baseURL)
+        let child = try stage.startUpload(["--retries", "3"])
+        try await child.wait(for: #""phase":"retrying""#)
+        child.signal(SIGINT)
+        let report = FaultReport(try await child.finish(deadline: .seconds(20)))
+        #expect(report.result.exitCode == 130)
+        #expect(try report.item().state == "cancelled")
+        #expect(try stage.states() == [.cancelled])
+        #expect(try await sandbox.posts() == 1)
+    }
+
+    /// Nobody reads the results any more: what is in flight goes on, quietly.
+    @Test func closedOutput() async throws {
+        let sandbox = try await SandboxProcess.start()
+        let stage = try FaultStage(sandbox.baseURL)
+        let second = stage.runner.home.file("second.mp4")
+        try FaultStage.writeMovie(to: second, byteCount: 26_182, seed: 1)
+        let result = try await stage.runner.run(["upload", stage.file, second] + stage.login, streams: .closedOutput)
+        #expect(result.signal == nil)
+        #expect(!result.errors.contains("error:"))
+        #expect(try stage.states() == [.done])
+        #expect(try stage.tokens().count == 1)
+        #expect(try sandbox.storedFiles().count == 1)
+    }
+
+    /// Results that cannot be written are a failure, and the token is safe all the same.
+    @Test func fullOutput() async throws {
+        let sandbox = try await SandboxProcess.start()
+        let stage = try FaultStage(sandbox.baseURL)
+        let result = try await stage.runner.run(
+            ["upload", stage.file] + stage.login,
+            streams: .outputFile("/dev/full")
+        )
+        #expect(result.exitCode == 1)
+        #expect(result.errors.contains("mediactl: error: cannot write the results: no space left on device"))
+        #expect(try stage.tokens().count == 1)
+    }
+
+    /// nohup(1): a hangup that was ignored from the start stays ignored.
+    @Test func closedTerminalUnderNohup() async throws {
+        let held = try HeldAnswer()
+        var runner = held.stage.runner
+        let program = runner.executable
+        runner.executable = "/usr/bin/nohup"
+        let arguments = ["upload", held.stage.file, "--json", "--progress-events"] + held.stage.login
+        let child = try runner.start([program] + arguments)
+        try await child.wait(for: #""phase":"processing""#)
+        child.signal(SIGHUP)
+        held.answer.open()
+        let result = try await child.finish()
+        #expect(result.exitCode == 0)
+        #expect(!result.errors.contains("waiting for the delete token"))
+        #expect(try held.stage.states() == [.done])
+    }
+}

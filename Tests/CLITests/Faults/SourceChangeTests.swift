@@ -1,0 +1,155 @@
+import Foundation
+import MediaStore
+import TestSupport
+import Testing
+
+/// A file that changes while it is sent: exit code 13, and the token of the useless copy is kept.
+@Suite struct SourceChangeTests {
+    /// What happens to the file when a part of it is out.
+    struct Change: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let make: @Sendable (String) throws -> Void
+
+        static let all = [
+            Change(testDescription: "grows") { path in
+                let handle = try #require(FileHandle(forWritingAtPath: path))
+                try handle.seekToEnd()
+                try handle.write(contentsOf: Data("more".utf8))
+                try handle.close()
+            },
+            Change(testDescription: "is rewritten") { path in
+                let handle = try #require(FileHandle(forWritingAtPath: path))
+                try handle.write(contentsOf: Data("other".utf8))
+                try handle.close()
+            },
+            Change(testDescription: "is replaced") { path in
+                try FaultStage.writeMovie(to: path + ".new", byteCount: byteCount, seed: 1)
+                #expect(rename(path + ".new", path) == 0)
+            },
+            Change(testDescription: "is removed") { path in #expect(unlink(path) == 0) },
+        ]
+    }
+
+    /// Far more than the buffers of a connection hold.
+    private static let byteCount = 16 << 20
+
+    /// A server that reads a little, waits for the change, and reads on.
+    private struct Scene {
+        let site: ScriptedSite
+        let stage: FaultStage
+        private let begun = Gate()
+        private let changed = Gate()
+
+        init() throws {
+            let (begun, changed) = (begun, changed)
+            site = try ScriptedSite(receiveBuffer: 65_536) { connection, head in
+                try connection.proceed(head)
+                try connection.readBody(65_536)
+                begun.open()
+                changed.wait()
+                try connection.readBody(ScriptedServer.Connection.contentLength(of: head) - 65_536)
+                try connection.answer(201, ScriptedSite.success)
+            }
+            stage = try FaultStage(site.address, byteCount: SourceChangeTests.byteCount)
+        }
+
+        func upload(changing change: (String) throws -> Void) async throws -> FaultReport {
+            let child = try stage.startUpload(["--retries", "3"])
+            #expect(await begun.opened())
+            try change(stage.file)
+            changed.open()
+            return FaultReport(try await child.finish())
+        }
+    }
+
+    @Test(arguments: Change.all)
+    func changeUnderWay(_ change: Change) async throws {
+        let scene = try Scene()
+        let report = try await scene.upload(changing: change.make)
+        report.expect(ExpectedFault(13, "source_changed", "changed while it was being sent", hint: "send it again"))
+        #expect(try scene.stage.states() == [.failed])
+        #expect(try scene.stage.journal().first?.failureCode == "source_changed")
+        #expect(try scene.stage.tokens().map(\.fileID) == [18])
+        #expect(scene.site.posts == 1)
+    }
+
+    /// The promised length can no longer be kept: the request ends, and nothing is on the server.
+    @Test func shrinking() async throws {
+        let scene = try Scene()
+        let report = try await scene.upload { path in #expect(truncate(path, 1 << 20) == 0) }
+        report.expect(ExpectedFault(13, "source_changed", "changed while it was being sent", hint: "send it again"))
+        #expect(try scene.stage.states() == [.failed])
+        #expect(try scene.stage.tokens().isEmpty)
+        #expect(scene.site.posts == 1)
+    }
+
+    @Test func unchangedFileIsNoFault() async throws {
+        let scene = try Scene()
+        let report = try await scene.upload { _ in }
+        #expect(report.result.exitCode == 0)
+        #expect(try scene.stage.states() == [.done])
+    }
+
+    /// Checked at the start of the command, changed before its turn: it is not sent at all.
+    @Test func changeBeforeItsTurn() async throws {
+        let held = try HeldAnswer()
+        let second = held.stage.runner.home.file("second.mp4")
+        try FaultStage.writeMovie(to: second, byteCount: 26_182, seed: 1)
+        let child = try held.stage.startUpload([second])
+        #expect(await held.received.opened())
+        try FaultStage.writeMovie(to: second, byteCount: 26_183, seed: 2)
+        held.answer.open()
+        let report = FaultReport(try await child.finish())
+        #expect(report.result.exitCode == 3)
+        #expect(report.items.map(\.state) == ["done", "failed"])
+        #expect(report.items.map(\.exitCode) == [0, 13])
+        #expect(report.failure?.code == "source_changed")
+        #expect(held.site.posts == 1)
+    }
+
+    @Test func sameFileTwiceInOneCommandIsSentOnce() async throws {
+        let sandbox = try await SandboxProcess.start()
+        let stage = try FaultStage(sandbox.baseURL)
+        let report = try await stage.upload([stage.file])
+        #expect(report.result.exitCode == 0)
+        #expect(report.items.map(\.state) == ["done", "duplicate"])
+        #expect(try await sandbox.posts() == 1)
+    }
+
+    @Test func secondUploadOfTheSameFileIsRefused() async throws {
+        let held = try HeldAnswer()
+        let first = try held.stage.startUpload()
+        #expect(await held.received.opened())
+        let second = try await held.stage.upload()
+        second.expect(
+            ExpectedFault(10, "upload_in_progress", "is being uploaded by another mediactl", hint: "uploads status")
+        )
+        #expect(held.site.posts == 1)
+        #expect(try held.stage.states().count == 1)
+        held.answer.open()
+        #expect(try await first.finish().exitCode == 0)
+        #expect(try held.stage.states() == [.done])
+        #expect(try held.stage.tokens().count == 1)
+    }
+}
+
+/// A server that has the whole body and answers when it is told to.
+struct HeldAnswer: Sendable {
+    let site: ScriptedSite
+    let stage: FaultStage
+    /// Opened by the server when it has the body.
+    let received = Gate()
+    /// Opened by the test; then the success is sent.
+    let answer = Gate()
+
+    init() throws {
+        let (received, answer) = (received, answer)
+        site = try ScriptedSite { connection, head in
+            try connection.readBody(of: head)
+            received.open()
+            answer.wait()
+            try connection.answer(201, ScriptedSite.success)
+        }
+        stage = try FaultStage(site.address)
+    }
+}

@@ -1,0 +1,193 @@
+import Foundation
+import MediaStore
+import TestSupport
+import Testing
+
+/// A store that cannot keep a token is found out before anything is sent: exit code 12, and no request.
+@Suite struct StoreFaultTests {
+    /// Bytes 60 to 63 of an SQLite file are its user version (https://www.sqlite.org/fileformat.html section 1.3).
+    private static let versionOffset: UInt64 = 60
+
+    /// A stage whose store holds one token.
+    private static func usedStage(_ server: String) throws -> FaultStage {
+        let stage = try FaultStage(server)
+        _ = try stage.store().add(
+            TokenEntry(
+                host: "media.example",
+                fileID: 7,
+                token: try #require(DeleteToken(String(repeating: "ab", count: 32))),
+                createdAt: Date(timeIntervalSince1970: 1_772_000_000),
+                eventDate: "2026-03-01",
+                orgName: "Band",
+                eventType: "band",
+                label: "One",
+                fileName: "clip.mp4",
+                fileType: "video",
+                checksumSHA256: String(repeating: "0", count: 64),
+                sizeBytes: 1,
+                baseURL: "https://media.example"
+            )
+        )
+        return stage
+    }
+
+    private static func database(_ stage: FaultStage) -> URL {
+        URL(fileURLWithPath: stage.dataDirectory + "/tokens.sqlite")
+    }
+
+    private static func overwrite(_ file: URL, _ offset: UInt64, _ bytes: [UInt8]) throws {
+        let handle = try FileHandle(forWritingTo: file)
+        try handle.seek(toOffset: offset)
+        try handle.write(contentsOf: Data(bytes))
+        try handle.close()
+    }
+
+    /// Damage to a store, and how it is told.
+    struct Damage: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let message: String
+        let hint: String
+        let make: @Sendable (URL) throws -> Void
+    }
+
+    static let damages = [
+        Damage(
+            testDescription: "of a newer version",
+            message: "was written by a newer version",
+            hint: "update mediactl"
+        ) {
+            try overwrite($0, versionOffset, [0, 0, 0, 99])
+        },
+        Damage(testDescription: "overwritten", message: "is not a usable token store", hint: "nothing was changed") {
+            try overwrite($0, 0, Array("this is no database".utf8))
+        },
+        Damage(testDescription: "empty", message: "is not a usable token store", hint: "nothing was changed") {
+            try Data().write(to: $0)
+        },
+    ]
+
+    @Test(arguments: damages)
+    func storeIsRefusedAndNeverRecreated(_ damage: Damage) async throws {
+        let site = try ScriptedSite()
+        let stage = try Self.usedStage(site.address)
+        let database = Self.database(stage)
+        try damage.make(database)
+        let before = try Data(contentsOf: database)
+        let upload = try await stage.upload()
+        upload.expect(ExpectedFault(12, "store_unusable", damage.message, hint: damage.hint))
+        let list = FaultReport(try await stage.runner.run(["uploads", "list", "--json"]))
+        list.expect(ExpectedFault(12, "store_unusable", damage.message, hint: "--data-dir DIR"))
+        #expect(site.connections == 0)
+        #expect(try Data(contentsOf: database) == before)
+    }
+
+    @Test func loosenedPermissionsAreTightened() async throws {
+        let sandbox = try await SandboxProcess.start()
+        let stage = try Self.usedStage(sandbox.baseURL)
+        let database = Self.database(stage).path
+        #expect(chmod(stage.dataDirectory, 0o755) == 0)
+        #expect(chmod(database, 0o644) == 0)
+        let report = try await stage.upload()
+        report.expectSuccess("done")
+        #expect(report.result.errors.contains("mediactl: warning: "))
+        let mode = { (path: String) in
+            try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+        }
+        #expect(try mode(stage.dataDirectory) == 0o700)
+        #expect(try mode(database) == 0o600)
+        #expect(try stage.tokens().count == 2)
+    }
+
+    /// What lies in the data directory need not be what this program left there.
+    @Test(arguments: ["", "no reply", String(repeating: "\0", count: 20_000)])
+    func rescueFileOfNoUpload(_ content: String) async throws {
+        let sandbox = try await SandboxProcess.start()
+        let stage = try Self.usedStage(sandbox.baseURL)
+        let path = stage.dataDirectory + "/rescue-u-0123456789abcdef-x"
+        try Data(content.utf8).write(to: URL(fileURLWithPath: path))
+        let report = try await stage.upload()
+        report.expectSuccess("done")
+        #expect(try stage.tokens().count == 2)
+    }
+
+    @Test func databaseThatIsADirectory() async throws {
+        let site = try ScriptedSite()
+        let stage = try FaultStage(site.address)
+        try FileManager.default.createDirectory(
+            atPath: Self.database(stage).path,
+            withIntermediateDirectories: true
+        )
+        let report = try await stage.upload()
+        report.expect(ExpectedFault(12, "store_unusable", "tokens.sqlite", hint: "--data-dir DIR"))
+        #expect(site.connections == 0)
+    }
+
+    @Test func readOnlyDirectoryIsFoundBeforeSending() async throws {
+        let site = try ScriptedSite()
+        var stage = try Self.usedStage(site.address)
+        #expect(chmod(Self.database(stage).path, 0o400) == 0)
+        #expect(chmod(stage.dataDirectory, 0o500) == 0)
+        defer { chmod(stage.dataDirectory, 0o700) }
+        let report = try await stage.uploadWithoutPrivileges()
+        report.expect(ExpectedFault(12, "store_unusable", "cannot write", hint: "check its permissions"))
+        #expect(site.connections == 0)
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "mounting a small disk needs root"))
+    func fullDiskIsFoundBeforeSending() async throws {
+        let site = try ScriptedSite()
+        let stage = try FaultStage(site.address)
+        let disk = try SmallDisk(kibibytes: 512)
+        try disk.fill()
+        let report = try await stage.upload(["--data-dir", disk.path + "/store"])
+        report.expect(ExpectedFault(12, "store_unusable", "no space left", hint: "free some space"))
+        #expect(site.connections == 0)
+    }
+
+    /// Room for the store but not for one more upload.
+    @Test(.enabled(if: geteuid() == 0, "mounting a small disk needs root"))
+    func diskThatIsFullLaterIsFoundBeforeSending() async throws {
+        let site = try ScriptedSite()
+        let stage = try FaultStage(site.address)
+        let disk = try SmallDisk(kibibytes: 512)
+        let store = ["--data-dir", disk.path + "/store"]
+        #expect(try await stage.runner.run(["uploads", "list"] + store).exitCode == 0)
+        try disk.fill()
+        let report = try await stage.upload(store)
+        report.expect(ExpectedFault(12, "store_unusable", "no space left", hint: "free some space"))
+        #expect(site.connections == 0)
+        try disk.empty()
+        #expect(try await stage.runner.run(["uploads", "list"] + store).exitCode == 0)
+    }
+}
+
+/// A file system of a few hundred KiB that can be filled. Needs root.
+private final class SmallDisk {
+    struct Unmountable: Error {}
+
+    let path: String
+    private let temporary: TemporaryDirectory
+
+    init(kibibytes: Int) throws {
+        temporary = try TemporaryDirectory()
+        path = temporary.file("disk")
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        let mount = try ChildProcess.run("mount", ["-t", "tmpfs", "-o", "size=\(kibibytes)k", "none", path])
+        guard mount.status == 0 else { throw Unmountable() }
+    }
+
+    deinit { _ = try? ChildProcess.run("umount", ["--lazy", path]) }
+
+    func fill() throws {
+        let descriptor = open(path + "/filler", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+        defer { close(descriptor) }
+        for count in [4096, 1] {
+            let block = [UInt8](repeating: 0, count: count)
+            while write(descriptor, block, count) == count {}
+        }
+    }
+
+    func empty() throws {
+        try FileManager.default.removeItem(atPath: path + "/filler")
+    }
+}

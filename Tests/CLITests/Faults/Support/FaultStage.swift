@@ -1,0 +1,104 @@
+import Foundation
+import MediaStore
+import TestSupport
+import Testing
+
+/// The built program, a file to send, a server's address, and the token store for looking into afterwards.
+///
+/// One try only, and a lost answer is asked for during 0.3 seconds instead of 330.
+struct FaultStage: Sendable {
+    /// Runs `mediactl`; its environment may be changed.
+    var runner: BinaryRunner
+    /// A file that begins like a real MP4.
+    let file: String
+    /// `--server`.
+    var server: String
+
+    init(_ server: String, byteCount: Int = 26_182) throws {
+        self.server = server
+        runner = try BinaryRunner()
+        runner.environment.merge(
+            ["MEDIACTL_PASSWORD": "uploader", "MEDIACTL_RETRIES": "0", "MEDIACTL_SETTLE_TIMEOUT": "0.3"]
+        ) { $1 }
+        file = runner.home.file("clip.mp4")
+        try Self.writeMovie(to: file, byteCount: byteCount, seed: 0)
+    }
+
+    /// An ISO base media file begins with a box of type ftyp (ISO/IEC 14496-12 section 4.3). Behind its first bytes the
+    /// file is a hole.
+    static func writeMovie(to path: String, byteCount: Int, seed: UInt8) throws {
+        var bytes: [UInt8] = [0, 0, 0, 0x18] + Array("ftypisom".utf8) + [0, 0, 2, 0] + Array("isomiso2".utf8)
+        bytes += (bytes.count..<min(byteCount, 20_000)).map { UInt8(truncatingIfNeeded: $0 &* 31) &+ seed }
+        try Data(bytes).write(to: URL(fileURLWithPath: path))
+        try #require(truncate(path, byteCount) == 0)
+    }
+
+    /// Where the runner's environment puts the store.
+    var dataDirectory: String { runner.home.file("data/mediactl") }
+
+    var login: [String] { ["--server", server, "--user", "uploader"] }
+
+    /// `mediactl upload FILE --json`, to its end.
+    func upload(
+        _ more: [String] = [],
+        path: String? = nil,
+        extra: [String: String] = [:]
+    ) async throws -> FaultReport {
+        FaultReport(try await runner.run(["upload", path ?? file, "--json"] + login + more, extra: extra))
+    }
+
+    /// `mediactl upload FILE --json --progress-events`, still running.
+    func startUpload(_ more: [String] = [], extra: [String: String] = [:]) throws -> ChildProcess {
+        try runner.start(["upload", file, "--json", "--progress-events"] + login + more, extra: extra)
+    }
+
+    /// `mediactl uploads delete … --json`, to its end.
+    func delete(_ arguments: [String], extra: [String: String] = [:]) async throws -> FaultReport {
+        FaultReport(
+            try await runner.run(
+                ["uploads", "delete", "--json", "--user", "uploader"] + arguments,
+                extra: extra
+            )
+        )
+    }
+
+    // MARK: The store
+
+    /// Every upload of the journal, newest first.
+    func journal() throws -> [UploadRecord] {
+        try store().uploads(states: Set(UploadState.allCases), host: nil)
+    }
+
+    /// The states of the journal, newest first.
+    func states() throws -> [UploadState] { try journal().map(\.state) }
+
+    /// Every entry with a token.
+    func tokens() throws -> [TokenEntry] { try store().tokens(host: nil) }
+
+    func store() throws -> TokenStore {
+        try TokenStore(in: try DataDirectory.open(dataDirectory))
+    }
+}
+
+extension SandboxProcess {
+    /// Uploads and deletions that arrived.
+    func posts() async throws -> Int {
+        try await requests().count { $0.method == "POST" }
+    }
+
+    /// Files that are stored, by name.
+    func storedFiles() throws -> [String] {
+        try ["video", "audio"].flatMap {
+            try FileManager.default.contentsOfDirectory(atPath: data.file("media/" + $0))
+        }
+    }
+
+    /// Waits until a number of uploads and deletions has arrived.
+    func waitForPosts(_ count: Int) async throws {
+        let deadline = ContinuousClock.now + .seconds(30)
+        while try await posts() < count {
+            try #require(ContinuousClock.now < deadline)
+            await Task.yield()
+        }
+    }
+}
