@@ -42,16 +42,19 @@ public struct BinaryRunner: Sendable {
     ///   - arguments: Without the program's name.
     ///   - streams: The standard streams.
     ///   - extra: Environment variables added to, or replacing, those of the runner.
+    ///   - wrapper: A program, by its path, and its arguments, that runs the executable; the child is then this one.
     /// - Returns: The running child.
     /// - Throws: `BinaryError` when it cannot be started.
     public func start(
         _ arguments: [String],
         streams: Streams = .pipes,
-        extra: [String: String] = [:]
+        extra: [String: String] = [:],
+        through wrapper: [String] = []
     ) throws -> RunningBinary {
-        try RunningBinary(
-            executable: executable,
-            arguments: arguments.map { Array($0.utf8) },
+        let words = wrapper + [executable] + arguments
+        return try RunningBinary(
+            executable: words[0],
+            arguments: words.dropFirst().map { Array($0.utf8) },
             environment: environment.merging(extra) { $1 },
             streams: streams
         )
@@ -64,6 +67,7 @@ public struct BinaryRunner: Sendable {
     ///   - input: What standard input yields before its end.
     ///   - streams: The standard streams.
     ///   - extra: Environment variables added to, or replacing, those of the runner.
+    ///   - wrapper: A program, by its path, and its arguments, that runs the executable.
     ///   - deadline: The child is killed after it.
     /// - Returns: What it wrote and how it ended.
     /// - Throws: `BinaryError`.
@@ -72,9 +76,10 @@ public struct BinaryRunner: Sendable {
         input: String = "",
         streams: Streams = .pipes,
         extra: [String: String] = [:],
+        through wrapper: [String] = [],
         deadline: Duration = .seconds(60)
     ) async throws -> BinaryResult {
-        let child = try start(arguments, streams: streams, extra: extra)
+        let child = try start(arguments, streams: streams, extra: extra, through: wrapper)
         child.write(input)
         child.closeInput()
         return try await child.finish(deadline: deadline)

@@ -17,6 +17,7 @@ public final class RunningBinary: Sendable {
         var openStreams: Int
         var status: Int32?
         var input: Int32
+        var isHungUp = false
         var waiters: [Int: Waiter] = [:]
         var nextWaiter = 0
     }
@@ -79,6 +80,11 @@ public final class RunningBinary: Sendable {
         if descriptor >= 0 {
             shutdown(descriptor, Int32(SHUT_WR))
         }
+    }
+
+    /// Closes the terminal under the child, as a closed window does. Only for a child on a terminal.
+    public func hangUp() {
+        state.withLock { $0.isHungUp = true }
     }
 
     /// Waits until a text has been written to standard output or standard error.
@@ -168,7 +174,7 @@ public final class RunningBinary: Sendable {
     private func collect(_ descriptor: Int32, _ append: @escaping @Sendable (inout State, [UInt8]) -> Void) {
         Thread.detachNewThread { [self] in
             var buffer = [UInt8](repeating: 0, count: 64 << 10)
-            while true {
+            while waitForInput(descriptor) {
                 let count = read(descriptor, &buffer, buffer.count)
                 if count < 0, errno == EINTR { continue }
                 // A terminal whose last user is gone reads as EIO.
@@ -177,11 +183,27 @@ public final class RunningBinary: Sendable {
                 change { append(&$0, bytes) }
             }
             // The terminal's descriptor is also the input and is closed with it.
-            if descriptor != state.withLock({ $0.input }) {
+            if state.withLock({ $0.isHungUp }) {
+                state.withLock { $0.input = -1 }
+                close(descriptor)
+            } else if descriptor != state.withLock({ $0.input }) {
                 close(descriptor)
             }
             change { $0.openStreams -= 1 }
         }
+    }
+}
+
+extension RunningBinary {
+    /// Waits until a descriptor can be read. A terminal is hung up only when nobody is inside `read` on it.
+    ///
+    /// - Returns: false when it is to be closed.
+    private func waitForInput(_ descriptor: Int32) -> Bool {
+        var event = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        while !state.withLock({ $0.isHungUp }) {
+            if poll(&event, 1, 20) != 0 { return true }
+        }
+        return false
     }
 }
 
