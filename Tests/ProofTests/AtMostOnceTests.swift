@@ -1,3 +1,5 @@
+import MediaStore
+import TestSupport
 import Testing
 
 /// libcurl silently sends a POST again when a reused connection dies before the answer. Ours must not: the server here

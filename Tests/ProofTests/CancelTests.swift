@@ -1,4 +1,5 @@
 import Foundation
+import MediaStore
 import TestSupport
 import Testing
 

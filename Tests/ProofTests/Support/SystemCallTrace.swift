@@ -47,10 +47,10 @@ struct SystemCallTrace {
     }
 
     /// The first call of these names, on a descriptor whose strace name holds `place`, whose data hold `data`.
-    func first(_ names: Set<String>, on place: String, holding data: String = "", after: Call? = nil) -> Call? {
+    func first(_ names: Set<String>, on place: String, holding data: String? = nil, after: Call? = nil) -> Call? {
         calls.first { call in
             let descriptor = call.text.drop { $0 != "(" }.prefix { $0 != "," && $0 != ")" }
-            return names.contains(call.name) && descriptor.contains(place) && call.text.contains(data)
+            return names.contains(call.name) && descriptor.contains(place) && data.map { call.text.contains($0) } != false
                 && call.begin > after?.end ?? -1
         }
     }

@@ -1,0 +1,53 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A file of any size passes through the same memory (design section 8).
+@Suite struct MemoryTests {
+    /// Runs a command in a child that has a small memory itself and reports the largest resident size of the grandchild:
+    /// the maximum that the kernel keeps for a child also counts the memory of the process it was forked from.
+    private static let wrapper = [
+        "/usr/bin/python3", "-c",
+        """
+        import os, resource, sys
+        if sys.argv[1]: os.dup2(os.open(sys.argv[1], os.O_RDONLY), 0)
+        code = os.spawnv(os.P_WAIT, sys.argv[2], sys.argv[2:])
+        print("peak", resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+        sys.exit(code)
+        """,
+    ]
+
+    private func peakKibibytes(_ bench: Bench, _ arguments: [String], input: String = "") async throws -> Int {
+        let result = try await bench.runner.run(arguments, through: Self.wrapper + [input])
+        #expect(result.exitCode == 0, "\(result.errors)")
+        return try #require(result.lines.last.flatMap { Int($0.split(separator: " ").last ?? "") })
+    }
+
+    @Test(arguments: [(1 << 30, false), (256 << 20, true)])
+    func uploadNeedsNoMoreThanAListing(byteCount: Int, isStandardInput: Bool) async throws {
+        let server = try ScriptedServer { connection, _ in
+            let head = try connection.readHead()
+            try connection.write("HTTP/1.1 100 Continue\r\n\r\n")
+            var buffer = [UInt8](repeating: 0, count: 1 << 20)
+            var rest = ScriptedServer.Connection.contentLength(of: head)
+            while rest > 0 {
+                let count = recv(connection.descriptor, &buffer, buffer.count, 0)
+                guard count > 0 else { return }
+                rest -= count
+            }
+            try connection.answer(201, #"{"id":18,"delete_token":"\#(KnownFile.abc.token)"}"#)
+        }
+        let bench = try Bench(server.address)
+        let file = try bench.file()
+        #expect(truncate(file, off_t(byteCount)) == 0)
+        let source = isStandardInput ? ["-", "--stdin-name", "piped.mp4"] : [file]
+        let upload = try await peakKibibytes(
+            bench,
+            ["upload", "-q"] + source + bench.login,
+            input: isStandardInput ? file : ""
+        )
+        let list = try await peakKibibytes(bench, ["uploads", "list"])
+        #expect(upload - list <= 10 << 10, "\(upload) KiB, \(list) KiB")
+        #expect(list > 4 << 10, "the listing was measured")
+    }
+}
