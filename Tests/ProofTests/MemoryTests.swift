@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A file of any size passes through the same memory (design section 8).
+/// A file of any size passes through the same memory (design section 8). The distance to `uploads list` is measured by
+/// `make bench`, on the release build; here the code that an upload needs besides is left out of the account.
 @Suite struct MemoryTests {
     /// Runs a command in a child that has a small memory itself and reports the largest resident size of the grandchild:
     /// the maximum that the kernel keeps for a child also counts the memory of the process it was forked from.
@@ -24,7 +25,7 @@ import Testing
     }
 
     @Test(arguments: [(1 << 30, false), (256 << 20, true)])
-    func uploadNeedsNoMoreThanAListing(byteCount: Int, isStandardInput: Bool) async throws {
+    func largeUploadNeedsNoMoreThanASmallOne(byteCount: Int, isStandardInput: Bool) async throws {
         let server = try ScriptedServer { connection, _ in
             let head = try connection.readHead()
             try connection.write("HTTP/1.1 100 Continue\r\n\r\n")
@@ -39,15 +40,12 @@ import Testing
         }
         let bench = try Bench(server.address)
         let file = try bench.file()
-        #expect(truncate(file, off_t(byteCount)) == 0)
         let source = isStandardInput ? ["-", "--stdin-name", "piped.mp4"] : [file]
-        let upload = try await peakKibibytes(
-            bench,
-            ["upload", "-q"] + source + bench.login,
-            input: isStandardInput ? file : ""
-        )
-        let list = try await peakKibibytes(bench, ["uploads", "list"])
-        #expect(upload - list <= 10 << 10, "\(upload) KiB, \(list) KiB")
-        #expect(list > 4 << 10, "the listing was measured")
+        let command = ["upload", "-q", "--force"] + source + bench.login
+        let small = try await peakKibibytes(bench, command, input: isStandardInput ? file : "")
+        #expect(truncate(file, off_t(byteCount)) == 0)
+        let large = try await peakKibibytes(bench, command, input: isStandardInput ? file : "")
+        #expect(large - small <= 10 << 10, "\(large) KiB after \(small) KiB")
+        #expect(small > 4 << 10, "the program was measured, not its wrapper")
     }
 }
