@@ -209,7 +209,7 @@ def whole_life(sandbox):
     def one(number):
         with tempfile.TemporaryDirectory(prefix="mediactl-kill-") as home:
             path = pathlib.Path(home, "clip.mp4")
-            make_movie(path, -number)
+            make_movie(path, 10**6 + number)
             began = time.monotonic()
             Client(home, sandbox.url).run("upload", str(path))
             return time.monotonic() - began
