@@ -40,14 +40,6 @@ import Testing
         expectSafe(try await bench.runner.run(["uploads", "delete", "18", "--yes", "-vv"] + bench.login))
     }
 
-    @Test func reasonAndHeadersOfAServer() async throws {
-        let server = try ProofServer { connection, _, _ in
-            try connection.write("HTTP/1.1 422 \(Self.hostile)\r\nLocation: /\(Self.hostile)\r\nContent-Length: 0\r\n\r\n")
-        }
-        let bench = try Bench(server.address)
-        expectSafe(try await bench.runner.run(["upload", try bench.file(), "-vv"] + bench.login))
-    }
-
     @Test func nameOfAFile() async throws {
         let sandbox = try await SandboxProcess.start()
         let bench = try Bench(sandbox.baseURL)

@@ -8,7 +8,8 @@ struct KnownFile: Sendable {
     let content: String
     let checksum: String
 
-    /// The examples of FIPS 180-4 (its appendix B.1 and B.2).
+    /// The examples of FIPS 180-2, appendix B.1 to B.3. Only the last is above the 64 KiB from which uploads get a
+    /// connection of their own.
     static let abc = KnownFile(
         id: 18,
         content: "abc",
@@ -19,7 +20,12 @@ struct KnownFile: Sendable {
         content: "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
         checksum: "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"
     )
-    static let all = [abc, twoBlocks]
+    static let millionLetters = KnownFile(
+        id: 20,
+        content: String(repeating: "a", count: 1_000_000),
+        checksum: "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"
+    )
+    static let all = [abc, twoBlocks, millionLetters]
 
     /// 64 hexadecimal digits that no other text of a test holds.
     var token: String { String(repeating: "c0ffee\(id)decafbad", count: 4).prefix(64).lowercased() }
