@@ -3,7 +3,8 @@
 
     scripts/random-kills.py [KILLS]        (default 200)
 
-Each round uploads a file of its own to a slow sandbox and kills the upload somewhere between its start and its end. Then
+Each round uploads a file of its own to a slow sandbox and kills the upload somewhere between its start and its end, or
+at the moment at which the first bytes of the answer are there. Then
 `uploads status` settles the journal and `upload` sends the file again where that is right. In the end the server must
 have exactly one object of the file with the right bytes, and this machine its delete token, which must work; or the
 upload must have been reported as token_lost. Environment: MEDIACTL_BINARY and MEDIACTL_SANDBOX name the programs, by
@@ -148,18 +149,35 @@ def make_movie(path, number):
     return hashlib.sha256(content).hexdigest()
 
 
+def wait_for_answer(process, data):
+    """Returns when a rescue file holds the status of an answer, or the process has ended."""
+    while process.poll() is None:
+        for path in data.glob("rescue-*"):
+            try:
+                with path.open("rb") as file:
+                    if file.read(76)[73:] not in (b"", b"000"):
+                        return
+            except FileNotFoundError:
+                pass
+        time.sleep(0.0005)
+
+
 def one_kill(number, life, sandbox):
-    """Kills an upload after `life` seconds; returns how it had been caught."""
+    """Kills an upload after `life` seconds, each fourth one when its answer arrives; returns how it had been caught."""
     with tempfile.TemporaryDirectory(prefix="mediactl-kill-") as home:
         client = Client(home, sandbox.url)
         path = pathlib.Path(home, "clip.mp4")
         digest = make_movie(path, number)
 
         victim = client.start("upload", str(path))
-        try:
-            victim.wait(timeout=life)
-        except subprocess.TimeoutExpired:
-            victim.kill()
+        if number % 4 == 3:
+            wait_for_answer(victim, client.data)
+        else:
+            try:
+                victim.wait(timeout=life)
+            except subprocess.TimeoutExpired:
+                pass
+        victim.kill()
         said = victim.communicate()[0]
         time.sleep(SERVER_SECONDS)
         caught = client.journal()

@@ -14,13 +14,14 @@ import Testing
             try connection.write("HTTP/1.1 100 Continue\r\n\r\n")
             try connection.readBody(1000)
             stalled.open()
-            ended.wait()
+            // However long it takes: only the client can end this.
+            while !ended.wait() {}
         }
         defer { ended.open() }
         let bench = try Bench(server.address)
         let input = try bench.movie(16 << 20)
         let source = isStandardInput ? ["-", "--stdin-name", "piped.mp4"] : [input]
-        let arguments = ["upload", "--json"] + source + bench.login
+        let arguments = ["upload", "--json", "--stall-timeout", "600s"] + source + bench.login
         let child = try bench.runner.start(
             arguments,
             through: isStandardInput ? ["/bin/sh", "-c", "exec \"$0\" \"$@\" <\(input)"] : []
