@@ -18,6 +18,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import sqlite3
 import subprocess
 import sys
@@ -36,6 +37,9 @@ FAULTS = ["upload:slow=16000000", "upload:delay-answer=0.2"]
 SERVER_SECONDS = 1.2
 # What mediactl waits after a lost answer before it believes that the server has finished.
 SETTLE_SECONDS = 330
+
+
+HELD_TOKEN = re.compile(rb'"delete_token":"[0-9a-f]{64}"')
 
 
 class Failure(Exception):
@@ -183,7 +187,7 @@ def one_kill(number, life, sandbox):
         caught = client.journal()
         if '"state":"done"' in said and caught != ["done"]:
             raise Failure(f"done was said, the journal says {caught}")
-        rescue_files = list(client.data.glob("rescue-*")) if client.data.exists() else []
+        rescued = any(HELD_TOKEN.search(path.read_bytes()) for path in client.data.glob("rescue-*"))
 
         client.age_journal()
         settled = client.run("uploads", "status") if caught else []
@@ -201,6 +205,8 @@ def one_kill(number, life, sandbox):
             raise Failure(f"left behind: {left}")
         listed = [item["file_id"] for item in client.run("uploads", "list")]
         if lost:
+            if rescued:
+                raise Failure("token_lost was said of a token in a rescue file")
             if listed:
                 raise Failure("token_lost was said, and a token is there")
         elif listed != ids:
@@ -217,7 +223,7 @@ def one_kill(number, life, sandbox):
         if lost:
             return "answer never read: token_lost, said so"
         if after == ["done"]:
-            return "in the rescue file: token adopted" if rescue_files else "done without a rescue file"
+            return "in the rescue file: token adopted"
         return f"{caught[0]}, not on the server: sent again"
 
 
