@@ -107,7 +107,9 @@ let package = Package(
         ),
 
         // Tests.
-        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
+        .target(name: "CTestSupport", path: "Tests/CTestSupport"),
+        .target(
+            name: "TestSupport", dependencies: ["CTestSupport"], path: "Tests/TestSupport", swiftSettings: strict),
         .testTarget(
             name: "MediaTransportTests",
             dependencies: ["MediaTransport", "TestSupport"],

@@ -47,7 +47,8 @@ public struct DataDirectory: Sendable {
 
     /// Whether an entry of the directory is the store's own, by its name.
     private static func isOfStore(_ name: String) -> Bool {
-        name == lockDirectoryName || ["tokens.sqlite", RescueFile.prefix, SpoolFile.prefix].contains(where: name.hasPrefix)
+        let prefixes = ["tokens.sqlite", RescueFile.prefix, SpoolFile.prefix]
+        return name == lockDirectoryName || prefixes.contains(where: name.hasPrefix)
     }
 
     private static let lockDirectoryName = "locks"

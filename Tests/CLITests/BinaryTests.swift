@@ -5,7 +5,7 @@ import Testing
 @testable import MediaCLI
 
 /// The built program and its streams, without a server.
-@Suite struct BinaryTests {
+@Suite(.prompt) struct BinaryTests {
     @Test(arguments: [
         (["upload", "--json"], "missing expected argument '<path> ...'"),
         (["--json", "uplaod", "x"], "unknown command \"uplaod\""),
@@ -119,7 +119,7 @@ import Testing
             streams: .terminal(columns: 80)
         )
         try await child.wait(for: "Forget them?")
-        child.send(signal)
+        child.signal(signal)
         let result = try await child.finish()
         #expect(result.exitCode == exitCode)
         let last = try #require(result.lines.last).trimmingCharacters(in: .whitespacesAndNewlines)

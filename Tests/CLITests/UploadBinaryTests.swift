@@ -5,7 +5,7 @@ import Testing
 @testable import MediaCLI
 
 /// The built program against the real sandbox: files really go, and really come back.
-@Suite struct UploadBinaryTests {
+@Suite(.prompt) struct UploadBinaryTests {
     /// A program, a server and a file to send.
     private struct Scene {
         let runner: BinaryRunner
@@ -188,11 +188,12 @@ import Testing
     }
 
     @Test func interruptWhileTheServerWorksWaitsForTheToken() async throws {
-        let scene = try await Scene(faults: ["upload:delay-answer=2"])
+        let scene = try await Scene(faults: ["upload:delay-answer=60"])
         let child = try scene.runner.start(["upload", scene.file, "--json", "--progress-events"] + scene.login)
         try await child.wait(for: #""phase":"processing""#)
-        child.send(SIGINT)
+        child.signal(SIGINT)
         try await child.wait(for: "mediactl: waiting for the delete token; press again to give up")
+        try await scene.sandbox.clearFaults()
         let result = try await child.finish()
         #expect(result.exitCode == 130)
         #expect(result.output.contains(#""state":"done""#))
@@ -206,7 +207,7 @@ import Testing
             ["upload", scene.file, scene.file, "--force", "--json", "--progress-events"] + scene.login
         )
         try await child.wait(for: #""phase":"sending""#)
-        child.send(SIGTERM)
+        child.signal(SIGTERM)
         let result = try await child.finish()
         #expect(result.exitCode == 143)
         #expect(result.output.contains(#""state":"cancelled""#))
@@ -219,9 +220,9 @@ import Testing
         let scene = try await Scene(faults: ["upload:delay-answer=60"])
         let child = try scene.runner.start(["upload", scene.file, "--json", "--progress-events"] + scene.login)
         try await child.wait(for: #""phase":"processing""#)
-        child.send(SIGINT)
+        child.signal(SIGINT)
         try await child.wait(for: "press again to give up")
-        child.send(SIGINT)
+        child.signal(SIGINT)
         let result = try await child.finish(deadline: .seconds(20))
         #expect(result.exitCode == 130)
         let last = try #require(result.lines.last)
@@ -238,12 +239,13 @@ import Testing
     }
 
     @Test func terminalShowsProgressAndLeavesNoneBehind() async throws {
-        let scene = try await Scene(faults: ["upload:delay-answer=2"])
+        let scene = try await Scene(faults: ["upload:delay-answer=60"])
         var runner = scene.runner
         runner.environment["TERM"] = "xterm"
         let child = try runner.start(["upload", scene.file] + scene.login, streams: .terminal(columns: 100))
         try await child.wait(for: "server is processing")
-        child.send(SIGUSR1)
+        child.signal(SIGUSR1)
+        try await scene.sandbox.clearFaults()
         let result = try await child.finish()
         #expect(result.exitCode == 0)
         #expect(result.output.contains("\u{1b}[32muploaded\u{1b}[0m"))
@@ -274,11 +276,12 @@ import Testing
     }
 
     @Test func statusSignalIsAnsweredEvenWhenQuiet() async throws {
-        let scene = try await Scene(faults: ["upload:delay-answer=2"])
+        let scene = try await Scene(faults: ["upload:delay-answer=60"])
         let child = try scene.runner.start(["upload", scene.file, "-q", "--json", "--progress-events"] + scene.login)
         try await child.wait(for: #""phase":"processing""#)
-        child.send(SIGUSR1)
+        child.signal(SIGUSR1)
         try await child.wait(for: "server is processing (")
+        try await scene.sandbox.clearFaults()
         let result = try await child.finish()
         #expect(result.exitCode == 0)
         #expect(!result.errors.contains("\r"))
@@ -317,13 +320,15 @@ import Testing
     }
 
     @Test func hangupDuringADeletionWaitsForItsAnswer() async throws {
-        let scene = try await Scene(faults: ["delete:delay-answer=2"])
+        let scene = try await Scene(faults: ["delete:delay-answer=60"])
         _ = try await scene.runner.run(["upload", scene.file] + scene.login)
         let child = try scene.runner.start(["uploads", "delete", "1", "--yes", "--user", "uploader", "--json"])
         while try await scene.posts() < 2 {
             await Task.yield()
         }
-        child.send(SIGHUP)
+        child.signal(SIGHUP)
+        try await child.wait(for: "mediactl: waiting for the answer of the server; press again to give up")
+        try await scene.sandbox.clearFaults()
         let result = try await child.finish()
         #expect(result.exitCode == 129)
         #expect(result.output.contains(#""state":"deleted""#))
@@ -331,10 +336,10 @@ import Testing
     }
 
     @Test func statusSettlesWhatAKilledProcessLeft() async throws {
-        let scene = try await Scene(faults: ["upload:delay-answer=3"])
+        let scene = try await Scene(faults: ["upload:delay-answer=60"])
         let child = try scene.runner.start(["upload", scene.file, "--json", "--progress-events"] + scene.login)
         try await child.wait(for: #""phase":"processing""#)
-        child.send(SIGKILL)
+        child.signal(SIGKILL)
         #expect(try await child.finish().signal == SIGKILL)
         let before = try await scene.runner.run(["uploads", "status", "--dry-run", "--json"])
         #expect(before.lines.count == 2 && before.exitCode == 6)

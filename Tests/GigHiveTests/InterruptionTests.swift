@@ -7,7 +7,7 @@ import Testing
 
 @testable import GigHive
 
-@Suite struct InterruptionTests {
+@Suite(.prompt) struct InterruptionTests {
     // MARK: Stops
 
     /// A server that reads one mebibyte of the upload, does something, and reads no further.
@@ -183,15 +183,9 @@ import Testing
 
     /// Makes every insert of a token fail, as a full disk does.
     private func breakTokens(_ bench: Workbench, _ sql: String) throws {
-        let python = Process()
-        python.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
-        python.arguments = [
-            "-c", "import sqlite3,sys; sqlite3.connect(sys.argv[1]).executescript(sys.argv[2])",
-            bench.directory.path + "/tokens.sqlite", sql,
-        ]
-        try python.run()
-        python.waitUntilExit()
-        #expect(python.terminationStatus == 0)
+        let script = "import sqlite3,sys; sqlite3.connect(sys.argv[1]).executescript(sys.argv[2])"
+        let python = try ChildProcess.run("python3", ["-c", script, bench.directory.path + "/tokens.sqlite", sql])
+        #expect(python.status == 0, "\(python.errors)")
     }
 
     @Test func aTokenThatCannotBeStoredStaysInItsRescueFileAndIsAdopted() async throws {

@@ -8,7 +8,7 @@ import Testing
 @testable import GigHive
 
 /// Cut and lost answers, and what asking finds out.
-@Suite struct LostAnswerTests {
+@Suite(.prompt) struct LostAnswerTests {
     @Test func aCutAnswerWithAWholeTokenIsDone() async throws {
         let bench = try Workbench(
             try FakeGigHive { request, connection, server, _ in

@@ -7,7 +7,7 @@ import Testing
 
 @testable import GigHive
 
-@Suite struct RepeatedUploadTests {
+@Suite(.prompt) struct RepeatedUploadTests {
     @Test func theSameFileToTheSameEventSendsNothing() async throws {
         let bench = try Workbench(try FakeGigHive())
         let upload = try bench.prepare()

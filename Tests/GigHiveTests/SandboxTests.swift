@@ -7,14 +7,14 @@ import Testing
 /// The client against the sandbox: another reading of the same contract.
 @Suite struct SandboxTests {
     @Test(arguments: ["d1", "d2", "d3"]) func anUploadIsTakenBackInEveryDialect(_ dialect: String) async throws {
-        let bench = try RunningSandbox(dialect: dialect).bench()
+        let bench = try await SandboxProcess.start(dialect: dialect).bench()
         let upload = try await bench.upload()
         #expect(upload.state == .done)
         #expect(upload.isVerified == true)
         #expect(upload.hasDeleteToken)
         #expect(upload.warnings.isEmpty)
         #expect(upload.checksumSHA256 == abcChecksum)
-        #expect(upload.mediaURL == "\(bench.sandbox.address)/video/\(abcChecksum).mp4")
+        #expect(upload.mediaURL == "\(bench.sandbox.baseURL)/video/\(abcChecksum).mp4")
         let fileID = try #require(upload.fileID)
         #expect(try await bench.client.asset(fileID)?.checksumSHA256 == abcChecksum)
         #expect(try await bench.client.listing().entries.map(\.fileID) == [fileID])
@@ -27,7 +27,7 @@ import Testing
 
     @Test(arguments: ["d1", "d2", "d3"], ["2026-03-01", "2026-03-02"])
     func theSameBytesAreADeletableDuplicateInEveryDialect(_ dialect: String, _ date: String) async throws {
-        let bench = try RunningSandbox(dialect: dialect).bench()
+        let bench = try await SandboxProcess.start(dialect: dialect).bench()
         let first = try await bench.upload()
         let second = try await bench.upload(name: "copy.mp4", date: date)
         #expect(second.state == .duplicate)
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: ["d1", "d2", "d3"]) func theSameBytesFromElsewhereHaveNoToken(_ dialect: String) async throws {
-        let sandbox = try RunningSandbox(dialect: dialect)
+        let sandbox = try await SandboxProcess.start(dialect: dialect)
         _ = try await sandbox.bench().upload()
         let other = try await sandbox.bench().upload()
         #expect(other.state == (dialect == "d1" ? .done : .duplicate))
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test func aViewerIsUnauthorizedEverywhereButInTheListing() async throws {
-        let sandbox = try RunningSandbox()
+        let sandbox = try await SandboxProcess.start()
         let viewer = try sandbox.bench(user: "viewer")
         let upload = try await viewer.upload()
         #expect(upload.state == .failed)
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(arguments: ["d1", "d2", "d3"]) func anAdminDeletesWithTheLists(_ dialect: String) async throws {
-        let bench = try RunningSandbox(dialect: dialect).bench(user: "admin")
+        let bench = try await SandboxProcess.start(dialect: dialect).bench(user: "admin")
         let fileID = try #require(try await bench.upload().fileID)
         let result = await bench.deleter.deleteAsAdmin(try await bench.deleter.entry(for: fileID))
         #expect(result.state == .deleted)
@@ -90,7 +90,7 @@ import Testing
         ] as [(String, UploadState, GigHiveError.Code?)]
     )
     func aFaultEndsAsItShould(_ fault: String, _ state: UploadState, _ code: GigHiveError.Code?) async throws {
-        let bench = try RunningSandbox(faults: ["upload:" + fault]).bench()
+        let bench = try await SandboxProcess.start(faults: ["upload:" + fault]).bench()
         let result = try await bench.upload(String(repeating: "0123456789abcdef", count: 16_384))
         #expect(result.state == state)
         #expect(result.error?.code == code)
@@ -103,7 +103,7 @@ import Testing
         "status=429,times=1", "early-status=503,times=1", "reset,after=70000,times=1", "status=502,times=1",
     ])
     func aFaultThatPassesIsOvercome(_ fault: String) async throws {
-        let bench = try RunningSandbox(faults: ["upload:" + fault]).bench(retries: 1)
+        let bench = try await SandboxProcess.start(faults: ["upload:" + fault]).bench(retries: 1)
         let result = try await bench.upload(String(repeating: "0123456789abcdef", count: 16_384))
         #expect(result.state == .done)
         #expect(result.attempts == 2)
@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test func aLostDeletionIsFoundOut() async throws {
-        let bench = try RunningSandbox(faults: ["delete:drop-answer"]).bench()
+        let bench = try await SandboxProcess.start(faults: ["delete:drop-answer"]).bench()
         let fileID = try #require(try await bench.upload().fileID)
         let result = await bench.deleter.delete(try await bench.deleter.entry(for: fileID)) { _ in .keep }
         #expect(result.state == .deleted)

@@ -1,18 +1,10 @@
-import Foundation
+import TestSupport
 
 /// The `openssl` program: a second opinion on digests.
 enum OpenSSLTool {
     /// The SHA-256 of a file, in hexadecimal.
     static func sha256(ofFile path: String) throws -> String {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["openssl", "dgst", "-sha256", "-r", path]
-        let output = Pipe()
-        process.standardOutput = output
-        try process.run()
-        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        return String(text.prefix(64))
+        String(try ChildProcess.run("openssl", ["dgst", "-sha256", "-r", path]).output.prefix(64))
     }
 }
 

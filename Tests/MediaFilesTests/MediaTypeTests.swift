@@ -164,12 +164,7 @@ enum FFmpeg {
     }
 
     static func run(_ arguments: [String]) throws {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["ffmpeg", "-nostdin", "-v", "error", "-y"] + arguments
-        process.standardInput = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        try #require(process.terminationStatus == 0)
+        let ending = try ChildProcess.run("ffmpeg", ["-nostdin", "-v", "error", "-y"] + arguments)
+        try #require(ending.status == 0, "\(ending.errors)")
     }
 }

@@ -16,7 +16,7 @@ struct DurabilityTests {
             ["commit", fixture.directory.path],
             through: ["strace", "-f", "-y", "-e", "trace=fdatasync,fsync,write", "-o", trace]
         )
-        #expect(worker.wait() == 0)
+        #expect(try worker.wait() == 0)
         let lines = try String(contentsOfFile: trace, encoding: .utf8).split(separator: "\n").map(String.init)
         let begin = try #require(lines.firstIndex { $0.contains("committing") })
         let end = try #require(lines.firstIndex { $0.contains("uploaded") })

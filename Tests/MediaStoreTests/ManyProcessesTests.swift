@@ -21,14 +21,14 @@ struct ManyProcessesTests {
         #expect(try stopped.line() == "ready")
         try stopInsideWrite(stopped, fixture)
 
-        for mixer in mixers { try mixer.send("go\n") }
+        for mixer in mixers { mixer.send("go\n") }
         for mixer in mixers { try waitUntilAsleep(mixer) }
         #expect(mixers.allSatisfy { !$0.hasOutput })
         stopped.signal(SIGCONT)
 
         for mixer in mixers {
             #expect(try mixer.line() == "done")
-            #expect(mixer.wait() == 0)
+            #expect(try mixer.wait() == 0)
         }
         let committed = try lastNumber(stopped)
         let kept = try store.tokens(host: "kept").map(\.fileID).sorted()

@@ -41,7 +41,7 @@ struct RescueFileTests {
         let fixture = try fixture.get()
         let worker = try WorkerProcess(["rescue", fixture.directory.path, id])
         #expect(try worker.line() == "created")
-        try worker.send("{\"id\":18,\"delete_token\":\"0f\n")
+        worker.send("{\"id\":18,\"delete_token\":\"0f\n")
         #expect(try worker.line() == "appended")
         #expect(try RescueFile.abandoned(in: fixture.directory).isEmpty)
         worker.killNow()

@@ -47,7 +47,7 @@ struct SchemaMigrationTests {
         try makeDatabase(1, fixture)
         let workers = try (0..<16).map { _ in try WorkerProcess(["open", fixture.directory.path]) }
         #expect(try workers.map { try $0.line() } == Array(repeating: "opened", count: 16))
-        #expect(workers.map { $0.wait() } == Array(repeating: 0, count: 16))
+        #expect(try workers.map { try $0.wait() } == Array(repeating: 0, count: 16))
         #expect(try fixture.store().tokens(host: nil).count == 1)
     }
 

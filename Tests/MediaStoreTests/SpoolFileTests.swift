@@ -104,8 +104,8 @@ struct SpoolFileTests {
         let directory = try fixture.get().directory
         let workers = try (0..<2).map { _ in try WorkerProcess(["spool", directory.path, "100"]) }
         for worker in workers {
-            try worker.send("hello")
-            try worker.closeInput()
+            worker.send("hello")
+            worker.closeInput()
             #expect(try worker.line() == "spooled 5")
         }
         #expect(try spoolNames.count == 2)

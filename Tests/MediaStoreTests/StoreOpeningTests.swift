@@ -38,7 +38,7 @@ struct StoreOpeningTests {
         if isRoot { #expect(chown(try fixture.get().temporary.path, 65534, 65534) == 0) }
         let shell = ["sh", "-c", "umask \(mask); exec \"$@\"", "sh"]
         let worker = try WorkerProcess(["fill", path, "1"], through: (isRoot ? launcher : []) + shell)
-        #expect(worker.wait() == 0)
+        #expect(try worker.wait() == 0)
         #expect(try permissions(path) == 0o700)
         #expect(try permissions(path + "/tokens.sqlite") == 0o600)
     }
@@ -47,7 +47,7 @@ struct StoreOpeningTests {
     func concurrentCreation() throws {
         let path = try fixture.get().directory.path
         let workers = try (1...16).map { try WorkerProcess(["fill", path, "\($0)"]) }
-        #expect(workers.map { $0.wait() } == Array(repeating: 0, count: 16))
+        #expect(try workers.map { try $0.wait() } == Array(repeating: 0, count: 16))
         #expect(try fixture.get().store().tokens(host: nil).count == 16)
         #expect(try fixture.get().names().allSatisfy { !$0.contains(".new") })
         #expect(try FileManager.default.contentsOfDirectory(atPath: path + "/locks") == [])
@@ -161,7 +161,7 @@ struct StoreOpeningTests {
         defer { chmod(fixture.directory.path, 0o700) }
         let worker = try WorkerProcess(["open", fixture.directory.path], through: launcher)
         #expect(try worker.line() == "error notWritable")
-        #expect(worker.wait() == 12)
+        #expect(try worker.wait() == 12)
     }
 
     /// Root may write anywhere, so the worker runs as another user then.
@@ -219,7 +219,7 @@ struct StoreOpeningTests {
     /// their space on the disk, until its exec.
     private func openInWorker(_ directory: DataDirectory) throws -> String? {
         let worker = try WorkerProcess(["open", directory.path])
-        defer { _ = worker.wait() }
+        defer { _ = try? worker.wait() }
         return try worker.line()
     }
 

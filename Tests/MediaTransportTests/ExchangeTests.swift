@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Requests and answers")
+@Suite("Requests and answers", .prompt)
 struct ExchangeTests {
     @Test("a small body goes without Expect, with its exact length, and asks for JSON only (trap T1)")
     func smallPost() async throws {

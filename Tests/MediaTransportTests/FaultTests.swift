@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Faults on the way")
+@Suite("Faults on the way", .prompt)
 struct FaultTests {
     private func post(
         _ url: RequestURL,

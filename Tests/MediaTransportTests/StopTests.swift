@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Stopping a transfer")
+@Suite("Stopping a transfer", .prompt)
 struct StopTests {
     private func upload(_ server: ScriptedServer, _ length: Int64 = 50 << 20) throws -> HTTPRequest {
         HTTPRequest(.post, try server.url(), body: CountingBody(length), repeatability: .atMostOnce)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A server that stops reading must not hold a user.
-@Suite struct CancelTests {
+@Suite(.prompt) struct CancelTests {
     @Test(arguments: [false, true]) func interruptAgainstAStalledServer(isStandardInput: Bool) async throws {
         let stalled = Gate()
         let ended = Gate()
@@ -24,10 +24,10 @@ import Testing
         let arguments = ["upload", "--json", "--stall-timeout", "600s"] + source + bench.login
         let child = try bench.runner.start(
             arguments,
-            through: isStandardInput ? ["/bin/sh", "-c", "exec \"$0\" \"$@\" <\(input)"] : []
+            streams: isStandardInput ? .separate(input: .file(input)) : .captured
         )
         #expect(await stalled.opened())
-        child.send(SIGINT)
+        child.signal(SIGINT)
         let result = try await child.finish()
         #expect(result.exitCode == 130)
         #expect(result.states == ["cancelled"])

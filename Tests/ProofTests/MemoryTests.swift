@@ -11,15 +11,18 @@ import Testing
         "/usr/bin/python3", "-c",
         """
         import os, resource, sys
-        if sys.argv[1]: os.dup2(os.open(sys.argv[1], os.O_RDONLY), 0)
-        code = os.spawnv(os.P_WAIT, sys.argv[2], sys.argv[2:])
+        code = os.spawnv(os.P_WAIT, sys.argv[1], sys.argv[1:])
         print("peak", resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
         sys.exit(code)
         """,
     ]
 
-    private func peakKibibytes(_ bench: Bench, _ arguments: [String], input: String = "") async throws -> Int {
-        let result = try await bench.runner.run(arguments, through: Self.wrapper + [input])
+    private func peakKibibytes(_ bench: Bench, _ arguments: [String], input: String) async throws -> Int {
+        let result = try await bench.runner.run(
+            arguments,
+            streams: .separate(input: .file(input)),
+            through: Self.wrapper
+        )
         #expect(result.exitCode == 0, "\(result.errors)")
         return try #require(result.lines.last.flatMap { Int($0.split(separator: " ").last ?? "") })
     }
@@ -43,9 +46,9 @@ import Testing
         let source = isStandardInput ? ["-", "--stdin-name", "piped.mp4"] : [file]
         let command = ["upload", "-q", "--force"] + source + bench.login
         #expect(truncate(file, 1 << 20) == 0)
-        let small = try await peakKibibytes(bench, command, input: isStandardInput ? file : "")
+        let small = try await peakKibibytes(bench, command, input: file)
         #expect(truncate(file, off_t(byteCount)) == 0)
-        let large = try await peakKibibytes(bench, command, input: isStandardInput ? file : "")
+        let large = try await peakKibibytes(bench, command, input: file)
         #expect(large - small <= 10 << 10, "\(large) KiB after \(small) KiB")
         #expect(small > 4 << 10, "the program was measured, not its wrapper")
     }

@@ -8,7 +8,7 @@ import Testing
     private static let hostile = "a\u{1b}[2Jb\rc\u{9b}31md\u{202e}e\u{2066}f\u{7}g\u{8}h"
     private static let hostileJSON = #"a\u001b[2Jb\rc\u009b31md\u202ee\u2066f\u0007g\bh"#
 
-    private func expectSafe(_ result: BinaryResult) {
+    private func expectSafe(_ result: ChildResult) {
         for scalar in (result.output + result.errors).unicodeScalars where scalar != "\n" {
             let isControl = scalar.value < 0x20 || (0x7f...0x9f).contains(scalar.value)
             let isBidi = [0x61c, 0x200e, 0x200f].contains(scalar.value) || (0x202a...0x202e).contains(scalar.value)

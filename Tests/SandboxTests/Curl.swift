@@ -21,13 +21,14 @@ func curl(_ arguments: String...) async throws -> CurlReply {
 
 func curl(_ arguments: [String]) async throws -> CurlReply {
     let folder = try TemporaryDirectory()
-    let (exitCode, report) = try await run(
-        ["curl", "-q", "-s", "--max-time", "60", "-D", folder.file("head"), "-o", folder.file("body")]
+    let ending = try await ChildProcess.run(
+        "curl",
+        ["-q", "-s", "--max-time", "60", "-D", folder.file("head"), "-o", folder.file("body")]
             + ["-w", "%{size_upload}"] + arguments
     )
-    var reply = CurlReply(exitCode: exitCode)
+    var reply = CurlReply(exitCode: ending.status)
     reply.body = (try? Data(contentsOf: URL(fileURLWithPath: folder.file("body")))) ?? Data()
-    reply.uploadedBytes = Int(report) ?? 0
+    reply.uploadedBytes = Int(ending.output) ?? 0
     let head = (try? String(contentsOfFile: folder.file("head"), encoding: .utf8)) ?? ""
     // Interim answers come first; only the block after them counts.
     let lines =
@@ -45,21 +46,5 @@ func curl(_ arguments: [String]) async throws -> CurlReply {
 
 /// What a program prints.
 func output(of command: [String]) async throws -> String {
-    try await run(command).output
-}
-
-private func run(_ command: [String]) async throws -> (exitCode: Int32, output: String) {
-    let folder = try TemporaryDirectory()
-    let path = folder.file("output")
-    try Data().write(to: URL(fileURLWithPath: path))
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = command
-    process.standardInput = FileHandle.nullDevice
-    process.standardOutput = FileHandle(forWritingAtPath: path)
-    let (exits, continuation) = AsyncStream<Void>.makeStream()
-    process.terminationHandler = { _ in continuation.finish() }
-    try process.run()
-    for await _ in exits {}
-    return (process.terminationStatus, try String(contentsOfFile: path, encoding: .utf8))
+    try await ChildProcess.run("/usr/bin/env", command).output
 }

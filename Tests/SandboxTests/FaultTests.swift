@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Every fault does what its name says, and the server's state afterwards is the promised one.
-@Suite struct FaultTests {
+@Suite(.prompt) struct FaultTests {
     /// What curl makes of it, and whether the upload is on the server afterwards.
     struct Case: Sendable, CustomTestStringConvertible {
         var fault: String
@@ -45,13 +45,22 @@ import Testing
         let path = try fixture.file(size: 2_000_000)
         let reply = try await fixture.upload(
             path,
-            options: testCase.exitCodes == [28] ? ["--max-time", "1.5"] : []
+            options: testCase.exitCodes == [28] ? ["--max-time", "5"] : []
         )
         #expect(testCase.exitCodes.contains(reply.exitCode), "curl exit code \(reply.exitCode)")
         #expect(reply.status == testCase.status)
         #expect(try fixture.storedFiles().count == (testCase.isStored ? 1 : 0))
         try await fixture.sandbox.clearFaults()
         #expect(try await fixture.upload(path).status == (testCase.isStored ? 409 : 201))
+    }
+
+    @Test func aDelayedAnswerComesWhenTheFaultsAreCleared() async throws {
+        let fixture = try await Fixture(faults: ["upload:delay-answer=600"])
+        let path = try fixture.file(content: "held")
+        async let reply = fixture.upload(path)
+        try await fixture.waitForRequests { $0.contains { $0.bodyBytesRead > 0 } }
+        try await fixture.sandbox.clearFaults()
+        #expect(try await reply.status == 201)
     }
 
     @Test func aResetComesAfterTheNamedByte() async throws {
@@ -65,7 +74,7 @@ import Testing
         let fixture = try await Fixture(faults: ["upload:reset,after=body"])
         _ = try await fixture.upload(try fixture.file(size: 200_000))
         // Stopping waits for what is under way; only a start would sweep up after it.
-        await fixture.sandbox.stop()
+        try await fixture.sandbox.stop()
         #expect(try fixture.incomingFiles().isEmpty)
     }
 

@@ -5,7 +5,7 @@ internal import Foundation
 public struct BinaryRunner: Sendable {
     /// The executable's path.
     public let executable: String
-    /// Holds `HOME` and the XDG directories; lives as long as the runner.
+    /// Holds `HOME` and the XDG directories; lives as long as the runner and its children.
     public let home: TemporaryDirectory
     /// The whole environment of the child.
     public var environment: [String: String]
@@ -24,39 +24,28 @@ public struct BinaryRunner: Sendable {
         ]
     }
 
-    /// How the child's standard streams are connected.
-    public enum Streams: Sendable {
-        /// Three pipes.
-        case pipes
-        /// A terminal of its own for all three, which is also the controlling one.
-        case terminal(columns: UInt16)
-        /// Pipes, but nobody reads standard output any more.
-        case closedOutput
-        /// Pipes, but standard output is this file.
-        case outputFile(String)
-    }
-
     /// Starts the executable.
     ///
     /// - Parameters:
     ///   - arguments: Without the program's name.
     ///   - streams: The standard streams.
     ///   - extra: Environment variables added to, or replacing, those of the runner.
-    ///   - wrapper: A program, by its path, and its arguments, that runs the executable; the child is then this one.
+    ///   - wrapper: A program and its arguments that runs the executable; the child is then that program.
     /// - Returns: The running child.
-    /// - Throws: `BinaryError` when it cannot be started.
+    /// - Throws: ``ChildError`` when it cannot be started.
     public func start(
         _ arguments: [String],
-        streams: Streams = .pipes,
+        streams: ChildStreams = .pipes,
         extra: [String: String] = [:],
         through wrapper: [String] = []
-    ) throws -> RunningBinary {
+    ) throws -> ChildProcess {
         let words = wrapper + [executable] + arguments
-        return try RunningBinary(
-            executable: words[0],
-            arguments: words.dropFirst().map { Array($0.utf8) },
+        return try ChildProcess(
+            words[0],
+            Array(words.dropFirst()),
             environment: environment.merging(extra) { $1 },
-            streams: streams
+            streams: streams,
+            home: home
         )
     }
 
@@ -67,18 +56,18 @@ public struct BinaryRunner: Sendable {
     ///   - input: What standard input yields before its end.
     ///   - streams: The standard streams.
     ///   - extra: Environment variables added to, or replacing, those of the runner.
-    ///   - wrapper: A program, by its path, and its arguments, that runs the executable.
+    ///   - wrapper: A program and its arguments that runs the executable.
     ///   - deadline: The child is killed after it.
     /// - Returns: What it wrote and how it ended.
-    /// - Throws: `BinaryError`.
+    /// - Throws: ``ChildError``.
     public func run(
         _ arguments: [String],
         input: String = "",
-        streams: Streams = .pipes,
+        streams: ChildStreams = .pipes,
         extra: [String: String] = [:],
         through wrapper: [String] = [],
         deadline: Duration = .seconds(60)
-    ) async throws -> BinaryResult {
+    ) async throws -> ChildResult {
         let child = try start(arguments, streams: streams, extra: extra, through: wrapper)
         child.write(input)
         child.closeInput()
@@ -89,40 +78,8 @@ public struct BinaryRunner: Sendable {
     ///
     /// - Parameter rawArguments: Without the program's name.
     /// - Returns: What it wrote and how it ended.
-    /// - Throws: `BinaryError`.
-    public func run(rawArguments: [[UInt8]]) async throws -> BinaryResult {
-        let child = try RunningBinary(
-            executable: executable,
-            arguments: rawArguments,
-            environment: environment,
-            streams: .pipes
-        )
-        child.closeInput()
-        return try await child.finish()
+    /// - Throws: ``ChildError``.
+    public func run(rawArguments: [[UInt8]]) async throws -> ChildResult {
+        try await ChildProcess(executable, rawArguments: rawArguments, environment: environment, home: home).finish()
     }
-}
-
-/// What an executable wrote, and how it ended.
-public struct BinaryResult: Sendable {
-    /// Standard output; of a terminal, everything shown.
-    public var output: String
-    /// Standard error; empty when it was a terminal.
-    public var errors: String
-    /// The exit code; nil when a signal ended it.
-    public var exitCode: Int32?
-    /// The signal that ended it.
-    public var signal: Int32?
-
-    /// The lines of standard output that are not empty; a terminal ends them with CR and LF.
-    public var lines: [String] { output.split(whereSeparator: \.isNewline).map(String.init) }
-}
-
-/// Why a child could not be run.
-public enum BinaryError: Error, Sendable, Equatable {
-    /// The system refused; holds `errno`.
-    case cannotStart(Int32)
-    /// The deadline passed before the text appeared; holds what was written so far.
-    case neverSaid(String, soFar: String)
-    /// The deadline passed before the child ended; it was killed.
-    case neverEnded(soFar: String)
 }

@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 import FoundationNetworking
 
@@ -23,18 +22,6 @@ public final class SandboxProcess: Sendable {
         }
     }
 
-    /// How a sandbox ended.
-    public struct Outcome: Sendable {
-        /// Exit code, or the signal's number when a signal killed it.
-        public var exitCode: Int32
-        /// Whether it ended by itself.
-        public var exitedNormally: Bool
-        /// Everything on standard output.
-        public var standardOutput: String
-        /// Everything on standard error.
-        public var standardError: String
-    }
-
     /// The sandbox could not be used.
     public enum Failure: Error {
         /// It ended before it was ready; its standard error.
@@ -48,13 +35,11 @@ public final class SandboxProcess: Sendable {
     /// The port it listens on.
     public let port: Int
     /// Its process id.
-    public var processID: Int32 { process.processIdentifier }
+    public var processID: Int32 { process.processID }
     /// The directory it stores in; pass it to another `start` to test a restart.
     public let data: TemporaryDirectory
 
-    private let process: Process
-    private let output: ProcessOutput
-    private let exit: Task<Void, Never>
+    private let process: ChildProcess
 
     /// Path of a built program of this package.
     public static func builtProgram(_ name: String) -> String {
@@ -76,65 +61,37 @@ public final class SandboxProcess: Sendable {
         data: TemporaryDirectory? = nil
     ) async throws -> SandboxProcess {
         let data = try data ?? TemporaryDirectory()
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: builtProgram("mediactl-sandbox"))
-        process.arguments =
+        let process = try ChildProcess(
+            builtProgram("mediactl-sandbox"),
             ["--listen", "127.0.0.1:0", "--data", data.path, "--dialect", dialect]
-            + faults.flatMap { ["--fault", $0] } + arguments
-        process.standardInput = FileHandle.nullDevice
-        let output = try ProcessOutput()
-        output.attach(to: process)
-        let (exits, continuation) = AsyncStream<Void>.makeStream()
-        process.terminationHandler = { _ in continuation.finish() }
-        try process.run()
-        let exit = Task { for await _ in exits {} }
-        let line = try await output.firstLine(of: process)
-        guard let url = line?.split(separator: " ").last, let port = Int(url.split(separator: ":").last ?? "") else {
-            if process.isRunning { process.terminate() }
-            await exit.value
-            throw Failure.notReady(output.standardError)
-        }
-        return SandboxProcess(
-            baseURL: String(url),
-            port: port,
-            data: data,
-            process: process,
-            output: output,
-            exit: exit
+                + faults.flatMap { ["--fault", $0] } + arguments
         )
+        let line = try await process.nextLine()
+        guard let url = line?.split(separator: " ").last, let port = Int(url.split(separator: ":").last ?? "") else {
+            process.signal(SIGTERM)
+            throw Failure.notReady(try await process.finish().errors)
+        }
+        return SandboxProcess(baseURL: String(url), port: port, data: data, process: process)
     }
 
-    private init(
-        baseURL: String,
-        port: Int,
-        data: TemporaryDirectory,
-        process: Process,
-        output: ProcessOutput,
-        exit: Task<Void, Never>
-    ) {
+    private init(baseURL: String, port: Int, data: TemporaryDirectory, process: ChildProcess) {
         self.baseURL = baseURL
         self.port = port
         self.data = data
         self.process = process
-        self.output = output
-        self.exit = exit
     }
 
+    // Before the directory goes, so that nothing is stored in it any more.
     deinit {
-        if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+        process.killNow()
     }
 
     /// Sends a signal, SIGTERM unless told otherwise, and waits for the end.
+    /// - Throws: ``ChildError/neverEnded(soFar:)``.
     @discardableResult
-    public func stop(signal: Int32? = nil) async -> Outcome {
-        if process.isRunning { kill(process.processIdentifier, signal ?? SIGTERM) }
-        await exit.value
-        return Outcome(
-            exitCode: process.terminationStatus,
-            exitedNormally: process.terminationReason == .exit,
-            standardOutput: output.standardOutput,
-            standardError: output.standardError
-        )
+    public func stop(signal: Int32? = nil) async throws -> ChildResult {
+        process.signal(signal ?? SIGTERM)
+        return try await process.finish()
     }
 
     /// Adds faults, as `--fault` takes them.
@@ -165,43 +122,5 @@ public final class SandboxProcess: Sendable {
         let status = (response as? HTTPURLResponse)?.statusCode ?? 0
         guard status == 200 else { throw Failure.control(status: status, String(decoding: data, as: UTF8.self)) }
         return data
-    }
-}
-
-/// The output of a process in files.
-///
-/// Not in pipes: a process that is started at the same moment may inherit a pipe's end and keep it open.
-private struct ProcessOutput: Sendable {
-    private let directory: TemporaryDirectory
-
-    init() throws {
-        directory = try TemporaryDirectory()
-        for name in ["stdout", "stderr"] {
-            try Data().write(to: URL(fileURLWithPath: directory.file(name)))
-        }
-    }
-
-    func attach(to process: Process) {
-        process.standardOutput = FileHandle(forWritingAtPath: directory.file("stdout"))
-        process.standardError = FileHandle(forWritingAtPath: directory.file("stderr"))
-    }
-
-    var standardOutput: String { text("stdout") }
-    var standardError: String { text("stderr") }
-
-    /// Waits until a line was printed; nil when the process ends first or takes longer than a minute.
-    func firstLine(of process: Process) async throws -> String? {
-        let deadline = ContinuousClock.now + .seconds(60)
-        while ContinuousClock.now < deadline {
-            let isRunning = process.isRunning
-            if let end = standardOutput.firstIndex(of: "\n") { return String(standardOutput[..<end]) }
-            if !isRunning { return nil }
-            try await Task.sleep(for: .milliseconds(10))
-        }
-        return nil
-    }
-
-    private func text(_ name: String) -> String {
-        (try? String(contentsOfFile: directory.file(name), encoding: .utf8)) ?? ""
     }
 }

@@ -16,12 +16,11 @@ public final class SmallDisk: Sendable {
         temporary = try TemporaryDirectory()
         path = temporary.file("disk")
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
-        guard try Self.run("mount", "-t", "tmpfs", "-o", "size=\(kibibytes)k", "none", path) == 0 else {
-            throw Unmountable()
-        }
+        let mount = try ChildProcess.run("mount", ["-t", "tmpfs", "-o", "size=\(kibibytes)k", "none", path])
+        guard mount.status == 0 else { throw Unmountable() }
     }
 
-    deinit { _ = try? Self.run("umount", "--lazy", path) }
+    deinit { _ = try? ChildProcess.run("umount", ["--lazy", path]) }
 
     /// Writes until nothing more fits, then gives some pages of 4 KiB back.
     public func fill(leavingPages pages: Int = 0) throws {
@@ -37,14 +36,5 @@ public final class SmallDisk: Sendable {
     /// Gives the space of `fill` back.
     public func empty() throws {
         try FileManager.default.removeItem(atPath: path + "/filler")
-    }
-
-    private static func run(_ command: String...) throws -> Int32 {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = command
-        try process.run()
-        process.waitUntilExit()
-        return process.terminationStatus
     }
 }

@@ -2,31 +2,42 @@ import Synchronization
 
 /// The faults in force, counted down as they strike.
 final class FaultBook: Sendable {
-    private let faults: Mutex<[Fault]>
+    private struct State {
+        var faults: [Fault]
+        /// Of the requests that these faults strike.
+        var hold = AnswerHold()
+    }
+
+    private let state: Mutex<State>
 
     init(_ faults: [Fault]) {
-        self.faults = Mutex(faults)
+        state = Mutex(State(faults: faults))
     }
 
     func add(_ more: [Fault]) {
-        faults.withLock { $0 += more }
+        state.withLock { $0.faults += more }
     }
 
+    /// Removes all and lets the answers go that they hold back.
     func clear() {
-        faults.withLock { $0 = [] }
+        let old = state.withLock { state in
+            defer { state = State(faults: []) }
+            return state.hold
+        }
+        old.release()
     }
 
     /// The faults that strike one request; each counts it.
     func take(for place: Fault.Place) -> FaultPlan {
-        faults.withLock { faults in
-            let striking = faults.filter { $0.place == place }
-            faults = faults.compactMap { fault in
+        state.withLock { state in
+            let striking = state.faults.filter { $0.place == place }
+            state.faults = state.faults.compactMap { fault in
                 guard fault.place == place, let times = fault.times else { return fault }
                 var rest = fault
                 rest.times = times - 1
                 return times > 1 ? rest : nil
             }
-            return FaultPlan(faults: striking)
+            return FaultPlan(faults: striking, hold: state.hold)
         }
     }
 }
@@ -34,6 +45,8 @@ final class FaultBook: Sendable {
 /// What will go wrong with one request.
 struct FaultPlan: Sendable {
     var faults: [Fault] = []
+    /// Ends the wait of an answer that comes late.
+    var hold = AnswerHold()
 
     /// The first non-nil answer of a question put to each fault.
     func first<Answer>(_ question: (Fault) -> Answer?) -> Answer? {

@@ -25,8 +25,8 @@ enum FaultSyntax {
                                        change the fields of a 2xx answer
           MOMENT a number of body bytes (default 0), body (all of it), response-headers
           times=N strikes the first N requests only.
-        Control, from loopback: POST /__sandbox/faults adds one fault a line, DELETE clears them;
-        GET /__sandbox/requests lists the requests seen.
+        Control, from loopback: POST /__sandbox/faults adds one fault a line, DELETE clears them
+        and lets delayed answers go; GET /__sandbox/requests lists the requests seen.
         """
 
     static func parse(_ text: String) throws(FaultSyntaxError) -> Fault {

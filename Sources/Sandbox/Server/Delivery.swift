@@ -20,7 +20,7 @@ struct Delivery {
     func run(_ writer: consuming ResponseWriter) async throws {
         if plan.has(.dropAnswer) { throw ConnectionEnded() }
         if let delay = plan.first({ if case .delayAnswer(let seconds) = $0.effect { seconds } else { nil } }) {
-            try await Task.sleep(for: .seconds(delay))
+            try await plan.hold.wait(seconds: delay)
         }
         let rendered = rendered()
         exchange.noteAnswer(rendered.head.status)

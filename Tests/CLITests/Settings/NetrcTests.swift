@@ -57,17 +57,16 @@ import Testing
         let directory = try TemporaryDirectory()
         try Data(example.text.utf8).write(to: URL(fileURLWithPath: directory.file("netrc")))
         let listener = try OneRequestListener()
-        let curl = Process()
-        curl.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         let user = example.user.map { $0 + "@" } ?? ""
-        curl.arguments = [
-            "curl", "-q", "-s", "-o", "/dev/null", "--noproxy", "*", "--netrc-optional",
-            "--netrc-file", directory.file("netrc"), "http://\(user)127.0.0.1:\(listener.port)/",
-        ]
-        curl.standardInput = FileHandle.nullDevice
-        try curl.run()
+        let curl = try ChildProcess(
+            "curl",
+            [
+                "-q", "-s", "-o", "/dev/null", "--noproxy", "*", "--netrc-optional",
+                "--netrc-file", directory.file("netrc"), "http://\(user)127.0.0.1:\(listener.port)/",
+            ]
+        )
         let authorization = listener.authorizationOfOneRequest()
-        curl.waitUntilExit()
+        _ = try curl.finish()
         // A user in the address goes out with an empty password when netrc has none for it.
         let expected = example.found ?? example.user.map { $0 + ":" }
         #expect(authorization == expected.map { "Basic " + Data($0.utf8).base64EncodedString() })

@@ -32,9 +32,7 @@ enum Parser: String, CaseIterable, Sendable {
 }
 
 /// The running parsers.
-///
-/// `@unchecked`: the servers are not touched between `init` and `deinit`; only the addresses are read.
-final class ParserServers: @unchecked Sendable {
+final class ParserServers: Sendable {
     private let php: ForeignServer
     private let python: ForeignServer
 

@@ -5,13 +5,6 @@ import Testing
 
 /// A program that is not ours, or our own binary, run as a child process.
 enum ForeignProgram {
-    /// How a program ended.
-    struct Ending {
-        let status: Int32
-        let output: String
-        let errors: String
-    }
-
     /// What kept a program from being of use to a test.
     struct Failure: Error, CustomStringConvertible {
         let description: String
@@ -44,105 +37,58 @@ enum ForeignProgram {
     }
 
     /// Runs a program to its end. `environment` is added to that of the tests.
-    static func run(_ path: String, _ arguments: [String], environment: [String: String] = [:]) async throws -> Ending {
-        let directory = try TemporaryDirectory()
-        let process = process(path, arguments, environment: environment)
-        process.standardOutput = try newFile(directory.file("output"))
-        process.standardError = try newFile(directory.file("errors"))
-        let status = try await withCheckedThrowingContinuation { continuation in
-            process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
-            do { try process.run() } catch { continuation.resume(throwing: error) }
-        }
-        return Ending(
-            status: status,
-            output: try String(contentsOfFile: directory.file("output"), encoding: .utf8),
-            errors: try String(contentsOfFile: directory.file("errors"), encoding: .utf8)
-        )
+    static func run(
+        _ path: String,
+        _ arguments: [String],
+        environment: [String: String] = [:]
+    ) async throws -> ChildResult {
+        try await ChildProcess.run(path, arguments, environment: surroundings(environment))
     }
 
-    static func process(_ path: String, _ arguments: [String], environment: [String: String] = [:]) -> Process {
-        let process = Process()
-        process.executableURL = URL(filePath: path)
-        process.arguments = arguments
-        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-        process.standardInput = FileHandle.nullDevice
-        return process
-    }
-
-    static func newFile(_ path: String) throws -> FileHandle {
-        try Data().write(to: URL(filePath: path))
-        return try FileHandle(forWritingTo: URL(filePath: path))
+    /// The environment of the tests, with additions.
+    static func surroundings(_ additions: [String: String]) -> [String: String] {
+        ProcessInfo.processInfo.environment.merging(additions) { $1 }
     }
 }
 
 /// A server in a child process. Ends with its last reference.
-final class ForeignServer {
+final class ForeignServer: Sendable {
     let port: Int
-    private let process: Process
-    private let directory: TemporaryDirectory
+    private let process: ChildProcess
 
     /// Starts a server that is told its port, and waits until it accepts connections.
-    init(_ path: String, environment: [String: String] = [:], arguments: (Int) throws -> [String]) async throws {
-        let free = try Self.freePort()
-        (process, directory) = try Self.start(path, try arguments(free), environment: environment)
-        port = free
-        try await Self.wait(for: process, in: directory) { Self.accepts(port: free) ? true : nil }
-    }
-
-    /// Starts a server that chooses its port and ends its first line with it.
-    init(announcing path: String, _ arguments: [String], environment: [String: String] = [:]) async throws {
-        let (started, directory) = try Self.start(path, arguments, environment: environment)
-        (process, self.directory) = (started, directory)
-        port = try await Self.wait(for: started, in: directory) {
-            let output = try? String(contentsOfFile: directory.file("output"), encoding: .utf8)
-            guard let output, let end = output.firstIndex(of: "\n") else { return nil }
-            return output[..<end].split(whereSeparator: { ": ".contains($0) }).last.flatMap { Int($0) }
+    init(_ path: String, arguments: (Int) throws -> [String]) async throws {
+        let port = try Self.freePort()
+        process = try ChildProcess(path, try arguments(port))
+        self.port = port
+        let deadline = ContinuousClock.now + .seconds(60)
+        // It does not say when it listens, so all that can be done is to ask.
+        while !Self.accepts(port: port) {
+            guard process.isRunning, ContinuousClock.now < deadline else { throw Self.failure(process) }
+            try await Task.sleep(for: .milliseconds(20))
         }
     }
 
-    deinit {
-        Self.end(process)
-    }
-
-    /// SIGKILL, because a child inherits the signal mask of the thread it was started from, and those of the
-    /// concurrency runtime block SIGTERM.
-    private static func end(_ process: Process) {
-        if process.isRunning {
-            kill(process.processIdentifier, SIGKILL)
-        }
+    /// Starts a server that chooses its port and says it right after `mark`.
+    init(
+        announcing path: String,
+        _ arguments: [String],
+        environment: [String: String] = [:],
+        mark: String = "127.0.0.1:"
+    ) async throws {
+        process = try ChildProcess(path, arguments, environment: ForeignProgram.surroundings(environment))
+        // The mark, the port and what ends it come in one write.
+        try await process.wait(for: mark)
+        let said = process.result.output + process.result.errors
+        let number = said.components(separatedBy: mark).dropFirst().first?.prefix { $0.isNumber }
+        guard let port = number.flatMap({ Int($0) }) else { throw Self.failure(process) }
+        self.port = port
     }
 
     var address: String { "http://127.0.0.1:\(port)" }
 
-    private static func start(
-        _ path: String,
-        _ arguments: [String],
-        environment: [String: String]
-    ) throws -> (Process, TemporaryDirectory) {
-        let directory = try TemporaryDirectory()
-        let process = ForeignProgram.process(path, arguments, environment: environment)
-        process.standardOutput = try ForeignProgram.newFile(directory.file("output"))
-        process.standardError = try ForeignProgram.newFile(directory.file("errors"))
-        try process.run()
-        return (process, directory)
-    }
-
-    @discardableResult
-    private static func wait<Sign>(
-        for process: Process,
-        in directory: TemporaryDirectory,
-        _ sign: () -> Sign?
-    ) async throws -> Sign {
-        let deadline = ContinuousClock.now + .seconds(30)
-        while true {
-            if let sign = sign() { return sign }
-            guard process.isRunning, ContinuousClock.now < deadline else {
-                end(process)
-                let errors = try? String(contentsOfFile: directory.file("errors"), encoding: .utf8)
-                throw ForeignProgram.Failure("\(process.executableURL?.path ?? "") did not start: \(errors ?? "")")
-            }
-            try await Task.sleep(for: .milliseconds(20))
-        }
+    private static func failure(_ process: ChildProcess) -> ForeignProgram.Failure {
+        ForeignProgram.Failure("did not start: \(process.result.output)\(process.result.errors)")
     }
 
     /// A port that nobody uses at the moment.

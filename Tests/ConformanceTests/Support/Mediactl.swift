@@ -23,7 +23,7 @@ struct Mediactl {
         return path
     }
 
-    func run(_ arguments: String...) async throws -> ForeignProgram.Ending {
+    func run(_ arguments: String...) async throws -> ChildResult {
         try await ForeignProgram.run(
             ForeignProgram.product("mediactl"),
             arguments + ["--no-input"],

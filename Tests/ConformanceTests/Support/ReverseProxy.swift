@@ -87,11 +87,10 @@ final class ReverseProxy {
 extension ForeignProgram {
     /// PHP's own server, with `scripts/dump.php` behind every path.
     static func php(environment: [String: String] = [:]) async throws -> ForeignServer {
-        try await ForeignServer(try path(of: "php"), environment: environment) { port in
-            [
-                "-d", "upload_max_filesize=1G", "-d", "post_max_size=1G", "-S", "127.0.0.1:\(port)",
-                "\(scripts)/dump.php",
-            ]
-        }
+        try await ForeignServer(
+            announcing: try path(of: "php"),
+            ["-d", "upload_max_filesize=1G", "-d", "post_max_size=1G", "-S", "127.0.0.1:0", "\(scripts)/dump.php"],
+            environment: environment
+        )
     }
 }

@@ -1,6 +1,6 @@
 """Answers POST /werkzeug and POST /python-multipart with what that parser made of the body, as JSON.
 
-Prints "listening on PORT" when ready. The shape of the answer is that of dump.php.
+Prints "listening on URL" when ready. The shape of the answer is that of dump.php.
 """
 
 import hashlib
@@ -79,5 +79,5 @@ class Server(ThreadingHTTPServer):
 
 
 server = Server(("127.0.0.1", 0), Handler)
-print(f"listening on {server.server_address[1]}", flush=True)
+print(f"listening on http://127.0.0.1:{server.server_address[1]}", flush=True)
 server.serve_forever()

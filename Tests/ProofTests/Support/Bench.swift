@@ -62,7 +62,7 @@ struct Bench {
     }
 }
 
-extension BinaryResult {
+extension ChildResult {
     /// The records of `--json`.
     var records: [[String: Any]] {
         lines.compactMap { try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any] }

@@ -6,35 +6,7 @@ import TestSupport
 
 @testable import GigHive
 
-/// The sandbox server as its own process, on a free port, with data of its own.
-final class RunningSandbox: Sendable {
-    let address: String
-    private let data: TemporaryDirectory
-    private let process: Process
-
-    init(dialect: String = "d3", faults: [String] = []) throws {
-        data = try TemporaryDirectory()
-        process = Process()
-        process.executableURL = Bundle.main.bundleURL.appendingPathComponent("mediactl-sandbox")
-        process.arguments =
-            ["--listen", "127.0.0.1:0", "--data", data.path, "--dialect", dialect]
-            + faults.flatMap { ["--fault", $0] }
-        let output = Pipe()
-        process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        var line = ""
-        while !line.hasSuffix("\n"), let byte = try output.fileHandleForReading.read(upToCount: 1), !byte.isEmpty {
-            line += String(decoding: byte, as: UTF8.self)
-        }
-        address = String(line.dropFirst("listening on ".count).dropLast())
-    }
-
-    deinit {
-        process.terminate()
-        process.waitUntilExit()
-    }
-
+extension SandboxProcess {
     /// A machine of its own that talks to this server.
     func bench(user: String = "uploader", retries: Int = 0) throws -> SandboxBench {
         try SandboxBench(self, user: user, retries: retries)
@@ -43,19 +15,19 @@ final class RunningSandbox: Sendable {
 
 /// A data directory, a client and files for one user of a sandbox.
 struct SandboxBench {
-    let sandbox: RunningSandbox
+    let sandbox: SandboxProcess
     let temporary: TemporaryDirectory
     let store: TokenStore
     let client: GigHiveClient
     let uploader: Uploader
     let deleter: Deleter
 
-    init(_ sandbox: RunningSandbox, user: String, retries: Int) throws {
+    init(_ sandbox: SandboxProcess, user: String, retries: Int) throws {
         self.sandbox = sandbox
         temporary = try TemporaryDirectory()
         let directory = try DataDirectory.open(temporary.file("data"))
         store = try TokenStore(in: directory)
-        let server = try ServerURL(sandbox.address)
+        let server = try ServerURL(sandbox.baseURL)
         client = GigHiveClient(
             server: server,
             http: try HTTPClient(configuration: HTTPClientConfiguration(retry: RetryPolicy(retries: 0))),

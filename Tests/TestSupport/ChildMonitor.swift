@@ -1,0 +1,146 @@
+internal import Foundation
+internal import Synchronization
+
+/// Reads a child's output and awaits its end, on threads of its own, and tells those who wait.
+///
+/// The threads hold the monitor, not the ``ChildProcess``, which ends the child with its last reference.
+final class ChildMonitor: Sendable {
+    /// Holds from some moment on, so it may be asked again after the wait.
+    typealias Condition = @Sendable (State) -> Bool
+
+    enum Stream: Sendable { case output, errors }
+
+    struct State: Sendable {
+        fileprivate(set) var output: [UInt8] = []
+        fileprivate(set) var errors: [UInt8] = []
+        /// As `waitpid` gives it; nil before the end.
+        fileprivate(set) var status: Int32?
+        fileprivate var openStreams: Set<Stream> = []
+        fileprivate var lineStart = 0
+        fileprivate var waiters: [Int: Waiter] = [:]
+        fileprivate var lastWaiter = 0
+    }
+
+    fileprivate struct Waiter: Sendable {
+        var condition: Condition
+        var wake: @Sendable () -> Void
+    }
+
+    let state = Mutex(State())
+
+    /// Takes over our ends of the outputs; nil is an output that is not collected.
+    init(_ child: Int32, output: Int32?, errors: Int32?) {
+        collect(output, .output)
+        collect(errors, .errors)
+        Thread.detachNewThread { [self] in
+            var information = siginfo_t()
+            while waitid(P_PID, id_t(child), &information, WEXITED | WNOWAIT) < 0, errno == EINTR {}
+            change { state in
+                var status: Int32 = 0
+                waitpid(child, &status, 0)
+                state.status = status
+            }
+        }
+    }
+
+    // MARK: Waiting
+
+    /// Blocks until a condition holds; false when the deadline comes first.
+    func block(until condition: @escaping Condition, deadline: Duration) -> Bool {
+        let woken = DispatchSemaphore(value: 0)
+        if let key = register(condition, { woken.signal() }) {
+            _ = woken.wait(timeout: .now() + .seconds(Int(deadline.components.seconds)))
+            state.withLock { _ = $0.waiters.removeValue(forKey: key) }
+        }
+        return state.withLock { condition($0) }
+    }
+
+    /// Waits until a condition holds; false when the deadline comes first.
+    func wait(until condition: @escaping Condition, deadline: Duration) async -> Bool {
+        await withCheckedContinuation { continuation in
+            guard let key = register(condition, { continuation.resume() }) else { return continuation.resume() }
+            DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(Int(deadline.components.seconds))) { [self] in
+                state.withLock { $0.waiters.removeValue(forKey: key) }?.wake()
+            }
+        }
+        return state.withLock { condition($0) }
+    }
+
+    /// Nil when the condition holds already; `wake` is not called then.
+    private func register(_ condition: @escaping Condition, _ wake: @escaping @Sendable () -> Void) -> Int? {
+        state.withLock { state in
+            if condition(state) { return nil }
+            state.lastWaiter += 1
+            state.waiters[state.lastWaiter] = Waiter(condition: condition, wake: wake)
+            return state.lastWaiter
+        }
+    }
+
+    private func change(_ body: (inout State) -> Void) {
+        let ready = state.withLock { state in
+            body(&state)
+            let keys = state.waiters.filter { $0.value.condition(state) }.map(\.key)
+            return keys.compactMap { state.waiters.removeValue(forKey: $0) }
+        }
+        for waiter in ready {
+            waiter.wake()
+        }
+    }
+
+    // MARK: Reading
+
+    private func collect(_ descriptor: Int32?, _ stream: Stream) {
+        guard let descriptor else { return }
+        state.withLock { _ = $0.openStreams.insert(stream) }
+        Thread.detachNewThread { [self] in
+            var buffer = [UInt8](repeating: 0, count: 64 << 10)
+            while true {
+                let count = read(descriptor, &buffer, buffer.count)
+                if count < 0, errno == EINTR { continue }
+                // A terminal whose last user is gone reads as EIO.
+                guard count > 0 else { break }
+                change { $0.append(buffer[..<count], to: stream) }
+            }
+            close(descriptor)
+            change { $0.openStreams.remove(stream) }
+        }
+    }
+}
+
+extension ChildMonitor.State {
+    /// Whether the child and its output have ended.
+    var hasEnded: Bool { status != nil && openStreams.isEmpty }
+
+    /// Whether a next line of standard output, or its end, is there.
+    var hasLineOrEnd: Bool { !openStreams.contains(.output) || output[lineStart...].contains(0x0a) }
+
+    /// Takes the next line of standard output, which may lack its end at the end of the output.
+    mutating func takeLine() -> String? {
+        guard lineStart < output.count else { return nil }
+        let end = output[lineStart...].firstIndex(of: 0x0a) ?? output.count
+        defer { lineStart = min(end + 1, output.count) }
+        return String(decoding: output[lineStart..<end], as: UTF8.self)
+    }
+
+    /// Whether a text stands in one of the outputs.
+    func says(_ text: String) -> Bool {
+        [output, errors].contains { String(decoding: $0, as: UTF8.self).contains(text) }
+    }
+
+    var result: ChildResult {
+        let isExit = status.map { $0 & 0x7f == 0 }
+        return ChildResult(
+            output: String(decoding: output, as: UTF8.self),
+            errors: String(decoding: errors, as: UTF8.self),
+            exitCode: isExit == true ? status.map { ($0 >> 8) & 0xff } : nil,
+            signal: isExit == false ? status.map { $0 & 0x7f } : nil
+        )
+    }
+
+    fileprivate mutating func append(_ bytes: ArraySlice<UInt8>, to stream: ChildMonitor.Stream) {
+        switch stream {
+        case .output: output += bytes
+        case .errors: errors += bytes
+        }
+    }
+}

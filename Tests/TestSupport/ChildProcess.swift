@@ -1,0 +1,221 @@
+internal import Foundation
+internal import Synchronization
+
+/// A child process with its output collected as it comes.
+///
+/// Tests start children from many threads at once, with signals blocked in some of them. Every child gets an empty
+/// signal mask, the default action for the signals that end a program, and no descriptor but its standard streams.
+/// It is killed with the last reference.
+public final class ChildProcess: Sendable {
+    /// The process id. It may belong to another process once the child has ended; ``signal(_:)`` heeds that.
+    public let processID: Int32
+
+    private let monitor: ChildMonitor
+    /// Our end of standard input, closed with the last reference; -1 when there is none.
+    private let input: Int32
+    private let home: TemporaryDirectory?
+
+    /// Starts a program.
+    ///
+    /// - Parameters:
+    ///   - executable: A path, or a name to be found in `PATH`.
+    ///   - arguments: Without the program's name; they need not be UTF-8.
+    ///   - environment: All variables; those of the tests when nil.
+    ///   - streams: The standard streams.
+    ///   - home: A directory that must not go before the child does.
+    /// - Throws: ``ChildError/cannotStart(_:)``.
+    public init(
+        _ executable: String,
+        rawArguments arguments: [[UInt8]],
+        environment: [String: String]? = nil,
+        streams: ChildStreams = .captured,
+        home: TemporaryDirectory? = nil
+    ) throws {
+        self.home = home
+        let descriptors = try ChildDescriptors(streams)
+        processID = try descriptors.spawn(
+            executable,
+            arguments,
+            environment ?? ProcessInfo.processInfo.environment
+        )
+        input = descriptors.input
+        monitor = ChildMonitor(processID, output: descriptors.output, errors: descriptors.errors)
+    }
+
+    /// Starts a program; parameters as above.
+    ///
+    /// - Throws: ``ChildError/cannotStart(_:)``.
+    public convenience init(
+        _ executable: String,
+        _ arguments: [String],
+        environment: [String: String]? = nil,
+        streams: ChildStreams = .captured,
+        home: TemporaryDirectory? = nil
+    ) throws {
+        try self.init(
+            executable,
+            rawArguments: arguments.map { Array($0.utf8) },
+            environment: environment,
+            streams: streams,
+            home: home
+        )
+    }
+
+    deinit {
+        killNow()
+        if input >= 0 {
+            close(input)
+        }
+    }
+
+    /// Whether it has not ended yet.
+    public var isRunning: Bool { monitor.state.withLock { $0.status == nil } }
+
+    /// What it has written so far.
+    public var result: ChildResult { monitor.state.withLock { $0.result } }
+
+    // MARK: Acting on it
+
+    /// Sends a signal to the child only; nothing happens when it has ended.
+    public func signal(_ number: Int32) {
+        monitor.state.withLock { state in
+            // It is reaped under the same lock, so the number still belongs to it.
+            if state.status == nil {
+                kill(processID, number)
+            }
+        }
+    }
+
+    /// Kills it and waits until it is gone; its output may still be on the way.
+    public func killNow() {
+        signal(SIGKILL)
+        _ = monitor.block(until: { $0.status != nil }, deadline: .seconds(60))
+    }
+
+    /// Writes to standard input, or types on the terminal. A child that does not read is no failure.
+    public func write(_ text: String) {
+        var rest = Array(text.utf8)[...]
+        while input >= 0, !rest.isEmpty {
+            // MSG_NOSIGNAL works for sockets only; the input is one, so that a child that is gone raises no SIGPIPE.
+            let count = rest.withUnsafeBytes { buffer in
+                let sent = send(input, buffer.baseAddress, buffer.count, Int32(MSG_NOSIGNAL))
+                return sent < 0 && errno == ENOTSOCK ? Foundation.write(input, buffer.baseAddress, buffer.count) : sent
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    /// Ends standard input. On a terminal nothing happens.
+    public func closeInput() {
+        if input >= 0 {
+            shutdown(input, Int32(SHUT_WR))
+        }
+    }
+
+    // MARK: Waiting for it
+
+    /// Waits until a text has been written to standard output or standard error.
+    ///
+    /// - Throws: ``ChildError/neverSaid(_:soFar:)``, also when it ends without.
+    public func wait(for text: String, deadline: Duration = .seconds(60)) async throws {
+        _ = await monitor.wait(until: { $0.says(text) || $0.hasEnded }, deadline: deadline)
+        guard monitor.state.withLock({ $0.says(text) }) else {
+            throw ChildError.neverSaid(text, soFar: result.output + result.errors)
+        }
+    }
+
+    /// Waits for the next line of standard output.
+    ///
+    /// - Returns: The line without its end; nil when the output has ended.
+    /// - Throws: ``ChildError/neverSaid(_:soFar:)``.
+    @available(*, noasync) public func nextLine(deadline: Duration = .seconds(60)) throws -> String? {
+        try takeLine(monitor.block(until: \.hasLineOrEnd, deadline: deadline))
+    }
+
+    /// Waits for the next line of standard output, as above.
+    public func nextLine(deadline: Duration = .seconds(60)) async throws -> String? {
+        try takeLine(await monitor.wait(until: \.hasLineOrEnd, deadline: deadline))
+    }
+
+    /// Whether a next line, or the end of standard output, is there already.
+    public var hasLineOrEnd: Bool { monitor.state.withLock { $0.hasLineOrEnd } }
+
+    private func takeLine(_ isThere: Bool) throws -> String? {
+        guard isThere else { throw ChildError.neverSaid("\n", soFar: result.output + result.errors) }
+        return monitor.state.withLock { $0.takeLine() }
+    }
+
+    /// Waits for the end of the child and of its output.
+    ///
+    /// - Returns: What it wrote and how it ended.
+    /// - Throws: ``ChildError/neverEnded(soFar:)``; the child has been killed then.
+    @available(*, noasync) public func finish(deadline: Duration = .seconds(120)) throws -> ChildResult {
+        try ending(monitor.block(until: \.hasEnded, deadline: deadline))
+    }
+
+    /// Waits for the end of the child and of its output, as above.
+    public func finish(deadline: Duration = .seconds(120)) async throws -> ChildResult {
+        try ending(await monitor.wait(until: \.hasEnded, deadline: deadline))
+    }
+
+    private func ending(_ hasEnded: Bool) throws -> ChildResult {
+        guard hasEnded else {
+            signal(SIGKILL)
+            throw ChildError.neverEnded(soFar: result.output + result.errors)
+        }
+        return result
+    }
+
+    // MARK: Running to the end
+
+    /// Runs a program to its end, without standard input.
+    ///
+    /// - Returns: What it wrote and how it ended.
+    /// - Throws: ``ChildError``.
+    @available(*, noasync) public static func run(
+        _ executable: String,
+        _ arguments: [String] = [],
+        environment: [String: String]? = nil
+    ) throws -> ChildResult {
+        try ChildProcess(executable, arguments, environment: environment).finish()
+    }
+
+    /// Runs a program to its end, as above.
+    public static func run(
+        _ executable: String,
+        _ arguments: [String] = [],
+        environment: [String: String]? = nil
+    ) async throws -> ChildResult {
+        try await ChildProcess(executable, arguments, environment: environment).finish()
+    }
+}
+
+/// What a child wrote, and how it ended.
+public struct ChildResult: Sendable {
+    /// Standard output; of a terminal, everything shown.
+    public var output: String
+    /// Standard error; empty when it was a terminal.
+    public var errors: String
+    /// The exit code; nil when a signal ended it, or nothing yet.
+    public var exitCode: Int32?
+    /// The signal that ended it.
+    public var signal: Int32?
+
+    /// The exit code, or minus the signal.
+    public var status: Int32 { exitCode ?? -(signal ?? 0) }
+
+    /// The lines of standard output that are not empty; a terminal ends them with CR and LF.
+    public var lines: [String] { output.split(whereSeparator: \.isNewline).map(String.init) }
+}
+
+/// Why a child could not be run.
+public enum ChildError: Error, Sendable, Equatable {
+    /// The system refused; holds `errno`.
+    case cannotStart(Int32)
+    /// The text did not appear in time; holds what was written so far.
+    case neverSaid(String, soFar: String)
+    /// The deadline passed before the child ended; it was killed.
+    case neverEnded(soFar: String)
+}
