@@ -3,7 +3,10 @@ import Testing
 
 /// What reaches the disk, and when, as the kernel sees it.
 @Suite struct DurabilityTests {
-    @Test(.enabled(if: SystemCallTrace.isAvailable), arguments: [([], "uploaded"), (["--json"], #"\"state\":\"done\""#)])
+    @Test(
+        .enabled(if: SystemCallTrace.isAvailable),
+        arguments: [([], "uploaded"), (["--json"], #"\"state\":\"done\""#)]
+    )
     func everythingIsOnTheDiskBeforeItIsSaid(options: [String], word: String) async throws {
         let server = try ProofServer { connection, request, _ in
             try connection.answer(201, request.file?.reply ?? "{}")

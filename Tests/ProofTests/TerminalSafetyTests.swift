@@ -11,7 +11,8 @@ import Testing
     private func expectSafe(_ result: ChildResult) {
         for scalar in (result.output + result.errors).unicodeScalars where scalar != "\n" {
             let isControl = scalar.value < 0x20 || (0x7f...0x9f).contains(scalar.value)
-            let isBidi = [0x61c, 0x200e, 0x200f].contains(scalar.value) || (0x202a...0x202e).contains(scalar.value)
+            let isBidi =
+                [0x61c, 0x200e, 0x200f].contains(scalar.value) || (0x202a...0x202e).contains(scalar.value)
                 || (0x2066...0x2069).contains(scalar.value)
             #expect(!isControl && !isBidi, "U+\(String(scalar.value, radix: 16)) in \(result.output + result.errors)")
         }

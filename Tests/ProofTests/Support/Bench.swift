@@ -7,7 +7,7 @@ struct Bench {
     var runner: BinaryRunner
     let server: String
 
-    /// - Parameter password: Of the user `uploader`, in the environment.
+    /// Makes an empty home; the password is that of the user `uploader`, and goes through the environment.
     init(_ server: String, password: String = "uploader") throws {
         self.server = server
         runner = try BinaryRunner()

@@ -50,7 +50,8 @@ struct SystemCallTrace {
     func first(_ names: Set<String>, on place: String, holding data: String? = nil, after: Call? = nil) -> Call? {
         calls.first { call in
             let descriptor = call.text.drop { $0 != "(" }.prefix { $0 != "," && $0 != ")" }
-            return names.contains(call.name) && descriptor.contains(place) && data.map { call.text.contains($0) } != false
+            return names.contains(call.name) && descriptor.contains(place)
+                && data.map { call.text.contains($0) } != false
                 && call.begin > after?.end ?? -1
         }
     }
