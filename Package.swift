@@ -144,6 +144,10 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "ProofTests",
+            dependencies: ["MediaStore", "TestSupport", "mediactl", "mediactl-sandbox"],
+            swiftSettings: strict),
+        .testTarget(
             name: "SandboxTests",
             dependencies: [
                 "Sandbox", "TestSupport", "mediactl-sandbox",

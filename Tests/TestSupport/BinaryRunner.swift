@@ -30,16 +30,19 @@ public struct BinaryRunner: Sendable {
     ///   - arguments: Without the program's name.
     ///   - streams: The standard streams.
     ///   - extra: Environment variables added to, or replacing, those of the runner.
+    ///   - wrapper: A program and its arguments that runs the executable; the child is then that program.
     /// - Returns: The running child.
     /// - Throws: ``ChildError`` when it cannot be started.
     public func start(
         _ arguments: [String],
         streams: ChildStreams = .pipes,
-        extra: [String: String] = [:]
+        extra: [String: String] = [:],
+        through wrapper: [String] = []
     ) throws -> ChildProcess {
-        try ChildProcess(
-            executable,
-            arguments,
+        let words = wrapper + [executable] + arguments
+        return try ChildProcess(
+            words[0],
+            Array(words.dropFirst()),
             environment: environment.merging(extra) { $1 },
             streams: streams,
             home: home
@@ -53,6 +56,7 @@ public struct BinaryRunner: Sendable {
     ///   - input: What standard input yields before its end.
     ///   - streams: The standard streams.
     ///   - extra: Environment variables added to, or replacing, those of the runner.
+    ///   - wrapper: A program and its arguments that runs the executable.
     ///   - deadline: The child is killed after it.
     /// - Returns: What it wrote and how it ended.
     /// - Throws: ``ChildError``.
@@ -61,9 +65,10 @@ public struct BinaryRunner: Sendable {
         input: String = "",
         streams: ChildStreams = .pipes,
         extra: [String: String] = [:],
+        through wrapper: [String] = [],
         deadline: Duration = .seconds(60)
     ) async throws -> ChildResult {
-        let child = try start(arguments, streams: streams, extra: extra)
+        let child = try start(arguments, streams: streams, extra: extra, through: wrapper)
         child.write(input)
         child.closeInput()
         return try await child.finish(deadline: deadline)

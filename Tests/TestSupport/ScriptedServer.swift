@@ -15,9 +15,14 @@ public final class ScriptedServer: Sendable {
     /// - Parameters:
     ///   - receiveBuffer: Bytes of the sockets' receive buffers, so that little can be acknowledged without being read;
     ///     nil leaves it to the kernel.
+    ///   - everyInterface: Listens on all addresses of the machine instead of loopback only.
     ///   - script: Runs for each connection, with its number from 1. An error ends that connection.
     /// - Throws: `ScriptError` when no port can be had.
-    public init(receiveBuffer: Int32? = nil, _ script: @escaping @Sendable (Connection, Int) throws -> Void) throws {
+    public init(
+        receiveBuffer: Int32? = nil,
+        everyInterface: Bool = false,
+        _ script: @escaping @Sendable (Connection, Int) throws -> Void
+    ) throws {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         listener = descriptor
         if var size = receiveBuffer {
@@ -25,7 +30,7 @@ public final class ScriptedServer: Sendable {
         }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        address.sin_addr.s_addr = everyInterface ? 0 : UInt32(0x7f00_0001).bigEndian
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let failed = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { raw in

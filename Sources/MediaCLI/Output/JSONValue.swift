@@ -54,6 +54,20 @@ enum JSONValue: Sendable, Equatable, ExpressibleByStringLiteral, ExpressibleByBo
     /// steer it.
     private static func appendQuoted(_ value: String, to text: inout String) {
         text += "\""
+        if value.utf8.allSatisfy(isPlain) {
+            text += value
+        } else {
+            appendEscaped(value, to: &text)
+        }
+        text += "\""
+    }
+
+    /// Whether a byte of UTF-8 stands for itself, and needs no look at the scalar it belongs to.
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        0x20 <= byte && byte <= 0x7E && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
+    }
+
+    private static func appendEscaped(_ value: String, to text: inout String) {
         for scalar in value.unicodeScalars {
             switch scalar {
             case "\"": text += "\\\""
@@ -68,7 +82,6 @@ enum JSONValue: Sendable, Equatable, ExpressibleByStringLiteral, ExpressibleByBo
             default: text.unicodeScalars.append(scalar)
             }
         }
-        text += "\""
     }
 }
 

@@ -1,14 +1,18 @@
-import Foundation
-import TestSupport
+internal import Foundation
 
 /// A file system of a few hundred KiB that can be filled. Needs root.
-final class SmallDisk {
-    struct Unmountable: Error {}
+public final class SmallDisk: Sendable {
+    /// It could not be mounted.
+    public struct Unmountable: Error {}
 
-    let path: String
+    /// Where it is mounted.
+    public let path: String
     private let temporary: TemporaryDirectory
 
-    init(kibibytes: Int) throws {
+    /// Mounts it.
+    ///
+    /// - Throws: `Unmountable` without the right to mount.
+    public init(kibibytes: Int) throws {
         temporary = try TemporaryDirectory()
         path = temporary.file("disk")
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
@@ -19,7 +23,7 @@ final class SmallDisk {
     deinit { _ = try? ChildProcess.run("umount", ["--lazy", path]) }
 
     /// Writes until nothing more fits, then gives some pages of 4 KiB back.
-    func fill(leavingPages pages: Int = 0) throws {
+    public func fill(leavingPages pages: Int = 0) throws {
         let descriptor = open(path + "/filler", O_WRONLY | O_CREAT | O_APPEND, 0o600)
         defer { close(descriptor) }
         for count in [4096, 1] {
@@ -29,7 +33,8 @@ final class SmallDisk {
         ftruncate(descriptor, max(0, lseek(descriptor, 0, SEEK_END) - off_t(pages * 4096)))
     }
 
-    func empty() throws {
+    /// Gives the space of `fill` back.
+    public func empty() throws {
         try FileManager.default.removeItem(atPath: path + "/filler")
     }
 }

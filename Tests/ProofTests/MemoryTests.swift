@@ -1,0 +1,55 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A file of any size passes through the same memory (design section 8). The distance to `uploads list` is measured by
+/// `make bench`, on the release build; here the code that an upload needs besides is left out of the account.
+@Suite struct MemoryTests {
+    /// Runs a command in a child that has a small memory itself and reports the largest resident size of the grandchild:
+    /// the maximum that the kernel keeps for a child also counts the memory of the process it was forked from.
+    private static let wrapper = [
+        "/usr/bin/python3", "-c",
+        """
+        import os, resource, sys
+        code = os.spawnv(os.P_WAIT, sys.argv[1], sys.argv[1:])
+        print("peak", resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+        sys.exit(code)
+        """,
+    ]
+
+    private func peakKibibytes(_ bench: Bench, _ arguments: [String], input: String) async throws -> Int {
+        let result = try await bench.runner.run(
+            arguments,
+            streams: .separate(input: .file(input)),
+            through: Self.wrapper
+        )
+        #expect(result.exitCode == 0, "\(result.errors)")
+        return try #require(result.lines.last.flatMap { Int($0.split(separator: " ").last ?? "") })
+    }
+
+    @Test(arguments: [(1 << 30, false), (256 << 20, true)])
+    func largeUploadNeedsNoMoreThanASmallOne(byteCount: Int, isStandardInput: Bool) async throws {
+        let server = try ScriptedServer { connection, _ in
+            let head = try connection.readHead()
+            try connection.write("HTTP/1.1 100 Continue\r\n\r\n")
+            var buffer = [UInt8](repeating: 0, count: 1 << 20)
+            var rest = ScriptedServer.Connection.contentLength(of: head)
+            while rest > 0 {
+                let count = recv(connection.descriptor, &buffer, buffer.count, 0)
+                guard count > 0 else { return }
+                rest -= count
+            }
+            try connection.answer(201, #"{"id":18,"delete_token":"\#(KnownFile.abc.token)"}"#)
+        }
+        let bench = try Bench(server.address)
+        let file = try bench.file()
+        let source = isStandardInput ? ["-", "--stdin-name", "piped.mp4"] : [file]
+        let command = ["upload", "-q", "--force"] + source + bench.login
+        #expect(truncate(file, 1 << 20) == 0)
+        let small = try await peakKibibytes(bench, command, input: file)
+        #expect(truncate(file, off_t(byteCount)) == 0)
+        let large = try await peakKibibytes(bench, command, input: file)
+        #expect(large - small <= 10 << 10, "\(large) KiB after \(small) KiB")
+        #expect(small > 4 << 10, "the program was measured, not its wrapper")
+    }
+}

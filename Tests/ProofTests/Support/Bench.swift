@@ -1,0 +1,76 @@
+import Foundation
+import MediaStore
+import TestSupport
+
+/// One machine with its own settings and data, and the built program on it.
+struct Bench {
+    var runner: BinaryRunner
+    let server: String
+
+    /// Makes an empty home; the password is that of the user `uploader`, and goes through the environment.
+    init(_ server: String, password: String = "uploader") throws {
+        self.server = server
+        runner = try BinaryRunner()
+        runner.environment["MEDIACTL_PASSWORD"] = password
+    }
+
+    /// Arguments that name server and user.
+    var login: [String] { ["--server", server, "--user", "uploader"] }
+    var dataPath: String { runner.home.file("data/mediactl") }
+
+    /// Writes a file into the home directory.
+    func file(_ content: String = KnownFile.abc.content, name: String = "clip.mp4") throws -> String {
+        let path = runner.home.file(name)
+        try Data(content.utf8).write(to: URL(fileURLWithPath: path))
+        return path
+    }
+
+    /// An ISO base media file (ISO/IEC 14496-12 section 4.3) of this length that no other seed makes.
+    func movie(_ byteCount: Int, seed: Int = 0, name: String = "clip.mp4") throws -> String {
+        var bytes: [UInt8] = [0, 0, 0, 0x18] + Array("ftypisom".utf8) + [0, 0, 2, 0] + Array("isomiso2".utf8)
+        var state = UInt64(seed) &* 0x9e37_79b9_7f4a_7c15 &+ 1
+        while bytes.count < byteCount {
+            // Knuth's MMIX generator: cheap, and different for each seed.
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            bytes.append(UInt8(truncatingIfNeeded: state >> 56))
+        }
+        let path = runner.home.file(name)
+        try Data(bytes).write(to: URL(fileURLWithPath: path))
+        return path
+    }
+
+    /// The journal, read by the library.
+    func journal() throws -> [UploadRecord] {
+        try TokenStore(in: DataDirectory.open(dataPath)).uploads(states: [], host: nil)
+    }
+
+    /// The tokens, read by the library.
+    func tokens() throws -> [TokenEntry] {
+        try TokenStore(in: DataDirectory.open(dataPath)).tokens(host: nil)
+    }
+
+    /// Files in the data directory that a finished command must not leave: rescue files, spools, locks.
+    func leftovers() -> [String] {
+        let paths = FileManager.default.enumerator(atPath: dataPath)?.compactMap { $0 as? String } ?? []
+        return paths.filter { !$0.hasPrefix("tokens.sqlite") && $0 != "locks" }
+    }
+
+    /// `uploads list` as records of type `item`.
+    func listedIDs() async throws -> [Int] {
+        let list = try await runner.run(["uploads", "list", "--all-hosts", "--json"])
+        return list.items.compactMap { $0["file_id"] as? Int }
+    }
+}
+
+extension ChildResult {
+    /// The records of `--json`.
+    var records: [[String: Any]] {
+        lines.compactMap { try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any] }
+    }
+
+    /// The records of type `item`.
+    var items: [[String: Any]] { records.filter { $0["type"] as? String == "item" } }
+
+    /// The `state` of each item.
+    var states: [String] { items.compactMap { $0["state"] as? String } }
+}

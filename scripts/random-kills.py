@@ -1,0 +1,280 @@
+#!/usr/bin/env python3
+"""Kills mediactl with SIGKILL at random times, lets it settle, and checks that nothing was lost.
+
+    scripts/random-kills.py [KILLS]        (default 200)
+
+Each round uploads a file of its own to a slow sandbox and kills the upload somewhere between its start and its end, or
+at the moment at which the first bytes of the answer are there. Then
+`uploads status` settles the journal and `upload` sends the file again where that is right. In the end the server must
+have exactly one object of the file with the right bytes, and this machine its delete token, which must work; or the
+upload must have been reported as token_lost. Environment: MEDIACTL_BINARY and MEDIACTL_SANDBOX name the programs, by
+default dist/mediactl if it is there, else the debug build; MEDIACTL_KILL_SEED repeats a run.
+"""
+
+import collections
+import concurrent.futures
+import hashlib
+import json
+import os
+import pathlib
+import random
+import re
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+from base64 import b64encode
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+JOBS = 4
+# More than the sockets' buffers hold, so that a kill can cut the body.
+FILE_BYTES = 8_000_000
+FAULTS = ["upload:slow=16000000", "upload:delay-answer=0.2"]
+# By then the server has read what was in the buffers of a dead client and has stored the file, or not.
+SERVER_SECONDS = 1.2
+# What mediactl waits after a lost answer before it believes that the server has finished.
+SETTLE_SECONDS = 330
+
+
+HELD_TOKEN = re.compile(rb'"delete_token":"[0-9a-f]{64}"')
+
+
+class Failure(Exception):
+    pass
+
+
+def program(variable, *candidates):
+    named = os.environ.get(variable)
+    if named:
+        return named
+    return next((str(path) for path in candidates if path.exists()), str(candidates[-1]))
+
+
+MEDIACTL = program("MEDIACTL_BINARY", ROOT / "dist/mediactl", ROOT / ".build/debug/mediactl")
+SANDBOX = program("MEDIACTL_SANDBOX", ROOT / ".build/debug/mediactl-sandbox")
+
+
+class Sandbox:
+    """A server on a port of its own."""
+
+    def __init__(self, directory):
+        faults = [word for fault in FAULTS for word in ("--fault", fault)]
+        self.process = subprocess.Popen(
+            [SANDBOX, "--listen", "127.0.0.1:0", "--data", directory, *faults], stdout=subprocess.PIPE, text=True
+        )
+        line = self.process.stdout.readline()
+        if not line.startswith("listening on "):
+            raise Failure("the sandbox did not start")
+        self.url = line.split()[-1]
+
+    def get(self, path):
+        request = urllib.request.Request(self.url + path)
+        request.add_header("Authorization", "Basic " + b64encode(b"viewer:viewer").decode())
+        with urllib.request.urlopen(request) as answer:
+            return answer.read()
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait()
+
+    def objects(self, digest):
+        """Ids of the stored files with this digest, each checked to be served with these very bytes."""
+        ids, page, pages = [], 1, 1
+        while page <= pages:
+            listing = json.loads(self.get(f"/db/database.php?format=json&view=librarian&page={page}"))
+            pages = listing.get("pagination", {}).get("pageCount", 1)
+            ids += [entry["id"] for entry in listing["entries"] if digest in json.dumps(entry)]
+            page += 1
+        if ids and hashlib.sha256(self.get(f"/video/{digest}.mp4")).hexdigest() != digest:
+            raise Failure("the server has other bytes")
+        return ids
+
+
+class Client:
+    """mediactl with a home of its own."""
+
+    def __init__(self, home, server):
+        self.home = home
+        self.server = server
+        self.environment = {"PATH": "/usr/bin:/bin", "HOME": home, "LANG": "C.UTF-8", "MEDIACTL_PASSWORD": "uploader"}
+        self.environment |= {f"XDG_{name}_HOME": f"{home}/{name.lower()}" for name in ("CONFIG", "DATA", "STATE", "CACHE")}
+        self.data = pathlib.Path(home, "data/mediactl")
+
+    def start(self, *arguments):
+        login = [] if arguments[:2] == ("uploads", "list") else ["--user", "uploader", "--server", self.server]
+        return subprocess.Popen(
+            [MEDIACTL, *arguments, *login, "--json"],
+            env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
+
+    def run(self, *arguments):
+        process = self.start(*arguments)
+        output, errors = process.communicate(timeout=120)
+        if process.returncode < 0:
+            raise Failure(f"{arguments[0]} died of signal {-process.returncode}: {errors}")
+        records = [json.loads(line) for line in output.splitlines()]
+        if not records or records[-1]["type"] not in ("summary", "error"):
+            raise Failure(f"{arguments}: the last record is missing: {output}{errors}")
+        return [record for record in records if record["type"] == "item"]
+
+    def journal(self):
+        """The states in the journal; the store is left as it is."""
+        if not (self.data / "tokens.sqlite").exists():
+            return []
+        with sqlite3.connect(self.data / "tokens.sqlite", timeout=30) as store:
+            states = [state for (state,) in store.execute("SELECT state FROM uploads ORDER BY created_at")]
+        store.close()
+        return states
+
+    def age_journal(self):
+        """Lets the settling time pass at once. The caller knows that the server has finished."""
+        if not (self.data / "tokens.sqlite").exists():
+            return
+        with sqlite3.connect(self.data / "tokens.sqlite", timeout=30) as store:
+            (column_maximum,) = store.execute("SELECT max(updated_at) FROM uploads").fetchone()
+            if column_maximum is not None:
+                unit = 1000 if column_maximum > 10**11 else 1
+                store.execute("UPDATE uploads SET updated_at = updated_at - ?", ((SETTLE_SECONDS + 1) * unit,))
+        store.close()
+
+
+def brief(items):
+    return [(item["state"], item["file_id"], item["error"] and item["error"]["message"]) for item in items]
+
+
+def make_movie(path, number):
+    """An ISO base media file (ISO/IEC 14496-12 section 4.3) that no other number makes."""
+    content = bytes([0, 0, 0, 24]) + b"ftypisom" + bytes([0, 0, 2, 0]) + b"isomiso2"
+    content += random.Random(number).randbytes(FILE_BYTES - len(content))
+    path.write_bytes(content)
+    return hashlib.sha256(content).hexdigest()
+
+
+def wait_for_answer(process, data):
+    """Returns when a rescue file holds the status of an answer, or the process has ended."""
+    while process.poll() is None:
+        for path in data.glob("rescue-*"):
+            try:
+                with path.open("rb") as file:
+                    if file.read(76)[73:] not in (b"", b"000"):
+                        return
+            except FileNotFoundError:
+                pass
+        time.sleep(0.0005)
+
+
+def one_kill(number, life, sandbox):
+    """Kills an upload after `life` seconds, each fourth one when its answer arrives; returns how it had been caught."""
+    with tempfile.TemporaryDirectory(prefix="mediactl-kill-") as home:
+        client = Client(home, sandbox.url)
+        path = pathlib.Path(home, "clip.mp4")
+        digest = make_movie(path, number)
+
+        victim = client.start("upload", str(path))
+        if number % 4 == 3:
+            wait_for_answer(victim, client.data)
+        else:
+            try:
+                victim.wait(timeout=life)
+            except subprocess.TimeoutExpired:
+                pass
+        victim.kill()
+        said = victim.communicate()[0]
+        time.sleep(SERVER_SECONDS)
+        caught = client.journal()
+        if '"state":"done"' in said and caught != ["done"]:
+            raise Failure(f"done was said, the journal says {caught}")
+        rescued = any(HELD_TOKEN.search(path.read_bytes()) for path in client.data.glob("rescue-*"))
+
+        client.age_journal()
+        settled = client.run("uploads", "status") if caught else []
+        after = client.journal()
+        lost = "token_lost" in after
+        again = client.run("upload", str(path))
+        if [item["state"] for item in again] not in (["done"], ["duplicate"], ["token_lost"]):
+            raise Failure(f"settled as {brief(settled)}, then {brief(again)}")
+
+        ids = sandbox.objects(digest)
+        if len(ids) != 1:
+            raise Failure(f"the server has {ids}")
+        left = [str(file) for pattern in ("rescue-*", "spool-*") for file in client.data.glob(pattern)]
+        if left:
+            raise Failure(f"left behind: {left}")
+        listed = [item["file_id"] for item in client.run("uploads", "list")]
+        if lost:
+            if rescued:
+                raise Failure("token_lost was said of a token in a rescue file")
+            if listed:
+                raise Failure("token_lost was said, and a token is there")
+        elif listed != ids:
+            raise Failure(f"no token of {ids}: listed {listed}, journal {after}, then {brief(again)}")
+        else:
+            deleted = client.run("uploads", "delete", str(ids[0]), "--yes")
+            if [item["state"] for item in deleted] != ["deleted"] or sandbox.objects(digest):
+                raise Failure(f"the token does not work: {brief(deleted)}")
+
+        if not caught:
+            return "before the intent row: sent again"
+        if caught == ["done"]:
+            return "after the commit: token kept"
+        if lost:
+            return "answer never read: token_lost, said so"
+        if after == ["done"]:
+            return "in the rescue file: token adopted"
+        return f"{caught[0]}, not on the server: sent again"
+
+
+def whole_life(sandbox):
+    """How long an upload takes that nobody kills, next to as many others as there will be."""
+
+    def one(number):
+        with tempfile.TemporaryDirectory(prefix="mediactl-kill-") as home:
+            path = pathlib.Path(home, "clip.mp4")
+            make_movie(path, 10**6 + number)
+            began = time.monotonic()
+            Client(home, sandbox.url).run("upload", str(path))
+            return time.monotonic() - began
+
+    with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
+        return sum(pool.map(one, range(1, JOBS + 1))) / JOBS
+
+
+def moments(seed, kills, life):
+    """Half of them anywhere, half of them around the answer and its commit, where a token could be lost."""
+    chance = random.Random(seed)
+    return [chance.uniform(0 if number % 2 else 0.8 * life, 1.1 * life) for number in range(kills)]
+
+
+def main():
+    kills = int(sys.argv[1]) if len(sys.argv) > 1 else 200
+    seed = int(os.environ.get("MEDIACTL_KILL_SEED", random.randrange(10**6)))
+    print(f"random kills: {kills} of {MEDIACTL}, seed {seed}", flush=True)
+    ends, failures, lock = collections.Counter(), [], threading.Lock()
+    with tempfile.TemporaryDirectory(prefix="mediactl-kill-server-") as directory:
+        sandbox = Sandbox(directory)
+        try:
+            lives = moments(seed, kills, whole_life(sandbox))
+            with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
+                rounds = {pool.submit(one_kill, n, life, sandbox): (n, life) for n, life in enumerate(lives)}
+                for done in concurrent.futures.as_completed(rounds):
+                    try:
+                        with lock:
+                            ends[done.result()] += 1
+                    except Exception as problem:
+                        number, life = rounds[done]
+                        failures.append(f"kill {number} after {life:.3f} s: {type(problem).__name__} {problem}")
+        finally:
+            sandbox.stop()
+    for end, count in ends.most_common():
+        print(f"{count:5}  {end}")
+    for failure in failures:
+        print(failure, file=sys.stderr)
+    print(f"random kills: {kills - len(failures)} of {kills} right")
+    return 1 if failures or sum(ends.values()) != kills else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
