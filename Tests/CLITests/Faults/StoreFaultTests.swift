@@ -160,34 +160,3 @@ import Testing
         #expect(try await stage.runner.run(["uploads", "list"] + store).exitCode == 0)
     }
 }
-
-/// A file system of a few hundred KiB that can be filled. Needs root.
-private final class SmallDisk {
-    struct Unmountable: Error {}
-
-    let path: String
-    private let temporary: TemporaryDirectory
-
-    init(kibibytes: Int) throws {
-        temporary = try TemporaryDirectory()
-        path = temporary.file("disk")
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
-        let mount = try ChildProcess.run("mount", ["-t", "tmpfs", "-o", "size=\(kibibytes)k", "none", path])
-        guard mount.status == 0 else { throw Unmountable() }
-    }
-
-    deinit { _ = try? ChildProcess.run("umount", ["--lazy", path]) }
-
-    func fill() throws {
-        let descriptor = open(path + "/filler", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
-        defer { close(descriptor) }
-        for count in [4096, 1] {
-            let block = [UInt8](repeating: 0, count: count)
-            while write(descriptor, block, count) == count {}
-        }
-    }
-
-    func empty() throws {
-        try FileManager.default.removeItem(atPath: path + "/filler")
-    }
-}
