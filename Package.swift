@@ -109,7 +109,11 @@ let package = Package(
         // Tests.
         .target(name: "CTestSupport", path: "Tests/CTestSupport"),
         .target(
-            name: "TestSupport", dependencies: ["CTestSupport"], path: "Tests/TestSupport", swiftSettings: strict),
+            name: "TestSupport",
+            dependencies: ["CTestSupport"],
+            path: "Tests/TestSupport",
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "MediaTransportTests",
             dependencies: ["MediaTransport", "TestSupport"],
@@ -146,7 +150,8 @@ let package = Package(
         .testTarget(
             name: "ProofTests",
             dependencies: ["MediaStore", "TestSupport", "mediactl", "mediactl-sandbox"],
-            swiftSettings: strict),
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "SandboxTests",
             dependencies: [

@@ -33,11 +33,8 @@ struct StoreOpeningTests {
     @Test("files are 0600 under any umask", arguments: ["000", "077", "777"])
     func umask(mask: String) throws {
         let path = try fixture.get().temporary.file("below/data")
-        let launcher = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
-        let isRoot = geteuid() == 0
-        if isRoot { #expect(chown(try fixture.get().temporary.path, 65534, 65534) == 0) }
         let shell = ["sh", "-c", "umask \(mask); exec \"$@\"", "sh"]
-        let worker = try WorkerProcess(["fill", path, "1"], through: (isRoot ? launcher : []) + shell)
+        let worker = try WorkerProcess(["fill", path, "1"], through: Self.withoutPrivileges + shell)
         #expect(try worker.wait() == 0)
         #expect(try permissions(path) == 0o700)
         #expect(try permissions(path + "/tokens.sqlite") == 0o600)
@@ -153,25 +150,20 @@ struct StoreOpeningTests {
     func readOnly(existing: Bool) throws {
         let fixture = try fixture.get()
         if existing { _ = try fixture.store() }
-        let launcher = try giveToOtherUser(fixture)
         for name in try fixture.names() where !name.hasPrefix("locks") {
             #expect(chmod(fixture.directory.file(name), 0o400) == 0)
         }
         #expect(chmod(fixture.directory.path, 0o500) == 0)
         defer { chmod(fixture.directory.path, 0o700) }
-        let worker = try WorkerProcess(["open", fixture.directory.path], through: launcher)
+        let worker = try WorkerProcess(["open", fixture.directory.path], through: Self.withoutPrivileges)
         #expect(try worker.line() == "error notWritable")
         #expect(try worker.wait() == 12)
     }
 
-    /// Root may write anywhere, so the worker runs as another user then.
-    private func giveToOtherUser(_ fixture: StoreFixture) throws -> [String] {
-        guard geteuid() == 0 else { return [] }
-        for path in [fixture.temporary.path, fixture.directory.path, fixture.directory.file("locks")] {
-            #expect(chown(path, 65534, 65534) == 0)
-        }
-        for name in try fixture.names() { #expect(chown(fixture.directory.file(name), 65534, 65534) == 0) }
-        return ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    /// Starts a program that obeys file permissions even when the tests are run by root: without these capabilities
+    /// root is an ordinary owner of its files.
+    private static var withoutPrivileges: [String] {
+        geteuid() == 0 ? ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"] : []
     }
 
     @Test("a full disk is found at opening, whether the store exists or not", .enabled(if: geteuid() == 0))
