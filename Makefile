@@ -14,7 +14,7 @@ RELEASE_FLAGS := --static-swift-stdlib -Xswiftc -use-ld=lld -Xlinker -s -Xlinker
 SWIFT_DIRS := $(wildcard Sources Tests Benchmarks Fuzz)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test release man install lint format bench fuzz sanitize docs clean
+.PHONY: help demo build test release man install lint format bench fuzz sanitize proof docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,6 +70,11 @@ fuzz: ## run each fuzzer for FUZZ_SECONDS (60)
 sanitize: ## run the tests under the thread and the address sanitizer
 	@scripts/setup.sh test
 	scripts/sanitize.sh
+
+proof: release ## kill the release binary 200 times at random and check that nothing is lost
+	@scripts/setup.sh test
+	swift build --product mediactl-sandbox
+	scripts/random-kills.py 200
 
 docs: man ## manual pages, and check that the links between the documents hold
 	scripts/check-links.sh
