@@ -14,7 +14,8 @@ run() {
     local log
     log=$(mktemp)
     # XCTest itself leaks, so it stays out.
-    timeout 3600 swift test --disable-xctest --sanitize="$sanitizer" --scratch-path "$scratch" \
+    # One test at a time, as in scripts/test.sh.
+    timeout 3600 swift test --disable-xctest --no-parallel --sanitize="$sanitizer" --scratch-path "$scratch" \
         -Xswiftc -use-ld=lld "$@" >"$log" 2>&1 || {
         cat "$log" >&2
         rm -f "$log"
