@@ -143,6 +143,11 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "MediaKitTests",
+            dependencies: ["MediaKit", "TestSupport", "mediactl-sandbox"],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "CLITests",
             dependencies: ["MediaCLI", "MediaStore", "TestSupport", "mediactl", "mediactl-sandbox"],
             swiftSettings: strict

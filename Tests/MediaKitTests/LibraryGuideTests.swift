@@ -1,0 +1,117 @@
+import Foundation
+import MediaKit
+import TestSupport
+import Testing
+
+/// What docs/guides/library.md shows, compiled and run: the guide's Swift blocks are the marked parts of this file.
+@Suite("Library guide")
+struct LibraryGuideTests {
+    @Test("uploads with progress, and takes back")
+    func uploadAndTakeBack() async throws {
+        let sandbox = try await SandboxProcess.start()
+        let temporary = try TemporaryDirectory()
+        let (address, folder) = (sandbox.baseURL, temporary.file("data"))
+        let path = temporary.file("clip.mp4")
+        try Data("a small clip".utf8).write(to: URL(fileURLWithPath: path))
+
+        // guide: session
+        let server = try ServerURL(address)
+        let directory = try DataDirectory.open(folder)
+        let store = try TokenStore(in: directory)
+        let client = GigHiveClient(
+            server: server,
+            http: try HTTPClient(),
+            authorization: .basic(user: "uploader", password: "uploader", for: server.origin)
+        )
+        let uploader = Uploader(client: client, store: store, directory: directory, options: UploadOptions())
+        // guide: end
+
+        // guide: upload
+        let details = try UploadDetails.validated(
+            eventDate: "2026-06-13",
+            orgName: "The Larks",
+            eventType: "band",
+            label: "First dance"
+        )
+        let prepared = try uploader.prepare(.file(path: Array(path.utf8)), details: details)
+        let result = await uploader.upload(prepared) { event in
+            if case .progress(let progress) = event {
+                print("\(progress.phase): \(progress.bytesAcknowledged) of \(progress.bodyByteCount) bytes")
+            }
+        }
+        print(result.state, result.fileID ?? 0, result.mediaURL ?? "")
+        // guide: end
+        #expect(result.state == .done)
+        #expect(result.isVerified == true)
+        #expect(try store.tokens(host: server.scope).map(\.fileID) == [result.fileID])
+
+        // guide: delete
+        let deleter = Deleter(client: client, store: store, host: server.scope)
+        for entry in try store.tokens(host: server.scope) {
+            let deletion = await deleter.delete(entry) { _ in .keep }
+            print(deletion.state)
+        }
+        // guide: end
+        #expect(try store.tokens(host: nil).isEmpty)
+        #expect(try await client.asset(result.fileID ?? 0) == nil)
+    }
+
+    @Test("a cancelled task ends the upload while bytes are being sent")
+    func cancel() async throws {
+        let sending = Gate()
+        let sandbox = try await SandboxProcess.start(faults: ["upload:stall,after=65536"])
+        let temporary = try TemporaryDirectory()
+        let path = temporary.file("long.mp4")
+        try Data(count: 64 << 20).write(to: URL(fileURLWithPath: path))
+        let server = try ServerURL(sandbox.baseURL)
+        let directory = try DataDirectory.open(temporary.file("data"))
+        let store = try TokenStore(in: directory)
+        let client = GigHiveClient(
+            server: server,
+            http: try HTTPClient(),
+            authorization: .basic(user: "uploader", password: "uploader", for: server.origin)
+        )
+        let uploader = Uploader(client: client, store: store, directory: directory, options: UploadOptions())
+        let details = try UploadDetails.validated(
+            eventDate: "2026-06-13",
+            orgName: "The Larks",
+            eventType: "band",
+            label: "Long"
+        )
+        let prepared = try uploader.prepare(.file(path: Array(path.utf8)), details: details)
+
+        // guide: cancel
+        let upload = Task {
+            await uploader.upload(prepared) { event in
+                if case .progress(let progress) = event, progress.phase == .sending { sending.open() }
+            }
+        }
+        await sending.opened()
+        upload.cancel()
+        print(await upload.value.state)
+        // guide: end
+        #expect(await upload.value.state == .cancelled)
+        #expect(try store.uploads(states: [], host: nil).map(\.state) == [.cancelled])
+    }
+
+    @Test("the guide shows exactly the code that runs here")
+    func guideIsThisCode() throws {
+        let source = try String(contentsOf: URL(filePath: #filePath), encoding: .utf8)
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let guide = try String(contentsOf: root.appending(path: "docs/guides/library.md"), encoding: .utf8)
+        let shown = guide.components(separatedBy: "```swift\n").dropFirst().map {
+            $0.components(separatedBy: "```")[0]
+        }
+        let run = source.components(separatedBy: "// guide: ").dropFirst()
+            .filter { !$0.hasPrefix("end\n") && $0.contains("\n        ") }
+            .map { part in
+                part.split(separator: "\n", omittingEmptySubsequences: false).dropFirst().dropLast()
+                    .map { $0.hasPrefix("        ") ? $0.dropFirst(8) : $0 }.joined(separator: "\n") + "\n"
+            }
+        #expect(shown.count >= 4)
+        for block in shown {
+            #expect(run.contains(block), "\(block)")
+        }
+    }
+}
