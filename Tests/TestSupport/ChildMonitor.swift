@@ -1,5 +1,4 @@
 internal import Foundation
-internal import Synchronization
 
 /// Reads a child's output and awaits its end, on threads of its own, and tells those who wait.
 ///
@@ -26,7 +25,7 @@ final class ChildMonitor: Sendable {
         var wake: @Sendable () -> Void
     }
 
-    let state = Mutex(State())
+    let state = Locked(State())
 
     /// Takes over our ends of the outputs; nil is an output that is not collected.
     init(_ child: Int32, output: Int32?, errors: Int32?) {
