@@ -6,6 +6,7 @@ cd "$(dirname "$0")/.."
 
 # A crash under a sanitizer can leave a hung backtrace helper that keeps the output open.
 export SWIFT_BACKTRACE=enable=no
+export TSAN_OPTIONS=suppressions=$PWD/scripts/tsan.supp
 
 run() {
     local sanitizer=$1 scratch=$2

@@ -17,11 +17,12 @@ public struct BinaryRunner: Sendable {
     public init(_ name: String = "mediactl") throws {
         executable = Bundle.main.bundleURL.appendingPathComponent(name).path
         home = try TemporaryDirectory()
-        environment = [
+        let sanitizers = ProcessInfo.processInfo.environment.filter { $0.key.hasSuffix("SAN_OPTIONS") }
+        environment = sanitizers.merging([
             "PATH": "/usr/bin:/bin", "HOME": home.path, "LANG": "C.UTF-8", "TZ": "UTC", "TERM": "dumb",
             "XDG_CONFIG_HOME": home.file("config"), "XDG_DATA_HOME": home.file("data"),
             "XDG_STATE_HOME": home.file("state"), "XDG_CACHE_HOME": home.file("cache"),
-        ]
+        ]) { $1 }
     }
 
     /// Starts the executable.
