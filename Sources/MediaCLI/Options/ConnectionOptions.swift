@@ -32,7 +32,7 @@ struct ConnectionOptions: ParsableArguments {
     @Flag(name: .customLong("allow-http"), help: "Send credentials and tokens over plain http to other machines.")
     var allowHTTP = false
 
-    @Flag(help: "Use HTTP/2 for uploads as well.")
+    @Flag(help: "Use HTTP/2 where the server has it. The default is HTTP/1.1, which is the faster for uploads.")
     var http2 = false
 
     @Option(help: ArgumentHelp("Longest time to connect, 30s by default.", valueName: "time"))
@@ -70,4 +70,10 @@ struct ConnectionOptions: ParsableArguments {
         help: ArgumentHelp("Tries after the first where that is safe, 3 by default; 0 is one try.", valueName: "n")
     )
     var retries: String?
+
+    func validate() throws {
+        guard !insecure || caFile == nil else {
+            throw ValidationError("--insecure and --cacert exclude each other: one trusts everybody.")
+        }
+    }
 }
