@@ -4,9 +4,9 @@ internal import ArgumentParser
 struct Upload: ContextCommand {
     static let schema = "mediactl.upload/1"
     static let configuration = CommandConfiguration(
-        abstract: "Upload files, one after the other, and keep the tokens that take them back.",
+        abstract: "Upload files, and keep the tokens that take them back.",
         discussion: """
-            A single - sends standard input under the name given with --stdin-name.
+            Files are sent one after the other. A single - sends standard input under the name given with --stdin-name.
             Ctrl-C stops while bytes are being sent; after the last byte it waits for the delete token.
             """
     )
@@ -22,16 +22,16 @@ struct Upload: ContextCommand {
 
     @OptionGroup(title: "What is told about the files") var details: DetailOptions
 
-    @Option(help: "How the bytes are sent.")
+    @Option(help: "How the bytes are sent; auto chooses what suits the server.")
     var transport = Transport.auto
 
-    @Option(help: ArgumentHelp("File name for standard input.", valueName: "name"))
+    @Option(help: ArgumentHelp("What to call standard input on the server.", valueName: "name"))
     var stdinName: String?
 
-    @Flag(help: "Send unknown extensions, and files that were uploaded from here before.")
+    @Flag(help: "Send files with unknown extensions, and files that were uploaded from here before.")
     var force = false
 
-    @Flag(help: "Check everything, send nothing.")
+    @Flag(help: "Check everything that can be checked here, send nothing.")
     var dryRun = false
 
     @OptionGroup(title: "Credentials") var credentials: CredentialOptions
