@@ -32,7 +32,7 @@ struct ConnectionOptions: ParsableArguments {
     @Flag(name: .customLong("allow-http"), help: "Send credentials and tokens over plain http to other machines.")
     var allowHTTP = false
 
-    @Flag(help: "Use HTTP/2 where the server has it. The default is HTTP/1.1, which is the faster for uploads.")
+    @Flag(help: "Use HTTP/2 where the server has it. The default is HTTP/1.1, which costs less for large files.")
     var http2 = false
 
     @Option(
