@@ -11,9 +11,12 @@ struct MediactlCommand: ParsableCommand {
             A file that was uploaded from here can be deleted from here: its one-time delete token is kept.
 
             Examples:
-              mediactl upload clip.mp4 --server media.example.org --user uploader
+              export MEDIACTL_SERVER=https://media.example.org MEDIACTL_USER=uploader
+              mediactl upload clip.mp4 --password-file secret.txt
               mediactl uploads list
               mediactl uploads delete 18
+
+            The password may also be in MEDIACTL_PASSWORD or ~/.netrc; else a terminal is asked.
             """,
         version: "mediactl \(version)",
         subcommands: [Upload.self, Uploads.self, Config.self, Help.self]

@@ -34,7 +34,7 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
 
 /// Why an address of a server was refused.
 public enum ServerURLError: Error, Equatable, Sendable {
-    /// Not an address at all; holds libcurl's reason.
+    /// Not an address at all; holds the reason.
     case malformed(String)
     /// A scheme other than `http` and `https`.
     case unsupportedScheme(String)
@@ -60,6 +60,7 @@ public struct ServerURL: Sendable, Hashable, CustomStringConvertible {
     /// - Throws: `ServerURLError`; nothing of a refused password is kept in the error.
     public init(_ text: String) throws(ServerURLError) {
         assumedScheme = !text.contains("://")
+        guard Self.namesHost(text) else { throw Self.malformed("no host name") }
         let parts = try CurlURL.parse(assumedScheme ? "https://" + text : text)
         guard parts.scheme == "http" || parts.scheme == "https" else {
             throw .unsupportedScheme(parts.scheme)
@@ -71,6 +72,18 @@ public struct ServerURL: Sendable, Hashable, CustomStringConvertible {
         guard parts.path == "/", !parts.hasQueryOrFragment else {
             throw .containsPath(suggestion: origin.description)
         }
+    }
+
+    /// Whether a host stands right where one is due. libcurl forgives further slashes and takes `http:///x` for the
+    /// host `x`.
+    private static func namesHost(_ text: String) -> Bool {
+        let authority = text.firstRange(of: "://").map { text[$0.upperBound...] } ?? text[...]
+        return authority.first.map { !"/\\?#".contains($0) } ?? false
+    }
+
+    /// The error with the form that an address has.
+    fileprivate static func malformed(_ reason: String) -> ServerURLError {
+        .malformed("\(reason); the form is https://HOST[:PORT]")
     }
 
     /// The token store's key: host, plus the port when it is not the scheme's default.
@@ -143,11 +156,12 @@ struct CurlURL {
         let flags = UInt32(CURLU_NON_SUPPORT_SCHEME)
         let code = curl_url_set(handle, CURLUPART_URL, text, flags)
         guard code == CURLUE_OK else {
-            throw .malformed(String(cString: curl_url_strerror(code)))
+            let reason = String(cString: curl_url_strerror(code))
+            throw ServerURL.malformed(reason.prefix(1).lowercased() + reason.dropFirst())
         }
         let scheme = part(handle, CURLUPART_SCHEME) ?? ""
         guard let host = host(handle), !host.isEmpty else {
-            throw .malformed("no host name")
+            throw ServerURL.malformed("no host name")
         }
         let port = part(handle, CURLUPART_PORT, UInt32(CURLU_DEFAULT_PORT)).flatMap { Int($0) } ?? 0
         return CurlURL(

@@ -86,15 +86,22 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        ["uploads", "delete", "18"], ["uploads", "clear", "--all-hosts"], ["uploads", "delete", "18", "--no-input"],
-    ])
-    func destructionNeedsAYesWhereNobodyCanBeAsked(arguments: [String]) async throws {
-        let result = try await BinaryRunner().run(arguments + ["--server", "http://127.0.0.1:9"], input: "yes\n")
+    @Test(
+        arguments: [
+            (["delete", "18"], "Delete it?"), (["delete", "18", "19"], "Delete them?"),
+            (["clear", "--all-hosts"], "Forget them?"), (["delete", "18", "--no-input"], "Delete it?"),
+        ] as [([String], String)]
+    )
+    func destructionNeedsAYesWhereNobodyCanBeAsked(arguments: [String], question: String) async throws {
+        let result = try await BinaryRunner()
+            .run(["uploads"] + arguments + ["--server", "http://127.0.0.1:9"], input: "yes\n")
         #expect(result.exitCode == 2)
         #expect(
-            result.errors
-                == "mediactl: error: there is nobody to ask\nmediactl: hint: say --yes to go on without a question\n"
+            result.errors == """
+                mediactl: error: there is nobody to ask "\(question)"
+                mediactl: hint: answer yes in advance with --yes
+
+                """
         )
     }
 

@@ -74,12 +74,23 @@ import Testing
     }
 
     @Test(arguments: [
-        (ServerURLError.malformed("Bad"), "no address"), (.unsupportedScheme("ftp"), "\"ftp\""),
+        (ServerURLError.malformed("Bad"), "not an address"), (.unsupportedScheme("ftp"), "\"ftp\""),
         (.containsCredentials, "credentials"), (.containsPath(suggestion: "https://h"), "path"),
     ])
     func addressesAreExplained(error: ServerURLError, word: String) {
         let diagnosis = ErrorCatalogue.diagnosis(of: error)
         #expect(diagnosis.message.contains(word) && diagnosis.exitCode == .usage && diagnosis.hint != nil)
+    }
+
+    @Test(arguments: [
+        (
+            "Failed to connect to h port 1 after 0 ms: Couldn't connect to server",
+            "failed to connect to h port 1 after 0 ms"
+        ),
+        ("SSL connect error.", "SSL connect error"), ("Ann said so", "Ann said so"),
+    ])
+    func foreignSentencesFollowOurStyle(text: String, words: String) {
+        #expect(ErrorCatalogue.clean(text) == words)
     }
 
     @Test func otherHostsAreNamed() {

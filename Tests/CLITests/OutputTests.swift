@@ -1,4 +1,6 @@
 import Foundation
+import MediaFiles
+import MediaStore
 import Testing
 
 @testable import MediaCLI
@@ -17,6 +19,17 @@ import Testing
     @Test(arguments: [(0, "0:00"), (67, "1:07"), (3599, "59:59"), (3723, "1:02:03")])
     func clock(seconds: Int, text: String) {
         #expect(Formats.clock(.seconds(seconds)) == text)
+    }
+
+    @Test(
+        arguments: [
+            (.zero, "1 s"), (.milliseconds(1200), "2 s"), (.seconds(330), "5 min 30 s"), (.seconds(600), "10 min"),
+            (.seconds(3600), "1 h"), (.seconds(12_000), "3 h 20 min"), (.seconds(3601), "1 h 1 min"),
+            (.seconds(31_536_000), "about 365 days"),
+        ] as [(Duration, String)]
+    )
+    func span(duration: Duration, text: String) {
+        #expect(Formats.span(duration) == text)
     }
 
     @Test(
@@ -74,12 +87,45 @@ import Testing
         )
     }
 
+    @Test func tableLeavesOutColumnsInTheirOrder() {
+        var table = Table(columns: [
+            .init(title: "ID", alignment: .right), .init(title: "TYPE", dropOrder: 2),
+            .init(title: "LABEL", isFlexible: true, minimumWidth: 7), .init(title: "SIZE", dropOrder: 1),
+        ])
+        table.rows = [["7", "wedding", "a rather long label", "26.2 kB"]]
+        let plain = Style(.never, isTerminal: false, environment: [:])
+        #expect(
+            table.lines(fitting: 29, style: plain)
+                == ["ID  TYPE     LABEL    SIZE", " 7  wedding  a rath…  26.2 kB"]
+        )
+        #expect(table.lines(fitting: 28, style: plain) == ["ID  TYPE     LABEL", " 7  wedding  a rather long …"])
+        #expect(table.lines(fitting: 19, style: plain) == ["ID  LABEL", " 7  a rather long …"])
+        #expect(table.lines(fitting: 10, style: plain) == ["7 a rathe…"])
+    }
+
+    @Test(arguments: 1...120)
+    func theListFitsEveryTerminal(width: Int) throws {
+        var entry = JSONSchemaTests.entry
+        entry.label = "日本の結婚式 with a rather long label"
+        for isTokenShown in [false, true] {
+            let lines = TextRenderer.tokens(
+                [entry, JSONSchemaTests.entry],
+                now: Date(timeIntervalSince1970: 1_780_000_000),
+                width: width,
+                isTokenShown: isTokenShown,
+                style: Style(.never, isTerminal: true, environment: [:])
+            )
+            #expect(lines.allSatisfy { TerminalText.width($0) <= width }, "\(lines)")
+            #expect(lines.last?.contains("18") == (width >= 3))
+        }
+    }
+
     @Test(
         arguments: [
-            (.auto, true, [:], true), (.auto, false, [:], false),
-            (.auto, true, ["NO_COLOR": "1"], false), (.auto, true, ["NO_COLOR": ""], true),
-            (.auto, true, ["TERM": "dumb"], false), (.always, false, ["NO_COLOR": "1"], true),
-            (.never, true, [:], false),
+            (.auto, true, ["TERM": "xterm"], true), (.auto, false, ["TERM": "xterm"], false), (.auto, true, [:], false),
+            (.auto, true, ["TERM": "xterm", "NO_COLOR": "0"], false),
+            (.auto, true, ["TERM": "xterm", "NO_COLOR": ""], true), (.auto, true, ["TERM": "dumb"], false),
+            (.always, false, ["NO_COLOR": "1"], true), (.never, true, ["TERM": "xterm"], false),
         ] as [(ColorMode, Bool, [String: String], Bool)]
     )
     func colorFollowsItsRules(mode: ColorMode, isTerminal: Bool, environment: [String: String], isColored: Bool) {

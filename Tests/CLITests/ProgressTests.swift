@@ -123,7 +123,7 @@ import Testing
 
     @Test func messagesGoAboveTheDrawnLine() throws {
         let test = try TestConsole()
-        let console = test.console(isTerminal: true)
+        let console = test.console(environment: ["TERM": "xterm"], isTerminal: true)
         let display = ProgressDisplay(console, mode: .terminal, writesRecords: false)
         display.begin(path: Array("a.mp4".utf8), byteCount: 10, position: 1, total: 1)
         console.warning("w")

@@ -65,6 +65,9 @@ struct DocumentationTests {
             ("a  b\n", ["a b"], true), ("a b\nc\n", ["a b"], false), ("abc\n", ["a…c"], true),
             ("abc\n", ["a…d"], false),
             ("x\ny\nz\n", ["…", "z"], true), ("x\ny\nz\n", ["x", "…"], true), ("", ["…"], true), ("", ["x"], false),
+            ("30.1 kB, just now\n", ["1.2 GB, 3 days ago"], true), ("30.1 kB\n", ["1.2 GB, x"], false),
+            ("u-zihvzhpa6rfelsji 2026-06-13\n", ["u-3fuv64hsh3w3rxsg 2027-01-01"], true),
+            ("file 1\n", ["file 2"], false),
             ("aXbXc\n", ["a…b…c"], true), ("aXc\n", ["a…b…c"], false), ("", [], true), ("x\n", [], false),
         ] as [(String, [String], Bool)]
     )

@@ -35,7 +35,9 @@ struct ServerURLTests {
         "what is no address of a server is refused",
         arguments: [
             ("ftp://media.example.org", ServerURLError.unsupportedScheme("ftp")),
-            ("file:///etc/passwd", .malformed("no host name")),
+            ("file:///etc/passwd", .malformed("no host name; the form is https://HOST[:PORT]")),
+            ("http:///x", .malformed("no host name; the form is https://HOST[:PORT]")),
+            ("", .malformed("no host name; the form is https://HOST[:PORT]")),
             ("https://ann:secret@media.example.org", .containsCredentials),
             ("https://ann@media.example.org", .containsCredentials),
             ("https://media.example.org/db/database.php", .containsPath(suggestion: "https://media.example.org")),
@@ -47,7 +49,10 @@ struct ServerURLTests {
         #expect(throws: error) { try ServerURL(text) }
     }
 
-    @Test("garbage is malformed", arguments: ["", "https://", "https://a b", "http://[::1", "https://host:99999"])
+    @Test(
+        "garbage is malformed",
+        arguments: ["javascript:alert(1)", "https://", "https://a b", "http://[::1", "https://host:99999"]
+    )
     func malformed(text: String) {
         #expect {
             try ServerURL(text)

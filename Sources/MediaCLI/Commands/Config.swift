@@ -3,7 +3,7 @@ internal import ArgumentParser
 /// `mediactl config …`
 struct Config: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Settings and where they come from.",
+        abstract: "Show settings, and where they come from.",
         subcommands: [ConfigShow.self]
     )
 }

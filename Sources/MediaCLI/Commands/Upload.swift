@@ -4,36 +4,19 @@ internal import ArgumentParser
 struct Upload: ContextCommand {
     static let schema = "mediactl.upload/1"
     static let configuration = CommandConfiguration(
-        abstract: "Upload files, one after the other, and keep the tokens that take them back.",
+        abstract: "Upload files, and keep the tokens that take them back.",
         discussion: """
-            A single - sends standard input under the name given with --stdin-name.
+            Files are sent one after the other. A single - sends standard input under the name given with --stdin-name.
             Ctrl-C stops while bytes are being sent; after the last byte it waits for the delete token.
             """
     )
 
-    /// How the bytes go.
-    enum Transport: String, ExpressibleByArgument, CaseIterable {
-        case auto
-        case multipart
-    }
-
     @Argument(help: ArgumentHelp("Files to upload, or - for standard input.", valueName: "path"), completion: .file())
     var paths: [String]
 
-    @OptionGroup(title: "What is told about the files") var details: DetailOptions
+    @OptionGroup(title: "Details of the files") var details: DetailOptions
 
-    @Option(help: "How the bytes are sent.")
-    var transport = Transport.auto
-
-    @Option(help: ArgumentHelp("File name for standard input.", valueName: "name"))
-    var stdinName: String?
-
-    @Flag(help: "Send unknown extensions, and files that were uploaded from here before.")
-    var force = false
-
-    @Flag(help: "Check everything, send nothing.")
-    var dryRun = false
-
+    @OptionGroup(title: "Upload options") var sending: SendingOptions
     @OptionGroup(title: "Credentials") var credentials: CredentialOptions
     @OptionGroup(title: "Connection options") var connection: ConnectionOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
@@ -41,10 +24,10 @@ struct Upload: ContextCommand {
     func validate() throws {
         let inputs = paths.filter { $0 == "-" }.count
         guard inputs <= 1 else { throw ValidationError("Standard input can be uploaded once only.") }
-        guard inputs == 0 || stdinName != nil else {
+        guard inputs == 0 || sending.stdinName != nil else {
             throw ValidationError("Standard input needs a name: --stdin-name NAME.")
         }
-        guard inputs == 1 || stdinName == nil else {
+        guard inputs == 1 || sending.stdinName == nil else {
             throw ValidationError("--stdin-name is for standard input, and no path is -.")
         }
         guard inputs == 0 || !credentials.passwordStdin else {
@@ -62,17 +45,17 @@ struct Upload: ContextCommand {
         let server = try settings.requireServer()
         let store = try await StoreSession.open(settings)
         let servers = try ServerSession(settings, credentials: credentials)
-        let client = dryRun ? await servers.anonymousClient(for: server) : try await servers.client(for: server)
+        let client = sending.dryRun ? await servers.anonymousClient(for: server) : try await servers.client(for: server)
         let run = UploadRun(
             console: console,
             settings: settings,
             store: store,
             client: client,
             request: UploadRequest(
-                sources: paths.map { UploadRequest.Source(argument: $0, stdinName: stdinName) },
+                sources: paths.map { UploadRequest.Source(argument: $0, stdinName: sending.stdinName) },
                 details: details,
-                isForced: force,
-                isDryRun: dryRun,
+                isForced: sending.force,
+                isDryRun: sending.dryRun,
                 writesProgressRecords: global.progressEvents
             )
         )

@@ -3,7 +3,7 @@ internal import ArgumentParser
 /// `mediactl uploads …`
 struct Uploads: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "What was uploaded from here: list, show, delete, clear, status.",
+        abstract: "List, show, delete or forget what was uploaded from here.",
         subcommands: [UploadsList.self, UploadsShow.self, UploadsDelete.self, UploadsClear.self, UploadsStatus.self]
     )
 }

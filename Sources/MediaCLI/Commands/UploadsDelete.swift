@@ -8,7 +8,9 @@ struct UploadsDelete: ContextCommand {
     static let configuration = CommandConfiguration(
         commandName: "delete",
         abstract: "Delete files from their server with the tokens kept here.",
-        discussion: "A file goes for everybody, and from every event it is linked to."
+        discussion: """
+            The file goes for everybody, and from every event it is linked to. mediactl uploads list shows the numbers.
+            """
     )
 
     /// What happens to an entry whose token is rejected.
@@ -26,7 +28,7 @@ struct UploadsDelete: ContextCommand {
     @Option(help: ArgumentHelp("Use the tokens of this host.", valueName: "host"))
     var host: String?
 
-    @Flag(help: "Do not ask.")
+    @Flag(help: "Delete without asking.")
     var yes = false
 
     @Option(
@@ -61,7 +63,7 @@ struct UploadsDelete: ContextCommand {
         let store = try await StoreSession.open(settings)
         let confirmation = Confirmation(prompter: settings.prompter, isGiven: yes)
         if !dryRun {
-            try confirmation.requireSomebody()
+            try confirmation.requireSomebody(for: ids.count > 1 ? "Delete them?" : "Delete it?")
         }
         let scope = host?.lowercased()
         let named = last ? try plan(settings, store, host: scope).last() : nil

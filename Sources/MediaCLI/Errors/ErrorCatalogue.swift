@@ -62,7 +62,7 @@ enum ErrorCatalogue {
         let (message, hint): (String, String) =
             switch error {
             case .malformed(let reason):
-                ("the server's address is no address: \(clean(reason))", "write it like https://media.example.org")
+                ("the server's address is not an address: \(clean(reason))", "write it like https://media.example.org")
             case .unsupportedScheme(let scheme):
                 ("the scheme \(quoted(scheme)) is not supported", "use https:// or http://")
             case .containsCredentials:
@@ -99,7 +99,21 @@ enum ErrorCatalogue {
     /// Foreign text, safe for a terminal and on one line, without the full stop that servers like.
     static func clean(_ text: String) -> String {
         let trimmed = text.trimmingCharacters(in: .whitespacesAndNewlines)
-        return TerminalText.escaped(trimmed.hasSuffix(".") ? String(trimmed.dropLast()) : trimmed)
+        return TerminalText.escaped(inOurStyle(trimmed.hasSuffix(".") ? String(trimmed.dropLast()) : trimmed))
+    }
+
+    /// libcurl's sentences begin with a capital letter, and some end with the name of the error, which says nothing new.
+    private static func inOurStyle(_ text: String) -> String {
+        let openings: Set<Substring> = [
+            "Failed", "Could", "Couldn't", "Connection", "Operation", "Timeout", "Recv", "Send", "Empty", "Server",
+            "Resolving", "Closing", "Transferred", "Unable",
+        ]
+        var text = text[...]
+        for ending in [": Couldn't connect to server", ": Could not connect to server"] where text.hasSuffix(ending) {
+            text = text.dropLast(ending.count)
+        }
+        let first = text.prefix { $0 != " " }
+        return openings.contains(first) ? text.prefix(1).lowercased() + text.dropFirst() : String(text)
     }
 
     static func quoted(_ text: String) -> String { "\"\(TerminalText.escaped(text))\"" }

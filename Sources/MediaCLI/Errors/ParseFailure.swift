@@ -14,7 +14,7 @@ struct ParseFailure {
     /// Prints it in the form asked for, and tells how the program ends.
     func report(in context: CommandContext) -> ExitCode {
         let text = MediactlCommand.fullMessage(for: error)
-        guard MediactlCommand.exitCode(for: error) != .success else {
+        guard MediactlCommand.exitCode(for: error) != .success || unknownCommandOfHelp != nil else {
             context.output.write(text + "\n")
             return .success
         }
@@ -33,6 +33,9 @@ struct ParseFailure {
                 hint: suggestion.map { "did you mean: \(path) \($0)" } ?? "\(path) --help lists the commands"
             )
         }
+        if let diagnosis = dashedValue {
+            return diagnosis
+        }
         let words = (["mediactl"] + commandPath.names).joined(separator: " ")
         return .usage(message, hint: "see \(words) --help")
     }
@@ -44,9 +47,51 @@ struct ParseFailure {
         if text.hasSuffix(".") {
             text.removeLast()
         }
+        text = Self.namingChoices(text)
         let escaped = TerminalText.escaped(text)
         // Options and quoted values keep their case.
         return escaped.prefix(1).lowercased() + escaped.dropFirst()
+    }
+
+    /// `…'. Please provide one of 'a' and 'b'` becomes `…': use a or b`.
+    private static func namingChoices(_ text: String) -> String {
+        guard let request = text.firstRange(of: ". Please provide one of ") else { return text }
+        let choices = text[request.upperBound...].replacing("'", with: "")
+            .replacing(" and ", with: " or ").replacing(", or ", with: " or ")
+        return text[..<request.lowerBound] + ": use " + choices
+    }
+
+    // MARK: Values that look like flags
+
+    /// An option whose value begins with a dash, which the parser takes for the next flag.
+    private var dashedValue: Diagnosis? {
+        let complaint = MediactlCommand.message(for: error)
+        guard complaint.lowercased().hasPrefix("missing value for '") else { return nil }
+        let words = arguments.prefix { $0 != "--" }
+        for (option, value) in zip(words, words.dropFirst())
+        where option.hasPrefix("--") && Self.isDashedNumber(value)
+            && (complaint.contains("'\(option)'") || complaint.contains("'\(option) "))
+        {
+            return .usage(
+                "\(option): \(ErrorCatalogue.quoted(value)) looks like a flag\(Self.range(of: option))",
+                hint: "a value that begins with - is written \(option)=\(TerminalText.escaped(value))"
+            )
+        }
+        return nil
+    }
+
+    private static func isDashedNumber(_ word: String) -> Bool {
+        word.hasPrefix("-") && word.dropFirst().first?.isNumber == true
+    }
+
+    /// What an option takes, for those that take numbers.
+    private static func range(of option: String) -> String {
+        switch option {
+        case "--rating": "; a rating is a whole number from 0 to 9"
+        case "--limit-rate": "; a rate is a number of bytes above 0"
+        case "--retries": "; it is a whole number from 0"
+        default: option.hasSuffix("-timeout") ? "; a time is a number above 0" : ""
+        }
     }
 
     // MARK: Commands
@@ -68,13 +113,41 @@ struct ParseFailure {
     /// The word that the parser did not expect where a command is due, and the command it resembles.
     private var misspelledCommand: (word: String, suggestion: String?, parents: [String])? {
         let path = commandPath
-        let known = path.last.configuration.subcommands.map { $0._commandName }
+        let commands = path.last.configuration.subcommands
         let complaint = MediactlCommand.message(for: error)
-        guard !known.isEmpty, complaint.lowercased().contains("unexpected argument"),
-            let word = arguments.first(where: { !path.names.contains($0) && complaint.contains("'\($0)'") })
-        else { return nil }
-        let nearest = known.map { (name: $0, distance: Self.editDistance(word, $0)) }.min { $0.distance < $1.distance }
-        return (word, nearest.flatMap { $0.distance <= 2 ? $0.name : nil }, path.names)
+        guard !commands.isEmpty, let word = unknownCommandOfHelp ?? unexpectedWord(complaint, path.names) else {
+            return nil
+        }
+        return (word, Self.suggestion(for: word, among: commands), path.names)
+    }
+
+    private func unexpectedWord(_ complaint: String, _ names: [String]) -> String? {
+        guard complaint.lowercased().contains("unexpected argument") else { return nil }
+        return arguments.first { !names.contains($0) && complaint.contains("'\($0)'") }
+    }
+
+    /// The word where a command is due in `mediactl WORD --help`, for which the parser shows the help of `mediactl`. A
+    /// word behind an option may be its value, and is none.
+    private var unknownCommandOfHelp: String? {
+        let words = Array(arguments.prefix { $0 != "--" })
+        let path = commandPath
+        guard words.contains("--help") || words.contains("-h"), !path.last.configuration.subcommands.isEmpty else {
+            return nil
+        }
+        return words.indices.first { index in
+            !words[index].hasPrefix("-") && !path.names.contains(words[index])
+                && (index == 0 || !words[index - 1].hasPrefix("-"))
+        }.map { words[$0] }
+    }
+
+    /// The command that a word resembles, or that has the word below it: `list` means `uploads list`.
+    private static func suggestion(for word: String, among commands: [any ParsableCommand.Type]) -> String? {
+        let parent = commands.first { $0.configuration.subcommands.contains { $0._commandName == word } }
+        if let parent {
+            return "\(parent._commandName) \(word)"
+        }
+        let distances = commands.map { (name: $0._commandName, distance: editDistance(word, $0._commandName)) }
+        return distances.min { $0.distance < $1.distance }.flatMap { $0.distance <= 2 ? $0.name : nil }
     }
 
     /// Levenshtein's distance.

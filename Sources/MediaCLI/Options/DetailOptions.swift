@@ -24,7 +24,7 @@ struct DetailOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Place of the event.", valueName: "text"))
     var location: String?
 
-    @Option(help: ArgumentHelp("Rating of the event, a whole number up to 9.", valueName: "n"))
+    @Option(help: ArgumentHelp("Rating of the event, a whole number from 0 to 9.", valueName: "n"))
     var rating: String?
 
     @Option(help: ArgumentHelp("Notes on the event.", valueName: "text"))

@@ -26,6 +26,13 @@ struct GlobalOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Keep delete tokens and the journal here.", valueName: "dir"), completion: .directory)
     var dataDir: String?
 
+    func validate() throws {
+        guard config != "" else { throw ValidationError("--config: an empty path.") }
+        guard dataDir != "" else { throw ValidationError("--data-dir: an empty path.") }
+        guard !quiet || verbose == 0 else { throw ValidationError("--quiet and --verbose exclude each other.") }
+        guard json || !progressEvents else { throw ValidationError("--progress-events needs --json.") }
+    }
+
     var outputPreferences: OutputPreferences {
         OutputPreferences(
             isJSON: json,

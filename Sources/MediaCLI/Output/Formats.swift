@@ -32,6 +32,23 @@ enum Formats {
         return "\(seconds / 3600):\(twoDigits(seconds / 60 % 60)):\(tail)"
     }
 
+    /// How long something takes, in a sentence: `2 s`, `5 min 30 s`, `3 h 20 min`, `about 365 days`. Rounded up, so that
+    /// it is never nothing.
+    static func span(_ duration: Duration) -> String {
+        let seconds = max(1, duration.components.seconds + (duration.components.attoseconds > 0 ? 1 : 0))
+        let minutes = (seconds + 59) / 60
+        if seconds < 3600 {
+            return pair(seconds / 60, "min", seconds % 60, "s")
+        }
+        return minutes < 48 * 60
+            ? pair(minutes / 60, "h", minutes % 60, "min") : "about \((minutes + 1439) / 1440) days"
+    }
+
+    private static func pair(_ large: Int64, _ largeUnit: String, _ small: Int64, _ smallUnit: String) -> String {
+        let parts = [(large, largeUnit), (small, smallUnit)].filter { $0.0 > 0 }
+        return parts.map { "\($0.0) \($0.1)" }.joined(separator: " ")
+    }
+
     /// `just now`, `5 minutes ago`, `3 days ago`, `2 years ago`. A time in the future, which a clock set back can
     /// produce, is `just now`.
     static func age(of date: Date, now: Date) -> String {

@@ -33,7 +33,7 @@ enum JSONRenderer {
             "path": path(result.path), "upload_id": JSONValue(result.uploadID),
             "state": .string(result.state.rawValue), "server": .string(result.server),
             "file_id": JSONValue(result.fileID), "file_name": .string(result.fileName),
-            "file_type": JSONValue(result.fileType), "size_bytes": .integer(result.sizeBytes),
+            "file_type": JSONValue(result.fileType), "size_bytes": size(result),
             "checksum_sha256": JSONValue(result.checksumSHA256), "verified": JSONValue(result.isVerified),
             "has_delete_token": .bool(result.hasDeleteToken), "deletable_duplicate": .bool(result.isDeletableDuplicate),
             "media_url": JSONValue(result.mediaURL), "event_date": JSONValue(result.details?.eventDate),
@@ -44,6 +44,12 @@ enum JSONRenderer {
             "warnings": .array(result.warnings.map { warning($0, in: result, contact: contact) }),
             "exit_code": exitCode(result.exitCode), "error": error(result.error),
         ]
+    }
+
+    /// Null for a file that was refused before its length was known. An empty file is refused for its known length.
+    private static func size(_ result: UploadResult) -> JSONValue {
+        let isKnown = result.sizeBytes > 0 || result.error?.code == .emptyFile
+        return isKnown ? .integer(result.sizeBytes) : .null
     }
 
     private static func warning(_ warning: UploadWarning, in result: UploadResult, contact: String) -> JSONValue {

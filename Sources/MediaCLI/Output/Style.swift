@@ -2,13 +2,15 @@
 struct Style: Sendable, Equatable {
     var isColored: Bool
 
-    /// Decides for a stream: `--color`, then `NO_COLOR` (no-color.org: set and not empty), then `TERM=dumb`.
+    /// Decides for a stream: `--color`, then `NO_COLOR` (no-color.org: set and not empty), then `TERM`: none for `dumb`, or when it is not set.
     init(_ mode: ColorMode, isTerminal: Bool, environment: [String: String]) {
         switch mode {
         case .always: isColored = true
         case .never: isColored = false
         case .auto:
-            isColored = isTerminal && environment["NO_COLOR", default: ""].isEmpty && environment["TERM"] != "dumb"
+            isColored =
+                isTerminal && environment["NO_COLOR", default: ""].isEmpty
+                && environment["TERM", default: "dumb"] != "dumb"
         }
     }
 

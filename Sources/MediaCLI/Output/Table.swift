@@ -1,6 +1,7 @@
 internal import MediaFiles
 
-/// A table of text whose columns are aligned and, on a terminal, fit its width.
+/// A table of text whose columns are aligned and, on a terminal, fit its width: flexible columns are narrowed, then
+/// columns are left out, and where even that is too wide each entry is one short line.
 struct Table: Sendable {
     struct Column: Sendable {
         enum Alignment: Sendable {
@@ -14,6 +15,8 @@ struct Table: Sendable {
         var isFlexible = false
         /// A flexible column is not cut below this many terminal columns.
         var minimumWidth = 6
+        /// Its place among the columns that a narrow terminal leaves out, the lowest first; nil for one that stays.
+        var dropOrder: Int?
     }
 
     var columns: [Column]
@@ -23,13 +26,20 @@ struct Table: Sendable {
     private static let gap = "  "
 
     /// The lines, without line breaks at their ends, in `width` terminal columns; with nil every cell has its full
-    /// width.
+    /// width. No line is wider than `width`.
     func lines(fitting width: Int?, style: Style) -> [String] {
         let header = measured(columns.map(\.title))
         // Measuring is what a long table costs, so each cell is measured once.
         let body = rows.map { measured($0) }
-        let widths = columnWidths(fitting: width, [header] + body)
-        return [style.bold(line(header, widths))] + body.map { line($0, widths) }
+        var layout = Layout(widths: naturalWidths(of: [header] + body))
+        if let width {
+            leaveOutColumns(of: &layout, until: width)
+            guard narrowestWidth(of: layout) <= width else {
+                return rows.map { shortLine($0, layout, width) }
+            }
+            narrowColumns(of: &layout, to: width)
+        }
+        return [style.bold(line(header, layout))] + body.map { line($0, layout) }
     }
 
     private struct Cell {
@@ -37,17 +47,69 @@ struct Table: Sendable {
         var width: Int
     }
 
+    /// Which columns are shown, and how wide each column is.
+    private struct Layout {
+        var widths: [Int]
+        var shown: [Int]
+
+        init(widths: [Int]) {
+            self.widths = widths
+            shown = Array(widths.indices)
+        }
+    }
+
     private func measured(_ cells: [String]) -> [Cell] {
         cells.map { Cell(text: $0, width: TerminalText.width($0)) }
     }
 
-    private func line(_ cells: [Cell], _ widths: [Int]) -> String {
+    // MARK: Widths
+
+    private func naturalWidths(of rows: [[Cell]]) -> [Int] {
+        columns.indices.map { index in
+            rows.reduce(0) { max($0, $1[index].width) }
+        }
+    }
+
+    private func gaps(of layout: Layout) -> Int { Self.gap.count * (layout.shown.count - 1) }
+
+    /// What the shown columns need when every flexible one is as narrow as it may be.
+    private func narrowestWidth(of layout: Layout) -> Int {
+        layout.shown.reduce(gaps(of: layout)) { sum, index in
+            let natural = layout.widths[index]
+            return sum + (columns[index].isFlexible ? min(natural, columns[index].minimumWidth) : natural)
+        }
+    }
+
+    private func leaveOutColumns(of layout: inout Layout, until width: Int) {
+        let order = columns.indices.filter { columns[$0].dropOrder != nil }
+            .sorted { columns[$0].dropOrder ?? 0 < columns[$1].dropOrder ?? 0 }
+        for index in order where narrowestWidth(of: layout) > width {
+            layout.shown.removeAll { $0 == index }
+        }
+    }
+
+    /// The widest flexible column is narrowed until the table fits.
+    private func narrowColumns(of layout: inout Layout, to width: Int) {
+        var excess = layout.shown.reduce(gaps(of: layout)) { $0 + layout.widths[$1] } - width
+        while excess > 0 {
+            let candidates = layout.shown.filter {
+                columns[$0].isFlexible && layout.widths[$0] > columns[$0].minimumWidth
+            }
+            guard let widest = candidates.max(by: { layout.widths[$0] < layout.widths[$1] }) else { break }
+            layout.widths[widest] -= 1
+            excess -= 1
+        }
+    }
+
+    // MARK: Lines
+
+    private func line(_ cells: [Cell], _ layout: Layout) -> String {
         var line = ""
-        for (index, column) in columns.enumerated() {
-            let cell = fitted(cells[index], to: widths[index])
-            let padding = String(repeating: " ", count: max(0, widths[index] - cell.width))
-            let isLast = index == columns.count - 1
-            switch column.alignment {
+        for index in layout.shown {
+            let cell = fitted(cells[index], to: layout.widths[index])
+            let padding = String(repeating: " ", count: max(0, layout.widths[index] - cell.width))
+            let isLast = index == layout.shown.last
+            switch columns[index].alignment {
             case .left: line += isLast ? cell.text : cell.text + padding + Self.gap
             case .right: line += padding + cell.text + (isLast ? "" : Self.gap)
             }
@@ -55,25 +117,14 @@ struct Table: Sendable {
         return line
     }
 
+    /// An entry where not even the columns that stay fit side by side.
+    private func shortLine(_ cells: [String], _ layout: Layout, _ width: Int) -> String {
+        TerminalText.truncated(layout.shown.map { cells[$0] }.joined(separator: " "), to: max(1, width))
+    }
+
     private func fitted(_ cell: Cell, to width: Int) -> Cell {
         guard cell.width > width else { return cell }
         let text = TerminalText.truncated(cell.text, to: width)
         return Cell(text: text, width: TerminalText.width(text))
-    }
-
-    /// Natural widths, then the widest flexible column is narrowed until the table fits or nothing can give.
-    private func columnWidths(fitting width: Int?, _ rows: [[Cell]]) -> [Int] {
-        var widths = columns.indices.map { index in
-            rows.reduce(0) { max($0, $1[index].width) }
-        }
-        guard let width else { return widths }
-        var excess = widths.reduce(0, +) + Self.gap.count * (columns.count - 1) - width
-        while excess > 0 {
-            let candidates = columns.indices.filter { columns[$0].isFlexible && widths[$0] > columns[$0].minimumWidth }
-            guard let widest = candidates.max(by: { widths[$0] < widths[$1] }) else { break }
-            widths[widest] -= 1
-            excess -= 1
-        }
-        return widths
     }
 }

@@ -66,10 +66,11 @@ enum TextRenderer {
     ) -> [String] {
         guard !entries.isEmpty else { return [] }
         var table = Table(columns: [
-            .init(title: "ID", alignment: .right), .init(title: "EVENT DATE"), .init(title: "ORG", isFlexible: true),
-            .init(title: "TYPE"), .init(title: "LABEL OR FILE", isFlexible: true, minimumWidth: 12),
-            .init(title: "SIZE", alignment: .right), .init(title: "UPLOADED"),
-            .init(title: "SERVER", isFlexible: true, minimumWidth: 12),
+            .init(title: "ID", alignment: .right), .init(title: "EVENT DATE", dropOrder: 6),
+            .init(title: "ORG", isFlexible: true, dropOrder: 4), .init(title: "TYPE", dropOrder: 2),
+            .init(title: "LABEL OR FILE", isFlexible: true, minimumWidth: 12),
+            .init(title: "SIZE", alignment: .right, dropOrder: 1), .init(title: "UPLOADED", dropOrder: 5),
+            .init(title: "SERVER", isFlexible: true, minimumWidth: 12, dropOrder: 3),
         ])
         if isTokenShown {
             table.columns.append(.init(title: "DELETE TOKEN"))
@@ -132,9 +133,10 @@ enum TextRenderer {
     static func journal(_ rows: [JournalRow], now: Date, width: Int?, style: Style) -> [String] {
         guard !rows.isEmpty else { return [] }
         var table = Table(columns: [
-            .init(title: "UPLOAD"), .init(title: "FILE", isFlexible: true, minimumWidth: 12), .init(title: "STATE"),
-            .init(title: "ID", alignment: .right), .init(title: "SIZE", alignment: .right), .init(title: "STARTED"),
-            .init(title: "SERVER", isFlexible: true, minimumWidth: 12),
+            .init(title: "UPLOAD", dropOrder: 4), .init(title: "FILE", isFlexible: true, minimumWidth: 12),
+            .init(title: "STATE"), .init(title: "ID", alignment: .right, dropOrder: 5),
+            .init(title: "SIZE", alignment: .right, dropOrder: 1), .init(title: "STARTED", dropOrder: 3),
+            .init(title: "SERVER", isFlexible: true, minimumWidth: 12, dropOrder: 2),
         ])
         table.rows = rows.map { row in
             [
@@ -154,7 +156,7 @@ enum TextRenderer {
     static func settings(_ rows: [SettingsSession.Row], width: Int?, style: Style) -> [String] {
         var table = Table(columns: [
             .init(title: "SETTING"), .init(title: "VALUE", isFlexible: true, minimumWidth: 12),
-            .init(title: "SOURCE", isFlexible: true, minimumWidth: 12),
+            .init(title: "SOURCE", isFlexible: true, minimumWidth: 12, dropOrder: 1),
         ])
         table.rows = rows.map { [escaped($0.name), escaped($0.value), escaped($0.source)] }
         return table.lines(fitting: width, style: style)

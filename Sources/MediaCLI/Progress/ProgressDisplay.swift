@@ -95,11 +95,11 @@ final class ProgressDisplay: Sendable {
         case .retrying(let attempt, let delay, let cause):
             current.withLock { $0?.enter(.retrying, at: now) }
             let reason = ErrorCatalogue.diagnosis(of: cause).message
-            console.warning("try \(attempt) failed: \(reason); trying again in \(Formats.clock(delay))")
+            console.warning("try \(attempt) failed: \(reason); trying again in \(Formats.span(delay))")
         case .resolving(let limit):
             current.withLock { $0?.enter(.resolving, at: now) }
             console.note(
-                "the answer was lost; asking the server whether it has the file, for up to \(Formats.clock(limit))"
+                "the answer was lost; asking the server whether it has the file, for up to \(Formats.span(limit))"
             )
         case .waitingForToken: sayWaiting()
         }

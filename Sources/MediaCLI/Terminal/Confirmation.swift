@@ -6,10 +6,11 @@ struct Confirmation: Sendable {
 
     /// Refuses early when there is neither a yes nor anybody to ask.
     ///
+    /// - Parameter question: What would be asked.
     /// - Throws: `Diagnosis` (usage).
-    func requireSomebody() throws(Diagnosis) {
+    func requireSomebody(for question: String) throws(Diagnosis) {
         guard isGiven || prompter.isAllowed else {
-            throw .usage("there is nobody to ask", hint: "say --yes to go on without a question")
+            throw .usage("there is nobody to ask \"\(question)\"", hint: "answer yes in advance with --yes")
         }
     }
 
@@ -17,7 +18,7 @@ struct Confirmation: Sendable {
     ///
     /// - Throws: `Diagnosis` (usage) when nobody can be asked.
     func ask(_ lines: [String], _ question: String, on console: Console) async throws(Diagnosis) -> Bool {
-        try requireSomebody()
+        try requireSomebody(for: question)
         guard !isGiven else { return true }
         console.announce(lines)
         return await prompter.confirm(question)

@@ -33,6 +33,7 @@ struct ConsoleSession {
     }
 
     /// Whether output has the expected lines. Runs of blanks count as one: tables are as wide as their longest entry.
+    /// What differs from run to run counts as equal when it has the same form.
     static func matches(_ output: String, _ expectedLines: [String]) -> Bool {
         let lines = output.split(separator: "\n", omittingEmptySubsequences: true).map { normalized(String($0)) }
         return matches(lines[...], expectedLines.map(normalized)[...])
@@ -61,6 +62,18 @@ struct ConsoleSession {
     }
 
     private static func normalized(_ line: String) -> String {
-        line.split(separator: " ", omittingEmptySubsequences: true).joined(separator: " ")
+        let words = line.split(separator: " ", omittingEmptySubsequences: true).joined(separator: " ")
+        return volatileForms.reduce(words) { text, form in
+            text.replacingOccurrences(of: form.pattern, with: form.name, options: .regularExpression)
+        }
     }
+
+    /// What is different in each run: checksums, upload numbers, times, days, ages and sizes.
+    private static let volatileForms: [(pattern: String, name: String)] = [
+        ("[0-9a-f]{64}", "<sha-256>"), ("u-[a-z2-7]{16}", "<upload>"),
+        ("[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z", "<time>"), ("[0-9]{4}-[0-9]{2}-[0-9]{2}", "<day>"),
+        ("just now|[0-9]+ (minute|hour|day|week|month|year)s? ago", "<age>"),
+        ("[0-9.]+ ([kMGT]?B|bytes)\\b", "<size>"),
+        ("\"(size_bytes|bytes_sent|duration_ms)\":[0-9]+", "\"$1\":<number>"),
+    ]
 }
