@@ -34,6 +34,7 @@ struct DeleteRun: Sendable {
     /// Finds the entries, asks once, deletes, and writes every record, text and summary.
     func run(ids: [Int64]) async throws -> ExitCode {
         console.record(.start, ["items": JSONValue(ids.count), "dry_run": .bool(options.isDryRun)])
+        try console.requireOutput()
         var steps: [Step] = []
         for id in ids {
             steps.append(try await find(id))
@@ -164,8 +165,10 @@ struct DeleteRun: Sendable {
     // MARK: Reports
 
     private func report(_ result: DeleteResult) {
-        console.record(.item, JSONRenderer.deletion(result))
-        console.text(TextRenderer.deletion(result, style: console.outputStyle))
+        console.result(
+            JSONRenderer.deletion(result),
+            TextRenderer.deletion(result, style: console.outputStyle)
+        )
         if let error = result.error, result.state == .failed {
             console.error(ErrorCatalogue.diagnosis(of: error))
         }

@@ -136,19 +136,6 @@ import Testing
         #expect(try sandbox.storedFiles().count == 1)
     }
 
-    /// Results that cannot be written are a failure, and the token is safe all the same.
-    @Test func fullOutput() async throws {
-        let sandbox = try await SandboxProcess.start()
-        let stage = try FaultStage(sandbox.baseURL)
-        let result = try await stage.runner.run(
-            ["upload", stage.file] + stage.login,
-            streams: .outputFile("/dev/full")
-        )
-        #expect(result.exitCode == 1)
-        #expect(result.errors.contains("mediactl: error: cannot write the results: no space left on device"))
-        #expect(try stage.tokens().count == 1)
-    }
-
     /// nohup(1): a hangup that was ignored from the start stays ignored.
     @Test func closedTerminalUnderNohup() async throws {
         let held = try HeldAnswer()
