@@ -154,10 +154,11 @@ struct DeleteRun: Sendable {
     /// The first Ctrl-C waits for the answer; SIGTERM and SIGHUP wait for `--finish-timeout`.
     private func outlast(_ request: Interruption.Request) {
         guard !request.isFinal else { return }
-        console.announce(["mediactl: waiting for the answer of the server; press again to give up"])
-        guard request.signal != .interrupt else { return }
+        let limit = request.signal == .interrupt ? nil : options.finishTimeout
+        console.announce([WaitingMessage.text(for: "the answer of the server", limit: limit)])
+        guard let limit else { return }
         let interruption = console.context.interruption
-        DispatchQueue.global().asyncAfter(deadline: .now() + (options.finishTimeout / .seconds(1))) {
+        DispatchQueue.global().asyncAfter(deadline: .now() + (limit / .seconds(1))) {
             interruption.receive(request.signal)
         }
     }

@@ -190,10 +190,9 @@ struct UploadRun: Sendable {
             if request.isFinal {
                 control.abandon()
             } else {
-                control.stop(finishWithin: request.signal == .interrupt ? nil : finishTimeout)
-                if display.isPastLastByte {
-                    display.sayWaiting()
-                }
+                let limit = request.signal == .interrupt ? nil : finishTimeout
+                display.stop(waitingFor: limit)
+                control.stop(finishWithin: limit)
             }
         }
         return await console.context.interruption.handling(onSignal) {
