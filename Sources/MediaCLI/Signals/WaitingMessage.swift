@@ -3,6 +3,7 @@ enum WaitingMessage {
     /// - Parameters:
     ///   - what: What is awaited.
     ///   - limit: How long; nil for Ctrl-C, after which a person decides.
+    /// - Returns: One line.
     static func text(for what: String, limit: Duration?) -> String {
         guard let limit else { return "mediactl: waiting for \(what); press again to give up" }
         let seconds = limit / .seconds(1)
