@@ -3,6 +3,12 @@ internal import Foundation
 
 /// The program: from arguments to exit code. The only entry point of this module.
 public enum Program {
+    /// Makes the process fit for running. Must come before anything that opens a descriptor.
+    public static func prepareProcess() {
+        StandardStreams.fillGaps()
+        CrashReports.disable()
+    }
+
     /// Runs the command line of this process.
     ///
     /// Reads the process's arguments, environment and standard streams, and takes over its signals.
@@ -24,12 +30,18 @@ public enum Program {
         do {
             command = try MediactlCommand.parseAsRoot(arguments)
         } catch {
-            return ParseFailure(error, arguments: arguments).report(in: context)
+            return report(ParseFailure(error, arguments: arguments), in: context)
         }
         guard var runnable = command as? any ContextCommand else {
             return runBuiltIn(command, arguments: arguments, in: context)
         }
         return await run(&runnable, in: context)
+    }
+
+    /// Help and version are results as well: they are lost when they cannot be written.
+    private static func report(_ failure: ParseFailure, in context: CommandContext) -> ExitCode {
+        let code = failure.report(in: context)
+        return Console(context, schema: "mediactl.error/1", preferences: OutputPreferences()).exitCode(code)
     }
 
     /// Help and the like: ArgumentParser answers by throwing.
@@ -43,7 +55,7 @@ public enum Program {
             try command.run()
             return .success
         } catch {
-            return ParseFailure(error, arguments: arguments).report(in: context)
+            return report(ParseFailure(error, arguments: arguments), in: context)
         }
     }
 
@@ -53,6 +65,7 @@ public enum Program {
             end(request, afterGrace: isHandled, console)
         }
         do {
+            try console.requireOutput()
             return console.exitCode(try await command.run(in: console))
         } catch {
             let diagnosis = ErrorCatalogue.diagnosis(of: error)
@@ -65,6 +78,10 @@ public enum Program {
     /// the journal is right whenever the program ends.
     private static func end(_ request: Interruption.Request, afterGrace: Bool, _ console: Console) {
         let leave: @Sendable () -> Void = {
+            // Nor does a reader that takes nothing keep the program from ending.
+            DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(500)) {
+                _exit(request.signal.exitCode.rawValue)
+            }
             console.fail(
                 Diagnosis("interrupted", "ended by \(request.signal.name)", exitCode: request.signal.exitCode)
             )

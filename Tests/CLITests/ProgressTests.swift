@@ -116,9 +116,31 @@ import Testing
         #expect(!display.isPastLastByte)
         display.handle(progress(.processing, 10, of: 10))
         #expect(display.isPastLastByte)
-        display.sayWaiting()
+        display.stop(waitingFor: nil)
         display.handle(.waitingForToken)
         #expect(test.errors == "mediactl: waiting for the delete token; press again to give up\n")
+    }
+
+    /// SIGTERM and SIGHUP come from programs: there is nobody to press anything.
+    @Test func waitingIsLimitedWithoutAPerson() throws {
+        let test = try TestConsole()
+        let display = ProgressDisplay(test.console(), mode: .plain, writesRecords: false)
+        display.begin(path: Array("a.mp4".utf8), byteCount: 10, position: 1, total: 1)
+        display.stop(waitingFor: .seconds(30))
+        #expect(test.errors.isEmpty)
+        display.handle(.waitingForToken)
+        #expect(test.errors == "mediactl: waiting up to 30 s for the delete token\n")
+    }
+
+    @Test func noTokenIsPromisedWhileTheServerIsAsked() throws {
+        let test = try TestConsole()
+        let display = ProgressDisplay(test.console(), mode: .plain, writesRecords: false)
+        display.begin(path: Array("a.mp4".utf8), byteCount: 10, position: 1, total: 1)
+        display.handle(.resolving(for: .seconds(330)))
+        test.forget()
+        display.stop(waitingFor: nil)
+        display.handle(.waitingForToken)
+        #expect(test.errors.isEmpty)
     }
 
     @Test func messagesGoAboveTheDrawnLine() throws {

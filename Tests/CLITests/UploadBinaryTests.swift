@@ -228,7 +228,7 @@ import Testing
         let last = try #require(result.lines.last)
         #expect(last.contains(#""type":"summary""#) || last.contains(#""type":"error""#))
         let status = try await scene.runner.run(["uploads", "status", "--dry-run", "--json"])
-        #expect(status.lines.count == 2, "the journal still knows the upload")
+        #expect(status.lines.count == 3, "the journal still knows the upload")
     }
 
     @Test func closedOutputDoesNotAbortAnUpload() async throws {
@@ -327,12 +327,40 @@ import Testing
             await Task.yield()
         }
         child.signal(SIGHUP)
-        try await child.wait(for: "mediactl: waiting for the answer of the server; press again to give up")
+        try await child.wait(for: "mediactl: waiting up to 30 s for the answer of the server")
         try await scene.sandbox.clearFaults()
         let result = try await child.finish()
         #expect(result.exitCode == 129)
         #expect(result.output.contains(#""state":"deleted""#))
         #expect(try await scene.runner.run(["uploads", "list"]).output.isEmpty)
+    }
+
+    @Test func clearNamesTheHostsThereAre() async throws {
+        let scene = try await Scene()
+        _ = try await scene.runner.run(["upload", scene.file] + scene.login)
+        let nothing = try await scene.runner.run(["uploads", "clear", "--host", "nohost", "--yes"])
+        #expect(nothing.exitCode == 0 && nothing.output.isEmpty)
+        #expect(
+            nothing.errors
+                == "mediactl: warning: there is no delete token of nohost; there are some of: \(scene.scope)\n"
+        )
+        let declined = try scene.runner.start(
+            ["uploads", "clear", "--host", scene.scope],
+            streams: .terminal(columns: 80)
+        )
+        try await declined.wait(for: "Forget them?")
+        declined.write("n\n")
+        let result = try await declined.finish()
+        #expect(result.exitCode == 1 && result.lines.last == "nothing was forgotten")
+        #expect(try await scene.runner.run(["uploads", "list"]).lines.count == 2)
+    }
+
+    @Test func loosePermissionsAreToldOnce() async throws {
+        let scene = try await Scene()
+        _ = try await scene.runner.run(["uploads", "list"])
+        chmod(scene.runner.home.file("data/mediactl"), 0o755)
+        let result = try await scene.runner.run(["uploads", "list", "-q"])
+        #expect(result.errors.components(separatedBy: "tightened").count == 2)
     }
 
     @Test func statusSettlesWhatAKilledProcessLeft() async throws {
@@ -342,10 +370,14 @@ import Testing
         child.signal(SIGKILL)
         #expect(try await child.finish().signal == SIGKILL)
         let before = try await scene.runner.run(["uploads", "status", "--dry-run", "--json"])
-        #expect(before.lines.count == 2 && before.exitCode == 6)
+        #expect(before.lines.count == 3 && before.exitCode == 6)
         let after = try await scene.runner.run(["uploads", "status", "--user", "uploader", "--json"])
         #expect(after.exitCode == 11)
-        #expect(after.lines.first?.contains(#""state":"token_lost""#) == true)
+        #expect(after.lines.first?.hasSuffix(#""type":"start","items":1,"dry_run":false}"#) == true)
+        #expect(after.lines.dropFirst().first?.contains(#""state":"token_lost""#) == true)
+        #expect(
+            after.errors.contains("mediactl: note: asking \(scene.sandbox.baseURL) whether it has \"\(scene.file)\"")
+        )
         for line in before.lines + after.lines {
             try JSONSchemaTests.expectExactShape(line, schema: "uploads-status")
         }

@@ -75,7 +75,7 @@ import Testing
         let child = try bench.runner.start(["upload", try bench.file(), "--json"] + bench.login)
         #expect(await processing.bodyRead.opened())
         child.signal(signal)
-        try await child.wait(for: "waiting for the delete token")
+        try await child.wait(for: "for the delete token")
         processing.mayAnswer.open()
         let result = try await child.finish()
         #expect(result.exitCode == exitCode)

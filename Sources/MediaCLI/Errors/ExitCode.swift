@@ -15,6 +15,7 @@ enum ExitCode: Int32, Sendable, CaseIterable {
     case sourceChanged = 13
     case hangup = 129
     case interrupt = 130
+    case quit = 131
     case terminate = 143
 
     /// What it means, for `mediactl help exit-codes`.
@@ -35,6 +36,7 @@ enum ExitCode: Int32, Sendable, CaseIterable {
         case .sourceChanged: "the source changed during the transfer"
         case .hangup: "ended by SIGHUP"
         case .interrupt: "ended by SIGINT"
+        case .quit: "ended by SIGQUIT"
         case .terminate: "ended by SIGTERM"
         }
     }

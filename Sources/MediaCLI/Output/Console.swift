@@ -16,6 +16,7 @@ final class Console: Sendable {
     let screen: ScreenArea
 
     private let isFinished = Mutex(false)
+    private let hasToldOutputFailure = Mutex(false)
     private let color: Mutex<ColorMode>
 
     init(_ context: CommandContext, schema: String, preferences: OutputPreferences) {
@@ -49,6 +50,16 @@ final class Console: Sendable {
         let lines = lines()
         guard !lines.isEmpty else { return }
         screen.above { context.output.write(lines.joined(separator: "\n") + "\n") }
+    }
+
+    /// Writes a result, as a record or as text. When that cannot be written, standard error has the text, so that
+    /// nobody is left without knowing what was done.
+    func result(_ members: @autoclosure () -> JSONObject, _ lines: [String]) {
+        record(.item, members())
+        text(lines)
+        if outputFailure != nil, !lines.isEmpty {
+            announce(lines)
+        }
     }
 
     /// Writes the last record, in JSON only, and closes the output for records.
@@ -136,17 +147,36 @@ final class Console: Sendable {
     /// Corrects an exit code for what happened around the command: a signal comes first, and results that could not be
     /// written are a failure. A reader that has closed the pipe wants no more, which is none.
     func exitCode(_ code: ExitCode) -> ExitCode {
-        if let signal = context.interruption.signal {
-            return signal.exitCode
+        let code = context.interruption.signal?.exitCode ?? code
+        guard let outputFailure else { return code }
+        if isFirstToTellOutputFailure() {
+            error(outputFailure)
         }
-        guard let failure = context.output.failure, failure != EPIPE, code == .success else { return code }
-        error(
-            Diagnosis(
-                "output_failed",
-                "cannot write the results: \(String(cString: strerror(failure)).lowercased())",
-                exitCode: .failure
-            )
-        )
-        return .failure
+        return code == .success ? outputFailure.exitCode : code
+    }
+
+    private func isFirstToTellOutputFailure() -> Bool {
+        hasToldOutputFailure.withLock { hasTold in
+            defer { hasTold = true }
+            return !hasTold
+        }
+    }
+
+    /// Refuses to begin what could not be reported.
+    ///
+    /// - Throws: `Diagnosis` when it is known already that standard output cannot be written.
+    func requireOutput() throws(Diagnosis) {
+        context.output.probe()
+        guard let outputFailure else { return }
+        hasToldOutputFailure.withLock { $0 = true }
+        throw outputFailure
+    }
+
+    /// Why results could not be written. A reader that has closed the pipe wants no more, which is no failure.
+    private var outputFailure: Diagnosis? {
+        guard let failure = context.output.failure, failure != EPIPE else { return nil }
+        let reason =
+            failure == EBADF ? "standard output is closed" : String(cString: strerror(failure)).lowercased()
+        return Diagnosis("output_failed", "cannot write the results: \(reason)", exitCode: .failure)
     }
 }

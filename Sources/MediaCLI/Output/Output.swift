@@ -17,6 +17,17 @@ final class Output: Sendable {
         firstFailure.withLock { $0 }
     }
 
+    /// Writes nothing, to learn whether anything could be written. A closed descriptor and a full device answer that;
+    /// a closed pipe and a full disk are noticed only with the first byte.
+    func probe() {
+        firstFailure.withLock { failure in
+            guard failure == nil, Foundation.write(descriptor, "", 0) < 0, errno != EAGAIN, errno != EINTR else {
+                return
+            }
+            failure = errno
+        }
+    }
+
     /// Writes a text with as few `write(2)` calls as the system allows, usually one.
     func write(_ text: String) {
         firstFailure.withLock { failure in

@@ -21,6 +21,8 @@ final class ProgressDisplay: Sendable {
         var lastPercent: Int64 = 0
         var lastRecord: Duration?
         var lastDrawing: Duration?
+        /// How long a stop waits for the token; nil for as long as it takes.
+        var waitLimit: Duration?
         var hasSaidWaiting = false
 
         mutating func enter(_ phase: UploadProgress.Phase, at time: Duration) {
@@ -78,11 +80,11 @@ final class ProgressDisplay: Sendable {
         console.screen.above {}
     }
 
-    /// Whether the last byte is out, so that a stop means waiting.
+    /// Whether the last byte is out and the answer is due, so that a stop means waiting.
     var isPastLastByte: Bool {
         current.withLock { current in
             switch current?.progress.phase {
-            case .processing, .receiving, .resolving, .waiting: true
+            case .processing, .receiving, .waiting: true
             default: false
             }
         }
@@ -120,17 +122,27 @@ final class ProgressDisplay: Sendable {
         }
     }
 
-    /// Says once that a stop was heard and what is waited for.
-    func sayWaiting() {
+    /// A stop was heard.
+    ///
+    /// - Parameter limit: How long the token is waited for when the last byte is out; nil for as long as it takes.
+    func stop(waitingFor limit: Duration?) {
+        current.withLock { $0?.waitLimit = limit }
+        if isPastLastByte {
+            sayWaiting()
+        }
+    }
+
+    /// Says once what is waited for. While the server is asked about a lost answer, no token can come any more.
+    private func sayWaiting() {
         let now = console.context.elapsed()
-        let isNew = current.withLock { current in
-            guard current?.hasSaidWaiting == false else { return false }
+        let message: String? = current.withLock { current in
+            guard let state = current, !state.hasSaidWaiting, state.progress.phase != .resolving else { return nil }
             current?.hasSaidWaiting = true
             current?.enter(.waiting, at: now)
-            return true
+            return WaitingMessage.text(for: "the delete token", limit: state.waitLimit)
         }
-        if isNew {
-            console.announce(["mediactl: waiting for the delete token; press again to give up"])
+        if let message {
+            console.announce([message])
         }
     }
 

@@ -34,6 +34,7 @@ struct DeleteRun: Sendable {
     /// Finds the entries, asks once, deletes, and writes every record, text and summary.
     func run(ids: [Int64]) async throws -> ExitCode {
         console.record(.start, ["items": JSONValue(ids.count), "dry_run": .bool(options.isDryRun)])
+        try console.requireOutput()
         var steps: [Step] = []
         for id in ids {
             steps.append(try await find(id))
@@ -153,10 +154,11 @@ struct DeleteRun: Sendable {
     /// The first Ctrl-C waits for the answer; SIGTERM and SIGHUP wait for `--finish-timeout`.
     private func outlast(_ request: Interruption.Request) {
         guard !request.isFinal else { return }
-        console.announce(["mediactl: waiting for the answer of the server; press again to give up"])
-        guard request.signal != .interrupt else { return }
+        let limit = request.signal == .interrupt ? nil : options.finishTimeout
+        console.announce([WaitingMessage.text(for: "the answer of the server", limit: limit)])
+        guard let limit else { return }
         let interruption = console.context.interruption
-        DispatchQueue.global().asyncAfter(deadline: .now() + (options.finishTimeout / .seconds(1))) {
+        DispatchQueue.global().asyncAfter(deadline: .now() + (limit / .seconds(1))) {
             interruption.receive(request.signal)
         }
     }
@@ -164,8 +166,10 @@ struct DeleteRun: Sendable {
     // MARK: Reports
 
     private func report(_ result: DeleteResult) {
-        console.record(.item, JSONRenderer.deletion(result))
-        console.text(TextRenderer.deletion(result, style: console.outputStyle))
+        console.result(
+            JSONRenderer.deletion(result),
+            TextRenderer.deletion(result, style: console.outputStyle)
+        )
         if let error = result.error, result.state == .failed {
             console.error(ErrorCatalogue.diagnosis(of: error))
         }

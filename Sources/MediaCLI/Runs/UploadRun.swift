@@ -45,7 +45,7 @@ struct UploadRun: Sendable {
 
     /// Runs the batch and writes every record, text and summary of it.
     ///
-    /// - Throws: `SpoolError`, `StoreError` when standard input cannot be kept.
+    /// - Throws: `SpoolError`, `StoreError` when standard input cannot be kept; `Diagnosis` when nothing can be reported.
     func run() async throws -> ExitCode {
         SpoolFile.sweep(in: store.directory)
         let began = console.context.elapsed()
@@ -60,6 +60,7 @@ struct UploadRun: Sendable {
                 "dry_run": .bool(request.isDryRun),
             ]
         )
+        try console.requireOutput()
         // A signal between two files, or before a result is told, ends the loop and not the program.
         return await console.context.interruption.handling({ _ in }) {
             let results = await process(items)
@@ -189,10 +190,9 @@ struct UploadRun: Sendable {
             if request.isFinal {
                 control.abandon()
             } else {
-                control.stop(finishWithin: request.signal == .interrupt ? nil : finishTimeout)
-                if display.isPastLastByte {
-                    display.sayWaiting()
-                }
+                let limit = request.signal == .interrupt ? nil : finishTimeout
+                display.stop(waitingFor: limit)
+                control.stop(finishWithin: limit)
             }
         }
         return await console.context.interruption.handling(onSignal) {
@@ -203,8 +203,10 @@ struct UploadRun: Sendable {
     // MARK: Reports
 
     private func report(_ result: UploadResult, of item: Item) {
-        console.record(.item, JSONRenderer.upload(result, contact: contact))
-        console.text(TextRenderer.upload(result, style: console.outputStyle))
+        console.result(
+            JSONRenderer.upload(result, contact: contact),
+            TextRenderer.upload(result, style: console.outputStyle)
+        )
         if result.warnings.contains(.noDeleteToken) {
             console.announce(NoTokenMessage(contact: contact).lines(for: result))
         }

@@ -13,7 +13,8 @@ struct StoreSession: Sendable {
         let console = settings.console
         let directory = try DataDirectory.open(settings.locations.dataDirectory)
         let store = try TokenStore(in: directory)
-        for warning in directory.warnings + store.warnings {
+        // Those of the directory are among them.
+        for warning in store.warnings {
             console.warning(ErrorCatalogue.clean(warning))
         }
         for warning in try await RescueAdoption.run(store: store, directory: directory) {

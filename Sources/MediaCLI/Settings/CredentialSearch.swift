@@ -15,36 +15,36 @@ struct CredentialSearch: Sendable {
     }
 
     func run() async throws(CredentialError) -> Authorization {
-        if let secret = try fromFlags() { return try authorization(secret) }
-        if let secret = try fromEnvironment() { return try authorization(secret) }
-        if let password = try await fromCommand() { return try authorization(.password(password)) }
-        if let entry = try netrcEntry(), let password = entry.password {
-            return try authorization(.password(password))
+        if let secret = try await fromFlags() { return try await authorization(secret) }
+        if let secret = try await fromEnvironment() { return try await authorization(secret) }
+        if let password = try await fromCommand() { return try await authorization(.password(password)) }
+        if let entry = try await netrcEntry(), let password = entry.password {
+            return try await authorization(.password(password))
         }
         return try await fromPrompt()
     }
 
     // MARK: Sources
 
-    private func fromFlags() throws(CredentialError) -> Secret? {
+    private func fromFlags() async throws(CredentialError) -> Secret? {
         let given = [flags.passwordStdin, flags.passwordFile != nil, flags.apiKeyFile != nil].count { $0 }
         guard given < 2 else {
             throw .usage("only one of --password-stdin, --password-file and --api-key-file can be used")
         }
-        if flags.passwordStdin { return .password(try secretOnStandardInput()) }
-        if let path = flags.passwordFile { return .password(try secret(inFile: path, source: "--password-file")) }
-        if let path = flags.apiKeyFile { return .apiKey(try secret(inFile: path, source: "--api-key-file")) }
+        if flags.passwordStdin { return .password(try await secretOnStandardInput()) }
+        if let path = flags.passwordFile { return .password(try await secret(inFile: path, source: "--password-file")) }
+        if let path = flags.apiKeyFile { return .apiKey(try await secret(inFile: path, source: "--api-key-file")) }
         return nil
     }
 
-    private func fromEnvironment() throws(CredentialError) -> Secret? {
+    private func fromEnvironment() async throws(CredentialError) -> Secret? {
         if let value = variable("MEDIACTL_PASSWORD") { return .password(value) }
         if let path = variable("MEDIACTL_PASSWORD_FILE") {
-            return .password(try secret(inFile: path, source: "MEDIACTL_PASSWORD_FILE"))
+            return .password(try await secret(inFile: path, source: "MEDIACTL_PASSWORD_FILE"))
         }
         if let value = variable("MEDIACTL_API_KEY") { return .apiKey(value) }
         if let path = variable("MEDIACTL_API_KEY_FILE") {
-            return .apiKey(try secret(inFile: path, source: "MEDIACTL_API_KEY_FILE"))
+            return .apiKey(try await secret(inFile: path, source: "MEDIACTL_API_KEY_FILE"))
         }
         return nil
     }
@@ -54,14 +54,14 @@ struct CredentialSearch: Sendable {
         return try await PasswordCommand(arguments: command.value, searchPath: environment["PATH"] ?? "").run()
     }
 
-    private func netrcEntry() throws(CredentialError) -> Netrc.Entry? {
+    private func netrcEntry() async throws(CredentialError) -> Netrc.Entry? {
         guard let path = variable("NETRC") ?? variable("HOME").map({ $0 + "/.netrc" }) else { return nil }
         let text: String
         do {
-            text = try SmallFile.text(atPath: path)
+            text = try await SmallFile.text(comingThrough: path)
         } catch {
             if error == .missing { return nil }
-            throw .usage("cannot read \(quoted(path)): \(error.reason)")
+            throw unreadable(quoted(path), error)
         }
         do {
             let entry = try Netrc(text).entry(host: origin.host, user: settings.user?.value)
@@ -79,17 +79,17 @@ struct CredentialSearch: Sendable {
                 hint: "use --password-stdin, --password-file, MEDIACTL_PASSWORD, password_command or netrc, with --user"
             )
         }
-        let user = try userName()
+        let user = try await userName()
         let password = try await prompt("Password for \(TerminalText.escaped(user)) at \(origin): ")
-        return try authorization(.password(password))
+        return try await authorization(.password(password))
     }
 
     // MARK: Result
 
-    private func authorization(_ secret: Secret) throws(CredentialError) -> Authorization {
+    private func authorization(_ secret: Secret) async throws(CredentialError) -> Authorization {
         switch secret {
         case .password(let password):
-            return .basic(user: try userName(), password: password, for: origin)
+            return .basic(user: try await userName(), password: password, for: origin)
         case .apiKey(let key):
             guard key.unicodeScalars.allSatisfy({ $0.isASCII && $0.value > 0x20 && $0.value != 0x7F }) else {
                 throw .usage("the API key holds characters that no header field can carry")
@@ -99,14 +99,17 @@ struct CredentialSearch: Sendable {
     }
 
     /// `--user`, `MEDIACTL_USER`, profile or settings file; else the login of netrc.
-    private func userName() throws(CredentialError) -> String {
+    private func userName() async throws(CredentialError) -> String {
         var user = settings.user?.value
-        if user == nil { user = try netrcEntry()?.login }
+        if user == nil { user = try await netrcEntry()?.login }
         guard let user else {
             throw .usage("no user name for \(origin)", hint: "name it with --user")
         }
-        // RFC 7617 section 2: the first colon ends the name.
-        guard !user.contains(":") else { throw .usage("a user name cannot hold a colon") }
+        // RFC 7617 section 2: the first colon ends the name, and control characters are not allowed.
+        guard !user.unicodeScalars.contains(":") else { throw .usage("a user name cannot hold a colon") }
+        guard !user.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
+            throw .usage("a user name cannot hold control characters")
+        }
         return user
     }
 
@@ -116,29 +119,40 @@ struct CredentialSearch: Sendable {
         environment[name].flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    private func secretOnStandardInput() throws(CredentialError) -> String {
+    private func secretOnStandardInput() async throws(CredentialError) -> String {
         let text: String
         do {
-            text = try SmallFile.text(from: surroundings.standardInput)
+            text = try await SmallFile.text(comingThrough: surroundings.standardInput)
         } catch {
-            throw .usage("cannot read the password from standard input: \(error.reason)")
+            throw unreadable("the password from standard input", error)
         }
-        return try notEmpty(withoutLineEnd(text), source: "standard input")
+        return try oneLine(text, source: "standard input")
     }
 
-    private func secret(inFile path: String, source: String) throws(CredentialError) -> String {
+    private func secret(inFile path: String, source: String) async throws(CredentialError) -> String {
         let text: String
         do {
-            text = try SmallFile.text(atPath: path)
+            text = try await SmallFile.text(comingThrough: path)
         } catch {
-            throw .usage("cannot read \(quoted(path)) (\(source)): \(error.reason)")
+            throw unreadable("\(quoted(path)) (\(source))", error)
         }
         warnIfReadable(path)
-        return try notEmpty(withoutLineEnd(text), source: quoted(path))
+        return try oneLine(text, source: quoted(path))
     }
 
-    private func notEmpty(_ secret: String, source: String) throws(CredentialError) -> String {
+    private func unreadable(_ source: String, _ failure: SmallFile.Failure) -> CredentialError {
+        failure == .cancelled
+            ? CredentialError(exitCode: 130, message: "interrupted")
+            : .usage("cannot read \(source): \(failure.reason)")
+    }
+
+    /// The secret of a text that is one line, ended or not.
+    private func oneLine(_ text: String, source: String) throws(CredentialError) -> String {
+        let secret = withoutLineEnd(text)
         guard !secret.isEmpty else { throw .usage("there is nothing in \(source)") }
+        guard !secret.unicodeScalars.contains(where: { $0 == "\n" || $0 == "\r" || $0 == "\0" }) else {
+            throw .usage("there is more than one line in \(source), or a zero byte", hint: "keep only the secret in it")
+        }
         return secret
     }
 
@@ -149,7 +163,7 @@ struct CredentialSearch: Sendable {
 
     private func quoted(_ path: String) -> String { "\"\(TerminalText.escaped(path))\"" }
 
-    /// Editors and `echo` end a file with a line break; a password may end with another.
+    /// Editors and `echo` end a file with a line break.
     private func withoutLineEnd(_ text: String) -> String {
         // `\r\n` is one Character.
         text.last == "\n" || text.last == "\r\n" ? String(text.dropLast()) : text

@@ -1,6 +1,7 @@
 internal import Foundation
+internal import Synchronization
 
-/// Settings, password and netrc files: small texts, which may also come through a FIFO or `<(command)`.
+/// Settings, password and netrc files: small texts. Secrets may also come through a FIFO or `<(command)`.
 enum SmallFile {
     /// Why there is no text.
     enum Failure: Error, Equatable {
@@ -8,6 +9,8 @@ enum SmallFile {
         case system(Int32)
         case tooLarge
         case notUTF8
+        case notRegular
+        case cancelled
 
         /// Lower case, no full stop.
         var reason: String {
@@ -16,26 +19,73 @@ enum SmallFile {
             case .system(let code): String(cString: strerror(code)).lowercased()
             case .tooLarge: "it is larger than 1 MiB"
             case .notUTF8: "it is not UTF-8"
+            case .notRegular: "it is not a regular file"
+            case .cancelled: "interrupted"
             }
         }
     }
 
     private static let limit = 1 << 20
 
+    /// The text of a regular file, which nobody can keep waiting.
     static func text(atPath path: String) throws(Failure) -> String {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
-        guard descriptor >= 0 else { throw errno == ENOENT ? .missing : .system(errno) }
+        let descriptor = try opened(path)
         defer { close(descriptor) }
-        return try text(from: descriptor)
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw .system(errno) }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw .notRegular }
+        return try text(from: descriptor, isCancelled: { false })
     }
 
-    /// Everything up to the end.
-    static func text(from descriptor: Int32) throws(Failure) -> String {
+    /// The text of a file of any kind. Cancelling ends the wait for somebody who writes into a FIFO.
+    static func text(comingThrough path: String) async throws(Failure) -> String {
+        let descriptor = try opened(path)
+        defer { close(descriptor) }
+        return try await text(comingThrough: descriptor)
+    }
+
+    /// Everything up to the end. Read on a thread of its own, since a pipe may be slow; cancelling ends it.
+    static func text(comingThrough descriptor: Int32) async throws(Failure) -> String {
+        let cancellation = Cancellation()
+        let result: Result<String, Failure> = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                Thread.detachNewThread {
+                    continuation.resume(
+                        returning: Result { () throws(Failure) in
+                            try text(from: descriptor, isCancelled: { cancellation.isCancelled })
+                        }
+                    )
+                }
+            }
+        } onCancel: {
+            cancellation.cancel()
+        }
+        return try result.get()
+    }
+
+    private final class Cancellation: Sendable {
+        private let flag = Mutex(false)
+        var isCancelled: Bool { flag.withLock { $0 } }
+        func cancel() { flag.withLock { $0 = true } }
+    }
+
+    /// O_NONBLOCK: opening a FIFO does not wait for its writer.
+    private static func opened(_ path: String) throws(Failure) -> Int32 {
+        let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
+        guard descriptor >= 0 else { throw errno == ENOENT ? .missing : .system(errno) }
+        return descriptor
+    }
+
+    private static func text(from descriptor: Int32, isCancelled: () -> Bool) throws(Failure) -> String {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 4096)
         while bytes.count <= limit {
+            guard !isCancelled() else { throw .cancelled }
+            // A FIFO that nobody has opened for writing yet would read as empty, but is not ready.
+            var event = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            guard poll(&event, 1, 100) > 0 else { continue }
             let got = read(descriptor, &chunk, chunk.count)
-            if got < 0, errno == EINTR { continue }
+            if got < 0, errno == EINTR || errno == EAGAIN { continue }
             guard got >= 0 else { throw .system(errno) }
             guard got > 0 else {
                 guard let text = String(validating: bytes, as: UTF8.self) else { throw .notUTF8 }

@@ -5,12 +5,15 @@ enum StopSignal: Sendable, CaseIterable {
     case interrupt
     case terminate
     case hangup
+    /// Ctrl-\: leave at once, as it is.
+    case quit
 
     var exitCode: ExitCode {
         switch self {
         case .interrupt: .interrupt
         case .terminate: .terminate
         case .hangup: .hangup
+        case .quit: .quit
         }
     }
 
@@ -20,6 +23,7 @@ enum StopSignal: Sendable, CaseIterable {
         case .interrupt: "SIGINT"
         case .terminate: "SIGTERM"
         case .hangup: "SIGHUP"
+        case .quit: "SIGQUIT"
         }
     }
 }
@@ -64,13 +68,17 @@ final class Interruption: Sendable {
         state.withLock { $0.showStatus = showStatus }
     }
 
-    /// A stop signal has arrived.
+    /// A stop signal has arrived. SIGQUIT ends the program at once, whatever is in flight: the journal is right.
     func receive(_ signal: StopSignal) {
         let (request, handlers, endProgram) = state.withLock { state in
             state.count += 1
-            state.first = state.first ?? signal
-            let request = Request(signal: state.first ?? signal, count: state.count)
-            return (request, state.questions > 0 ? [] : Array(state.handlers.values), state.endProgram)
+            let first = signal == .quit ? signal : state.first ?? signal
+            state.first = first
+            let isAtOnce = state.questions > 0 || signal == .quit
+            return (
+                Request(signal: first, count: state.count), isAtOnce ? [] : Array(state.handlers.values),
+                state.endProgram
+            )
         }
         for handler in handlers {
             handler(request)

@@ -12,6 +12,7 @@ final class SignalMonitor: Sendable {
         var watched: [(Int32, @Sendable () -> Void)] = [
             (SIGINT, { @Sendable in interruption.receive(.interrupt) }),
             (SIGTERM, { @Sendable in interruption.receive(.terminate) }),
+            (SIGQUIT, { @Sendable in interruption.receive(.quit) }),
             (SIGUSR1, { @Sendable in interruption.receiveStatusRequest() }),
         ]
         // A program started by nohup(1) must go on ignoring SIGHUP.

@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("secret", "secret"), ("secret\n", "secret"), ("secret\r\n", "secret"), ("secret\n\n", "secret\n"),
+        ("secret", "secret"), ("secret\n", "secret"), ("secret\r\n", "secret"),
         (" se cret ", " se cret "),
         ("pässword:x\n", "pässword:x"),
     ])
@@ -86,6 +86,18 @@ import Testing
             try await find(CredentialFlags(passwordStdin: true), user: "u", standardInput: descriptor)
                 == basic("u", password)
         )
+    }
+
+    /// A second line, or what a C string would lose, is no part of a password: the file is another than was meant.
+    @Test(arguments: ["canary\n\n", "canary\nmore", "canary\r\nmore\r\n", "canary\u{0}", "\u{0}canary\n", "\n"])
+    func moreThanOneLineIsRefused(content: String) async throws {
+        let path = try write("password", content)
+        for flags in [CredentialFlags(passwordFile: path), CredentialFlags(apiKeyFile: path)] {
+            let error = await #expect(throws: CredentialError.self) { try await find(flags, user: "u") }
+            #expect(error?.exitCode == 2)
+            #expect(error?.message.contains(path) == true)
+            #expect(error.map { "\($0)".contains("canary") } == false)
+        }
     }
 
     struct Refusal: Sendable {
@@ -103,6 +115,8 @@ import Testing
         Refusal(flags: CredentialFlags(passwordFile: "/dev/null"), exitCode: 2, says: "nothing in"),
         Refusal(flags: CredentialFlags(apiKeyFile: "/"), exitCode: 2, says: "is a directory"),
         Refusal(user: nil, environment: ["MEDIACTL_PASSWORD": "canary"], exitCode: 2, says: "--user"),
+        Refusal(user: "a\nb", environment: ["MEDIACTL_PASSWORD": "canary"], exitCode: 2, says: "control"),
+        Refusal(user: "a:\u{301}", environment: ["MEDIACTL_PASSWORD": "canary"], exitCode: 2, says: "colon"),
         Refusal(user: "a:b", environment: ["MEDIACTL_PASSWORD": "canary"], exitCode: 2, says: "colon"),
         Refusal(environment: ["MEDIACTL_API_KEY": "canary\r\nX: y"], exitCode: 2, says: "header"),
         Refusal(exitCode: 4, says: "--password-stdin"),

@@ -1,0 +1,70 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The built program waiting for a secret that nobody writes.
+@Suite(.prompt) struct SlowSecretTests {
+    /// Where the secret comes from; `FIFO` stands for the path.
+    struct Source: Sendable {
+        var arguments: [String] = []
+        var environment: [String: String] = [:]
+    }
+
+    static let sources = [
+        Source(arguments: ["--password-file", "FIFO"]), Source(environment: ["MEDIACTL_PASSWORD_FILE": "FIFO"]),
+        Source(environment: ["NETRC": "FIFO"]),
+    ]
+
+    @Test(arguments: sources, [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)])
+    func waitingForASecretCanBeInterrupted(source: Source, end: (signal: Int32, exitCode: Int32)) async throws {
+        let (stage, fifo) = try stageWithFIFO()
+        let child = try start(stage, source, fifo)
+        // A FIFO opens for writing when somebody has it open for reading.
+        let silentWriter = try ChildProcess("sh", ["-c", "exec 3>\(fifo); echo opened; exec sleep 60"])
+        try await silentWriter.wait(for: "opened")
+        child.signal(end.signal)
+        #expect(try await child.finish(deadline: .seconds(20)).exitCode == end.exitCode)
+    }
+
+    @Test func secretsComeThroughFIFOs() async throws {
+        let sandbox = try await SandboxProcess.start()
+        let (stage, fifo) = try stageWithFIFO()
+        let child = try stage.runner.start(
+            ["upload", stage.file, "--server", sandbox.baseURL, "--user", "uploader", "--password-file", fifo]
+        )
+        let writer = try ChildProcess("sh", ["-c", "printf uploader > \(fifo)"])
+        #expect(try await writer.finish().exitCode == 0)
+        let result = try await child.finish()
+        #expect(result.exitCode == 0, "\(result.errors)")
+        let substituted = try await stage.runner.run(
+            ["upload", stage.file, "--force", "--server", sandbox.baseURL, "--user", "uploader"],
+            through: ["bash", "-c", #"exec "$@" --password-file <(sleep 0.1; echo uploader)"#, "bash"]
+        )
+        #expect(substituted.exitCode == 0, "\(substituted.errors)")
+    }
+
+    @Test func settingsAreARegularFile() async throws {
+        let (stage, fifo) = try stageWithFIFO()
+        for path in [fifo, stage.runner.home.path, "/dev/zero"] {
+            let child = try stage.runner.start(["config", "show", "--config", path])
+            let result = try await child.finish(deadline: .seconds(20))
+            #expect(result.exitCode == 2)
+            #expect(result.errors.contains("it is not a regular file"))
+        }
+    }
+
+    private func stageWithFIFO() throws -> (FaultStage, String) {
+        var stage = try FaultStage("127.0.0.1:9")
+        stage.runner.environment["MEDIACTL_PASSWORD"] = nil
+        let fifo = stage.runner.home.file("fifo")
+        try #require(mkfifo(fifo, 0o600) == 0)
+        return (stage, fifo)
+    }
+
+    private func start(_ stage: FaultStage, _ source: Source, _ fifo: String) throws -> ChildProcess {
+        try stage.runner.start(
+            ["upload", stage.file] + stage.login + source.arguments.map { $0 == "FIFO" ? fifo : $0 },
+            extra: source.environment.mapValues { $0 == "FIFO" ? fifo : $0 }
+        )
+    }
+}

@@ -1,0 +1,104 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The built program without some of its standard streams, or with an output that takes nothing.
+@Suite(.prompt) struct StandardStreamTests {
+    /// Runs the program with redirections of the shell.
+    private func run(
+        _ arguments: [String],
+        _ redirections: String,
+        _ runner: BinaryRunner
+    ) async throws -> ChildResult {
+        try await runner.run(
+            arguments,
+            through: ["sh", "-c", #"exec "$@" "# + redirections, "sh"],
+            deadline: .seconds(20)
+        )
+    }
+
+    @Test(arguments: [">&-", "<&- >&-", ">/dev/full"], [[], ["--json"]])
+    func nothingIsBegunThatCannotBeReported(redirections: String, more: [String]) async throws {
+        let sandbox = try await SandboxProcess.start()
+        let stage = try FaultStage(sandbox.baseURL)
+        let result = try await run(["upload", stage.file] + more + stage.login, redirections, stage.runner)
+        let reason = redirections == ">/dev/full" ? "no space left on device" : "standard output is closed"
+        #expect(result.exitCode == 1)
+        #expect(result.errors == "mediactl: error: cannot write the results: \(reason)\n")
+        #expect(try await sandbox.posts() == 0)
+    }
+
+    @Test(arguments: [("2>&-", 1), ("<&-", 1), ("<&- 2>&-", 1), ("<&- >&- 2>&-", 0)])
+    func missingStreamsAreNotTakenByOthers(redirections: String, posts: Int) async throws {
+        let sandbox = try await SandboxProcess.start()
+        let stage = try FaultStage(sandbox.baseURL)
+        let result = try await run(["upload", stage.file, "-v"] + stage.login, redirections, stage.runner)
+        #expect(result.exitCode == (posts == 1 ? 0 : 1))
+        #expect(try await sandbox.posts() == posts)
+        #expect(try sandbox.storedFiles().count == posts)
+    }
+
+    @Test func closedInputIsNoEmptyFile() async throws {
+        let stage = try FaultStage("http://127.0.0.1:9")
+        let result = try await run(["upload", "-", "--stdin-name", "a.mp4"] + stage.login, "<&-", stage.runner)
+        #expect(result.exitCode == 2)
+        #expect(result.errors.contains("cannot read standard input"))
+    }
+
+    @Test(arguments: [["--help"], ["--version"], ["help", "upload"], ["uploads", "list", "--json"]])
+    func lostWordsAreAFailure(arguments: [String]) async throws {
+        for (redirection, reason) in [(">/dev/full", "no space left on device"), (">&-", "standard output is closed")] {
+            let result = try await run(arguments, redirection, try BinaryRunner())
+            #expect(result.exitCode == 1)
+            #expect(result.errors == "mediactl: error: cannot write the results: \(reason)\n")
+        }
+    }
+
+    /// A full disk is noticed with the first byte only, which text writes when the upload is done.
+    @Test(.enabled(if: geteuid() == 0, "needs the right to mount"))
+    func whatWasDoneIsSaidOnStandardError() async throws {
+        let sandbox = try await SandboxProcess.start()
+        let stage = try FaultStage(sandbox.baseURL)
+        let disk = try SmallDisk(kibibytes: 512)
+        try disk.fill()
+        let full = ChildStreams.outputFile(disk.path + "/out")
+        let upload = try await stage.runner.run(["upload", stage.file] + stage.login, streams: full)
+        #expect(upload.exitCode == 1)
+        let lines = upload.errors.split(separator: "\n").map(String.init)
+        #expect(lines.first == "uploaded \(stage.file) as 1 (26.2 kB, checksum verified)")
+        #expect(lines.contains("  can be taken back with: mediactl uploads delete 1"))
+        #expect(lines.last == "mediactl: error: cannot write the results: no space left on device")
+
+        let delete = ["uploads", "delete", "1", "--yes", "--user", "uploader"]
+        let early = try await stage.runner.run(delete + ["--json"], streams: full)
+        #expect(early.exitCode == 1 && !early.errors.contains("deleted 1"))
+        let deletion = try await stage.runner.run(delete, streams: full)
+        #expect(deletion.exitCode == 1)
+        #expect(deletion.errors.hasPrefix("deleted 1 \"clip\" from "))
+        #expect(deletion.errors.hasSuffix("cannot write the results: no space left on device\n"))
+    }
+
+    @Test func quitLeavesAtOnce() async throws {
+        let deaf = try DeafListener()
+        let stage = try FaultStage("http://127.0.0.1:\(deaf.port)")
+        let child = try stage.startUpload()
+        try await child.wait(for: #""phase":"connecting""#)
+        child.signal(SIGQUIT)
+        let result = try await child.finish(deadline: .seconds(20))
+        #expect(result.exitCode == 131)
+        #expect(result.errors.hasSuffix("mediactl: error: ended by SIGQUIT\n"))
+        try JSONSchemaTests.expectExactShape(try #require(result.lines.last), schema: "upload")
+    }
+
+    /// Swift's runtime would print memory, and ask on a terminal what to do next.
+    @Test func crashShowsNothing() async throws {
+        let deaf = try DeafListener()
+        let stage = try FaultStage("http://127.0.0.1:\(deaf.port)")
+        let child = try stage.runner.start(["upload", stage.file] + stage.login, streams: .terminal(columns: 80))
+        try await child.wait(for: "connecting")
+        child.signal(SIGSEGV)
+        let result = try await child.finish(deadline: .seconds(20))
+        #expect(result.signal == SIGSEGV)
+        #expect(!result.output.contains("rash"))
+    }
+}
