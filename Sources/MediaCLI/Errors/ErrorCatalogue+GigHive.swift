@@ -126,10 +126,7 @@ extension ErrorCatalogue {
                 hint: "log in as uploader or admin, for example: --user uploader --password-file FILE"
             )
         case .forbidden:
-            Words(
-                "the server does not allow this\(status)\(detail(error))",
-                hint: "log in as uploader or admin"
-            )
+            Words("the server does not allow this\(status)\(detail(error))", hint: loginHint(error.neededLogin))
         case .notFound:
             Words(
                 "the server does not know this address or number\(status)\(detail(error))",
@@ -160,6 +157,14 @@ extension ErrorCatalogue {
                 hint: "check --server; a proxy may have answered"
             )
         default: Words("the server failed\(status)\(detail(error))", hint: "try again later, or ask its operator")
+        }
+    }
+
+    private static func loginHint(_ login: GigHiveError.NeededLogin?) -> String {
+        switch login {
+        case .uploader: "log in as uploader, or add --as-admin"
+        case .admin: "--as-admin needs the admin user"
+        case nil: "log in as uploader or admin"
         }
     }
 
