@@ -227,9 +227,7 @@ extension ErrorCatalogue {
         case .tokenNotStored:
             Words(
                 "the file is on the server, but its delete token could not be stored\(detail(error))",
-                hint: error.rescuePath.map {
-                    "the answer is kept in \(quoted($0)); free some space and run: mediactl uploads list"
-                }
+                hint: error.rescuePath.map { unstoredTokenHint(for: error, path: $0) }
             )
         case .invalidDeleteToken:
             Words(
@@ -249,6 +247,17 @@ extension ErrorCatalogue {
             )
         default: Words("the server did not delete \(number)\(detail(error))", hint: "try again, or ask its operator")
         }
+    }
+
+    private static func unstoredTokenHint(for error: GigHiveError, path: String) -> String {
+        // A store that refused the token takes it from the rescue file when it works again. Otherwise the answer itself
+        // lacks something, and no command here can find that.
+        if error.store != nil {
+            return "the answer is kept in \(quoted(path)); free some space and run: mediactl uploads list"
+        }
+        return error.fileID == nil
+            ? "\(quoted(path)) holds the token; send the file's checksum to the operator of the server and ask for its id"
+            : "\(quoted(path)) holds what was sent; ask the operator of the server for a deletion if it must go"
     }
 
     private static func noTokenWords(for error: GigHiveError, number: String) -> Words {
