@@ -55,6 +55,14 @@ public struct GigHiveError: Error, Sendable, CustomStringConvertible {
         case internalError = "internal_error"
     }
 
+    /// Whose credentials a deletion needs (gighive contract 5.1 and 5.2).
+    public enum NeededLogin: Sendable, Equatable {
+        /// A deletion by token.
+        case uploader
+        /// A deletion without token.
+        case admin
+    }
+
     /// What happened.
     public var code: Code
     /// What the server, the system or the rule said. May hold control characters; escape before printing.
@@ -77,6 +85,8 @@ public struct GigHiveError: Error, Sendable, CustomStringConvertible {
     public var rescuePath: String?
     /// Other hosts of the token store that know the id.
     public var otherHosts: [String]
+    /// The login that the request was made for, when the server took it for one of another user.
+    public var neededLogin: NeededLogin?
     /// `Retry-After`, in seconds.
     public var retryAfterSeconds: Int?
     /// The store's own error.
@@ -97,6 +107,7 @@ public struct GigHiveError: Error, Sendable, CustomStringConvertible {
         fileID: Int64? = nil,
         rescuePath: String? = nil,
         otherHosts: [String] = [],
+        neededLogin: NeededLogin? = nil,
         retryAfterSeconds: Int? = nil,
         store: StoreError? = nil,
         transport: TransportError? = nil
@@ -112,6 +123,7 @@ public struct GigHiveError: Error, Sendable, CustomStringConvertible {
         self.fileID = fileID
         self.rescuePath = rescuePath
         self.otherHosts = otherHosts
+        self.neededLogin = neededLogin
         self.retryAfterSeconds = retryAfterSeconds
         self.store = store
         self.transport = transport

@@ -130,26 +130,60 @@ extension RescueFile {
 extension RescueFile {
     /// Files of processes that are gone, each locked by the caller until released or let go.
     ///
-    /// A file whose creation was cut short belongs to an upload of which nothing was sent; it is removed silently.
+    /// A file whose creation was cut short belongs to an upload of which nothing was sent; it is removed silently. One
+    /// that may hold a token all the same is left alone: see `unreadable(in:)`.
     public static func abandoned(in directory: DataDirectory) throws(StoreError) -> [AbandonedReply] {
         var replies: [AbandonedReply] = []
         for name in try directory.entries(withPrefix: prefix) {
             guard let file = try LockedFile.existing(directory.file(name)) else { continue }
-            if let reply = try AbandonedReply(reading: file) {
+            let bytes = try file.readAll()
+            if let reply = AbandonedReply(bytes, of: file) {
                 replies.append(reply)
-            } else {
+            } else if !holdsToken(bytes) {
                 file.remove()
             }
         }
         return replies
     }
+
+    /// Paths of files under the name of a rescue file that are not laid out like one, and yet hold what may be a delete
+    /// token. Only a person can tell what they are.
+    public static func unreadable(in directory: DataDirectory) throws(StoreError) -> [String] {
+        var paths: [String] = []
+        for name in try directory.entries(withPrefix: prefix) {
+            guard let file = try LockedFile.existing(directory.file(name)) else { continue }
+            let bytes = try file.readAll()
+            if !hasHeader(bytes), holdsToken(bytes) {
+                paths.append(file.path)
+            }
+        }
+        return paths
+    }
+
+    fileprivate static func hasHeader(_ bytes: [UInt8]) -> Bool {
+        bytes.count >= headerCount && bytes.starts(with: title.utf8)
+    }
+
+    /// Whether there are 64 hexadecimal characters in a row: a token (gighive contract section 0), or a digest.
+    private static func holdsToken(_ bytes: [UInt8]) -> Bool {
+        var count = 0
+        for byte in bytes {
+            switch byte {
+            case 0x30...0x39, 0x41...0x46, 0x61...0x66: count += 1
+            default: count = 0
+            }
+            if count == 64 {
+                return true
+            }
+        }
+        return false
+    }
 }
 
 extension AbandonedReply {
     /// - Returns: nil when there is no whole header.
-    fileprivate init?(reading file: LockedFile) throws(StoreError) {
-        let bytes = try file.readAll()
-        guard bytes.count >= RescueFile.headerCount, bytes.starts(with: RescueFile.title.utf8) else { return nil }
+    fileprivate init?(_ bytes: [UInt8], of file: LockedFile) {
+        guard RescueFile.hasHeader(bytes) else { return nil }
         let id = bytes[RescueFile.idOffset..<RescueFile.idOffset + RescueFile.idCount].filter { $0 != 0x20 }
         let digits = String(decoding: bytes[RescueFile.statusOffset..<RescueFile.statusOffset + 3], as: UTF8.self)
         let end = (bytes.lastIndex { $0 != 0 } ?? 0) + 1

@@ -88,7 +88,7 @@ enum UploadRow {
                 """
         ).execute(arguments: [
             change.state?.rawValue, change.checksumSHA256, change.fileID, change.attempts, change.httpStatus,
-            change.failureCode, Date().milliseconds, uploadID,
+            change.failureCode, (change.updatedAt ?? Date()).milliseconds, uploadID,
         ])
         return db.changesCount == 1
     }

@@ -1,3 +1,5 @@
+public import Foundation
+
 /// What changes in a journal row.
 public struct UploadChange: Sendable, Equatable {
     /// The new state.
@@ -12,6 +14,8 @@ public struct UploadChange: Sendable, Equatable {
     public var httpStatus: Int?
     /// Stable code of the failure.
     public var failureCode: String?
+    /// When it changed; nil for now.
+    public var updatedAt: Date?
 
     /// Makes a change.
     public init(
@@ -20,7 +24,8 @@ public struct UploadChange: Sendable, Equatable {
         fileID: Int64? = nil,
         attempts: Int? = nil,
         httpStatus: Int? = nil,
-        failureCode: String? = nil
+        failureCode: String? = nil,
+        updatedAt: Date? = nil
     ) {
         self.state = state
         self.checksumSHA256 = checksumSHA256
@@ -28,5 +33,6 @@ public struct UploadChange: Sendable, Equatable {
         self.attempts = attempts
         self.httpStatus = httpStatus
         self.failureCode = failureCode
+        self.updatedAt = updatedAt
     }
 }

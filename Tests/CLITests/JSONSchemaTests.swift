@@ -40,7 +40,8 @@ import Testing
             result.isVerified = true
             result.warnings = [
                 .notVerified, .noDeleteToken, .oddToken, .answeredInHTML, .rescued(uploadID: "u", fileID: 1),
-                .aboveDirectLimit, .typeMismatch(declared: "a", sniffed: "b"),
+                .unusableToken(rescuePath: "r"), .tokenKept(rescuePath: "r"), .tokenLostEarlier, .aboveDirectLimit,
+                .typeMismatch(declared: "a", sniffed: "b"),
             ]
         } else {
             result.error = GigHiveError(.serverError, httpStatus: 500)

@@ -69,6 +69,25 @@ import Testing
         #expect(bench.server.deletions.count == 1)
     }
 
+    @Test(arguments: ["asset", "file"], [true, false])
+    func aRequestForAnotherLoginIsForbidden(_ spelling: String, _ asAdmin: Bool) async throws {
+        let wanted = asAdmin ? "\(spelling)_id and delete_token" : "\(spelling)_ids array"
+        let (bench, entry) = try await uploaded { request, connection, _, _ in
+            guard request.path == "/db/delete_media_files.php" else { return false }
+            let message = "Expected JSON body with \(wanted)"
+            try connection.answer(400, #"{"success":false,"error":"Bad Request","message":"\#(message)"}"#)
+            return true
+        }
+        let result =
+            asAdmin
+            ? await bench.deleter.deleteAsAdmin(entry)
+            : await bench.deleter.delete(entry, onInvalidToken: neverAsked)
+        #expect(result.state == .failed)
+        #expect(result.error?.code == .forbidden)
+        #expect(result.error?.neededLogin == (asAdmin ? .admin : .uploader))
+        #expect(try bench.store.tokens(host: nil).count == 1)
+    }
+
     @Test func aFileThatIsGoneTakesItsEntryAlong() async throws {
         let (bench, entry) = try await uploaded()
         bench.server.remove(18)

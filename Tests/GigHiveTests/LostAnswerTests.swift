@@ -117,6 +117,22 @@ import Testing
         #expect(bench.server.uploads.count == 1)
     }
 
+    @Test func aPeerThatDoesNotSpeakHTTPIsAskedThreeTimes() async throws {
+        var bench = try Workbench(
+            try FakeGigHive { _, connection, _, _ in
+                try connection.write("SSH-2.0-OpenSSH_9.2\r\n\r\n")
+                connection.close()
+                return true
+            },
+            retries: 3
+        )
+        bench.options.settleTime = .seconds(300)
+        let result = await bench.uploader.upload(try bench.prepare())
+        #expect(result.state == .unknownOutcome)
+        #expect(result.error?.code == .outcomeUnknown)
+        #expect(bench.server.requests.map(\.method) == ["POST", "HEAD", "HEAD", "HEAD"])
+    }
+
     @Test func aStopEndsTheAskingAndTheOutcomeStaysUnknown() async throws {
         let control = TransferControl()
         let over = Gate()

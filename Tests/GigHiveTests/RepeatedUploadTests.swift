@@ -248,7 +248,8 @@ import Testing
         let record = try abandoned(bench, try bench.prepare())
         let file = bench.server.store("abc")
         try rescue(bench, record.uploadID, status: 201, #""delete_token":"\#(file.token)"}"#)
-        #expect(try await RescueAdoption.run(store: bench.store, directory: bench.directory).isEmpty)
+        let kept = try await RescueAdoption.run(store: bench.store, directory: bench.directory)
+        #expect(kept == [.tokenKept(rescuePath: bench.directory.path + "/" + (bench.rescueFiles.first ?? ""))])
         #expect(bench.rescueFiles.count == 1)
         #expect(try bench.row()?.state == .finalized)
         let result = await bench.uploader.resolve(record)
@@ -259,11 +260,86 @@ import Testing
         #expect(bench.rescueFiles.isEmpty)
     }
 
-    @Test func aTokenWithoutARowStaysInItsFile() async throws {
+    @Test(arguments: [UploadState.failed, nil])
+    func aTokenThatCannotBePlacedStaysInItsFile(_ state: UploadState?) async throws {
         let bench = try Workbench(try FakeGigHive())
-        try rescue(bench, "u-gone", status: 201, FakeFile(id: 7, content: "abc").reply)
-        #expect(try await RescueAdoption.run(store: bench.store, directory: bench.directory).isEmpty)
+        let record = try state.map { try abandoned(bench, try bench.prepare(), state: $0) }
+        try rescue(bench, record?.uploadID ?? "u-gone", status: 201, FakeFile(id: 7, content: "abc").reply)
+        let kept = try await RescueAdoption.run(store: bench.store, directory: bench.directory)
         #expect(bench.rescueFiles.count == 1)
+        #expect(kept == [.tokenKept(rescuePath: bench.directory.path + "/" + (bench.rescueFiles.first ?? ""))])
+    }
+
+    @Test func aFileOfAnotherShapeThatMayHoldATokenIsNamed() async throws {
+        let bench = try Workbench(try FakeGigHive())
+        let path = bench.directory.path + "/rescue-u-gone-x"
+        try Data(FakeFile(id: 7, content: "abc").reply.utf8).write(to: URL(fileURLWithPath: path))
+        let kept = try await RescueAdoption.run(store: bench.store, directory: bench.directory)
+        #expect(kept == [.tokenKept(rescuePath: path)])
+        #expect(bench.rescueFiles.count == 1)
+    }
+
+    // MARK: Time
+
+    @Test func askingDoesNotStartTheServersTimeAnew() async throws {
+        let bench = try Workbench(
+            try FakeGigHive { _, connection, _, _ in
+                try connection.answer(503, "")
+                return true
+            }
+        )
+        let record = try abandoned(bench, try bench.prepare())
+        let began = try bench.row()?.updatedAt
+        for _ in 1...2 {
+            #expect(await bench.uploader.resolve(record).state == .unknownOutcome)
+            #expect(try bench.row()?.updatedAt == began)
+        }
+    }
+
+    @Test func aServerThatRefusesConnectionsIsNotAskedForLong() async throws {
+        var bench = try Workbench(try FakeGigHive())
+        bench.options.settleTime = .seconds(300)
+        let record = try abandoned(bench, try bench.prepare(), age: 0)
+        // Nothing listens on port 1.
+        let nowhere = GigHiveClient(
+            server: try ServerURL("http://127.0.0.1:1"),
+            http: bench.client.http,
+            authorization: nil
+        )
+        let uploader = Uploader(
+            client: nowhere,
+            store: bench.store,
+            directory: bench.directory,
+            options: bench.options,
+            schedule: OutcomeInquiry.Schedule(pauses: [.milliseconds(5)])
+        )
+        let result = await uploader.resolve(record)
+        #expect(result.state == .unknownOutcome)
+        #expect(result.error?.code == .outcomeUnknown)
+    }
+
+    // MARK: Lost tokens
+
+    @Test(arguments: [true, false]) func aDuplicateSaysThatItsTokenWasLostHere(_ isSameFile: Bool) async throws {
+        let bench = try Workbench(
+            try FakeGigHive { request, connection, server, number in
+                guard request.path == "/api/uploads.php" else { return false }
+                if number == 1 {
+                    server.store(request.fileContent)
+                    connection.close()
+                } else {
+                    try connection.answer(409, #"{"existing_asset_id":18}"#)
+                }
+                return true
+            }
+        )
+        let upload = try bench.prepare()
+        #expect(await bench.uploader.upload(upload).state == .tokenLost)
+        let again = isSameFile ? upload : try bench.prepare(name: "copy.mp4")
+        let result = await bench.uploader.upload(again)
+        #expect(result.state == .duplicate)
+        #expect(result.warnings == [.tokenLostEarlier])
+        #expect(bench.server.uploads.count == (isSameFile ? 1 : 2))
     }
 
     @Test func resolvingAdoptsARescueFileFirst() async throws {

@@ -49,6 +49,9 @@ import Testing
         // NFC makes one scalar of two.
         (String(repeating: "e\u{301}", count: 255), true),
         ("  \n", false), ("a\u{0}b", false), ("a\nb", false), ("a\u{1b}[31m", false), ("a\u{7f}", false),
+        ("a\u{80}b", false), ("a\u{9b}31m", false), ("\u{85}a", false), ("a\u{9f}", false),
+        ("\u{200b}", false), ("\u{200c}\u{200d}\u{2060}\u{feff}", false), (" \u{200b}\u{3000}", false),
+        ("\u{a0}\u{2003}", false), ("a\u{200b}", true), ("\u{ad}", true), ("\u{3000}a", true),
     ]) func labels(_ label: String, _ isValid: Bool) {
         #expect(refusedField { () throws(GigHiveError) in try validated(label: label) } == (isValid ? nil : "label"))
     }
@@ -88,6 +91,8 @@ import Testing
     @Test func notesMayHaveLines() throws {
         #expect(try validated(notes: "one\n\ttwo").notes == "one\n\ttwo")
         #expect(refusedField { () throws(GigHiveError) in try validated(notes: "a\u{0}") } == "notes")
+        #expect(refusedField { () throws(GigHiveError) in try validated(notes: "a\u{9b}") } == "notes")
+        #expect(try validated(notes: "\u{200b}\n").notes == nil)
     }
 
     @Test func fieldsAreInOrderAndBlankOnesLeftOut() throws {

@@ -106,6 +106,10 @@ import Testing
             (#"{"id":1e99,"delete_token":{}}"#, 0, ""),
             (#"[{"id":18}]"#, 18, ""),
             (#"<b>Warning</b>: x{"id":18,"delete_token":"TOKEN"} trailing"#, 18, token),
+            (#"{"id":18,"delete_token":12345678901234567}"#, 18, "12345678901234567"),
+            (#"{"id":18,"delete_token": 123456789012345678901234567890 }"#, 18, "123456789012345678901234567890"),
+            (#"{"id":7.5,"delete_token":"TOKEN"}"#, 0, token),
+            (#"{"id":100000000000000000000000,"delete_token":"TOKEN"}"#, 0, token),
             // Cut answers.
             (#"{"id":18,"delete_token":"TOKEN"#, 18, token),
             (#"{"id":18,"delete_token":"TOKEN","no"#, 18, token),
@@ -129,6 +133,17 @@ import Testing
         let reply = UploadReply.parse(status: 201, body: Array(text.utf8))
         #expect(reply.fileID == (id == 0 ? nil : id))
         #expect(reply.deleteToken?.secret == (token.isEmpty ? nil : token))
+    }
+
+    @Test(arguments: [
+        (#""a\u0000b""#, true), (#""a\u001bb""#, true), (#""a\u0085b""#, true), (#""a b""#, true),
+        ("\"" + String(repeating: "a", count: 513) + "\"", true), (#"["a"]"#, true), ("{}", true), ("true", true),
+        ("\"" + String(repeating: "a", count: 512) + "\"", false), ("null", false), (#""""#, false), (#"" ""#, false),
+        ("false", false), ("5", false),
+    ]) func whatNoTokenCanBeIsNoticed(_ value: String, _ isUnusable: Bool) {
+        let reply = UploadReply.parse(status: 201, body: Array(#"{"id":7,"delete_token":\#(value)}"#.utf8))
+        #expect(reply.hasUnusableToken == isUnusable)
+        #expect(reply.deleteToken == nil || !isUnusable)
     }
 
     @Test func megabytesOfBlanksAndAByteOrderMarkAreSkipped() {

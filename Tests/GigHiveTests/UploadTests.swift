@@ -305,6 +305,77 @@ import Testing
         #expect(try bench.store.tokens(host: nil).first?.checksumSHA256 == bench.server.files[0].checksum)
     }
 
+    @Test(arguments: ["\"id\":18,", ""]) func whatNoTokenCanBeStaysInTheRescueFile(_ id: String) async throws {
+        let bench = try Workbench(
+            try FakeGigHive { request, connection, server, _ in
+                guard request.path == "/api/uploads.php" else { return false }
+                let file = server.store(request.fileContent)
+                try connection.answer(
+                    201,
+                    #"{\#(id)"checksum_sha256":"\#(file.checksum)","delete_token":"a\u001bb"}"#
+                )
+                return true
+            }
+        )
+        let result = await bench.uploader.upload(try bench.prepare())
+        let path = try #require(result.error?.rescuePath)
+        #expect(result.state == .done)
+        #expect(result.fileID == 18)
+        #expect(result.error?.code == .tokenNotStored)
+        #expect(result.warnings == [.noDeleteToken, .unusableToken(rescuePath: path)])
+        #expect(try bench.row()?.state == .done)
+        for _ in 1...2 {
+            let later = try await RescueAdoption.run(store: bench.store, directory: bench.directory)
+            #expect(later == [.unusableToken(rescuePath: path)])
+        }
+        #expect(bench.rescueFiles.count == 1)
+    }
+
+    @Test func aDuplicateOfOtherBytesIsNone() async throws {
+        let other = String(repeating: "0f", count: 32)
+        let bench = try Workbench(
+            try FakeGigHive { request, connection, _, _ in
+                guard request.path == "/api/uploads.php" else { return false }
+                try connection.answer(409, #"{"existing_asset_id":8,"checksum_sha256":"\#(other)"}"#)
+                return true
+            }
+        )
+        let result = await bench.uploader.upload(try bench.prepare())
+        #expect(result.state == .failed)
+        #expect(result.error?.code == .unexpectedAnswer)
+        #expect(result.error?.detail.contains(other) == true)
+        #expect(result.error?.detail.contains(abcChecksum) == true)
+        #expect(try bench.row()?.state == .failed)
+    }
+
+    @Test(arguments: ["7.5", "-7", "0", "100000000000000000000000", "null"])
+    func aTokenWithoutAUsableIDIsKeptAndToldAtEveryStart(_ id: String) async throws {
+        let bench = try Workbench(
+            try FakeGigHive { request, connection, _, _ in
+                guard request.path == "/api/uploads.php" else { return false }
+                let file = FakeFile(id: 7, content: request.fileContent)
+                try connection.answer(201, #"{"id":\#(id),"delete_token":"\#(file.token)"}"#)
+                return true
+            }
+        )
+        let result = await bench.uploader.upload(try bench.prepare())
+        let path = try #require(result.error?.rescuePath)
+        #expect(result.state == .finalized)
+        #expect(result.error?.code == .tokenNotStored)
+        let before = try bench.row()?.updatedAt
+        for _ in 1...2 {
+            let later = try await RescueAdoption.run(store: bench.store, directory: bench.directory)
+            #expect(later == [.tokenKept(rescuePath: path)])
+        }
+        #expect(try bench.row()?.updatedAt == before)
+        // The server does not know the file, whatever it said: its token is not given up for that.
+        let resolved = await bench.uploader.resolve(try #require(try bench.row()))
+        #expect(resolved.state == .finalized)
+        #expect(resolved.error?.code == .tokenNotStored)
+        #expect(resolved.error?.rescuePath == path)
+        #expect(bench.rescueFiles.count == 1)
+    }
+
     @Test func aMissingChecksumIsAWarning() async throws {
         let bench = try Workbench(
             try FakeGigHive { request, connection, _, _ in

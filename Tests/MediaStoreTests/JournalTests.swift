@@ -32,6 +32,17 @@ struct JournalTests {
         #expect(try store.upload(bare.uploadID) == bare)
     }
 
+    @Test("a change that names a time has that time")
+    func timeOfChange() throws {
+        let store = try fixture.get().store()
+        let record = sampleRecord(identity: identity)
+        try store.insert(record)
+        try store.update(record.uploadID, UploadChange(attempts: 2, updatedAt: record.updatedAt))
+        #expect(try store.upload(record.uploadID)?.updatedAt == record.updatedAt)
+        try store.update(record.uploadID, UploadChange(attempts: 3))
+        #expect(try store.upload(record.uploadID)?.updatedAt != record.updatedAt)
+    }
+
     @Test("a change touches only what it names")
     func update() throws {
         let store = try fixture.get().store()

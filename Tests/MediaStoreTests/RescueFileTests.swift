@@ -108,6 +108,20 @@ struct RescueFileTests {
         #expect(try fixture.names() == ["locks"])
     }
 
+    @Test("a file with another beginning that may hold a token is left alone and named", arguments: [0, 63, 64, 200])
+    func unreadable(digits: Int) throws {
+        let fixture = try fixture.get()
+        let path = fixture.directory.file("rescue-\(id)-x")
+        try fixture.write(
+            Array(("{\"delete_token\":\"" + String(repeating: "aF", count: 100).prefix(digits) + "\"}").utf8),
+            to: path
+        )
+        let mayHoldToken = digits >= 64
+        #expect(try RescueFile.abandoned(in: fixture.directory).isEmpty)
+        #expect(try RescueFile.unreadable(in: fixture.directory) == (mayHoldToken ? [path] : []))
+        #expect(try fixture.names() == (mayHoldToken ? ["locks", "rescue-\(id)-x"] : ["locks"]))
+    }
+
     @Test(
         "a full disk is found at creation; later it costs only what lies beyond the space allocated",
         .enabled(if: geteuid() == 0)

@@ -133,11 +133,15 @@ public struct Deleter: Sendable {
             return wasSent ? .unclear(.transport(error)) : .refused(.transport(error))
         }
         let reply = DeleteReply.parse(response.body)
-        let error = GigHiveError.answered(
+        var error = GigHiveError.answered(
             response.head,
             message: reply.message ?? reply.error,
             isJSON: reply.error != nil
         )
+        if response.status == 400, let login = reply.neededLogin {
+            error.code = .forbidden
+            error.neededLogin = login
+        }
         switch response.status {
         case 200 where reply.deletedCount == 1:
             return .deleted(status: 200)

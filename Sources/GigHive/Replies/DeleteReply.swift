@@ -21,6 +21,17 @@ struct DeleteReply: Sendable, Equatable {
         )
     }
 
+    /// The login that was missing, by what a 400 says about the body: the server reads what fits the signed-in user, an
+    /// admin's list or an uploader's token (gighive contract 5.3 and 5.4).
+    var neededLogin: GigHiveError.NeededLogin? {
+        switch message {
+        case "Expected JSON body with asset_ids array", "Expected JSON body with file_ids array": .uploader
+        case "Expected JSON body with asset_id and delete_token", "Expected JSON body with file_id and delete_token":
+            .admin
+        default: nil
+        }
+    }
+
     /// Whether a 403 is about the token and not about the user's role.
     var rejectsToken: Bool { message == "Invalid delete token" }
 }

@@ -24,6 +24,15 @@ enum Salvage {
         }
     }
 
+    /// The characters of the number that follows a key, as they are written.
+    static func number(after key: StaticString, in text: ArraySlice<UInt8>) -> String? {
+        firstValue(after: key, in: text) { rest in
+            let number = rest.prefix { (0x30...0x39).contains($0) || [0x2b, 0x2d, 0x2e, 0x45, 0x65].contains($0) }
+            guard number.contains(where: { (0x30...0x39).contains($0) }) else { return nil }
+            return String(decoding: number, as: UTF8.self)
+        }
+    }
+
     /// `audio` or `video` after a key.
     static func mediaKind(after key: StaticString, in text: ArraySlice<UInt8>) -> String? {
         firstValue(after: key, in: text) { rest in

@@ -23,6 +23,8 @@ public struct UploadReply: Sendable, Equatable {
     public var fileID: Int64?
     /// The token; nil when the answer had none.
     public var deleteToken: DeleteToken?
+    /// Whether there was something in the token's place that no token can be.
+    public var hasUnusableToken = false
     /// 64 lower-case hexadecimal characters.
     public var checksumSHA256: String?
     /// Readable in old dialects, `<sha256>.<ext>` in the newest (trap T16).
@@ -45,17 +47,20 @@ public struct UploadReply: Sendable, Equatable {
     public static func parse(status: Int, body: [UInt8]) -> UploadReply {
         let content = ReplyText.content(of: body)
         switch content.form {
-        case .json, .embedded: return UploadReply(status: status, form: .json, members: content.members)
-        case .html: return UploadReply(status: status, form: .html, members: content.members)
+        case .json, .embedded: return UploadReply(status: status, form: .json, content)
+        case .html: return UploadReply(status: status, form: .html, content)
         case .broken: return UploadReply(status: status, salvagedFrom: content.text)
         }
     }
 
-    private init(status: Int, form: Form, members: [String: JSONValue]) {
+    private init(status: Int, form: Form, _ content: ReplyText.Content) {
+        let members = content.members
         self.status = status
         self.form = form
         fileID = members.identifier("id") ?? members.identifier("asset_id") ?? members.identifier("file_id")
-        deleteToken = members.text("delete_token").flatMap(Self.token)
+        let token = Self.tokenText(content)
+        deleteToken = token.flatMap(Self.token)
+        hasUnusableToken = token != nil && deleteToken == nil
         checksumSHA256 = members.checksum("checksum_sha256")
         fileName = members.text("file_name")
         fileType = members.text("file_type")
@@ -77,8 +82,23 @@ public struct UploadReply: Sendable, Equatable {
         message = ReplyText.title(of: text)
     }
 
+    /// What stands in the token's place; nil where nothing does.
+    private static func tokenText(_ content: ReplyText.Content) -> String? {
+        switch content.members["delete_token"] {
+        case nil, .bool(false)?: nil
+        case .string?: content.members.text("delete_token")
+        case .integer?, .double?, .null?:
+            // As it is written: a long number would lose digits, or be no number at all.
+            Salvage.number(after: "delete_token\"", in: content.text)
+        // An empty text is no token, but it is not nothing either.
+        case .bool?, .array?, .object?: ""
+        }
+    }
+
     private static func token(_ text: String) -> DeleteToken? {
-        DeleteToken(String(text.drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed()))
+        // C1 controls; the token itself refuses the others.
+        guard !text.unicodeScalars.contains(where: { (0x80...0x9f).contains($0.value) }) else { return nil }
+        return DeleteToken(String(text.drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed()))
     }
 
     /// Whether the message names the database's unique key: a duplicate, not an outage (trap T19).

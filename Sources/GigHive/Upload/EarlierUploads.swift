@@ -69,6 +69,9 @@ struct EarlierUploads {
         result.httpStatus = nil
         result.fileType = asset.fileType
         result.isDeletableDuplicate = result.hasDeleteToken
+        if row.state == .tokenLost && !result.hasDeleteToken {
+            result.warnings.append(.tokenLostEarlier)
+        }
         return result
     }
 

@@ -10,6 +10,8 @@ struct OutcomeInquiry: Sendable {
         /// Looks after an answer that shows that the server has finished: one, and one more in case a row was still on
         /// its way to the listing.
         var settledLooks = 2
+        /// Looks in a row that found no web server at the address, after which no more are taken.
+        var deadLooks = 3
     }
 
     /// What was found out.
@@ -40,11 +42,13 @@ struct OutcomeInquiry: Sendable {
     func run(for limit: Duration?, control: TransferControl) async -> Finding {
         let deadline = limit.map { ContinuousClock.now + $0 }
         var looks = 0
+        var deadLooks = 0
         while !control.isStopRequested {
             looks += 1
             let remaining = deadline.map { $0 - .now } ?? .zero
             let isLast = deadline == nil ? looks >= schedule.settledLooks : remaining <= .zero
             let sighting = await control.abandoning { inner in await look(isLast: isLast, control: inner) }
+            deadLooks = sighting.findsNoServer ? deadLooks + 1 : 0
             switch sighting {
             case .listed(let fileID, let fileType):
                 return .present(fileID: fileID, fileType: fileType)
@@ -52,7 +56,8 @@ struct OutcomeInquiry: Sendable {
                 return .present(fileID: nil, fileType: fileType)
             case .absent where isLast:
                 return .absent
-            case .unanswered(let error) where isLast || !error.isRetryable:
+            case .unanswered(let error)
+            where isLast || !error.isRetryable || deadLooks >= schedule.deadLooks:
                 return control.isStopRequested ? .stopped : .unanswered(error)
             case .served, .absent, .unanswered:
                 let pause = schedule.pauses[min(looks, schedule.pauses.count) - 1]
@@ -80,6 +85,15 @@ struct OutcomeInquiry: Sendable {
         case served(fileType: String)
         case absent
         case unanswered(GigHiveError)
+
+        /// Whether nothing at the address speaks HTTP, so that waiting for the file makes no sense.
+        var findsNoServer: Bool {
+            guard case .unanswered(let error) = self else { return false }
+            return switch error.transport?.kind {
+            case .cannotConnect, .unknownHost, .invalidAnswer: true
+            default: false
+            }
+        }
     }
 
     /// One HEAD for each kind of media; the listing, page by page, when the file is served or when this look decides.

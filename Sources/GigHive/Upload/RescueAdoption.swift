@@ -7,40 +7,40 @@ public enum RescueAdoption {
     ///
     /// A file without a reply is released and leaves its row as it is: `Uploader.resolve` settles that.
     ///
-    /// - Returns: What was found, for a note to the user.
+    /// - Returns: What was stored, and which files stay because their tokens cannot be placed, for notes to the user.
     /// - Throws: `GigHiveError` with code `.storeUnusable`; the rescue files stay.
     public static func run(store: TokenStore, directory: DataDirectory) async throws(GigHiveError) -> [UploadWarning] {
         var warnings: [UploadWarning] = []
         do {
             for reply in try RescueFile.abandoned(in: directory) {
-                if let fileID = try await adopt(reply, store) {
-                    warnings.append(.rescued(uploadID: reply.uploadID, fileID: fileID))
+                if let warning = try await adopt(reply, store) {
+                    warnings.append(warning)
                 }
             }
+            warnings += try RescueFile.unreadable(in: directory).map { .tokenKept(rescuePath: $0) }
         } catch {
             throw .store(error)
         }
         return warnings
     }
 
-    /// - Returns: The id whose token was stored.
-    private static func adopt(_ abandoned: AbandonedReply, _ store: TokenStore) async throws(StoreError) -> Int64? {
-        guard let status = abandoned.status else {
-            abandoned.file.release()
-            return nil
-        }
+    /// - Returns: What the user should know.
+    private static func adopt(
+        _ abandoned: AbandonedReply,
+        _ store: TokenStore
+    ) async throws(StoreError) -> UploadWarning? {
+        let status = abandoned.status ?? 0
         var reply = UploadReply.parse(status: status, body: abandoned.body)
-        guard let record = try store.upload(abandoned.uploadID) else {
+        guard abandoned.status != nil, let record = try store.upload(abandoned.uploadID) else {
             // Without its row nothing says where a token belongs; a person may still read it from the file.
-            if reply.deleteToken == nil {
-                abandoned.file.release()
-            }
-            return nil
+            return releaseUnlessNeeded(abandoned, reply, isTokenStored: false)
         }
         guard awaitsReply(record.state) else {
-            // Committed already; only the file outlived its process.
-            abandoned.file.release()
-            return nil
+            // Committed already; only the file outlived its process. A row that ended otherwise does not take the only
+            // copy of a token along.
+            let tokens = try store.tokens(host: record.host).map(\.token)
+            let isStored = reply.deleteToken.map { tokens.contains($0) } ?? false
+            return releaseUnlessNeeded(abandoned, reply, isTokenStored: isStored)
         }
         // A broken answer may lack the id that asking has found since.
         reply.fileID = reply.fileID ?? record.fileID
@@ -49,8 +49,8 @@ public enum RescueAdoption {
         switch UploadVerdict.of(reply, head: HTTPResponseHead(status: status), bodyComplete: true) {
         case .stored(let reply):
             await settlement.commit(reply, isSourceUnchanged: true, rescuePath: abandoned.file.path)
-        case .duplicate(let fileID):
-            settlement.endAsDuplicate(of: fileID)
+        case .duplicate(let fileID, let checksum):
+            settlement.endAsDuplicate(of: fileID, checksum: checksum)
         case .refused(let error, _):
             settlement.end(.failed, error)
         case .unknown(let error, _):
@@ -59,9 +59,26 @@ public enum RescueAdoption {
         if let error = settlement.result.error?.store {
             throw error
         }
-        guard settlement.result.unstoredToken == nil else { return nil }
+        guard !settlement.keepsReply else { return releaseUnlessNeeded(abandoned, reply, isTokenStored: false) }
         abandoned.file.release()
-        return reply.deleteToken == nil ? nil : settlement.result.fileID
+        guard reply.deleteToken != nil, let fileID = settlement.result.fileID else { return nil }
+        return .rescued(uploadID: abandoned.uploadID, fileID: fileID)
+    }
+
+    /// Releases a file that holds nothing more, and tells of one that does.
+    private static func releaseUnlessNeeded(
+        _ abandoned: AbandonedReply,
+        _ reply: UploadReply,
+        isTokenStored: Bool
+    ) -> UploadWarning? {
+        if reply.deleteToken != nil && !isTokenStored {
+            return .tokenKept(rescuePath: abandoned.file.path)
+        }
+        if reply.hasUnusableToken {
+            return .unusableToken(rescuePath: abandoned.file.path)
+        }
+        abandoned.file.release()
+        return nil
     }
 
     /// Whether a reply may still change a row. `token_lost` may: its token turned up after all.

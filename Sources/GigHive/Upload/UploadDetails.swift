@@ -25,8 +25,9 @@ public struct UploadDetails: Sendable, Equatable {
 
     /// Checks and normalises: trims, composes (NFC), leaves out what is blank (trap T6).
     ///
-    /// Lengths are counted in Unicode scalars, as the server's database does (trap T7). Control characters are refused;
-    /// only `notes` may hold line breaks and tabs.
+    /// Lengths are counted in Unicode scalars, as the server's database does (trap T7). Control characters (C0, DEL, C1)
+    /// are refused; only `notes` may hold line breaks and tabs. Blank is what has nothing but white space (Unicode's
+    /// `White_Space`) and characters without width.
     ///
     /// - Throws: `GigHiveError` with code `.invalidDetail`, naming the field, the value and the rule.
     public static func validated(
@@ -89,15 +90,27 @@ private struct DetailRule {
 
     func optional(_ value: String?) throws(GigHiveError) -> String? {
         guard let value else { return nil }
-        let text = value.trimmingCharacters(in: .whitespacesAndNewlines).precomposedStringWithCanonicalMapping
+        let text = Self.trimmed(value).precomposedStringWithCanonicalMapping
         let isControl = text.unicodeScalars.contains { scalar in
-            guard scalar.value < 0x20 || scalar.value == 0x7f else { return false }
+            guard scalar.properties.generalCategory == .control else { return false }
             return !(allowsLineBreaks && ["\n", "\r", "\t"].contains(scalar))
         }
         if isControl {
             throw invalid(value, "must not hold control characters")
         }
-        return text.isEmpty ? nil : text
+        return text.unicodeScalars.allSatisfy(Self.isBlank) ? nil : text
+    }
+
+    /// Without the white space around it. U+0085 is a control character besides, and is left to be refused.
+    private static func trimmed(_ value: String) -> String {
+        let isSpace = { (scalar: Unicode.Scalar) in scalar.properties.isWhitespace && scalar.value != 0x85 }
+        let rest = value.unicodeScalars.drop(while: isSpace)
+        guard let end = rest.lastIndex(where: { !isSpace($0) }) else { return "" }
+        return String(rest[...end])
+    }
+
+    private static func isBlank(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.properties.isWhitespace || [0x200b, 0x200c, 0x200d, 0x2060, 0xfeff].contains(scalar.value)
     }
 
     func choice(_ value: String, of choices: [String]) throws(GigHiveError) -> String {

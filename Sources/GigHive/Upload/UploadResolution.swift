@@ -56,17 +56,40 @@ struct UploadResolution {
         // Its answer may lie in a rescue file that nobody has adopted since it died.
         let rescued = try await RescueAdoption.run(store: uploader.store, directory: uploader.directory)
         try reload(uploadID)
-        settlement.result.warnings += rescued
+        settlement.result.warnings += rescued.filter(\.isOfStoredToken)
         guard !settlement.record.state.isFinal else { return }
         try await ask()
-        guard settlement.result.state == .tokenLost else { return }
+        guard settlement.result.state == .tokenLost else {
+            if settlement.result.state == .finalized {
+                sayTokenIsKept(in: rescued)
+            }
+            return
+        }
         // A broken answer may hold a token without its id; the id is known now.
         let late = try await RescueAdoption.run(store: uploader.store, directory: uploader.directory)
-        guard let fileID = settlement.result.fileID,
-            late.contains(.rescued(uploadID: uploadID, fileID: fileID))
-        else { return }
+        let asked = settlement
         try reload(uploadID)
-        settlement.result.warnings += rescued + late
+        guard settlement.record.state != .tokenLost else {
+            settlement = asked
+            return
+        }
+        if settlement.record.state == .finalized {
+            sayTokenIsKept(in: late)
+        }
+        settlement.result.warnings += (rescued + late).filter(\.isOfStoredToken)
+    }
+
+    /// The server's answer was a success, and its token still lies in a rescue file.
+    private mutating func sayTokenIsKept(in warnings: [UploadWarning]) {
+        let paths = warnings.compactMap { warning in
+            if case .tokenKept(let path) = warning { path } else { nil }
+        }
+        settlement.result.error = GigHiveError(
+            .tokenNotStored,
+            detail: "the answer holds a token but no id",
+            fileID: settlement.record.fileID,
+            rescuePath: paths.first { $0.contains("/rescue-\(settlement.record.uploadID)-") }
+        )
     }
 
     private mutating func reload(_ uploadID: String) throws(GigHiveError) {
@@ -101,6 +124,9 @@ struct UploadResolution {
         switch finding {
         case .present(let fileID, let fileType):
             settlement.endAsPresent(fileID: fileID, fileType: fileType, cause: nil)
+        case .absent where record.state == .finalized:
+            // The server said that it has the file; its token is not given up for a listing.
+            break
         case .absent:
             settlement.end(
                 .failed,
@@ -124,5 +150,12 @@ struct UploadResolution {
         }
         guard let identity = record.identity else { return nil }
         return await FileDigest.hex(path: record.path, identity: identity)
+    }
+}
+
+extension UploadWarning {
+    /// Whether it tells of a token that has got into the store.
+    fileprivate var isOfStoredToken: Bool {
+        if case .rescued = self { true } else { false }
     }
 }

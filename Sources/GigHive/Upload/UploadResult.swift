@@ -73,6 +73,13 @@ public enum UploadWarning: Sendable, Equatable {
     case noDeleteToken
     /// The token has an unusual shape; it was kept as it is.
     case oddToken
+    /// The server sent something as a delete token that no token can be: a list, control characters, over 512 bytes. Its
+    /// answer is kept in the rescue file; the path is nil when the disk refused the answer.
+    case unusableToken(rescuePath: String?)
+    /// A delete token is in a rescue file, and nothing here says which file on which server it belongs to.
+    case tokenKept(rescuePath: String)
+    /// The server had the file from an upload made here whose delete token was lost.
+    case tokenLostEarlier
     /// The server answered in HTML; the JSON was dug out of it.
     case answeredInHTML
     /// An earlier upload's reply was found and its token stored.

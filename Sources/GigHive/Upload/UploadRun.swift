@@ -161,7 +161,7 @@ struct UploadRun {
             }
             settlement.reopen()
         }
-        if settlement.result.unstoredToken == nil {
+        if !settlement.keepsReply {
             rescue.release()
         }
     }
@@ -177,8 +177,8 @@ struct UploadRun {
         switch attempt.verdict {
         case .stored(let reply):
             await store(reply, attempt, file, rescue)
-        case .duplicate(let fileID):
-            await settleDuplicate(fileID, attempt)
+        case .duplicate(let fileID, let checksum):
+            await settleDuplicate(fileID, checksum, attempt)
         case .refused(let error, let mayRepeat):
             return refuse(error, mayRepeat: mayRepeat, file)
         case .unknown(let error, let isSettled):
@@ -210,7 +210,11 @@ struct UploadRun {
         KillPoint.afterTokenCommit.reach()
     }
 
-    private mutating func settleDuplicate(_ fileID: Int64?, _ attempt: UploadAttempt) async {
+    private mutating func settleDuplicate(
+        _ fileID: Int64?,
+        _ existingChecksum: String?,
+        _ attempt: UploadAttempt
+    ) async {
         var known = fileID
         if known == nil, let checksum = attempt.checksum {
             // A 500 with 1062 does not name the copy that was first (trap T19).
@@ -220,7 +224,7 @@ struct UploadRun {
                 settlement.result.fileType = fileType
             }
         }
-        settlement.endAsDuplicate(of: known)
+        settlement.endAsDuplicate(of: known, checksum: existingChecksum)
     }
 
     private mutating func refuse(

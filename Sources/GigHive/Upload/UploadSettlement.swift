@@ -11,6 +11,8 @@ struct UploadSettlement {
     var isPlanned = false {
         didSet { result.uploadID = isPlanned ? record.uploadID : nil }
     }
+    /// Whether the rescue file is the only place of what the server said about the token.
+    private(set) var keepsReply = false
 
     init(store: TokenStore, record: UploadRecord, result: UploadResult) {
         self.store = store
@@ -64,6 +66,7 @@ struct UploadSettlement {
     mutating func reopen() {
         result.error = nil
         result.state = .sending
+        record.state = .sending
         write(UploadChange(state: .sending, attempts: record.attempts))
     }
 
@@ -88,6 +91,12 @@ struct UploadSettlement {
     mutating func end(_ state: UploadState, _ error: GigHiveError?) {
         result.state = state
         result.error = error
+        // How long a server may still work counts from the loss of the answer, or from when a dead process was last heard
+        // of. Asking does not start that time anew.
+        if state != .unknownOutcome || (record.state != .unknownOutcome && !result.isResumed) {
+            record.updatedAt = Date()
+        }
+        record.state = state
         write(
             UploadChange(
                 state: state,
@@ -96,19 +105,42 @@ struct UploadSettlement {
                 attempts: record.attempts,
                 httpStatus: record.httpStatus,
                 // A code is for ends; an unknown outcome may still become any of them.
-                failureCode: state.isFinal ? error?.code.rawValue : nil
+                failureCode: state.isFinal ? error?.code.rawValue : nil,
+                updatedAt: record.updatedAt
             )
         )
     }
 
     /// The server had the bytes before.
-    mutating func endAsDuplicate(of fileID: Int64?) {
+    ///
+    /// - Parameters:
+    ///   - fileID: The id of the server's copy, if known.
+    ///   - checksum: The digest of the server's copy, if the server tells it.
+    mutating func endAsDuplicate(of fileID: Int64?, checksum: String?) {
+        if let sent = record.checksumSHA256, let checksum, checksum != sent {
+            let detail = "the server refused \(sent) as a duplicate of other bytes, \(checksum)"
+            end(.failed, GigHiveError(.unexpectedAnswer, detail: detail, httpStatus: record.httpStatus, fileID: fileID))
+            return
+        }
         let tokens = knownTokens(fileID: fileID, checksum: record.checksumSHA256)
         result.fileID = fileID ?? tokens.first?.fileID
         result.hasDeleteToken = !tokens.isEmpty
         result.isDeletableDuplicate = !tokens.isEmpty
         result.mediaURL = mediaURL(fileType: result.fileType)
+        warnOfLostToken()
         end(.duplicate, nil)
+    }
+
+    /// Tells of an upload from here that left these bytes on the server without a token.
+    private mutating func warnOfLostToken() {
+        guard !result.hasDeleteToken, let checksum = record.checksumSHA256,
+            let lost = try? store.uploads(states: [.tokenLost], host: record.host),
+            lost.contains(where: {
+                $0.checksumSHA256 == checksum
+                    && ($0.fileID == nil || result.fileID == nil || $0.fileID == result.fileID)
+            })
+        else { return }
+        result.warnings.append(.tokenLostEarlier)
     }
 
     /// The server has the file; its answer, with the token, was lost.
@@ -152,6 +184,7 @@ struct UploadSettlement {
             leaveUnstored(token, "the answer holds a token but no id", nil, rescuePath)
             return
         }
+        let unusable = reply.hasUnusableToken ? unusableToken(rescuePath) : nil
         let state: UploadState = problem != nil ? .failed : tokens.isEmpty ? .done : .duplicate
         do {
             try await store.commit(
@@ -162,7 +195,7 @@ struct UploadSettlement {
                     fileID: reply.fileID,
                     attempts: record.attempts,
                     httpStatus: reply.status,
-                    failureCode: problem?.code.rawValue
+                    failureCode: (problem ?? unusable)?.code.rawValue
                 ),
                 token: entry
             )
@@ -174,12 +207,26 @@ struct UploadSettlement {
             result.error = .store(error)
         }
         result.state = state
-        result.error = problem ?? result.error
+        result.error = problem ?? result.error ?? unusable
         result.hasDeleteToken = entry != nil || !tokens.isEmpty
         result.isDeletableDuplicate = !tokens.isEmpty
         if reply.deleteToken == nil && tokens.isEmpty {
             result.warnings.append(.noDeleteToken)
         }
+        if reply.hasUnusableToken {
+            keepsReply = true
+            result.warnings.append(.unusableToken(rescuePath: rescuePath))
+        }
+    }
+
+    private func unusableToken(_ rescuePath: String?) -> GigHiveError {
+        GigHiveError(
+            .tokenNotStored,
+            detail: "what the server sent as a token is none",
+            httpStatus: result.httpStatus,
+            fileID: result.fileID,
+            rescuePath: rescuePath
+        )
     }
 
     private mutating func describe(_ reply: UploadReply) {
@@ -236,6 +283,7 @@ struct UploadSettlement {
         _ error: StoreError?,
         _ rescuePath: String?
     ) {
+        keepsReply = true
         result.unstoredToken = token
         result.state = .finalized
         result.error = GigHiveError(
@@ -246,7 +294,9 @@ struct UploadSettlement {
             rescuePath: rescuePath,
             store: error
         )
-        // The rescue file is what counts; this row only tells `uploads status` the same.
+        // The rescue file is what counts; this row only tells `uploads status` the same. It keeps its time when it is
+        // told so again.
+        guard record.state != .finalized || record.fileID != result.fileID else { return }
         try? store.update(record.uploadID, UploadChange(state: .finalized, fileID: result.fileID))
     }
 

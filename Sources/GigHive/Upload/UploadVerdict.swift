@@ -5,7 +5,7 @@ enum UploadVerdict: Sendable {
     /// On the server now, as the reply says.
     case stored(UploadReply)
     /// The server had the bytes already. The id is nil where the answer does not name it.
-    case duplicate(fileID: Int64?)
+    case duplicate(fileID: Int64?, checksum: String?)
     /// Known not to be on the server.
     case refused(GigHiveError, mayRepeat: Bool)
     /// It may or may not be on the server: ask.
@@ -27,12 +27,12 @@ enum UploadVerdict: Sendable {
         case 200..<300:
             return success(reply, bodyComplete: bodyComplete)
         case 409:
-            return .duplicate(fileID: reply.existingFileID)
+            return .duplicate(fileID: reply.existingFileID, checksum: reply.checksumSHA256)
         case 408, 429:
             // The server says that it has dropped the request.
             return .refused(error, mayRepeat: true)
         case 500 where reply.isDuplicateKeyError:
-            return .duplicate(fileID: reply.existingFileID)
+            return .duplicate(fileID: reply.existingFileID, checksum: nil)
         case 501:
             return .refused(error, mayRepeat: false)
         case 500...:
@@ -48,7 +48,7 @@ enum UploadVerdict: Sendable {
     }
 
     private static func success(_ reply: UploadReply, bodyComplete: Bool) -> UploadVerdict {
-        if reply.deleteToken != nil || (reply.form != .broken && reply.fileID != nil) {
+        if reply.deleteToken != nil || reply.hasUnusableToken || (reply.form != .broken && reply.fileID != nil) {
             return .stored(reply)
         }
         let error = GigHiveError(

@@ -126,10 +126,7 @@ extension ErrorCatalogue {
                 hint: "log in as uploader or admin, for example: --user uploader --password-file FILE"
             )
         case .forbidden:
-            Words(
-                "the server does not allow this\(status)\(detail(error))",
-                hint: "log in as uploader or admin"
-            )
+            Words("the server does not allow this\(status)\(detail(error))", hint: loginHint(error.neededLogin))
         case .notFound:
             Words(
                 "the server does not know this address or number\(status)\(detail(error))",
@@ -160,6 +157,14 @@ extension ErrorCatalogue {
                 hint: "check --server; a proxy may have answered"
             )
         default: Words("the server failed\(status)\(detail(error))", hint: "try again later, or ask its operator")
+        }
+    }
+
+    private static func loginHint(_ login: GigHiveError.NeededLogin?) -> String {
+        switch login {
+        case .uploader: "log in as uploader, or add --as-admin"
+        case .admin: "--as-admin needs the admin user"
+        case nil: "log in as uploader or admin"
         }
     }
 
@@ -222,9 +227,7 @@ extension ErrorCatalogue {
         case .tokenNotStored:
             Words(
                 "the file is on the server, but its delete token could not be stored\(detail(error))",
-                hint: error.rescuePath.map {
-                    "the answer is kept in \(quoted($0)); free some space and run: mediactl uploads list"
-                }
+                hint: error.rescuePath.map { unstoredTokenHint(for: error, path: $0) }
             )
         case .invalidDeleteToken:
             Words(
@@ -244,6 +247,17 @@ extension ErrorCatalogue {
             )
         default: Words("the server did not delete \(number)\(detail(error))", hint: "try again, or ask its operator")
         }
+    }
+
+    private static func unstoredTokenHint(for error: GigHiveError, path: String) -> String {
+        // A store that refused the token takes it from the rescue file when it works again. Otherwise the answer itself
+        // lacks something, and no command here can find that.
+        if error.store != nil {
+            return "the answer is kept in \(quoted(path)); free some space and run: mediactl uploads list"
+        }
+        return error.fileID == nil
+            ? "\(quoted(path)) holds the token; send the file's checksum to the operator of the server and ask for its id"
+            : "\(quoted(path)) holds what was sent; ask the operator of the server for a deletion if it must go"
     }
 
     private static func noTokenWords(for error: GigHiveError, number: String) -> Words {

@@ -45,6 +45,11 @@ enum TextRenderer {
         case .notVerified: "the server sent no checksum, so its copy could not be verified"
         case .noDeleteToken: "the server sent no delete token"
         case .oddToken: "the delete token has an unusual shape; it was stored as it is"
+        case .unusableToken(let path):
+            "what the server sent as a delete token cannot be used"
+                + (path.map { "; its answer is kept in \(ErrorCatalogue.quoted($0))" } ?? "")
+        case .tokenKept(let path): "a delete token is kept in \(ErrorCatalogue.quoted(path))"
+        case .tokenLostEarlier: "it was uploaded from here before; its delete token was lost here"
         case .answeredInHTML: "the server answered with a web page; the result was found in it"
         case .rescued(let uploadID, let fileID):
             "stored the delete token of \(fileID) from an earlier upload that was cut off (\(escaped(uploadID)))"

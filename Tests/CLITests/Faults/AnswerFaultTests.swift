@@ -140,6 +140,20 @@ import Testing
         #expect(site.posts == 1)
     }
 
+    @Test func duplicateOfOtherBytes() async throws {
+        let other = String(repeating: "0f", count: 32)
+        let site = try ScriptedSite { connection, head in
+            try connection.readBody(of: head)
+            try connection.answer(
+                409,
+                #"{"error":"Duplicate Upload","existing_asset_id":8,"checksum_sha256":"\#(other)"}"#
+            )
+        }
+        let stage = try FaultStage(site.address)
+        try await stage.upload().expect(ExpectedFault(7, "unexpected_answer", other))
+        #expect(try stage.states() == [.failed])
+    }
+
     /// Only these say that nothing was stored and that it may be sent again.
     @Test(arguments: ["upload:early-status=429,times=1,retry-after=1", "upload:early-status=503,times=1"])
     func isSentAgainWhereThatIsSafe(_ fault: String) async throws {

@@ -31,6 +31,20 @@ import Testing
         #expect(try sandbox.storedFiles().isEmpty)
     }
 
+    /// What the server reads depends on the user: a token alone does not help an admin, nor the list an uploader.
+    @Test(arguments: dialects, [("admin", [], "add --as-admin"), ("uploader", ["--as-admin"], "needs the admin user")])
+    func deleteWithTheOtherLogin(_ dialect: String, _ login: (user: String, flags: [String], hint: String)) async throws
+    {
+        let sandbox = try await SandboxProcess.start(dialect: dialect)
+        var stage = try FaultStage(sandbox.baseURL)
+        try await stage.upload().expectSuccess("done")
+        stage.runner.environment["MEDIACTL_PASSWORD"] = login.user
+        let command = ["uploads", "delete", "1", "--yes", "--json", "--user", login.user] + login.flags
+        let report = FaultReport(try await stage.runner.run(command))
+        report.expect(ExpectedFault(4, "forbidden", "Expected JSON body", hint: login.hint))
+        #expect(try stage.tokens().count == 1)
+    }
+
     /// Already gone: 403 for a token, 200 with nothing deleted for an admin.
     @Test(arguments: dialects)
     func alreadyGone(_ dialect: String) async throws {

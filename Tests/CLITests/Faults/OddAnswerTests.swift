@@ -85,6 +85,38 @@ import Testing
         #expect(try stage.tokens().map(\.token.secret) == ["not-a-token"])
     }
 
+    /// No command can place a token without an id; what is left is told at every start.
+    @Test func tokenWithoutAnIDIsKeptAndTold() async throws {
+        let site = try ScriptedSite { connection, head in
+            try connection.readBody(of: head)
+            try connection.answer(201, ScriptedSite.success.replacing("18", with: "7.5"))
+        }
+        let stage = try FaultStage(site.address)
+        let report = try await stage.upload()
+        report.expect(
+            ExpectedFault(12, "token_not_stored", "holds a token but no id", hint: "checksum to the operator")
+        )
+        #expect(try report.item().state == "finalized")
+        #expect(report.failure?.hint?.contains("rescue-u-") == true)
+        #expect(report.failure?.hint?.contains("free some space") == false)
+        let list = try await stage.runner.run(["uploads", "list"])
+        #expect(list.exitCode == 0)
+        #expect(list.errors.contains("a delete token is kept in "), "\(list)")
+    }
+
+    @Test func whatNoTokenCanBeIsToldAndKept() async throws {
+        let site = try ScriptedSite { connection, head in
+            try connection.readBody(of: head)
+            try connection.answer(201, #"{"id":18,"file_type":"video","delete_token":"a\u001b[31m"}"#)
+        }
+        let stage = try FaultStage(site.address)
+        let report = try await stage.upload()
+        report.expect(ExpectedFault(12, "token_not_stored", "as a token is none", hint: "rescue-u-"))
+        #expect(try report.item().warnings?.map(\.code).contains("unusable_token") == true)
+        #expect(try stage.states() == [.done])
+        #expect(try stage.tokens().isEmpty)
+    }
+
     @Test func damagedCopyIsToldAndCanBeDeleted() async throws {
         let sandbox = try await SandboxProcess.start(faults: ["upload:corrupt"])
         let stage = try FaultStage(sandbox.baseURL)
