@@ -144,7 +144,7 @@ extension ErrorCatalogue {
         case .rateLimited:
             Words(
                 "the server asks for fewer requests\(status)",
-                hint: error.retryAfterSeconds.map { "try again in \($0) seconds" } ?? "try again later"
+                hint: error.retryAfterSeconds.map { "try again in \(Formats.span(.seconds($0)))" } ?? "try again later"
             )
         case .redirected:
             Words(
