@@ -1,3 +1,4 @@
+internal import Foundation
 internal import GigHive
 internal import MediaFiles
 
@@ -174,11 +175,14 @@ extension ErrorCatalogue {
         let pinning = "--cacert FILE to trust its authority, or --pinned-key sha256//… to trust its key"
         return switch error.code {
         case .unknownHost:
-            Words("the server's name has no address\(detail(error))", hint: "check the spelling of --server")
+            Words(
+                "the server's name has no address\(detail(error))",
+                hint: proxyHint(for: error) ?? "check the spelling of --server"
+            )
         case .cannotConnect:
             Words(
                 "cannot connect to the server\(detail(error))",
-                hint: "check --server, its port, and whether it is running"
+                hint: proxyHint(for: error) ?? "check --server, its port, and whether it is running"
             )
         case .tlsFailed:
             Words("no secure connection\(detail(error))", hint: "check that --server names an https server")
@@ -206,6 +210,10 @@ extension ErrorCatalogue {
                 hint: "ask later with: mediactl uploads status"
             )
         }
+    }
+
+    private static func proxyHint(for error: GigHiveError) -> String? {
+        ProxyVariable(blamedBy: error.detail, environment: ProcessInfo.processInfo.environment)?.hint
     }
 
     // MARK: Integrity and tokens

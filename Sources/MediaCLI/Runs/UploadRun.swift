@@ -78,13 +78,15 @@ struct UploadRun: Sendable {
     // MARK: Checks
 
     private func prepare(_ source: UploadRequest.Source) async throws -> Item {
+        var details: UploadDetails?
         do {
-            let details = try request.details.details(
+            let checked = try request.details.details(
                 fileName: source.fileName,
                 today: Formats.localDay(console.context.now()),
                 settings: settings.settings
             )
-            return .ready(try uploader.prepare(try await uploadSource(source), details: details))
+            details = checked
+            return .ready(try uploader.prepare(try await uploadSource(source), details: checked))
         } catch let error as GigHiveError {
             var result = UploadResult(
                 path: source.path,
@@ -92,6 +94,7 @@ struct UploadRun: Sendable {
                 server: client.server.description,
                 state: .failed
             )
+            result.details = details
             result.error = error
             return .refused(result)
         }
