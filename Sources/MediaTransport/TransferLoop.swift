@@ -127,7 +127,7 @@ final class TransferLoop: Sendable {
                 transfers[transfer.key] = nil
                 throw TransportError(.unusable, detail: String(cString: curl_multi_strerror(code)))
             }
-            submission.control.attach { [weak self] in self?.wake() }
+            submission.control.attach { self.wake() }
         } catch {
             complete(.failure(error))
         }
