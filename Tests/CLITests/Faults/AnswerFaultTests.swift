@@ -72,7 +72,7 @@ import Testing
             page: 429,
             "429 Too Many Requests",
             headers: ["Retry-After: 7"],
-            ExpectedFault(6, "rate_limited", "asks for fewer requests (429)", hint: "try again in 7 seconds")
+            ExpectedFault(6, "rate_limited", "asks for fewer requests (429)", hint: "try again in 7 s")
         ),
         // A redirect is not followed: credentials and file would go to another address.
         Row(
