@@ -119,25 +119,6 @@ public struct RequestURL: Sendable, Hashable, CustomStringConvertible {
     public var description: String { text }
 }
 
-/// RFC 3986 section 2.1.
-enum PercentEncoding {
-    static func encode(_ text: String) -> String {
-        var encoded = ""
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                UInt8(ascii: "~"):
-                encoded.unicodeScalars.append(Unicode.Scalar(byte))
-            default:
-                let digits = Array("0123456789ABCDEF")
-                encoded += "%\(digits[Int(byte >> 4)])\(digits[Int(byte & 15)])"
-            }
-        }
-        return encoded
-    }
-}
-
 /// The parts of an address, taken apart by `curl_url`.
 struct CurlURL {
     var scheme: String

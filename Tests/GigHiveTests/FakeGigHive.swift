@@ -89,6 +89,7 @@ final class FakeGigHive: Sendable {
     }
 
     var address: String { listener.withLock { $0?.address ?? "" } }
+    func waitUntilIdle() -> Bool { listener.withLock { $0 }?.waitUntilIdle() ?? true }
     var requests: [FakeRequest] { state.withLock { $0.requests } }
     var uploads: [FakeRequest] { requests.filter { $0.path == "/api/uploads.php" } }
     var deletions: [FakeRequest] { requests.filter { $0.path == "/db/delete_media_files.php" } }

@@ -9,6 +9,7 @@ public final class ScriptedServer: Sendable {
     public let port: Int
     private let listener: Int32
     private let counter = Counter()
+    private let running = DispatchGroup()
 
     /// Starts listening.
     ///
@@ -40,15 +41,17 @@ public final class ScriptedServer: Sendable {
         }
         guard !failed else { throw ScriptError.failed("bind: \(errno)") }
         port = Int(UInt16(bigEndian: address.sin_port))
-        Thread.detachNewThread { [counter] in
+        Thread.detachNewThread { [counter, running] in
             while true {
                 let accepted = accept(descriptor, nil, nil)
                 if accepted < 0 { return }
                 let number = counter.next()
+                running.enter()
                 Thread.detachNewThread {
                     let connection = Connection(descriptor: accepted)
                     try? script(connection, number)
                     connection.close()
+                    running.leave()
                 }
             }
         }
@@ -61,6 +64,14 @@ public final class ScriptedServer: Sendable {
 
     /// `http://127.0.0.1:PORT`.
     public var address: String { "http://127.0.0.1:\(port)" }
+
+    /// Waits until the scripts of all connections have ended: when the peer is dead, everything it sent has been dealt
+    /// with then.
+    ///
+    /// - Returns: false when a script still ran after 20 seconds.
+    public func waitUntilIdle() -> Bool {
+        running.wait(timeout: .now() + 20) == .success
+    }
 
     /// Connections accepted so far.
     public var connectionCount: Int { counter.value }

@@ -75,26 +75,10 @@ enum FileDigest {
     ///
     /// - Returns: nil when the file is gone, unreadable, or another than `identity`.
     static func hex(path: [UInt8], identity: FileIdentity) async -> String? {
-        await withCheckedContinuation { continuation in
-            DispatchQueue.global().async {
-                continuation.resume(returning: read(path: path, identity: identity))
-            }
-        }
-    }
-
-    private static func read(path: [UInt8], identity: FileIdentity) -> String? {
         guard let file = try? SourceFile(path: path), FileIdentity(file.status) == identity,
-            var hasher = try? SHA256Hasher()
+            let digest = try? await SHA256Digest.ofFile(descriptor: file.descriptor, byteCount: identity.size),
+            let status = try? file.currentStatus(), status == file.status
         else { return nil }
-        var buffer = [UInt8](repeating: 0, count: 1 << 20)
-        var offset: Int64 = 0
-        while offset < identity.size {
-            let count = pread(file.descriptor, &buffer, buffer.count, off_t(offset))
-            guard count > 0 else { return nil }
-            buffer.withUnsafeBytes { hasher.update(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
-            offset += Int64(count)
-        }
-        guard let status = try? file.currentStatus(), status == file.status else { return nil }
-        return try? hasher.snapshot().hex
+        return digest.hex
     }
 }

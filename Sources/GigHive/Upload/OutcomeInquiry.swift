@@ -111,7 +111,7 @@ struct OutcomeInquiry: Sendable {
     }
 
     private func servedKind(control: TransferControl) async throws(GigHiveError) -> String? {
-        let name = pathExtension.isEmpty ? checksum : "\(checksum).\(PathSegment.encode(pathExtension))"
+        let name = pathExtension.isEmpty ? checksum : "\(checksum).\(PercentEncoding.encode(pathExtension))"
         for kind in ["video", "audio"] where try await client.isServed("/\(kind)/\(name)", control: control) {
             return kind
         }
@@ -144,22 +144,5 @@ extension TransferControl {
         }
         defer { watcher.cancel() }
         return await ask(inner)
-    }
-}
-
-/// One segment of a path (RFC 3986 section 3.3).
-enum PathSegment {
-    /// Percent-encodes everything that is not unreserved.
-    static func encode(_ text: String) -> String {
-        let hex = Array("0123456789ABCDEF")
-        return text.utf8.reduce(into: "") { encoded, byte in
-            switch byte {
-            case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                UInt8(ascii: "~"):
-                encoded.unicodeScalars.append(Unicode.Scalar(byte))
-            default:
-                encoded += "%\(hex[Int(byte >> 4)])\(hex[Int(byte & 15)])"
-            }
-        }
     }
 }

@@ -337,7 +337,7 @@ struct UploadSettlement {
         guard result.fileID != nil, let checksum = record.checksumSHA256,
             let kind = fileType ?? AcceptedMedia.kind(ofExtension: pathExtension), ["audio", "video"].contains(kind)
         else { return nil }
-        let suffix = pathExtension.isEmpty ? "" : "." + PathSegment.encode(pathExtension)
+        let suffix = pathExtension.isEmpty ? "" : "." + PercentEncoding.encode(pathExtension)
         return "\(record.baseURL)/\(kind)/\(checksum)\(suffix)"
     }
 
