@@ -9,7 +9,10 @@ import Testing
 struct DurabilityTests {
     let fixture = Result { try StoreFixture() }
 
-    @Test("a token is synchronised before commit returns", .enabled(if: hasStrace))
+    @Test(
+        "a token is synchronised before commit returns",
+        .enabled(if: hasStrace, "needs strace: scripts/setup.sh test")
+    )
     func syncBeforeReturn() throws {
         let fixture = try fixture.get()
         let trace = fixture.directory.path + ".trace"
@@ -87,7 +90,7 @@ struct DurabilityTests {
 
     @Test(
         "a disk full at commit is an error, and the token is stored once there is space",
-        .enabled(if: geteuid() == 0)
+        .enabled(if: geteuid() == 0, "needs root")
     )
     func fullDiskAtCommit() async throws {
         let disk = try SmallDisk(kibibytes: 512)

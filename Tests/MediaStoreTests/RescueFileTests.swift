@@ -124,7 +124,7 @@ struct RescueFileTests {
 
     @Test(
         "a full disk is found at creation; later it costs only what lies beyond the space allocated",
-        .enabled(if: geteuid() == 0)
+        .enabled(if: geteuid() == 0, "needs root")
     )
     func fullDisk() throws {
         let disk = try SmallDisk(kibibytes: 128)

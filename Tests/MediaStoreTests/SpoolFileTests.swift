@@ -88,7 +88,7 @@ struct SpoolFileTests {
         #expect(try spoolNames == [])
     }
 
-    @Test("a disk that fills up ends the copy and gets its space back", .enabled(if: geteuid() == 0))
+    @Test("a disk that fills up ends the copy and gets its space back", .enabled(if: geteuid() == 0, "needs root"))
     func fullDisk() throws {
         let disk = try SmallDisk(kibibytes: 2048)
         let directory = try DataDirectory.open(disk.path)

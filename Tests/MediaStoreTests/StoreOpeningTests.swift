@@ -124,7 +124,7 @@ struct StoreOpeningTests {
         #expect(try fixture.bytes(target) == [])
     }
 
-    @Test("a database of another user is refused", .enabled(if: geteuid() == 0))
+    @Test("a database of another user is refused", .enabled(if: geteuid() == 0, "needs root"))
     func foreignOwner() throws {
         let fixture = try fixture.get()
         _ = try fixture.store()
@@ -166,7 +166,10 @@ struct StoreOpeningTests {
         geteuid() == 0 ? ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"] : []
     }
 
-    @Test("a full disk is found at opening, whether the store exists or not", .enabled(if: geteuid() == 0))
+    @Test(
+        "a full disk is found at opening, whether the store exists or not",
+        .enabled(if: geteuid() == 0, "needs root")
+    )
     func fullDisk() throws {
         let disk = try SmallDisk(kibibytes: 512)
         let directory = try DataDirectory.open(disk.path + "/data")
@@ -181,7 +184,10 @@ struct StoreOpeningTests {
         #expect(try openInWorker(directory) == "opened")
     }
 
-    @Test("a full disk is found although another process has the files open", .enabled(if: geteuid() == 0))
+    @Test(
+        "a full disk is found although another process has the files open",
+        .enabled(if: geteuid() == 0, "needs root")
+    )
     func fullDiskInUse() throws {
         let disk = try SmallDisk(kibibytes: 512)
         let directory = try DataDirectory.open(disk.path + "/data")
@@ -193,7 +199,7 @@ struct StoreOpeningTests {
 
     @Test(
         "wherever the disk fills up during the creation, there is a whole store or none",
-        .enabled(if: geteuid() == 0)
+        .enabled(if: geteuid() == 0, "needs root")
     )
     func fullDiskDuringCreation() throws {
         for pages in 0..<60 {
