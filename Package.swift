@@ -54,15 +54,18 @@ let package = Package(
             swiftSettings: strict
         ),
 
+        // Protocols that several media servers share.
+        .target(name: "Tus", dependencies: ["MediaTransport", "MediaCrypto"], swiftSettings: strict),
+
         // Systems.
         .target(
             name: "GigHive",
-            dependencies: ["MediaTransport", "MediaCrypto", "MediaFiles", "MediaStore"],
+            dependencies: ["Tus", "MediaTransport", "MediaCrypto", "MediaFiles", "MediaStore"],
             swiftSettings: strict
         ),
         .target(
             name: "MediaKit",
-            dependencies: ["GigHive", "MediaTransport", "MediaCrypto", "MediaFiles", "MediaStore"],
+            dependencies: ["GigHive", "Tus", "MediaTransport", "MediaCrypto", "MediaFiles", "MediaStore"],
             swiftSettings: strict
         ),
 
@@ -70,7 +73,7 @@ let package = Package(
         .target(
             name: "MediaCLI",
             dependencies: [
-                "GigHive", "MediaTransport", "MediaCrypto", "MediaFiles", "MediaStore", argumentParser,
+                "GigHive", "Tus", "MediaTransport", "MediaCrypto", "MediaFiles", "MediaStore", argumentParser,
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Yams", package: "Yams"),
             ],
@@ -135,9 +138,14 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "TusTests",
+            dependencies: ["Tus", "MediaCrypto", "MediaTransport", "TestSupport", "mediactl-sandbox"],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "GigHiveTests",
             dependencies: [
-                "GigHive", "MediaCrypto", "MediaFiles", "MediaStore", "MediaTransport", "TestSupport",
+                "GigHive", "Tus", "MediaCrypto", "MediaFiles", "MediaStore", "MediaTransport", "TestSupport",
                 "mediactl-sandbox",
             ],
             swiftSettings: strict

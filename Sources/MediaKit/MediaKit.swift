@@ -4,3 +4,4 @@
 @_exported public import MediaFiles
 @_exported public import MediaStore
 @_exported public import MediaTransport
+@_exported public import Tus

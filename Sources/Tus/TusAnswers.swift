@@ -1,0 +1,84 @@
+public import Foundation
+
+/// What a server offers (`OPTIONS`).
+public struct TusFeatures: Sendable, Equatable {
+    /// Extensions of tus 1.0.0.
+    public enum Extension: String, Sendable, CaseIterable {
+        case creation
+        case creationWithUpload = "creation-with-upload"
+        case creationDeferLength = "creation-defer-length"
+        case expiration
+        case checksum
+        case checksumTrailer = "checksum-trailer"
+        case termination
+        case concatenation
+        case concatenationUnfinished = "concatenation-unfinished"
+    }
+
+    /// `Tus-Version`, in the server's order.
+    public var versions: [String]
+    /// `Tus-Extension`; unknown ones are left out.
+    public var extensions: Set<Extension>
+    /// `Tus-Max-Size` in bytes; nil when not sent.
+    public var maximumBytes: Int64?
+    /// `Tus-Checksum-Algorithm`.
+    public var checksumAlgorithms: [String]
+
+    /// Makes a set of features.
+    public init(
+        versions: [String] = ["1.0.0"],
+        extensions: Set<Extension> = [],
+        maximumBytes: Int64? = nil,
+        checksumAlgorithms: [String] = []
+    ) {
+        self.versions = versions
+        self.extensions = extensions
+        self.maximumBytes = maximumBytes
+        self.checksumAlgorithms = checksumAlgorithms
+    }
+}
+
+/// A pair of `Upload-Metadata`: the key in ASCII without blanks and commas, the value sent in base64.
+public struct TusMetadata: Sendable, Equatable {
+    /// The key.
+    public var key: String
+    /// The value, sent as UTF-8.
+    public var value: String
+
+    /// Makes a pair.
+    public init(_ key: String, _ value: String) {
+        self.key = key
+        self.value = value
+    }
+}
+
+/// A created upload.
+public struct TusCreation: Sendable, Equatable {
+    /// Last segment of `Location`.
+    public var id: String
+    /// `Upload-Expires`, where offered.
+    public var expiresAt: Date?
+
+    /// Makes a creation.
+    public init(id: String, expiresAt: Date? = nil) {
+        self.id = id
+        self.expiresAt = expiresAt
+    }
+}
+
+/// How far an upload has got (`HEAD`).
+public struct TusStatus: Sendable, Equatable {
+    /// `Upload-Offset` in bytes.
+    public var offset: Int64
+    /// `Upload-Length` in bytes; nil while deferred.
+    public var byteCount: Int64?
+    /// `Upload-Expires`, where offered.
+    public var expiresAt: Date?
+
+    /// Makes a status.
+    public init(offset: Int64, byteCount: Int64?, expiresAt: Date? = nil) {
+        self.offset = offset
+        self.byteCount = byteCount
+        self.expiresAt = expiresAt
+    }
+}

@@ -1,0 +1,115 @@
+public import MediaTransport
+
+/// One tus 1.0.0 server (https://tus.io/protocols/resumable-upload): requests, answers and the sending of a file in
+/// chunks. Knows no media server.
+///
+/// An upload is named by its id, the last segment of the `Location` that creation answered. Addresses are always built
+/// from the configured server and path, so that a foreign `Location` never gets credentials.
+public struct TusClient: Sendable {
+    let http: HTTPClient
+    let server: ServerURL
+    let path: String
+    let authorization: Authorization?
+    let headers: [HTTPHeader]
+    let timeouts: TransferTimeouts
+
+    /// Makes a client.
+    ///
+    /// - Parameters:
+    ///   - http: Sends the requests.
+    ///   - server: The server.
+    ///   - path: Where uploads are created, with a slash at its end (`/files/`).
+    ///   - authorization: Proof of identity, if any.
+    ///   - headers: Fields for every request besides tus's own, such as a secret of the media server.
+    ///   - timeouts: Silence limits.
+    public init(
+        http: HTTPClient,
+        server: ServerURL,
+        path: String,
+        authorization: Authorization?,
+        headers: [HTTPHeader] = [],
+        timeouts: TransferTimeouts = TransferTimeouts()
+    ) {
+        self.http = http
+        self.server = server
+        self.path = path
+        self.authorization = authorization
+        self.headers = headers
+        self.timeouts = timeouts
+    }
+
+    /// Asks what the server can do (`OPTIONS`, tus 1.0.0 section "OPTIONS").
+    ///
+    /// - Throws: `TusError`; `.unsupported` when no tus server answers there.
+    public func features(control: TransferControl = TransferControl()) async throws(TusError) -> TusFeatures {
+        throw TusError(.unsupported)
+    }
+
+    /// Creates an upload (`POST`, extension "creation").
+    ///
+    /// A lost answer leaves an empty upload on the server, which nobody knows of and which costs nothing; creation may
+    /// therefore be repeated.
+    ///
+    /// - Parameters:
+    ///   - byteCount: Length of the whole upload.
+    ///   - metadata: `Upload-Metadata`.
+    ///   - isPartial: Whether it will be joined with others (extension "concatenation").
+    ///   - control: Stops it at once.
+    public func create(
+        byteCount: Int64,
+        metadata: [TusMetadata],
+        isPartial: Bool = false,
+        control: TransferControl = TransferControl()
+    ) async throws(TusError) -> TusCreation {
+        throw TusError(.unsupported)
+    }
+
+    /// Joins finished partial uploads, in order, to one (extension "concatenation").
+    public func concatenate(
+        _ ids: [String],
+        metadata: [TusMetadata],
+        control: TransferControl = TransferControl()
+    ) async throws(TusError) -> TusCreation {
+        throw TusError(.unsupported)
+    }
+
+    /// Asks how far an upload has got (`HEAD`).
+    ///
+    /// - Throws: `TusError`; `.gone` when the server does not know it (any more).
+    public func status(
+        of id: String,
+        control: TransferControl = TransferControl()
+    ) async throws(TusError) -> TusStatus {
+        throw TusError(.unsupported)
+    }
+
+    /// Gives an upload up, with its bytes on the server (`DELETE`, extension "termination"). One that is gone already is
+    /// no error.
+    public func terminate(_ id: String, control: TransferControl = TransferControl()) async throws(TusError) {
+        throw TusError(.unsupported)
+    }
+
+    /// Sends what the server lacks, in chunks, until it has everything.
+    ///
+    /// After every fault the server's own offset (`HEAD`) decides where it goes on; only a completed `PATCH` counts as
+    /// progress. Where bytes are on the server already, the prefix is read again and compared with the content's proofs
+    /// before anything is sent.
+    ///
+    /// - Parameters:
+    ///   - content: The bytes.
+    ///   - id: The upload.
+    ///   - options: Size of chunks, tries.
+    ///   - control: `stop` and `abandon` end it at once; the upload stays resumable.
+    ///   - onEvent: Called on any thread; must return quickly.
+    /// - Returns: The digest of the whole content, and what was sent.
+    /// - Throws: `TusError`.
+    public func send(
+        _ content: TusContent,
+        to id: String,
+        options: TusSendOptions = TusSendOptions(),
+        control: TransferControl = TransferControl(),
+        onEvent: @escaping @Sendable (TusEvent) -> Void = { _ in }
+    ) async throws(TusError) -> TusDelivery {
+        throw TusError(.unsupported)
+    }
+}

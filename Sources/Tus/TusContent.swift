@@ -1,0 +1,108 @@
+public import MediaCrypto
+public import MediaTransport
+
+/// A finalised copy of a running digest: what the first `offset` bytes of a content hash to.
+public struct TusProof: Sendable, Equatable {
+    /// Bytes from the start of the content.
+    public var offset: Int64
+    /// SHA-256 of these bytes.
+    public var digest: SHA256Digest
+
+    /// Makes a proof.
+    public init(offset: Int64, digest: SHA256Digest) {
+        self.offset = offset
+        self.digest = digest
+    }
+}
+
+/// The bytes of one tus upload: a file, or one part of it.
+public struct TusContent: Sendable {
+    /// Opens the file for one request; the transport closes what it gets. Called again for every chunk.
+    public var open: @Sendable () throws -> FileContent
+    /// Where in the file the content starts.
+    public var start: Int64
+    /// Length of the content in bytes.
+    public var byteCount: Int64
+    /// Proofs kept by earlier runs, in any order; a prefix on the server is compared with the longest one that fits.
+    public var proofs: [TusProof]
+    /// Keeps a proof durably. A chunk's last byte goes out only after this has returned for the chunk's end, so that the
+    /// server never has a chunk whose proof is not kept. An error that it throws ends the sending as `.journal`.
+    public var keep: @Sendable (TusProof) async throws -> Void
+
+    /// Makes a content.
+    public init(
+        start: Int64 = 0,
+        byteCount: Int64,
+        proofs: [TusProof] = [],
+        open: @escaping @Sendable () throws -> FileContent,
+        keep: @escaping @Sendable (TusProof) async throws -> Void
+    ) {
+        self.start = start
+        self.byteCount = byteCount
+        self.proofs = proofs
+        self.open = open
+        self.keep = keep
+    }
+}
+
+/// How a content is sent.
+public struct TusSendOptions: Sendable {
+    /// Size of the first chunk in bytes. Chunks then adapt: halved (never below `minimumChunkBytes`) by a 413 and by
+    /// cuts, doubled (never above `maximumChunkBytes`, nor what a 413 has shown to be too much) while the network holds.
+    public var chunkBytes: Int64
+    /// No chunk is made smaller than this.
+    public var minimumChunkBytes: Int64
+    /// No chunk is made larger than this; proxies stop bodies of 100 MB.
+    public var maximumChunkBytes: Int64
+    /// Faults in a row without any progress after which sending fails; each completed chunk starts the count anew.
+    public var retry: RetryPolicy
+    /// How long an upload that is locked by another request (423) is waited for.
+    public var lockLimit: Duration
+
+    /// Makes a set of options; the defaults are those of the command line.
+    public init(
+        chunkBytes: Int64 = 8 << 20,
+        minimumChunkBytes: Int64 = 256 << 10,
+        maximumChunkBytes: Int64 = 64 << 20,
+        retry: RetryPolicy = RetryPolicy(),
+        lockLimit: Duration = .seconds(300)
+    ) {
+        self.chunkBytes = chunkBytes
+        self.minimumChunkBytes = minimumChunkBytes
+        self.maximumChunkBytes = maximumChunkBytes
+        self.retry = retry
+        self.lockLimit = lockLimit
+    }
+}
+
+/// What came of sending a content to its end.
+public struct TusDelivery: Sendable {
+    /// SHA-256 of the whole content, from the bytes sent now and, for what was on the server before, read again.
+    public var digest: SHA256Digest
+    /// Where this call began.
+    public var resumedAt: Int64
+    /// Body bytes sent by this call, those sent again included.
+    public var bytesSent: Int64
+    /// Requests that failed and were made good.
+    public var faults: Int
+
+    /// Makes a delivery.
+    public init(digest: SHA256Digest, resumedAt: Int64, bytesSent: Int64, faults: Int) {
+        self.digest = digest
+        self.resumedAt = resumedAt
+        self.bytesSent = bytesSent
+        self.faults = faults
+    }
+}
+
+/// What happens while a content is sent.
+public enum TusEvent: Sendable {
+    /// The prefix on the server is being read again; bytes of `byteCount` done.
+    case proving(bytes: Int64, byteCount: Int64)
+    /// Bytes of the content that the server has or the peer's kernel has acknowledged, and the phase of the transfer.
+    case progress(offset: Int64, TransferProgress)
+    /// The server has all bytes up to here.
+    case acknowledged(offset: Int64)
+    /// A fault is waited out.
+    case retrying(attempt: Int, after: Duration, because: TusError)
+}
