@@ -50,6 +50,13 @@ public struct GigHiveError: Error, Sendable, CustomStringConvertible {
         case idReused = "id_reused"
         case notDeleted = "not_deleted"
         case adminUnverified = "admin_unverified"
+        // Resumable uploads.
+        case tusUnavailable = "tus_unavailable"
+        case uploadExpired = "upload_expired"
+        case notResumable = "not_resumable"
+        // Guests.
+        case invalidEventLink = "invalid_event_link"
+        case termsNotAccepted = "terms_not_accepted"
         // Ends.
         case cancelled
         case internalError = "internal_error"

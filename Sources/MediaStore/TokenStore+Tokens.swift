@@ -10,7 +10,12 @@ extension TokenStore {
     /// commit). Cancelling the task does not stop it.
     ///
     /// - Throws: `StoreError`, only for this call's own rows; `.other` when there is neither a token nor such an upload.
-    public func commit(_ uploadID: String, _ change: UploadChange, token: TokenEntry?) async throws(StoreError) {
+    public func commit(
+        _ uploadID: String,
+        _ change: UploadChange,
+        token: TokenEntry?,
+        guest: GuestReceipt? = nil
+    ) async throws(StoreError) {
         let path = connection.path
         try await commits.commit { db in
             let isKnown = try UploadRow.update(uploadID, change, db)

@@ -14,6 +14,12 @@ public struct UploadChange: Sendable, Equatable {
     public var httpStatus: Int?
     /// Stable code of the failure.
     public var failureCode: String?
+    /// Forget the failure of an earlier run, because the upload goes on.
+    public var clearsFailure: Bool
+    /// Other fields, as corrected by the user.
+    public var fields: [UploadField]?
+    /// How its bytes go.
+    public var transport: UploadTransport?
     /// When it changed; nil for now.
     public var updatedAt: Date?
 
@@ -25,6 +31,9 @@ public struct UploadChange: Sendable, Equatable {
         attempts: Int? = nil,
         httpStatus: Int? = nil,
         failureCode: String? = nil,
+        clearsFailure: Bool = false,
+        fields: [UploadField]? = nil,
+        transport: UploadTransport? = nil,
         updatedAt: Date? = nil
     ) {
         self.state = state
@@ -33,6 +42,9 @@ public struct UploadChange: Sendable, Equatable {
         self.attempts = attempts
         self.httpStatus = httpStatus
         self.failureCode = failureCode
+        self.clearsFailure = clearsFailure
+        self.fields = fields
+        self.transport = transport
         self.updatedAt = updatedAt
     }
 }

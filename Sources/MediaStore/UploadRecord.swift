@@ -32,6 +32,14 @@ public enum UploadState: String, Sendable, CaseIterable {
     }
 }
 
+/// How the bytes of an upload go to the server.
+public enum UploadTransport: String, Sendable, CaseIterable {
+    /// One `multipart/form-data` request (gighive contract section 2).
+    case multipart
+    /// tus, then a finalize request (gighive contract section 4).
+    case tus
+}
+
 /// What identifies a local file's content without reading it.
 public struct FileIdentity: Sendable, Equatable, Codable {
     /// Device number.
@@ -83,6 +91,10 @@ public struct UploadRecord: Sendable, Equatable {
     public var checksumSHA256: String?
     /// The server's id, once known.
     public var fileID: Int64?
+    /// How its bytes go.
+    public var transport: UploadTransport
+    /// Whether it is sent with an event link instead of a login (gighive contract section 6).
+    public var isGuest: Bool
     /// Tries so far.
     public var attempts: Int
     /// Status of the last answer.
@@ -106,6 +118,8 @@ public struct UploadRecord: Sendable, Equatable {
         sizeBytes: Int64,
         checksumSHA256: String? = nil,
         fileID: Int64? = nil,
+        transport: UploadTransport = .multipart,
+        isGuest: Bool = false,
         attempts: Int = 0,
         httpStatus: Int? = nil,
         failureCode: String? = nil,
@@ -122,6 +136,8 @@ public struct UploadRecord: Sendable, Equatable {
         self.sizeBytes = sizeBytes
         self.checksumSHA256 = checksumSHA256
         self.fileID = fileID
+        self.transport = transport
+        self.isGuest = isGuest
         self.attempts = attempts
         self.httpStatus = httpStatus
         self.failureCode = failureCode

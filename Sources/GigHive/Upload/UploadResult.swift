@@ -39,6 +39,12 @@ public struct UploadResult: Sendable {
     public var attempts: Int
     /// Whether it went on from an earlier run.
     public var isResumed: Bool
+    /// How its bytes went.
+    public var transport: UploadTransport
+    /// Whether nothing was sent because the server was known to have the bytes.
+    public var isSkipped: Bool
+    /// What the server gave a guest.
+    public var guest: GuestReceipt?
     /// Set for `duplicate` when the file was uploaded from here and its token is at hand.
     public var isDeletableDuplicate: Bool
     /// Why it did not end in `done` or `duplicate`.
@@ -60,6 +66,8 @@ public struct UploadResult: Sendable {
         duration = .zero
         attempts = 0
         isResumed = false
+        transport = .multipart
+        isSkipped = false
         isDeletableDuplicate = false
         warnings = []
     }
@@ -100,4 +108,14 @@ public enum UploadEvent: Sendable {
     case resolving(for: Duration)
     /// A stop was asked for after the last byte; the token is awaited.
     case waitingForToken
+    /// An earlier upload goes on; this much is on the server already. Bytes.
+    case resuming(from: Int64)
+    /// What was sent earlier is checked against the file.
+    case proving(bytes: Int64, byteCount: Int64)
+    /// The server has forgotten what was sent, or the file has changed: the upload starts anew.
+    case restarting(because: GigHiveError)
+    /// Every byte is on the server; it is told what they are, and its answer is awaited.
+    case finalizing
+    /// An earlier finalize may still be at work; it is repeated after this time.
+    case waitingForQuiet(Duration)
 }

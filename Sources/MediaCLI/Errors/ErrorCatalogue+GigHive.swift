@@ -23,12 +23,12 @@ extension ErrorCatalogue {
     static func exitCode(of code: GigHiveError.Code) -> ExitCode {
         switch code {
         case .invalidDetail, .fileNotFound, .fileUnreadable, .isDirectory, .notRegularFile, .emptyFile, .fileTooLarge,
-            .unknownExtension, .badRequest, .payloadTooLarge, .unsupportedMedia:
+            .unknownExtension, .badRequest, .payloadTooLarge, .unsupportedMedia, .termsNotAccepted:
             .usage
-        case .uploadInProgress, .locked: .conflict
+        case .uploadInProgress, .locked, .notResumable: .conflict
         case .storeUnusable, .tokenNotStored: .store
-        case .unauthorized, .forbidden: .unauthorized
-        case .notFound: .notFound
+        case .unauthorized, .forbidden, .invalidEventLink: .unauthorized
+        case .notFound, .tusUnavailable, .uploadExpired: .notFound
         case .requestTimeout, .rateLimited, .unknownHost, .cannotConnect, .tlsFailed, .certificateUntrusted,
             .certificateNameMismatch, .pinnedKeyMismatch, .networkTimeout, .connectionLost, .outcomeUnknown:
             .network
@@ -65,6 +65,8 @@ extension ErrorCatalogue {
         case .checksumMismatch, .tokenLost, .tokenNotStored, .invalidDeleteToken, .noDeleteToken, .idReused,
             .notDeleted, .adminUnverified:
             tokenWords(for: error)
+        case .tusUnavailable, .uploadExpired, .notResumable: resumableWords(for: error)
+        case .invalidEventLink, .termsNotAccepted: guestWords(for: error)
         case .cancelled: Words("cancelled")
         case .internalError: Words("internal error" + detail(error))
         }
@@ -113,6 +115,37 @@ extension ErrorCatalogue {
 
     private static func fieldName(_ field: String?) -> String {
         (field ?? "detail").replacing("_", with: " ")
+    }
+
+    // MARK: Resumable uploads and guests
+
+    private static func resumableWords(for error: GigHiveError) -> Words {
+        switch error.code {
+        case .tusUnavailable:
+            Words("the server does not take resumable uploads\(detail(error))", hint: "use --transport multipart")
+        case .uploadExpired:
+            Words(
+                "the server has forgotten the upload\(detail(error))",
+                hint: "send the file again with mediactl upload"
+            )
+        default:
+            Words(
+                "the upload cannot go on\(detail(error))",
+                hint: "mediactl uploads status shows where uploads stand"
+            )
+        }
+    }
+
+    private static func guestWords(for error: GigHiveError) -> Words {
+        error.code == .termsNotAccepted
+            ? Words(
+                "the organiser's terms are not accepted",
+                hint: "read them at the event link, then add --accept-terms"
+            )
+            : Words(
+                "the event link is not valid\(detail(error))",
+                hint: "ask the organiser for a new one; links expire and can be revoked"
+            )
     }
 
     // MARK: Answers

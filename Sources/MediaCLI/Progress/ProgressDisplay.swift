@@ -104,6 +104,7 @@ final class ProgressDisplay: Sendable {
                 "the answer was lost; asking the server whether it has the file, for up to \(Formats.span(limit))"
             )
         case .waitingForToken: sayWaiting()
+        case .resuming, .proving, .restarting, .finalizing, .waitingForQuiet: break
         }
         tick()
     }

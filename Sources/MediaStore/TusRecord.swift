@@ -1,0 +1,87 @@
+public import Foundation
+
+/// What the journal knows of an upload's tus side, besides its row: enough to go on after a crash.
+public struct TusRecord: Sendable, Equatable {
+    /// One tus upload: the whole file, or one of several parts that are joined in the end.
+    public struct Part: Sendable, Equatable, Codable {
+        /// First byte in the file.
+        public var start: Int64
+        /// Length in bytes.
+        public var byteCount: Int64
+        /// The server's id; nil until creation was answered.
+        public var tusID: String?
+        /// `Upload-Expires`, where the server tells it.
+        public var expiresAt: Date?
+        /// The newest proofs of what was sent, oldest first; two are enough.
+        public var proofs: [Proof]
+
+        /// Makes a part.
+        public init(
+            start: Int64,
+            byteCount: Int64,
+            tusID: String? = nil,
+            expiresAt: Date? = nil,
+            proofs: [Proof] = []
+        ) {
+            self.start = start
+            self.byteCount = byteCount
+            self.tusID = tusID
+            self.expiresAt = expiresAt
+            self.proofs = proofs
+        }
+    }
+
+    /// What the first bytes of a part hash to.
+    public struct Proof: Sendable, Equatable, Codable {
+        /// Bytes from the part's start.
+        public var offset: Int64
+        /// SHA-256, 64 lower-case hexadecimal characters.
+        public var digest: String
+
+        /// Makes a proof.
+        public init(offset: Int64, digest: String) {
+            self.offset = offset
+            self.digest = digest
+        }
+    }
+
+    /// The upload's id in the journal.
+    public var uploadID: String
+    /// The parts in order of their bytes; one unless the file is sent in parallel.
+    public var parts: [Part]
+    /// The id that is finalized: the only part's, or that of the joined upload.
+    public var finalTusID: String?
+    /// When a finalize request was last about to be sent; nil when none ever was. From then on the server may have
+    /// stored the file.
+    public var finalizeStartedAt: Date?
+
+    /// Makes a record.
+    public init(
+        uploadID: String,
+        parts: [Part],
+        finalTusID: String? = nil,
+        finalizeStartedAt: Date? = nil
+    ) {
+        self.uploadID = uploadID
+        self.parts = parts
+        self.finalTusID = finalTusID
+        self.finalizeStartedAt = finalizeStartedAt
+    }
+}
+
+/// What a server gave a guest for an upload (gighive contract section 6). The nonce is a secret: it takes the upload back.
+public struct GuestReceipt: Sendable, Equatable, CustomStringConvertible {
+    /// `status_nonce`.
+    public var nonce: String
+    /// `upload_job_id`.
+    public var jobID: Int64
+
+    /// Makes a receipt.
+    public init(nonce: String, jobID: Int64) {
+        self.nonce = nonce
+        self.jobID = jobID
+    }
+
+    /// The job's number, without the secret.
+    public var description: String { "job \(jobID), nonce ***" }
+}
