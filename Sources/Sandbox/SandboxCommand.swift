@@ -35,8 +35,11 @@ public struct SandboxCommand: AsyncParsableCommand {
     )
     var faults: [Fault] = []
 
-    @Option(help: ArgumentHelp("Largest request body.", valueName: "bytes"))
+    @Option(help: ArgumentHelp("Largest request body; tus is not subject to it.", valueName: "bytes"))
     var maxBody = 1_073_741_824
+
+    @OptionGroup(title: "Resumable uploads")
+    var uploads: UploadArguments
 
     @Flag(help: "Allow an address that other machines can reach.")
     var allowRemote = false
@@ -63,7 +66,10 @@ public struct SandboxCommand: AsyncParsableCommand {
                 accounts: accounts,
                 dialect: dialect,
                 faults: faults,
-                maxBody: maxBody
+                maxBody: maxBody,
+                tus: uploads.tus,
+                finalize: uploads.finalize(dialect),
+                eventLinks: uploads.eventLinks
             ),
             onReady: { port in
                 print("listening on http://\(address.urlHost):\(port)")

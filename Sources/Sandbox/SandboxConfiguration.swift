@@ -9,4 +9,7 @@ struct SandboxConfiguration: Sendable {
     var faults: [Fault]
     /// Largest request body in bytes; Apache's limit (gighive contract 2.6).
     var maxBody: Int
+    var tus: TusSettings
+    var finalize: FinalizeSettings
+    var eventLinks: [EventLinkRequest]
 }

@@ -6,13 +6,14 @@ struct DataFolder: Sendable {
 
     var databasePath: String { path + "/sandbox.sqlite" }
     private var incomingPath: String { path + "/incoming" }
+    private var uploadsPath: String { path + "/uploads" }
 
-    /// Opens or creates it; what an earlier process left half received is removed.
+    /// Opens or creates it; the bodies that an earlier process left half received are removed, tus uploads are kept.
     init(path: String) throws {
         self.path = path
         let files = FileManager.default
         try? files.removeItem(atPath: incomingPath)
-        for folder in [incomingPath, path + "/media/video", path + "/media/audio"] {
+        for folder in [incomingPath, uploadsPath, path + "/media/video", path + "/media/audio"] {
             try files.createDirectory(atPath: folder, withIntermediateDirectories: true)
         }
     }
@@ -22,9 +23,36 @@ struct DataFolder: Sendable {
         "\(path)/media/\(type.rawValue)/\(fileName)"
     }
 
+    /// Where the bytes of a tus upload gather.
+    func uploadPath(_ id: String) -> String {
+        uploadsPath + "/" + id
+    }
+
     /// A name for a file that is still arriving.
     func newIncomingPath() -> String {
         incomingPath + "/" + UUID().uuidString.lowercased()
+    }
+}
+
+/// A file that has arrived whole and waits for its place.
+protocol ReceivedFile {
+    var path: String { get }
+    var size: Int { get }
+
+    /// Moves the file to its final name.
+    func keep(at destination: String) throws
+}
+
+/// Writes everything, however little the system takes at a time.
+func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: CInt) throws {
+    var rest = bytes
+    while !rest.isEmpty {
+        let count = write(descriptor, rest.baseAddress, rest.count)
+        if count < 0 {
+            if errno == EINTR { continue }
+            throw SystemError(call: "write", code: errno)
+        }
+        rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
     }
 }
 
