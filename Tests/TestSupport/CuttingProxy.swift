@@ -45,7 +45,7 @@ public final class CuttingProxy: Sendable {
         let progress = Progress(Plan(every: byteCount, cutsLeft: times))
         self.progress = progress
         listener = try ScriptedServer { connection, _ in
-            let upstream = try connection.connected(to: port)
+            let upstream = try ScriptedServer.Connection.opened(to: port)
             try Self.pass(between: connection, and: upstream) { count in progress.plan.withLock { $0.take(count) } }
         }
     }
@@ -88,7 +88,7 @@ public final class CuttingProxy: Sendable {
 
 extension ScriptedServer.Connection {
     /// A connection of ours to a loopback port.
-    fileprivate func connected(to port: Int) throws -> ScriptedServer.Connection {
+    fileprivate static func opened(to port: Int) throws -> ScriptedServer.Connection {
         let connection = ScriptedServer.Connection(descriptor: socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0))
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
