@@ -54,13 +54,13 @@ final class TusServer: Sendable {
     /// - Parameters:
     ///   - length: Length of the upload.
     ///   - stored: What it holds already.
-    ///   - beforeLastByte: Called when all bytes of a PATCH but the last have been read.
     ///   - script: What to do with a request, given with its number among those of its method, from 1.
+    ///   - beforeLastByte: Called when all bytes of a PATCH but the last have been read.
     init(
         length: Int,
         stored: [UInt8] = [],
-        beforeLastByte: @escaping @Sendable () -> Void = {},
-        script: @escaping @Sendable (Request, Int) -> Act = { _, _ in .obey }
+        script: @escaping @Sendable (Request, Int) -> Act = { _, _ in .obey },
+        beforeLastByte: @escaping @Sendable () -> Void = {}
     ) throws {
         let shared = Shared(State(stored: stored, length: length))
         self.shared = shared
@@ -154,11 +154,19 @@ final class TusServer: Sendable {
         }
         switch request.method {
         case "OPTIONS":
-            try answer(204, ["Tus-Version: 1.0.0", "Tus-Extension: creation,termination"], "", "", to: request, connection)
+            try answer(
+                204,
+                ["Tus-Version: 1.0.0", "Tus-Extension: creation,termination"],
+                "",
+                "",
+                to: request,
+                connection
+            )
         case "POST": try answer(201, ["Location: /files/abc"], "", "", to: request, connection)
         case "HEAD":
             try answer(200, ["Upload-Offset: \(offset)", "Upload-Length: \(length)"], "", "", to: request, connection)
-        case "PATCH" where offset < 0: try answer(409, [], "ERR_MISMATCHED_OFFSET", "text/plain", to: request, connection)
+        case "PATCH" where offset < 0:
+            try answer(409, [], "ERR_MISMATCHED_OFFSET", "text/plain", to: request, connection)
         case "PATCH": try answer(204, ["Upload-Offset: \(offset)"], "", "", to: request, connection)
         default: try answer(204, [], "", "", to: request, connection)
         }
