@@ -112,7 +112,7 @@ public struct TusClient: Sendable {
             try await waitingForLocks(control) { () async throws(TusError) in
                 _ = try await exchange(request, as: .delete, control)
             }
-        } catch where error.kind == .gone {
+        } catch  where error.kind == .gone {
             return
         }
     }

@@ -88,7 +88,7 @@ struct TusSender {
                     throw TusError(.conflict, detail: "the server has more bytes than the content")
                 }
                 return status
-            } catch where error.kind != .conflict {
+            } catch  where error.kind != .conflict {
                 try await waitOut(error)
             }
         }
@@ -137,8 +137,9 @@ struct TusSender {
             faults += 1
             onEvent(.retrying(attempt: faultsInARow, after: .zero, because: error))
         } else {
-            let isEased = error.isCut && size.cut()
-            try await waitOut(error, isEased: isEased)
+            let isSmaller = error.isCut && size.cut()
+            // A network that breaks every chunk of one size may yet carry smaller ones.
+            try await waitOut(error, isEased: isSmaller && error.transport != nil)
         }
         try await settle(at: try await ask().offset, chunk, isKept: outcome.isKept)
     }
