@@ -94,12 +94,12 @@ final class TransferLoop: Sendable {
                 transfers.values.forEach { $0.control.abandon() }
             }
             stopWhereAsked(&transfers)
-            transfers.values.forEach { $0.resumeIfReleased() }
             if transfers.isEmpty && isShutDown { return }
 
             var running: CInt = 0
             curl_multi_perform(multi.raw, &running)
             finishCompleted(&transfers)
+            transfers.values.forEach { $0.resumeIfReleased() }
             watch(&transfers)
 
             let isIdle = transfers.isEmpty

@@ -56,6 +56,7 @@ public struct TusClient: Sendable {
     ///   - metadata: `Upload-Metadata`.
     ///   - isPartial: Whether it will be joined with others (extension "concatenation").
     ///   - control: Stops it at once.
+    /// - Returns: The upload's id.
     /// - Throws: `TusError`; `.tooLarge` when the server takes no upload of this length.
     public func create(
         byteCount: Int64,

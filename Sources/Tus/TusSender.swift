@@ -96,7 +96,9 @@ struct TusSender {
 
     /// Waits until something that failed may be tried again.
     ///
-    /// - Parameter isEased: Whether the next try asks less of the network, which makes it worth a try in any case.
+    /// - Parameters:
+    ///   - error: What failed.
+    ///   - isEased: Whether the next try asks less of the network, which makes it worth a try in any case.
     /// - Throws: The error itself when it cannot get better, or has not for too long.
     private mutating func waitOut(_ error: TusError, isEased: Bool = false) async throws(TusError) {
         let wait: Duration

@@ -45,17 +45,21 @@ final class TusServer: Sendable {
     /// What the threads of the listener share with the test.
     private final class Shared: Sendable {
         let state: Mutex<State>
+        let closed = Gate()
         init(_ state: State) { self.state = Mutex(state) }
     }
 
     private let shared: Shared
     private let listener: ScriptedServer
 
+    /// Starts listening.
+    ///
     /// - Parameters:
     ///   - length: Length of the upload.
     ///   - stored: What it holds already.
     ///   - script: What to do with a request, given with its number among those of its method, from 1.
     ///   - beforeLastByte: Called when all bytes of a PATCH but the last have been read.
+    /// - Throws: When no port can be had.
     init(
         length: Int,
         stored: [UInt8] = [],
@@ -65,6 +69,7 @@ final class TusServer: Sendable {
         let shared = Shared(State(stored: stored, length: length))
         self.shared = shared
         listener = try ScriptedServer { connection, number in
+            defer { shared.closed.open() }
             while true {
                 let head = try connection.readHead()
                 let words = head.split(separator: " ", maxSplits: 2)
@@ -106,6 +111,8 @@ final class TusServer: Sendable {
     var address: String { listener.address }
     var stored: [UInt8] { shared.state.withLock { $0.stored } }
     var requests: [Request] { shared.state.withLock { $0.requests } }
+    /// Opens once for each connection that has ended.
+    var closed: Gate { shared.closed }
     var connectionCount: Int { listener.connectionCount }
 
     /// Methods in order of arrival.
