@@ -5,8 +5,9 @@
 //
 // Answers `Expect: 100-continue`, discards the body inside the kernel (recv with MSG_TRUNC copies nothing, tcp(7)),
 // answers 201 with a body in the shape of a GigHive D3 upload reply, keeps the connection alive. The reply carries no
-// checksum: computing one would make the sink the bottleneck. With --stall it stops reading after BYTES of a body,
-// prints "stalled", and holds the connection open.
+// checksum: computing one would make the sink the bottleneck. Below /files/ it speaks as much of tus 1.0.0 as an upload
+// needs, and remembers offsets only; PUT is answered 201, the listing is empty. With --stall it stops reading after BYTES
+// of a body, prints "stalled", and holds the connection open.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -22,10 +23,15 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { HEAD_LIMIT = 64 * 1024, DISCARD_AT_ONCE = 4 << 20, SEND_AT_ONCE = 256 * 1024 };
+enum { HEAD_LIMIT = 64 * 1024, DISCARD_AT_ONCE = 4 << 20, SEND_AT_ONCE = 256 * 1024, MOST_TUS_UPLOADS = 1 << 16 };
 
 static long long stall_after = -1;
 static atomic_llong next_id = 1;
+// By the number that stands at the end of an upload's address; reused after MOST_TUS_UPLOADS.
+static struct {
+    atomic_llong offset, length;
+} tus_uploads[MOST_TUS_UPLOADS];
+static atomic_uint next_tus_upload;
 
 static void die(const char *what) {
     perror(what);
@@ -90,6 +96,57 @@ static int answer_upload(int fd, long long body_length) {
     return send_all(fd, reply, (size_t)length);
 }
 
+static int answer_text(int fd, const char *text) { return send_all(fd, text, strlen(text)); }
+
+static long long number_field(const char *head, const char *name) {
+    const char *value = field(head, name);
+    return value ? atoll(value) : 0;
+}
+
+static int answer_tus(int fd, const char *head, long long body_length) {
+    char reply[512];
+    if (strncmp(head, "OPTIONS ", 8) == 0)
+        return answer_text(fd, "HTTP/1.1 204 No Content\r\nTus-Resumable: 1.0.0\r\nTus-Version: 1.0.0\r\n"
+                               "Tus-Extension: creation,termination\r\n\r\n");
+    if (strncmp(head, "POST ", 5) == 0) {
+        unsigned number = atomic_fetch_add(&next_tus_upload, 1) % MOST_TUS_UPLOADS;
+        atomic_store(&tus_uploads[number].offset, 0);
+        atomic_store(&tus_uploads[number].length, number_field(head, "Upload-Length"));
+        snprintf(reply, sizeof reply,
+            "HTTP/1.1 201 Created\r\nTus-Resumable: 1.0.0\r\nLocation: /files/%032x\r\nContent-Length: 0\r\n\r\n", number);
+        return answer_text(fd, reply);
+    }
+    const char *end = strchr(strchr(head, '/'), ' ');
+    unsigned number = (unsigned)strtoul(end - 8, NULL, 16) % MOST_TUS_UPLOADS;
+    if (strncmp(head, "PATCH ", 6) == 0) {
+        long long offset = number_field(head, "Upload-Offset") + body_length;
+        atomic_store(&tus_uploads[number].offset, offset);
+        snprintf(reply, sizeof reply,
+            "HTTP/1.1 204 No Content\r\nTus-Resumable: 1.0.0\r\nUpload-Offset: %lld\r\n\r\n", offset);
+    } else if (strncmp(head, "HEAD ", 5) == 0) {
+        snprintf(reply, sizeof reply,
+            "HTTP/1.1 200 OK\r\nTus-Resumable: 1.0.0\r\nCache-Control: no-store\r\nUpload-Offset: %lld\r\n"
+            "Upload-Length: %lld\r\n\r\n",
+            (long long)atomic_load(&tus_uploads[number].offset), (long long)atomic_load(&tus_uploads[number].length));
+    } else {
+        snprintf(reply, sizeof reply, "HTTP/1.1 204 No Content\r\nTus-Resumable: 1.0.0\r\n\r\n");
+    }
+    return answer_text(fd, reply);
+}
+
+static int answer(int fd, const char *head, long long body_length) {
+    const char *path = strchr(head, ' ') + 1;
+    if (strncmp(path, "/files/", 7) == 0) return answer_tus(fd, head, body_length);
+    if (strncmp(head, "POST ", 5) == 0) return answer_upload(fd, body_length);
+    if (strncmp(head, "PUT ", 4) == 0) return answer_text(fd, "HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n");
+    if (strncmp(path, "/db/database.php", 16) == 0)
+        return answer_text(fd, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n"
+                               "{\"pagination\":{\"enabled\":false,\"total\":0,\"page\":1,\"pageSize\":750,"
+                               "\"pageCount\":1},\"entries\":[]}       ");
+    return answer_text(fd, "HTTP/1.1 404 Not Found\r\nContent-Type: application/json\r\nContent-Length: 21\r\n\r\n"
+                           "{\"error\":\"Not Found\"}");
+}
+
 // One connection, any number of requests, one after the other.
 static void *serve(void *argument) {
     int fd = (int)(long)argument;
@@ -112,20 +169,19 @@ static void *serve(void *argument) {
         const char *value = field(head, "Content-Length");
         long long body_length = value ? atoll(value) : 0;
         const char *expect = field(head, "Expect");
-        int is_post = strncmp(head, "POST ", 5) == 0;
         end[4] = after;
 
         long long present = (long long)(filled - head_length);
         if (expect && present == 0 && send_all(fd, "HTTP/1.1 100 Continue\r\n\r\n", 25) != 0) goto done;
         if (present > body_length) present = body_length;
         if (discard(fd, body_length - present) != 0) goto done;
+        // The head is looked at once more before what follows it moves to its place.
+        char next = head[head_length];
+        head[head_length] = 0;
+        if (answer(fd, head, body_length) != 0) goto done;
+        head[head_length] = next;
         filled -= head_length + (size_t)present;
         memmove(head, head + head_length + present, filled);
-
-        static const char missing[] =
-            "HTTP/1.1 404 Not Found\r\nContent-Type: application/json\r\nContent-Length: 21\r\n\r\n"
-            "{\"error\":\"Not Found\"}";
-        if ((is_post ? answer_upload(fd, body_length) : send_all(fd, missing, sizeof missing - 1)) != 0) goto done;
     }
 done:
     close(fd);
