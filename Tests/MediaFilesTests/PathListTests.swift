@@ -19,7 +19,9 @@ import Testing
         ("\u{FEFF}a\0", .zero, ["\u{FEFF}a"]),
     ]
 
-    @Test(arguments: lists) func listsOfPaths(row: (text: String, separator: PathList.Separator, paths: [String])) throws {
+    @Test(arguments: lists) func listsOfPaths(row: (text: String, separator: PathList.Separator, paths: [String]))
+        throws
+    {
         let paths = try PathList.paths(in: Array(row.text.utf8), separatedBy: row.separator)
         #expect(paths == row.paths.map { Array($0.utf8) })
     }
