@@ -33,6 +33,8 @@ public struct UploadReply: Sendable, Equatable {
     public var fileType: String?
     /// Id of the stored copy, in the answer to a duplicate; either spelling.
     public var existingFileID: Int64?
+    /// What a guest gets besides (gighive contract section 6).
+    public var guest: GuestReceipt?
     /// The error's short name.
     public var error: String?
     /// The error in words; of an HTML page the title.
@@ -65,6 +67,9 @@ public struct UploadReply: Sendable, Equatable {
         fileName = members.text("file_name")
         fileType = members.text("file_type")
         existingFileID = members.identifier("existing_asset_id") ?? members.identifier("existing_file_id")
+        if let nonce = members.text("status_nonce"), let jobID = members.identifier("upload_job_id") {
+            guest = GuestReceipt(nonce: nonce, jobID: jobID)
+        }
         error = members.text("error")
         message = members.text("message")
     }
