@@ -30,6 +30,8 @@ extension Transfer {
     func observeProgress(at now: ContinuousClock.Instant) {
         guard now - lastLook >= .milliseconds(50) else { return }
         lastLook = now
+        // What the reader holds back is no fault of the peer's.
+        if isPaused { lastActivity = now }
         let sent = bytesSent
         if sent > 0 || bytesRead > 0 {
             let acknowledged = max(bytesAcknowledged, sent - bytesUnacknowledged)

@@ -19,6 +19,8 @@ final class Transfer {
     let bodyByteCount: Int64
     let reader: (any RequestBodyReader)?
     var bytesRead: Int64 = 0
+    /// Whether libcurl waits for the reader to let go of the next byte.
+    var isPaused = false
     var sendRate: Int64?
 
     // Answer.
