@@ -2,14 +2,16 @@ import Foundation
 import GRDB
 
 extension TokenStore {
-    /// Stores what a success answered, in one transaction: the upload's new state and, when there is one, the token.
+    /// Stores what a success answered, in one transaction: the upload's new state and, when there are such, the token
+    /// and what a guest got.
     /// A row of the same host, id and checksum is superseded; a missing token never overwrites one. Storing the same
     /// token again, as after adopting a rescue file, changes nothing.
     ///
-    /// A token is stored even when the journal has lost its upload. Calls of several tasks share one commit (group
+    /// A token or receipt is stored even when the journal has lost its upload. Calls of several tasks share one commit (group
     /// commit). Cancelling the task does not stop it.
     ///
-    /// - Throws: `StoreError`, only for this call's own rows; `.other` when there is neither a token nor such an upload.
+    /// - Throws: `StoreError`, only for this call's own rows; `.other` when there is neither a token nor a receipt nor such
+    ///   an upload.
     public func commit(
         _ uploadID: String,
         _ change: UploadChange,
@@ -22,9 +24,9 @@ extension TokenStore {
             if let token {
                 try TokenRow.upsert(token, db)
                 try TokenRow.removeTombstone(of: token, db)
-            } else if !isKnown {
-                throw UploadRow.missing(uploadID, path)
             }
+            if let guest { try GuestRow.upsert(guest, of: uploadID, db) }
+            guard isKnown || token != nil || guest != nil else { throw UploadRow.missing(uploadID, path) }
         }
     }
 
