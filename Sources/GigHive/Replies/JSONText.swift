@@ -21,15 +21,19 @@ enum JSONText {
         return "{\(texts.joined(separator: ","))}"
     }
 
-    /// A string in quotation marks; control characters as `\u00XX`.
-    private static func quoted(_ text: String) -> String {
+    /// A string with its quotes (RFC 8259 section 7).
+    static func quoted(_ text: String) -> String {
         var quoted = "\""
         for scalar in text.unicodeScalars {
             switch scalar {
-            case "\"": quoted += "\\\""
-            case "\\": quoted += "\\\\"
-            case "\u{0}"..<"\u{20}": quoted += "\\u" + String(0x10000 + scalar.value, radix: 16).dropFirst()
-            default: quoted.unicodeScalars.append(scalar)
+            case "\"", "\\":
+                quoted += "\\"
+                quoted.unicodeScalars.append(scalar)
+            case _ where scalar.value < 0x20:
+                let digits = String(scalar.value, radix: 16)
+                quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            default:
+                quoted.unicodeScalars.append(scalar)
             }
         }
         return quoted + "\""

@@ -106,6 +106,9 @@ public struct UploadReply: Sendable, Equatable {
         return DeleteToken(String(text.drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed()))
     }
 
+    /// Whether nothing stands in the token's place.
+    var isWithoutToken: Bool { deleteToken == nil && !hasUnusableToken }
+
     /// Whether the message names the database's unique key: a duplicate, not an outage (trap T19).
     var isDuplicateKeyError: Bool {
         message?.contains("1062 Duplicate entry") ?? false

@@ -9,8 +9,10 @@ struct FinalizeRequest {
     private let client: GigHiveClient
     private let timeouts: TransferTimeouts
     private let body: String
+    private let sizeBytes: Int64
 
-    init(_ tusID: String, details: UploadDetails, uploader: Uploader) {
+    init(_ tusID: String, details: UploadDetails, sizeBytes: Int64, _ uploader: Uploader) {
+        self.sizeBytes = sizeBytes
         client = uploader.client
         var timeouts = uploader.options.timeouts
         timeouts.answer = max(timeouts.answer, Self.shortestAnswerLimit)
@@ -48,11 +50,14 @@ struct FinalizeRequest {
         defer { watcher.cancel() }
         let outcome: Result<HTTPResponse, TransportError>
         do {
-            let response = try await client.http.execute(request, control: control) { progress in
-                if progress.phase == .processing {
-                    KillPoint.finalizeSent.reach()
-                }
-                onEvent(.progress(TransferProgress(phase: progress.phase, attempt: progress.attempt)))
+            let response = try await client.http.execute(request, control: control) { [sizeBytes] progress in
+                guard progress.phase == .processing else { return }
+                KillPoint.finalizeSent.reach()
+                onEvent(
+                    .progress(
+                        TransferProgress(phase: .processing, bytesAcknowledged: sizeBytes, bodyByteCount: sizeBytes)
+                    )
+                )
             }
             outcome = .success(response)
         } catch {

@@ -75,7 +75,7 @@ actor TusJournal {
         let (record, store, previous) = (record, store, lastSave)
         let save = Task { () -> StoreError? in
             _ = await previous?.value
-            do {
+            do throws(StoreError) {
                 try await store.save(record)
                 return nil
             } catch {

@@ -91,7 +91,14 @@ struct TusTransfer: Sendable {
         var restarts = 0
         while true {
             do throws(TusError) {
-                let id = try await known(index, control) ?? create(index, parts, control)
+                var options = options
+                let id: String
+                if let known = try await known(index, control) {
+                    id = known
+                } else {
+                    id = try await create(index, parts, control)
+                    options.isNew = true
+                }
                 let delivery = try await tus.send(
                     await content(index),
                     to: id,
