@@ -11,7 +11,7 @@ enum TusCall: Sendable {
     /// tusd has no such method.
     case other
 
-    /// - Parameter path: What follows `/files/`.
+    /// The path is what follows `/files/`.
     init(method: HTTPRequest.Method, path: String) {
         switch (method, path.isEmpty) {
         case (.options, _): self = .options

@@ -38,7 +38,7 @@ final class BodySpool {
     private let descriptor: CInt
     private var digest: Digest?
 
-    /// - Parameter algorithm: The digest that ``finishDigest()`` will give.
+    /// The algorithm is that of ``finishDigest()``.
     init(path: String, algorithm: Digest.Algorithm?) throws {
         self.path = path
         descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
