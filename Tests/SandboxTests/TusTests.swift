@@ -307,6 +307,19 @@ import Testing
         )
     }
 
+    /// Trap T21.
+    @Test func aSenderThatStallsIsCutOff() async throws {
+        let fixture = try await Fixture(arguments: ["--body-timeout", "0.3"])
+        let id = try await fixture.createUpload(length: 10)
+        let reply = try await fixture.patch(id, at: 0, "01234", headers: ["Content-Length: 10"])
+        #expect(reply.status == 408)
+        #expect(reply.text.contains("<title>408 Request Timeout</title>"))
+        #expect(try await fixture.offset(of: id) == 0)
+        // Silence after the last byte is the server's own, and so is that between two requests.
+        let slow = try await Fixture(arguments: ["--body-timeout", "0.3", "--ingest-delay", "0.6"])
+        #expect(try await slow.finalize(try await slow.completeUpload("bytes")).status == 201)
+    }
+
     // MARK: Location
 
     @Test(arguments: [
