@@ -8,6 +8,7 @@ enum FileReading {
     /// Runs blocking work on a thread of its own.
     ///
     /// - Parameter work: Gets a function that says whether the task was cancelled.
+    /// - Returns: What `work` returns.
     /// - Throws: What `work` throws; `CryptoError` when the system has no thread to give.
     static func onOwnThread<Value: Sendable>(
         _ work: @escaping @Sendable (_ isCancelled: @escaping @Sendable () -> Bool) throws -> Value

@@ -30,6 +30,7 @@ extension Transfer {
         guard offset == 0, let reader else { return CInt(CURL_SEEKFUNC_CANTSEEK) }
         if bytesRead > 0 && request.repeatability != .safe {
             callbackError = TransportError(.connectionLost, detail: "the connection closed before the answer")
+            bytesSentBeforeRewind = bytesRead
             return CInt(CURL_SEEKFUNC_FAIL)
         }
         do {

@@ -13,7 +13,7 @@ extension Transfer {
     var bytesSent: Int64 {
         var sent: Int64 = 0
         shim_getinfo_off(handle, CURLINFO_SIZE_UPLOAD_T, &sent)
-        return min(sent, bodyByteCount)
+        return min(max(sent, bytesSentBeforeRewind), bodyByteCount)
     }
 
     /// Bytes in our send buffer that the peer's kernel has not acknowledged.

@@ -35,7 +35,9 @@ struct ChunkBody: RequestBody {
         func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
             let beforeLast = chunk.byteCount - 1 - offset
             guard beforeLast > 0 else { return try readLastByte(into: buffer) }
-            let window = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Int(min(Int64(buffer.count), beforeLast))))
+            let window = UnsafeMutableRawBufferPointer(
+                rebasing: buffer.prefix(Int(min(Int64(buffer.count), beforeLast)))
+            )
             let count = try chunk.file.read(at: chunk.start + offset, into: window)
             chunk.pipeline.append(UnsafeRawBufferPointer(rebasing: window[..<count]))
             offset += Int64(count)

@@ -98,7 +98,7 @@ extension TusClient {
         while true {
             do throws(TusError) {
                 return try await body()
-            } catch where error.kind == .locked {
+            } catch  where error.kind == .locked {
                 guard let wait = patience.next() else { throw error }
                 if await control.waitForStop(upTo: wait) { throw TusError(.cancelled) }
             }

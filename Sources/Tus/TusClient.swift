@@ -56,6 +56,7 @@ public struct TusClient: Sendable {
     ///   - metadata: `Upload-Metadata`.
     ///   - isPartial: Whether it will be joined with others (extension "concatenation").
     ///   - control: Stops it at once.
+    /// - Returns: The upload's id.
     /// - Throws: `TusError`; `.tooLarge` when the server takes no upload of this length.
     public func create(
         byteCount: Int64,
@@ -112,7 +113,7 @@ public struct TusClient: Sendable {
             try await waitingForLocks(control) { () async throws(TusError) in
                 _ = try await exchange(request, as: .delete, control)
             }
-        } catch where error.kind == .gone {
+        } catch  where error.kind == .gone {
             return
         }
     }

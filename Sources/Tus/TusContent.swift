@@ -54,7 +54,8 @@ public struct TusSendOptions: Sendable {
     public var minimumChunkBytes: Int64
     /// No chunk is made larger than this; proxies stop bodies of 100 MB.
     public var maximumChunkBytes: Int64
-    /// Faults in a row without any progress after which sending fails; each completed chunk starts the count anew.
+    /// Faults in a row without any progress after which sending fails; each completed chunk starts the count anew. A cut
+    /// after which the next chunk is smaller never ends it.
     public var retry: RetryPolicy
     /// How long an upload that is locked by another request (423) is waited for.
     public var lockLimit: Duration

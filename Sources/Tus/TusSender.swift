@@ -88,7 +88,7 @@ struct TusSender {
                     throw TusError(.conflict, detail: "the server has more bytes than the content")
                 }
                 return status
-            } catch where error.kind != .conflict {
+            } catch  where error.kind != .conflict {
                 try await waitOut(error)
             }
         }
@@ -96,7 +96,9 @@ struct TusSender {
 
     /// Waits until something that failed may be tried again.
     ///
-    /// - Parameter isEased: Whether the next try asks less of the network, which makes it worth a try in any case.
+    /// - Parameters:
+    ///   - error: What failed.
+    ///   - isEased: Whether the next try asks less of the network, which makes it worth a try in any case.
     /// - Throws: The error itself when it cannot get better, or has not for too long.
     private mutating func waitOut(_ error: TusError, isEased: Bool = false) async throws(TusError) {
         let wait: Duration
@@ -137,8 +139,9 @@ struct TusSender {
             faults += 1
             onEvent(.retrying(attempt: faultsInARow, after: .zero, because: error))
         } else {
-            let isEased = error.isCut && size.cut()
-            try await waitOut(error, isEased: isEased)
+            let isSmaller = error.isCut && size.cut()
+            // A network that breaks every chunk of one size may yet carry smaller ones.
+            try await waitOut(error, isEased: isSmaller && error.transport != nil)
         }
         try await settle(at: try await ask().offset, chunk, isKept: outcome.isKept)
     }

@@ -73,7 +73,7 @@ struct SendTests {
         let isKept = Mutex(false)
         let lastByteCameAfter = Mutex<[Bool]>([])
         let source = try Source(300_000)
-        let server = try TusServer(length: 300_000, beforeLastByte: { almost.open() }) { request, _ in .obey }
+        let server = try TusServer(length: 300_000, beforeLastByte: { almost.open() })
         let task = Task {
             try await server.client().send(
                 source.content { _ in

@@ -45,26 +45,31 @@ final class TusServer: Sendable {
     /// What the threads of the listener share with the test.
     private final class Shared: Sendable {
         let state: Mutex<State>
+        let closed = Gate()
         init(_ state: State) { self.state = Mutex(state) }
     }
 
     private let shared: Shared
     private let listener: ScriptedServer
 
+    /// Starts listening.
+    ///
     /// - Parameters:
     ///   - length: Length of the upload.
     ///   - stored: What it holds already.
-    ///   - beforeLastByte: Called when all bytes of a PATCH but the last have been read.
     ///   - script: What to do with a request, given with its number among those of its method, from 1.
+    ///   - beforeLastByte: Called when all bytes of a PATCH but the last have been read.
+    /// - Throws: When no port can be had.
     init(
         length: Int,
         stored: [UInt8] = [],
-        beforeLastByte: @escaping @Sendable () -> Void = {},
-        script: @escaping @Sendable (Request, Int) -> Act = { _, _ in .obey }
+        script: @escaping @Sendable (Request, Int) -> Act = { _, _ in .obey },
+        beforeLastByte: @escaping @Sendable () -> Void = {}
     ) throws {
         let shared = Shared(State(stored: stored, length: length))
         self.shared = shared
         listener = try ScriptedServer { connection, number in
+            defer { shared.closed.open() }
             while true {
                 let head = try connection.readHead()
                 let words = head.split(separator: " ", maxSplits: 2)
@@ -106,6 +111,8 @@ final class TusServer: Sendable {
     var address: String { listener.address }
     var stored: [UInt8] { shared.state.withLock { $0.stored } }
     var requests: [Request] { shared.state.withLock { $0.requests } }
+    /// Opens once for each connection that has ended.
+    var closed: Gate { shared.closed }
     var connectionCount: Int { listener.connectionCount }
 
     /// Methods in order of arrival.
@@ -154,11 +161,19 @@ final class TusServer: Sendable {
         }
         switch request.method {
         case "OPTIONS":
-            try answer(204, ["Tus-Version: 1.0.0", "Tus-Extension: creation,termination"], "", "", to: request, connection)
+            try answer(
+                204,
+                ["Tus-Version: 1.0.0", "Tus-Extension: creation,termination"],
+                "",
+                "",
+                to: request,
+                connection
+            )
         case "POST": try answer(201, ["Location: /files/abc"], "", "", to: request, connection)
         case "HEAD":
             try answer(200, ["Upload-Offset: \(offset)", "Upload-Length: \(length)"], "", "", to: request, connection)
-        case "PATCH" where offset < 0: try answer(409, [], "ERR_MISMATCHED_OFFSET", "text/plain", to: request, connection)
+        case "PATCH" where offset < 0:
+            try answer(409, [], "ERR_MISMATCHED_OFFSET", "text/plain", to: request, connection)
         case "PATCH": try answer(204, ["Upload-Offset: \(offset)"], "", "", to: request, connection)
         default: try answer(204, [], "", "", to: request, connection)
         }
