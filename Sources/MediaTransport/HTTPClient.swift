@@ -1,17 +1,17 @@
-internal import Glibc
-
 /// Sends requests over libcurl. One thread owns all of libcurl; any number of tasks may call `execute` at once.
 public final class HTTPClient: Sendable {
     /// The settings of all transfers.
     public let configuration: HTTPClientConfiguration
 
     private let loop: TransferLoop
+    private let quiet: QuietPeriods
 
     /// Prepares the transfer loop. Its thread starts with the first request.
     ///
     /// - Throws: `TransportError` of kind `.unusable` when libcurl cannot be set up.
     public init(configuration: HTTPClientConfiguration = HTTPClientConfiguration()) throws(TransportError) {
         self.configuration = configuration
+        quiet = QuietPeriods(policy: configuration.retry)
         loop = try TransferLoop(configuration: configuration)
     }
 
@@ -22,7 +22,8 @@ public final class HTTPClient: Sendable {
     /// Sends a request and waits for its answer. Any status is an answer; only a missing one is an error.
     ///
     /// A `.safe` request is tried again after network failures and after 408, 429, 502, 503 and 504, as the retry policy
-    /// says; the last answer is returned whatever its status.
+    /// says; the last answer is returned whatever its status. After a 429 or 503 to any request, no request of this client
+    /// goes to that origin until the wait is over.
     ///
     /// Cancelling the task stops a `.safe` request at once (`.cancelled`), and an `.atMostOnce` request only while body
     /// bytes remain; after that the call waits for the answer. `control` can do more.
@@ -42,15 +43,14 @@ public final class HTTPClient: Sendable {
         let started = ContinuousClock.now
         var attempt = 1
         while true {
+            while let wait = quiet.remaining(for: request.url.origin) {
+                try await rest(wait, before: attempt, control: control, progress: progress, started: started)
+            }
             let result = await perform(request, attempt: attempt, control: control, progress: progress)
             guard let wait = delayBeforeRetry(of: request, after: result, attempt: attempt, control: control) else {
                 return try result.get(attempts: attempt, duration: started.duration(to: .now))
             }
-            progress?(TransferProgress(phase: .waitingToRetry, attempt: attempt))
-            if await control.waitForStop(upTo: wait) {
-                let metrics = TransferMetrics(attempts: attempt, duration: started.duration(to: .now))
-                throw TransportError(.cancelled, detail: "stopped between two tries", metrics: metrics)
-            }
+            try await rest(wait, before: attempt, control: control, progress: progress, started: started)
             attempt += 1
         }
     }
@@ -58,6 +58,21 @@ public final class HTTPClient: Sendable {
     /// Refuses new requests and cancels running ones.
     public func shutdown() {
         loop.shutdown()
+    }
+
+    /// Waits; a stop ends that with an error.
+    private func rest(
+        _ wait: Duration,
+        before attempt: Int,
+        control: TransferControl,
+        progress: (@Sendable (TransferProgress) -> Void)?,
+        started: ContinuousClock.Instant
+    ) async throws(TransportError) {
+        progress?(TransferProgress(phase: .waitingToRetry, attempt: attempt))
+        if await control.waitForStop(upTo: wait) {
+            let metrics = TransferMetrics(attempts: attempt, duration: started.duration(to: .now))
+            throw TransportError(.cancelled, detail: "stopped between two tries", metrics: metrics)
+        }
     }
 
     /// One try. A server that fails the expectation is asked once more without it (RFC 9110 section 10.1.1).
@@ -83,15 +98,19 @@ public final class HTTPClient: Sendable {
     }
 
     private func run(_ submission: Submission) async -> Result<HTTPResponse, TransportError> {
+        let started = ContinuousClock.now
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 loop.submit(submission) { continuation.resume(returning: $0) }
             }
         } onCancel: {
             switch submission.request.repeatability {
-            case .safe: submission.control.abandon()
+            case .safe, .resumable: submission.control.abandon()
             case .atMostOnce: submission.control.stop()
             }
+        }
+        if case .success(let response) = result {
+            quiet.note(response.head, from: submission.request.url.origin, requestedAt: started)
         }
         report(result, of: submission.request)
         return result
@@ -110,8 +129,7 @@ public final class HTTPClient: Sendable {
         switch result {
         case .success(let response):
             guard [408, 429, 502, 503, 504].contains(response.status) else { return nil }
-            let wish = response.head.value(of: "Retry-After").flatMap { RetryAfter.parse($0, now: Int64(time(nil))) }
-            return configuration.retry.delay(after: attempt, retryAfter: wish)
+            return configuration.retry.delay(after: attempt, retryAfter: RetryAfter.wish(in: response.head))
         case .failure(let error):
             return error.isWorthRepeating ? configuration.retry.delay(after: attempt, retryAfter: nil) : nil
         }

@@ -7,7 +7,9 @@ extension Transfer {
     private static let uploadBufferBytes = 262_144
 
     /// Whether this try asks before it sends its body.
-    var expectsContinue: Bool { submission.expectsContinue && bodyByteCount > Self.expectThreshold }
+    var expectsContinue: Bool {
+        submission.expectsContinue && request.asksBeforeLargeBody && bodyByteCount > Self.expectThreshold
+    }
 
     func configure(_ configuration: HTTPClientConfiguration) throws(TransportError) {
         let context = Unmanaged.passUnretained(self).toOpaque()

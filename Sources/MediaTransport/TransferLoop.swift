@@ -34,6 +34,8 @@ final class TransferLoop: Sendable {
             throw TransportError(.unusable, detail: "libcurl cannot be initialised")
         }
         multi = MultiHandle(raw: handle, sockets: OpenSockets())
+        // libcurl would keep four connections for each running transfer: between two files of a batch that is too few.
+        _ = shim_multi_setopt_long(handle, CURLMOPT_MAXCONNECTS, Self.keptConnections)
         self.configuration = configuration
     }
 
@@ -92,6 +94,7 @@ final class TransferLoop: Sendable {
                 transfers.values.forEach { $0.control.abandon() }
             }
             stopWhereAsked(&transfers)
+            transfers.values.forEach { $0.resumeIfReleased() }
             if transfers.isEmpty && isShutDown { return }
 
             var running: CInt = 0
@@ -106,6 +109,7 @@ final class TransferLoop: Sendable {
 
     /// Progress and watchdogs look ten times a second; sockets and wake-ups rouse the loop at once.
     private static let tickMilliseconds: CInt = 100
+    private static let keptConnections = 32
     private static let idlePollMilliseconds: CInt = 60_000
 
     private func add(
@@ -128,6 +132,7 @@ final class TransferLoop: Sendable {
                 throw TransportError(.unusable, detail: String(cString: curl_multi_strerror(code)))
             }
             submission.control.attach { self.wake() }
+            transfer.reader?.onRelease { self.wake() }
         } catch {
             complete(.failure(error))
         }
