@@ -38,6 +38,14 @@ public struct SandboxCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Largest request body; tus is not subject to it.", valueName: "bytes"))
     var maxBody = 1_073_741_824
 
+    @Option(
+        help: ArgumentHelp(
+            "Answer 408 when a body stops coming for so long; about 10 on the real server, never by default.",
+            valueName: "seconds"
+        )
+    )
+    var bodyTimeout: Double?
+
     @OptionGroup(title: "Resumable uploads")
     var uploads: UploadArguments
 
@@ -50,6 +58,9 @@ public struct SandboxCommand: AsyncParsableCommand {
     /// Checks the address.
     public func validate() throws {
         guard let address else { throw ValidationError("--listen needs HOST:PORT, not \"\(listen)\"") }
+        guard bodyTimeout.map({ (0.001...86_400).contains($0) }) ?? true else {
+            throw ValidationError("--body-timeout is a number of seconds up to a day")
+        }
         guard allowRemote || Self.isLoopback(address.host) else {
             throw ValidationError("\(address.host) is not loopback; add --allow-remote to listen there")
         }
@@ -67,6 +78,7 @@ public struct SandboxCommand: AsyncParsableCommand {
                 dialect: dialect,
                 faults: faults,
                 maxBody: maxBody,
+                bodyTimeout: bodyTimeout,
                 tus: uploads.tus,
                 finalize: uploads.finalize(dialect),
                 eventLinks: uploads.eventLinks

@@ -61,7 +61,7 @@ struct UploadArguments: ParsableArguments {
     var eventLinks: [EventLinkRequest] = []
 
     func validate() throws {
-        guard ([hookDelay, hookWait ?? 0, ingestDelay, tusExpires ?? 0]).allSatisfy({ $0.isFinite && $0 >= 0 }) else {
+        guard ([hookDelay, hookWait ?? 0, ingestDelay, tusExpires ?? 0]).allSatisfy({ (0...1e9).contains($0) }) else {
             throw ValidationError("seconds are a number from 0 on")
         }
         guard tusMaxSize ?? 0 >= 0 else { throw ValidationError("--tus-max-size is a number from 0 on") }

@@ -32,7 +32,7 @@ final class BatchQueue: Sendable {
         }
     }
 
-    /// - Parameter digest: What is known of a file's digest without reading it.
+    /// Orders the items and finds those of one file; `digest` is what is known of a file without reading it.
     init(_ items: [UploadBatch.Item], order: UploadBatch.Order, digest: (PreparedUpload) -> String?) {
         self.items = items
         self.order =
@@ -74,9 +74,9 @@ final class BatchQueue: Sendable {
         var inode: UInt64
     }
 
-    /// The next item to begin; nil when there is none.
+    /// The next item to begin, for a slot that has ended `last`.
     ///
-    /// - Parameter last: The item that the caller has ended.
+    /// - Returns: nil when there is none.
     func next(after last: Int?) -> Int? {
         state.withLock { state in
             if let file = last.flatMap({ files[$0] }), var waiting = state.waiting[file] {

@@ -62,11 +62,12 @@ public struct UploadBatch: Sendable {
     /// known) is sent once; the others end as the first did, `isSkipped`, and as `duplicate` when it is on the server.
     /// For different events its uploads follow each other. Cancelling the task is `control.stop()`.
     ///
+    /// Ends when every begun item has ended. Items that were never begun have no event.
+    ///
     /// - Parameters:
     ///   - items: The inputs.
     ///   - control: Stops it: nothing new is begun, and what is being sent stops as `BatchControl` says.
     ///   - onEvent: Called on any thread, one call at a time; must return quickly.
-    /// - Returns: When every begun item has ended. Items that were never begun have no event.
     public func run(
         _ items: [Item],
         control: BatchControl = BatchControl(),

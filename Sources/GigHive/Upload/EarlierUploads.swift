@@ -27,6 +27,9 @@ struct EarlierUploads {
         for row in rows {
             if row.state.isFinal {
                 finished.append(row)
+            } else if row.transport == .tus, try !uploader.mayBeFinalizing(row) {
+                // None of it is stored; `TusUploadRun` goes on with it, or leaves it to `resume`.
+                continue
             } else if let end = try await settle(row) {
                 return end
             }

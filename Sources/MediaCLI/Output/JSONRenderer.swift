@@ -8,7 +8,8 @@ enum JSONRenderer {
 
     static func error(_ diagnosis: Diagnosis) -> JSONValue {
         .object([
-            "code": .string(diagnosis.code), "message": .string(diagnosis.message),
+            "code": .string(diagnosis.code),
+            "message": .string(([diagnosis.message] + diagnosis.details).joined(separator: "; ")),
             "http_status": JSONValue(diagnosis.httpStatus), "retryable": .bool(diagnosis.isRetryable),
             "hint": JSONValue(diagnosis.hint),
         ])
@@ -18,7 +19,7 @@ enum JSONRenderer {
         ["error": error(diagnosis), "exit_code": .integer(Int64(diagnosis.exitCode.rawValue))]
     }
 
-    private static func error(_ error: GigHiveError?) -> JSONValue {
+    static func error(_ error: GigHiveError?) -> JSONValue {
         error.map { self.error(ErrorCatalogue.diagnosis(of: $0)) } ?? .null
     }
 
@@ -41,8 +42,36 @@ enum JSONRenderer {
             "label": JSONValue(result.details?.label), "http_status": JSONValue(result.httpStatus),
             "bytes_sent": .integer(result.bytesSent), "duration_ms": .integer(Formats.milliseconds(result.duration)),
             "attempts": JSONValue(result.attempts), "resumed": .bool(result.isResumed),
+            "skipped": .bool(result.isSkipped), "transport": transport(of: result),
+            "guest_job_id": JSONValue(result.guest?.jobID),
             "warnings": .array(result.warnings.map { warning($0, in: result, contact: contact) }),
             "exit_code": exitCode(result.exitCode), "error": error(result.error),
+        ]
+    }
+
+    /// Null for a file that was never sent, or of which nobody knows yet how it would be.
+    static func transport(of result: UploadResult) -> JSONValue {
+        result.attempts > 0 ? .string(result.transport.rawValue) : .null
+    }
+
+    static func shard(_ choice: ShardChoice?) -> JSONValue {
+        guard let choice else { return .null }
+        return .object([
+            "index": JSONValue(choice.shard.index), "count": JSONValue(choice.shard.count),
+            "variable": JSONValue(choice.variable),
+        ])
+    }
+
+    static func counts(_ counts: UploadCounts, duration: Duration, signal: StopSignal?, _ code: ExitCode) -> JSONObject {
+        func count(_ state: UploadState) -> JSONValue { JSONValue(counts.count(state)) }
+        return [
+            "items": JSONValue(counts.items), "planned": count(.planned), "done": count(.done),
+            "duplicate": count(.duplicate), "failed": count(.failed), "cancelled": count(.cancelled),
+            "unknown_outcome": count(.unknownOutcome), "token_lost": count(.tokenLost),
+            "finalized": count(.finalized), "not_started": JSONValue(counts.notStarted), "skipped": JSONValue(counts.skipped),
+            "resumed": JSONValue(counts.resumed), "bytes_sent": .integer(counts.bytesSent),
+            "duration_ms": .integer(Formats.milliseconds(duration)), "signal": JSONValue(signal?.name),
+            "exit_code": exitCode(code),
         ]
     }
 

@@ -61,8 +61,7 @@ public struct FileWalk: Sendable {
     /// directory is never entered twice. Hidden files count; FIFOs, sockets and devices do not, and are never opened.
     ///
     /// A directory that cannot be read, and a wanted file that cannot be looked at (a link that leads nowhere), is skipped.
-    ///
-    /// - Parameter root: A directory, or a link to one.
+    /// The root itself may be a link.
     public func files(below root: [UInt8]) -> Result {
         var walk = RunningWalk(root: root, filter: filter)
         return walk.run()

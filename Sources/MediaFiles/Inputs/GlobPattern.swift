@@ -39,9 +39,7 @@ public struct GlobPattern: Sendable, Equatable {
         self.text = text
     }
 
-    /// Whether a file fits.
-    ///
-    /// - Parameter relativePath: Its path below the root of the walk, without a leading slash.
+    /// Whether a file fits, whose path below the root of the walk has no leading slash.
     public func matches(_ relativePath: [UInt8]) -> Bool {
         guard isDirectoryOnly else { return fits(relativePath[...]) }
         return relativePath.ancestors.contains { fits($0) }

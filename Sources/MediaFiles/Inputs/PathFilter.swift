@@ -14,9 +14,7 @@ public struct PathFilter: Sendable, Equatable {
         self.excludes = excludes
     }
 
-    /// Whether a file is wanted.
-    ///
-    /// - Parameter relativePath: Its path below the root of the walk, without a leading slash.
+    /// Whether a file is wanted, whose path below the root of the walk has no leading slash.
     public func accepts(_ relativePath: [UInt8]) -> Bool {
         acceptsFile(relativePath) && !relativePath.ancestors.contains(where: excludesDirectory)
     }

@@ -112,7 +112,7 @@ struct FinalizeEndpoint {
         var form = request.fields(orFrom: upload.metadata)
         if let link {
             // Whatever else a guest says about the event is ignored.
-            guard let label = request.text("label"), label.utf8.count <= 255, request.isTrue("tos_accepted"),
+            guard let label = request.text("label"), label.utf8.count <= 255, request.acceptsTerms,
                 (request.text("display_name") ?? "").unicodeScalars.count <= 100
             else { throw .badRequest("Missing or invalid token-mode fields (label, tos_accepted)") }
             form = link.fields

@@ -3,16 +3,27 @@ import NIOCore
 
 /// The body of a finalize: JSON, or a form when the type says so (gighive contract 4.2).
 struct FinalizeRequest {
-    private var values: [String: Any]
+    private let values: [String: Any]
+    /// Whether `tos_accepted` is JSON's `true`, and nothing that resembles it (gighive contract 6).
+    let acceptsTerms: Bool
 
     init(_ body: ByteBuffer, contentType: String) {
         let data = Data(body.readableBytesView)
+        acceptsTerms = (try? JSONDecoder().decode(Terms.self, from: data))?.isAccepted ?? false
         if contentType.lowercased().hasPrefix("application/x-www-form-urlencoded") {
             values = QueryParameters(String(buffer: body)).all
         } else if contentType.lowercased().hasPrefix("multipart/form-data") {
             values = Self.formFields(body, boundary: HeaderParameters(contentType)["boundary"] ?? "")
         } else {
             values = (try? JSONSerialization.jsonObject(with: data)) as? [String: Any] ?? [:]
+        }
+    }
+
+    private struct Terms: Decodable {
+        var isAccepted: Bool
+
+        enum CodingKeys: String, CodingKey {
+            case isAccepted = "tos_accepted"
         }
     }
 
@@ -46,11 +57,6 @@ struct FinalizeRequest {
             }
         let trimmed = text?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
         return trimmed.isEmpty ? nil : trimmed
-    }
-
-    /// Whether the field is JSON's `true`, and nothing that resembles it.
-    func isTrue(_ name: String) -> Bool {
-        values[name] as? Bool == true && !(values[name] is String) && !(values[name] is Int)
     }
 
     static let fieldNames = [

@@ -77,11 +77,11 @@ struct UploadEndpoint {
     }
 
     private func submission(_ upload: UploadFormReader.Upload, _ fields: UploadFields) -> Submission? {
-        guard let kind = upload.kind else { return nil }
+        guard let kind = upload.kind, let digest = upload.file.finishDigest() else { return nil }
         return Submission(
             fields: fields,
             file: upload.file,
-            checksum: upload.file.finishDigest(),
+            checksum: hexString(digest),
             kind: kind,
             fileExtension: upload.fileExtension,
             mimeType: upload.header.contentType,

@@ -77,6 +77,11 @@ struct FaultPlan: Sendable {
         faults.contains { $0.effect == effect }
     }
 
+    /// The largest body that a proxy lets through, in bytes; nil is no limit.
+    var bodyLimit: Int? {
+        first { if case .limit(let bytes) = $0.effect { bytes } else { nil } }
+    }
+
     /// Resets and stalls, in the order in which the body reaches them.
     var bodyBreaks: [(offset: Int, effect: Fault.Effect)] {
         faults.compactMap { fault in

@@ -1,13 +1,12 @@
 /// The language of `--fault` and of the control route.
 ///
-///     <where>:<what>[=value][,times=N][,every=N][,skip=N][,after=MOMENT][,for=SECONDS][,retry-after=SECONDS]
+///     <where>:<what>[=value][,option=value]…
 ///
 /// See ``help`` for the words.
 enum FaultSyntax {
     /// For `--help`.
     static let help = """
-        Faults: WHERE:WHAT[=VALUE][,times=N][,every=N][,skip=N][,after=MOMENT][,for=SECONDS]
-                [,retry-after=SECONDS]
+        Faults: WHERE:WHAT[=VALUE][,OPTION]…
           WHERE  upload, asset, delete, listing, media, health,
                  tus-options, tus-create, tus-patch, tus-head, tus-delete, finalize,
                  token, guest-status, guest-delete
@@ -16,28 +15,39 @@ enum FaultSyntax {
                  slow=BYTES            read the body at BYTES a second
                  early-status=CODE     answer before the body is read
                  status=CODE           answer after the whole body, do nothing
+                 limit=BYTES           answer 413 to larger bodies, as a proxy does
+                 forget                the upload is gone: 404 (tus, finalize)
+                 expire                the upload has expired: 410 (tus)
                  drop-answer           do the work, close without an answer
                  delay-answer=SECONDS  do the work, answer late
-                 500-after-store       do the work, answer 500
                  status-after=CODE     do the work, answer CODE
+                 500-after-store       do the work, answer 500
                  1062                  do the work, answer 500 "1062 Duplicate entry"
                  truncate=BYTES        close after BYTES of the answer's body
                  wrong-length          promise more bytes than are sent
                  html                  answer in the HTML page
                  whitespace=BYTES      white space before the JSON
-                 limit=BYTES           answer 413 to larger bodies, as a proxy does
-                 forget                the upload is gone: 404 (tus-patch, tus-head, tus-delete, finalize)
-                 expire                the upload has expired: 410 (tus-patch, tus-head, tus-delete)
                  no-token, odd-token, wrong-types, corrupt, no-checksum
                                        change the fields of a 2xx answer
-          MOMENT a number of body bytes (default 0), body (all of it), response-headers
-          times=N strikes N requests only, every=N only the last of every N requests of that
-          place, skip=N lets N requests by first.
-        Control, from loopback: POST /__sandbox/faults adds one fault a line, DELETE clears them
-        and lets delayed answers go; GET /__sandbox/requests lists the requests seen,
-        GET /__sandbox/uploads the tus uploads. POST /__sandbox/event-links with
-        [TOKEN=]DATE,ORG,TYPE[,DAYS] makes an event link, DELETE /__sandbox/event-links/TOKEN
-        revokes it; POST /__sandbox/guest-jobs/ID/approve and …/reject judge an upload of a guest.
+          OPTION after=MOMENT          a number of body bytes (default 0),
+                                       body (all of it), response-headers
+                 for=SECONDS           how long a stall lasts
+                 retry-after=SECONDS   Retry-After of a status
+                 times=N               strike N requests only
+                 every=N               strike each Nth request of that place only
+                 skip=N                let N requests by before counting
+        "tus-patch:status=503,every=100" and "tus-patch:reset,every=100,skip=50"
+        make 2 % of trouble.
+
+        Control, from loopback, below /__sandbox/:
+          POST faults                  add one fault a line
+          DELETE faults                clear them, let delayed answers go
+          GET requests                 the requests seen: method, path, bytes
+          GET uploads                  the tus uploads
+          POST event-links             [TOKEN=]DATE,ORG,TYPE[,DAYS]: an event link
+          DELETE event-links/TOKEN     revoke it
+          POST guest-jobs/ID/approve   let an upload of a guest be seen
+          POST guest-jobs/ID/reject    or not
         """
 
     static func parse(_ text: String) throws(FaultSyntaxError) -> Fault {

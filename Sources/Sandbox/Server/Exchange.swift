@@ -82,6 +82,7 @@ final class Exchange {
                 let room = breaks.first.map { $0.offset - bodyBytesRead } ?? Int.max
                 guard let piece = rest.readSlice(length: min(rest.readableBytes, room)) else { break }
                 note(piece.readableBytes)
+                if bodyBytesRead > plan.bodyLimit ?? Int.max { throw BodyTooLarge() }
                 try consume(piece)
                 try await strike(&breaks)
             }
@@ -146,3 +147,6 @@ final class Exchange {
 
 /// The connection is over; thrown through the server so that it closes the socket.
 struct ConnectionEnded: Error {}
+
+/// The body is longer than a proxy lets through, and had not said so.
+struct BodyTooLarge: Error {}

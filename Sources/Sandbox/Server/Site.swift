@@ -84,6 +84,8 @@ struct Site: Sendable {
         do {
             if case .tus(let call) = route, tus.settings.isOffered { return try await tus.answer(call, to: exchange) }
             return Answer(reply: try await work(exchange, route))
+        } catch is BodyTooLarge {
+            return Answer(reply: .webServerError(.requestEntityTooLarge), isEarly: true)
         } catch let error where error is SystemError || error is DatabaseError {
             if case .guest = route { return Answer(reply: .guestServerError) }
             // The application's catch-all, with its small e (gighive contract 2.5).
@@ -98,9 +100,8 @@ struct Site: Sendable {
 
     /// Apache's limit spares the tus path (gighive contract 2.6).
     private func bodyLimit(_ route: Route, _ plan: FaultPlan) -> Int {
-        let limit = plan.first { if case .limit(let bytes) = $0.effect { bytes } else { nil } }
-        if case .tus = route { return limit ?? Int.max }
-        return min(limit ?? Int.max, maxBody)
+        if case .tus = route { return plan.bodyLimit ?? Int.max }
+        return min(plan.bodyLimit ?? Int.max, maxBody)
     }
 
     private func refusalRealm(_ exchange: Exchange) -> String? {

@@ -20,7 +20,7 @@ struct TusEndpoint {
     }
 
     private func reply(_ call: TusCall, to exchange: Exchange) async throws -> Reply {
-        let body = try await spooledBody(call, of: exchange)
+        let body = try await wholeBody(call, of: exchange)
         if case .options = call { return optionsReply }
         if case .head = call {} else { try checkVersion(exchange) }
         if let id = call.id { try strike(id, exchange.plan) }
@@ -36,7 +36,7 @@ struct TusEndpoint {
     /// The body, when somebody keeps it back until it is whole: the firewall, or tusd for the sake of a checksum.
     ///
     /// A body that is no chunk is read and dropped.
-    private func spooledBody(_ call: TusCall, of exchange: Exchange) async throws -> BodySpool? {
+    private func wholeBody(_ call: TusCall, of exchange: Exchange) async throws -> IncomingFile? {
         let isChunk: Bool =
             switch call {
             case .patch: true
@@ -49,9 +49,9 @@ struct TusEndpoint {
         }
         let checksum = try? checksum(exchange)
         guard settings.buffersBodies || checksum != nil else { return nil }
-        let spool = try BodySpool(path: store.folder.newIncomingPath(), algorithm: checksum?.algorithm)
-        try await exchange.receiveBody(spool.append)
-        return spool
+        let body = try IncomingFile(path: store.folder.newIncomingPath(), hashedBy: checksum?.algorithm)
+        try await exchange.receiveBody(body.append)
+        return body
     }
 
     private func checkVersion(_ exchange: Exchange) throws(TusError) {
@@ -82,7 +82,7 @@ struct TusEndpoint {
 
     // MARK: POST
 
-    private func create(_ exchange: Exchange, _ body: BodySpool?) async throws -> Reply {
+    private func create(_ exchange: Exchange, _ body: IncomingFile?) async throws -> Reply {
         var upload = try newUpload(exchange)
         if upload.isFinal {
             guard !holdsChunk(exchange) else { throw TusError.modifyFinal }
@@ -166,7 +166,7 @@ struct TusEndpoint {
 
     private static let chunkType = "application/offset+octet-stream"
 
-    private func patch(_ id: String, _ exchange: Exchange, _ body: BodySpool?) async throws -> Reply {
+    private func patch(_ id: String, _ exchange: Exchange, _ body: IncomingFile?) async throws -> Reply {
         guard exchange.header("Content-Type") == Self.chunkType else { throw TusError.invalidContentType }
         guard let offset = Int(exchange.header("Upload-Offset") ?? ""), offset >= 0 else {
             throw TusError.invalidOffset
@@ -195,7 +195,7 @@ struct TusEndpoint {
 
     /// Appends the body; the lock is held by the caller.
     /// - Returns: The new offset.
-    private func write(_ exchange: Exchange, _ body: BodySpool?, to upload: TusUpload) async throws -> Int {
+    private func write(_ exchange: Exchange, _ body: IncomingFile?, to upload: TusUpload) async throws -> Int {
         let offset = upload.offset ?? 0
         let room = (upload.length ?? settings.maxSize ?? Int.max) - offset
         guard body?.size ?? exchange.contentLength ?? 0 <= room else { throw TusError.sizeExceeded }

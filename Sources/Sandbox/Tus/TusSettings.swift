@@ -2,15 +2,13 @@ import ArgumentParser
 
 /// How the tus endpoint behaves.
 struct TusSettings: Sendable {
-    /// Extensions as `Tus-Extension` names them.
+    /// Extensions that a server may lack, as `Tus-Extension` names them.
     enum Extension: String, Sendable {
-        case creation
         case creationWithUpload = "creation-with-upload"
         case termination
         case concatenation
         case creationDeferLength = "creation-defer-length"
         case checksum
-        case expiration
     }
 
     /// What `Location` looks like (trap T13).

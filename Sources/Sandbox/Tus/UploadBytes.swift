@@ -30,37 +30,3 @@ final class UploadBytes {
         }
     }
 }
-
-/// A request body that is kept back until it is whole; removed with its last reference.
-final class BodySpool {
-    let path: String
-    private(set) var size = 0
-    private let descriptor: CInt
-    private var digest: Digest?
-
-    /// - Parameter algorithm: The digest that ``finishDigest()`` will give.
-    init(path: String, algorithm: Digest.Algorithm?) throws {
-        self.path = path
-        descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw SystemError(call: "open", code: errno) }
-        digest = algorithm.map { Digest($0) }
-    }
-
-    deinit {
-        close(descriptor)
-        unlink(path)
-    }
-
-    func append(_ buffer: ByteBuffer) throws {
-        try buffer.withUnsafeReadableBytes { bytes in
-            digest?.update(bytes)
-            try writeAll(bytes, to: descriptor)
-        }
-        size += buffer.readableBytes
-    }
-
-    /// The digest of everything appended; nil without an algorithm, and when it was taken before.
-    func finishDigest() -> [UInt8]? {
-        digest.take()?.finish()
-    }
-}

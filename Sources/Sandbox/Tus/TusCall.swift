@@ -1,4 +1,3 @@
-import Foundation
 import HTTPTypes
 
 /// What a request below `/files/` asks for.
@@ -11,7 +10,7 @@ enum TusCall: Sendable {
     /// tusd has no such method.
     case other
 
-    /// - Parameter path: What follows `/files/`.
+    /// The path is what follows `/files/`.
     init(method: HTTPRequest.Method, path: String) {
         switch (method, path.isEmpty) {
         case (.options, _): self = .options
@@ -39,20 +38,5 @@ enum TusCall: Sendable {
         case .head(let id), .patch(let id), .terminate(let id): id
         case .options, .create, .other: nil
         }
-    }
-}
-
-/// `Upload-Checksum`: an algorithm and the digest in base64 (tus 1.0.0, Checksum).
-struct TusChecksum {
-    var algorithm: Digest.Algorithm
-    var digest: [UInt8]
-
-    init(_ header: String) throws(TusError) {
-        let pieces = header.split(separator: " ")
-        guard pieces.count == 2, let algorithm = Digest.Algorithm(rawValue: String(pieces[0])),
-            let digest = Data(base64Encoded: String(pieces[1]))
-        else { throw .invalidChecksum }
-        self.algorithm = algorithm
-        self.digest = Array(digest)
     }
 }

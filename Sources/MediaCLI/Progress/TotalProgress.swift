@@ -1,0 +1,24 @@
+/// Where a run of many files stands.
+struct TotalProgress: Sendable, Equatable {
+    /// Files of the run; nil as long as more may come.
+    var fileCount: Int?
+    var ended = 0
+    var failed = 0
+    /// Bytes of all files; those that are known so far when more may come.
+    var byteCount: Int64
+    /// Bytes of the files that have ended, and what the running ones have sent.
+    var bytesPassed: Int64 = 0
+    /// Over the last seconds; nil as long as too little is known.
+    var bytesPerSecond: Double?
+
+    /// Whole percent of the bytes.
+    var percent: Int64 {
+        byteCount > 0 ? min(100, Int64(Double(bytesPassed) / Double(byteCount) * 100)) : 0
+    }
+
+    /// Time until the last byte at the present rate.
+    var remaining: Duration? {
+        guard fileCount != nil, let bytesPerSecond, bytesPerSecond >= 1 else { return nil }
+        return .seconds(Double(max(0, byteCount - bytesPassed)) / bytesPerSecond)
+    }
+}
