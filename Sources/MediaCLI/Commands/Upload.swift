@@ -43,7 +43,13 @@ struct Upload: ContextCommand {
         )
         let filter = try input.filter()
         let shard = try input.part(environment: console.context.environment)
-        let inputs = try await InputCollection(paths: paths, options: input, shard: shard, console: console).inputs()
+        let inputs = try await InputCollection(
+            paths: paths,
+            options: input,
+            shard: shard,
+            takesEverything: sending.force,
+            console: console
+        ).inputs()
         let servers = try ServerSession(settings, credentials: credentials)
         let guest = try await guestSession(settings, servers)
         let details = try DetailPlan(

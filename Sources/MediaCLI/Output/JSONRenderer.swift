@@ -95,20 +95,30 @@ enum JSONRenderer {
         ]
     }
 
+    static func discarded(_ row: DiscardedUpload) -> JSONObject {
+        let record = row.record
+        return [
+            "upload_id": .string(record.uploadID), "path": path(record.path), "result": .string(row.end.rawValue),
+            "previous_state": .string(record.state.rawValue), "state": .string((row.state ?? record.state).rawValue),
+            "host": .string(record.host), "server": .string(record.baseURL),
+            "size_bytes": .integer(record.sizeBytes), "exit_code": exitCode(row.exitCode),
+            "error": row.error.map { error(ErrorCatalogue.diagnosis(of: $0)) } ?? .null,
+        ]
+    }
+
     // MARK: Tokens
 
-    static func token(_ entry: TokenEntry, isTokenShown: Bool) -> JSONObject {
+    static func kept(_ upload: KeptUpload, isTokenShown: Bool) -> JSONObject {
         [
-            "host": .string(entry.host), "file_id": .integer(entry.fileID),
-            "created_at": .string(
-                Formats.timestamp(entry.createdAt)
-            ), "event_date": .string(entry.eventDate),
-            "org_name": .string(entry.orgName), "event_type": .string(entry.eventType),
-            "label": JSONValue(entry.label), "file_name": .string(entry.fileName),
-            "file_type": .string(entry.fileType), "size_bytes": .integer(entry.sizeBytes),
-            "checksum_sha256": checksum(entry),
-            "server": .string(entry.baseURL), "superseded": .bool(entry.isSuperseded),
-            "delete_token": isTokenShown ? .string(entry.token.secret) : .null,
+            "host": .string(upload.host), "file_id": .integer(upload.fileID),
+            "created_at": .string(Formats.timestamp(upload.createdAt)), "event_date": .string(upload.eventDate),
+            "org_name": .string(upload.orgName), "event_type": .string(upload.eventType),
+            "label": JSONValue(upload.label), "file_name": .string(upload.fileName),
+            "file_type": JSONValue(upload.fileType), "size_bytes": .integer(upload.sizeBytes),
+            "checksum_sha256": JSONValue(upload.checksumSHA256), "server": .string(upload.server),
+            "transport": JSONValue(upload.transport?.rawValue), "guest": .bool(upload.isGuest),
+            "superseded": .bool(upload.isSuperseded),
+            "delete_token": isTokenShown ? JSONValue(upload.token?.secret) : .null,
         ]
     }
 
@@ -140,6 +150,9 @@ enum JSONRenderer {
             "size_bytes": .integer(record.sizeBytes),
             "checksum_sha256": JSONValue(row.result?.checksumSHA256 ?? record.checksumSHA256),
             "has_delete_token": JSONValue(row.result?.hasDeleteToken),
+            "transport": .string(record.transport.rawValue), "guest": .bool(record.isGuest),
+            "resumable": .bool(row.sentBytes != nil), "sent_bytes": JSONValue(row.sentBytes),
+            "guest_status": JSONValue(row.guestState?.rawValue), "next": JSONValue(row.next),
             "attempts": JSONValue(record.attempts), "created_at": .string(Formats.timestamp(record.createdAt)),
             "updated_at": .string(Formats.timestamp(record.updatedAt)), "exit_code": exitCode(row.exitCode),
             "error": row.diagnosis.map { error($0) } ?? .null,

@@ -33,10 +33,9 @@ struct GuestSession: Sendable {
         let client = await servers.anonymousClient(for: server)
         let access = try await client.guestAccess(token, displayName: options.displayName)
         console.note("uploading as a \(ErrorCatalogue.clean(access.description))")
-        if needsTerms {
-            try await accept(options, settings)
-        }
-        return GuestSession(client: client, access: access)
+        guard needsTerms else { return GuestSession(client: client, access: access) }
+        try await accept(options, settings)
+        return GuestSession(client: client, access: access.acceptingTerms())
     }
 
     // MARK: The link

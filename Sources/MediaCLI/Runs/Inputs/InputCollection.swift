@@ -6,6 +6,8 @@ struct InputCollection: Sendable {
     let options: InputOptions
     /// The part that is wanted; nil for all.
     let shard: ShardChoice?
+    /// Whether files that are no media are wanted as well.
+    let takesEverything: Bool
     let console: Console
 
     /// The inputs in the order they are named; of a directory in the order of their names.
@@ -46,8 +48,19 @@ struct InputCollection: Sendable {
             return [UploadInput(source: .file(path))]
         }
         let result = FileWalk(filter: filter).files(below: path)
-        return result.files.map { UploadInput(source: .file($0.path), origin: .found) }
+        let media = result.files.filter { takesEverything || Self.isMedia($0.path) }
+        if media.count < result.files.count {
+            let count = Formats.count(result.files.count - media.count, "file")
+            console.note("left out \(count) that are no media, below \(ErrorCatalogue.quoted(path)); --force sends them")
+        }
+        return media.map { UploadInput(source: .file($0.path), origin: .found) }
             + result.skipped.map { UploadInput(source: .file($0.path), origin: .found, unreadable: $0.reason) }
+    }
+
+    private static func isMedia(_ path: [UInt8]) -> Bool {
+        let name = String(decoding: path.split(separator: UInt8(ascii: "/")).last ?? [], as: UTF8.self)
+        let type = MediaType.named(byExtension: MediaType.pathExtension(of: name))
+        return type?.kind == .audio || type?.kind == .video
     }
 
     // MARK: Lists

@@ -1,7 +1,7 @@
 internal import GigHive
 internal import MediaStore
 
-/// Brings what happens in a batch to display, ledger and teller.
+/// Brings what happens to uploads to display, ledger and teller.
 ///
 /// Results are told by a task of their own: a reader of standard output that takes its time must not keep the transfers
 /// waiting, which the server would cut off.
@@ -10,17 +10,26 @@ struct UploadBroadcast: Sendable {
     let display: ProgressDisplay
     let ledger: UploadLedger
     let teller: UploadTeller
-    let control: BatchControl
+    /// Called when nobody reads the results any more: nothing new is to be begun.
+    let drain: @Sendable () -> Void
+
+    /// What is said of a file while it is on its way.
+    struct File: Sendable {
+        var path: [UInt8]
+        var sizeBytes: Int64
+        /// What was noticed before anything is sent, and is said before.
+        var warnings: [UploadWarning] = []
+    }
+
+    typealias Announce = @Sendable (UploadBatch.Event, File) -> Void
 
     private enum Saying: Sendable {
         case warnings([UploadWarning], path: [UInt8])
         case end(UploadResult, said: [UploadWarning])
     }
 
-    /// Runs `work`, which announces events with the entries they are about. Returns when all of them have been told.
-    func run(
-        _ work: (_ announce: @escaping @Sendable (UploadBatch.Event, UploadPlan.Entry) -> Void) async -> Void
-    ) async {
+    /// Runs `work`, which announces events with the files they are about. Returns when all of them have been told.
+    func run(_ work: (_ announce: @escaping Announce) async -> Void) async {
         let (sayings, voice) = AsyncStream<Saying>.makeStream()
         let telling = Task {
             for await saying in sayings {
@@ -34,7 +43,7 @@ struct UploadBroadcast: Sendable {
                 display.tick()
             }
         }
-        await work { event, entry in take(event, entry, voice) }
+        await work { event, file in take(event, file, voice) }
         ticker.cancel()
         display.close()
         console.context.interruption.onStatusRequest(nil)
@@ -42,22 +51,18 @@ struct UploadBroadcast: Sendable {
         await telling.value
     }
 
-    private func take(
-        _ event: UploadBatch.Event,
-        _ entry: UploadPlan.Entry,
-        _ voice: AsyncStream<Saying>.Continuation
-    ) {
+    private func take(_ event: UploadBatch.Event, _ file: File, _ voice: AsyncStream<Saying>.Continuation) {
         switch event {
         case .began(let index):
-            if case .ready(let upload) = entry.item, !upload.warnings.isEmpty {
-                voice.yield(.warnings(upload.warnings, path: upload.path))
+            if !file.warnings.isEmpty {
+                voice.yield(.warnings(file.warnings, path: file.path))
             }
-            display.begin(index, path: entry.input.shownPath, byteCount: entry.sizeBytes)
+            display.begin(index, path: file.path, byteCount: file.sizeBytes)
         case .upload(let index, let event): display.handle(index, event)
         case .ended(let index, let result):
             ledger.end(index, result)
-            display.end(index, byteCount: entry.sizeBytes, isGood: result.exitCode == .success)
-            voice.yield(.end(result, said: entry.warnings))
+            display.end(index, byteCount: file.sizeBytes, isGood: result.exitCode == .success)
+            voice.yield(.end(result, said: file.warnings))
         }
     }
 
@@ -66,26 +71,18 @@ struct UploadBroadcast: Sendable {
         case .warnings(let warnings, let path): teller.warn(warnings, of: path)
         case .end(let result, let said): teller.tell(result, said: said)
         }
-        // A reader that has closed the pipe: nothing new is begun.
         if console.context.output.failure != nil {
-            control.drain()
+            drain()
         }
     }
 }
 
-extension UploadPlan.Entry {
-    /// What was noticed before anything is sent, and is said before.
-    fileprivate var warnings: [UploadWarning] {
-        if case .ready(let upload) = item { upload.warnings } else { [] }
-    }
-}
-
-extension UploadInput {
-    /// What a progress line calls it.
-    fileprivate var shownPath: [UInt8] {
-        switch source {
-        case .file(let path): path
-        case .standardInput(let name): Array(name.utf8)
+extension UploadBroadcast.File {
+    init(_ entry: UploadPlan.Entry) {
+        path = entry.input.path
+        sizeBytes = entry.sizeBytes
+        if case .ready(let upload) = entry.item {
+            warnings = upload.warnings
         }
     }
 }

@@ -17,7 +17,7 @@ final class UploadLedger: Sendable {
     /// - Parameters:
     ///   - entries: The files.
     ///   - keepsLines: Whether `lines` will be asked for; a directory may be watched for months.
-    init(_ entries: [UploadPlan.Entry] = [], keepsLines: Bool = true) {
+    init(_ entries: [UploadPlan.Entry?] = [], keepsLines: Bool = true) {
         self.keepsLines = keepsLines
         state = Mutex(State())
         for entry in entries {
@@ -28,7 +28,7 @@ final class UploadLedger: Sendable {
     /// A file more.
     ///
     /// - Returns: Its index.
-    func add(_ entry: UploadPlan.Entry) -> Int {
+    func add(_ entry: UploadPlan.Entry?) -> Int {
         state.withLock { state in
             let index = state.counts.items
             state.counts.items += 1

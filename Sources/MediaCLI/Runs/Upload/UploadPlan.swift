@@ -32,28 +32,15 @@ struct UploadPlan: Sendable {
         }
     }
 
-    /// Checks all inputs. Of what was found in directories, files that are no media are left out.
+    /// Checks all inputs.
     ///
     /// - Parameter manifest: Name of the manifest, when there is one.
     /// - Throws: `SpoolError`, `StoreError` when standard input cannot be kept; `Diagnosis` with all faults of a
     ///   manifest.
     func entries(of inputs: [UploadInput], manifest: String?) async throws -> [Entry] {
         var entries: [Entry] = []
-        var leftOut = 0
         for input in inputs {
-            let entry = try await entry(for: input)
-            if input.origin == .found, entry.error?.code == .unknownExtension {
-                console.trace("left out \(ErrorCatalogue.quoted(input.path)): no media")
-                leftOut += 1
-            } else {
-                entries.append(entry)
-            }
-        }
-        if leftOut > 0 {
-            console.note(
-                "left out \(Formats.count(leftOut, "file")) with extensions the server does not know; "
-                    + "-v names them, --force sends them"
-            )
+            entries.append(try await entry(for: input))
         }
         try refuseFaults(in: entries, of: manifest)
         return entries

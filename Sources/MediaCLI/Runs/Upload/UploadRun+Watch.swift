@@ -35,7 +35,7 @@ extension UploadRun {
             display: display,
             ledger: ledger,
             teller: teller,
-            control: control
+            drain: { control.drain() }
         )
         let (arrivals, door) = AsyncStream<[UInt8]>.makeStream()
         let watching = Task {
@@ -62,7 +62,7 @@ extension UploadRun {
         _ arrivals: AsyncStream<[UInt8]>,
         _ ledger: UploadLedger,
         _ control: BatchControl,
-        _ announce: @escaping @Sendable (UploadBatch.Event, UploadPlan.Entry) -> Void
+        _ announce: @escaping UploadBroadcast.Announce
     ) async {
         let batch = UploadBatch(uploader: uploader, options: .init())
         await withTaskGroup(of: Void.self) { group in
@@ -73,13 +73,14 @@ extension UploadRun {
                 number += 1
                 guard let entry = await entry(for: path, number: number) else { continue }
                 let index = ledger.add(entry)
+                let file = UploadBroadcast.File(entry)
                 if running >= settings.settings.jobs.value {
                     await group.next()
                     running -= 1
                 }
                 running += 1
                 group.addTask {
-                    await batch.run([entry.item], control: control) { announce($0.at(index), entry) }
+                    await batch.run([entry.item], control: control) { announce($0.at(index), file) }
                 }
             }
         }

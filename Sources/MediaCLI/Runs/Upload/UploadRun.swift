@@ -132,8 +132,9 @@ struct UploadRun: Sendable {
             ),
             ledger: ledger,
             teller: teller,
-            control: control
+            drain: { control.drain() }
         )
+        let files = entries.map { UploadBroadcast.File($0) }
         let batch = UploadBatch(
             uploader: uploader,
             options: .init(jobs: settings.settings.jobs.value, order: sending.batchOrder, failFast: sending.failFast)
@@ -141,7 +142,7 @@ struct UploadRun: Sendable {
         await console.context.interruption.handling({ stop(control, broadcast.display, $0) }) {
             await broadcast.run { announce in
                 await batch.run(entries.map(\.item), control: control) { event in
-                    announce(event, entries[event.index])
+                    announce(event, files[event.index])
                 }
             }
         }

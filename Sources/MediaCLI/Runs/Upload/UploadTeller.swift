@@ -13,7 +13,7 @@ final class UploadTeller: Sendable {
         var unsaidSkips = 0
     }
 
-    /// From this many files on, those that were skipped are only counted.
+    /// In a run of more files each has one line, and those that were skipped are only counted.
     private static let crowd = 20
 
     private let console: Console
@@ -41,10 +41,8 @@ final class UploadTeller: Sendable {
             console.record(.item, JSONRenderer.upload(result, contact: contact))
             state.withLock { $0.unsaidSkips += 1 }
         } else {
-            console.result(
-                JSONRenderer.upload(result, contact: contact),
-                TextRenderer.upload(result, style: console.outputStyle)
-            )
+            let lines = TextRenderer.upload(result, style: console.outputStyle)
+            console.result(JSONRenderer.upload(result, contact: contact), isCrowd ? Array(lines.prefix(1)) : lines)
         }
         if result.warnings.contains(.noDeleteToken) {
             console.announce(NoTokenMessage(contact: contact).lines(for: result))
@@ -115,7 +113,7 @@ final class UploadTeller: Sendable {
         if skips > 0 {
             console.text(["\(Formats.count(skips, "file")) not sent: the server has them already"])
         }
-        guard counts.items != 1 else { return }
+        guard counts.items > 1 else { return }
         console.note(
             "\(counts.good) of \(Formats.count(counts.items, "file")) on the server, "
                 + "\(Formats.bytes(counts.bytesSent)) sent"
