@@ -9,15 +9,25 @@ public struct Uploader: Sendable {
     let directory: DataDirectory
     let options: UploadOptions
     let schedule: OutcomeInquiry.Schedule
+    let hashes: HashCache?
+    let inventory: ServerInventory
 
-    /// Makes an uploader.
-    public init(client: GigHiveClient, store: TokenStore, directory: DataDirectory, options: UploadOptions) {
+    /// Makes an uploader. With a hash cache, files whose digest is known are not read to find out that the server has
+    /// them, and what is read goes there.
+    public init(
+        client: GigHiveClient,
+        store: TokenStore,
+        directory: DataDirectory,
+        options: UploadOptions,
+        hashes: HashCache? = nil
+    ) {
         self.init(
             client: client,
             store: store,
             directory: directory,
             options: options,
-            schedule: OutcomeInquiry.Schedule()
+            schedule: OutcomeInquiry.Schedule(),
+            hashes: hashes
         )
     }
 
@@ -27,13 +37,16 @@ public struct Uploader: Sendable {
         store: TokenStore,
         directory: DataDirectory,
         options: UploadOptions,
-        schedule: OutcomeInquiry.Schedule
+        schedule: OutcomeInquiry.Schedule,
+        hashes: HashCache? = nil
     ) {
         self.client = client
         self.store = store
         self.directory = directory
         self.options = options
         self.schedule = schedule
+        self.hashes = hashes
+        inventory = ServerInventory(client)
     }
 
     /// Sends a prepared upload. Never throws: every end is a result with a state.
@@ -83,11 +96,6 @@ public struct Uploader: Sendable {
         } onCancel: {
             control.stop()
         }
-    }
-
-    /// The digest of an upload's file where it is known without reading it.
-    func knownDigest(_ upload: PreparedUpload) -> String? {
-        nil
     }
 
     func inquiry(checksum: String, fileName: String) -> OutcomeInquiry {
