@@ -11,7 +11,7 @@ struct DurabilityTests {
 
     @Test(
         "a token is synchronised before commit returns",
-        .enabled(if: hasStrace, "needs strace: scripts/setup.sh test")
+        .enabled(if: WorkerProcess.hasStrace, "needs strace: scripts/setup.sh test")
     )
     func syncBeforeReturn() throws {
         let fixture = try fixture.get()
@@ -27,8 +27,6 @@ struct DurabilityTests {
         let syncs = lines[begin..<end].filter { $0.contains("sync(") && $0.contains("tokens.sqlite-wal") }
         #expect(!syncs.isEmpty)
     }
-
-    private static let hasStrace = FileManager.default.isExecutableFile(atPath: "/usr/bin/strace")
 
     @Test("callers that wait together share one commit")
     func groupCommit() async throws {

@@ -1,4 +1,7 @@
-/// Uploads many files, several at a time: goes on after failures, sends the same bytes once, and asks the server once
+internal import MediaStore
+internal import MediaTransport
+
+/// Uploads many files, several at a time: goes on after failures, sends the same file once, and asks the server once
 /// what it has.
 public struct UploadBatch: Sendable {
     /// In which order files are begun.
@@ -13,7 +16,8 @@ public struct UploadBatch: Sendable {
         public var jobs: Int
         /// In which order files are begun.
         public var order: Order
-        /// Begin nothing more after the first failure.
+        /// Begin nothing more after the first failure: any end but `done`, `duplicate` and `cancelled`, refused items
+        /// included.
         public var failFast: Bool
 
         /// Makes a set of rules.
@@ -37,7 +41,7 @@ public struct UploadBatch: Sendable {
         case began(Int)
         /// Something happens to it.
         case upload(Int, UploadEvent)
-        /// It has ended. Every begun or refused item has exactly one end.
+        /// It has ended. Every begun item, and every refused one whose turn came, has exactly one end.
         case ended(Int, UploadResult)
     }
 
@@ -54,31 +58,99 @@ public struct UploadBatch: Sendable {
 
     /// Runs the batch.
     ///
+    /// A file that is named more than once for the same event (the same device and inode, or the same digest where it is
+    /// known) is sent once; the others end as the first did, `isSkipped`, and as `duplicate` when it is on the server.
+    /// For different events its uploads follow each other. Cancelling the task is `control.stop()`.
+    ///
+    /// Ends when every begun item has ended. Items that were never begun have no event.
+    ///
     /// - Parameters:
     ///   - items: The inputs.
     ///   - control: Stops it: nothing new is begun, and what is being sent stops as `BatchControl` says.
     ///   - onEvent: Called on any thread, one call at a time; must return quickly.
-    /// - Returns: When every begun item has ended. Items that were never begun have no event.
     public func run(
         _ items: [Item],
         control: BatchControl = BatchControl(),
         onEvent: @escaping @Sendable (Event) -> Void
-    ) async {}
+    ) async {
+        let queue = BatchQueue(items, order: options.order, digest: uploader.knownDigest)
+        let events = BatchEvents(onEvent)
+        await withTaskCancellationHandler {
+            await withTaskGroup(of: Void.self) { group in
+                for _ in 0..<min(max(1, options.jobs), items.count) {
+                    group.addTask { await work(queue, control, events) }
+                }
+            }
+        } onCancel: {
+            control.stop()
+        }
+    }
+
+    /// One of the slots: takes items until none is left or nothing more is to be begun.
+    private func work(_ queue: BatchQueue, _ control: BatchControl, _ events: BatchEvents) async {
+        var last: Int?
+        while true {
+            guard let transfer = control.begin() else { return }
+            defer { control.end(transfer) }
+            guard let index = queue.next(after: last) else { return }
+            let result = await end(of: index, queue, transfer, events)
+            queue.note(result, of: index)
+            if options.failFast, result.isFailure {
+                control.drain()
+            }
+            events.ended(index, result)
+            last = index
+        }
+    }
+
+    private func end(
+        of index: Int,
+        _ queue: BatchQueue,
+        _ transfer: TransferControl,
+        _ events: BatchEvents
+    ) async -> UploadResult {
+        switch queue.items[index] {
+        case .refused(let result):
+            return result
+        case .ready(let upload):
+            events.began(index)
+            if let first = queue.outcome(for: index) {
+                return UploadResult(upload, endingLike: first)
+            }
+            return await uploader.upload(upload, control: transfer) { events.upload(index, $0) }
+        }
+    }
 }
 
-/// Stops a batch, gently or at once, from any thread; what it asks for is passed to every running transfer.
-public final class BatchControl: Sendable {
-    /// A control that has asked for nothing yet.
-    public init() {}
+extension UploadResult {
+    /// The end of an upload whose file was sent to the same event before in this run.
+    fileprivate init(_ upload: PreparedUpload, endingLike first: UploadResult) {
+        self = first
+        path = upload.path
+        fileName = upload.fileName
+        details = upload.details
+        warnings = upload.warnings
+        isSkipped = true
+        bytesSent = 0
+        duration = .zero
+        attempts = 0
+        httpStatus = nil
+        unstoredToken = nil
+        guard [.done, .duplicate, .tokenLost].contains(first.state) else { return }
+        state = .duplicate
+        error = nil
+        isDeletableDuplicate = first.hasDeleteToken
+        if first.state == .tokenLost {
+            warnings.append(.tokenLostEarlier)
+        }
+    }
 
-    /// Begin nothing more; stop what is still being sent; wait for the answers of what is sent.
-    ///
-    /// - Parameter finishWithin: How long answers may still take; nil keeps the requests' own limits.
-    public func stop(finishWithin: Duration? = nil) {}
-
-    /// Stop everything at once.
-    public func abandon() {}
-
-    /// Begin nothing more, and let everything that is running come to its end.
-    public func drain() {}
+    /// Whether it is what `failFast` stops at.
+    fileprivate var isFailure: Bool {
+        switch state {
+        case .done, .duplicate: error != nil
+        case .cancelled: false
+        case .planned, .sending, .sent, .finalized, .failed, .unknownOutcome, .tokenLost: true
+        }
+    }
 }
