@@ -30,7 +30,8 @@ import Testing
         }
     }
 
-    @Test(arguments: KillPoint.ofMultipart) func aDeadUploadEndsWithItsTokenOrHonestly(_ point: KillPoint) async throws {
+    @Test(arguments: KillPoint.ofMultipart) func aDeadUploadEndsWithItsTokenOrHonestly(_ point: KillPoint) async throws
+    {
         let bench = try Workbench(try FakeGigHive())
         let path = try bench.file(String(repeating: "0123456789abcdef", count: 1 << 16))
         try await upload(dyingAt: point, bench, path)

@@ -180,7 +180,7 @@ struct TusUploadRun {
             guard status.offset == upload.sizeBytes else { return nil }
             onEvent(.resuming(from: status.offset))
             return tusID
-        } catch where error.kind == .gone {
+        } catch  where error.kind == .gone {
             onEvent(.restarting(because: .tus(error, path: upload.path)))
             try await journalled { () async throws(StoreError) in try await journal.forget() }
             return nil
