@@ -33,20 +33,7 @@ struct UploadRun {
         result.sizeBytes = upload.sizeBytes
         result.details = upload.details
         result.warnings = upload.warnings
-        let now = Date()
-        let record = UploadRecord(
-            uploadID: TokenStore.newUploadID(),
-            path: upload.journalPath,
-            state: .sending,
-            host: uploader.client.server.scope,
-            baseURL: uploader.client.server.description,
-            fields: upload.details.fields,
-            identity: upload.identity,
-            sizeBytes: upload.sizeBytes,
-            createdAt: now,
-            updatedAt: now
-        )
-        settlement = UploadSettlement(store: uploader.store, record: record, result: result)
+        settlement = UploadSettlement(store: uploader.store, record: uploader.record(of: upload), result: result)
     }
 
     mutating func perform() async -> UploadResult {
@@ -62,10 +49,14 @@ struct UploadRun {
     // MARK: Before the first byte
 
     private mutating func send() async throws(GigHiveError) {
-        // The source is owned before the journal is searched, so that two uploads of one file cannot both pass.
+        let earlier = EarlierUploads(uploader: uploader, upload: upload, control: control, onEvent: onEvent)
+        if let end = try await earlier.endOfFinished() {
+            settlement.adopt(end)
+            return
+        }
+        // The source is owned before the journal is searched again, so that two uploads of one file cannot both pass.
         let sourceLock = try lockSource()
         defer { sourceLock?.release() }
-        let earlier = EarlierUploads(uploader: uploader, upload: upload, control: control, onEvent: onEvent)
         if let end = try await earlier.end() {
             settlement.adopt(end)
             return
@@ -74,6 +65,7 @@ struct UploadRun {
             throw GigHiveError(.cancelled)
         }
         let file = try OpenFile(upload)
+        settlement.result.warnings += file.warnings
         let rescue: RescueFile
         let lock: UploadLock
         do {
@@ -145,6 +137,9 @@ struct UploadRun {
                 break
             }
             settlement.note(attempt)
+            if let checksum = attempt.checksum, file.isUnchanged {
+                uploader.keep(checksum, of: upload)
+            }
             guard let again = await settle(attempt, file, rescue) else { break }
             guard await waitToRepeat(because: again) else {
                 settlement.end(.cancelled, GigHiveError(.cancelled, transport: again.transport))
