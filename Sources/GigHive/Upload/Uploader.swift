@@ -11,6 +11,10 @@ public struct Uploader: Sendable {
     let schedule: OutcomeInquiry.Schedule
     let hashes: HashCache?
     let inventory: ServerInventory
+    /// Set while a batch runs.
+    var rescues: RescuePool?
+    /// Set while a batch runs: when this upload may send.
+    var turn: TransferTurn?
 
     /// Makes an uploader. With a hash cache, files whose digest is known are not read to find out that the server has
     /// them, and what is read goes there.
