@@ -54,11 +54,6 @@ extension SandboxProcess {
         return String(try await ChildProcess.run("/bin/sh", ["-c", pipe]).output.prefix(64))
     }
 
-    /// Body bytes of all PATCH requests that the server has read.
-    func patchedBytes() async throws -> Int {
-        try await requests().filter { $0.method == "PATCH" }.map(\.bodyBytesRead).reduce(0, +)
-    }
-
     private func curl(_ address: String) async throws -> String {
         let answer = try await ChildProcess.run("/usr/bin/curl", ["-s", "-S", "-f", "-u", "viewer:viewer", address])
         guard answer.exitCode == 0 else { throw Failure.control(status: 0, answer.errors) }
