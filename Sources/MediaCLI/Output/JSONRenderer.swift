@@ -138,6 +138,18 @@ enum JSONRenderer {
         ]
     }
 
+    static func hiding(_ hiding: GuestHiding) -> JSONObject {
+        let upload = hiding.upload
+        return [
+            "file_id": .integer(upload.fileID), "host": .string(upload.host), "state": .string(hiding.state.rawValue),
+            "event_date": .string(upload.eventDate), "org_name": .string(upload.orgName),
+            "event_type": .string(upload.eventType), "label": JSONValue(upload.label),
+            "file_name": .string(upload.fileName), "checksum_sha256": JSONValue(upload.checksumSHA256),
+            "server": .string(upload.server), "http_status": .null, "exit_code": exitCode(hiding.exitCode),
+            "error": hiding.error.map { error(ErrorCatalogue.diagnosis(of: $0)) } ?? .null,
+        ]
+    }
+
     // MARK: Journal and settings
 
     static func journal(_ row: JournalRow) -> JSONObject {

@@ -139,6 +139,13 @@ enum TextRenderer {
             + "(\(Formats.bytes(entry.sizeBytes)), uploaded \(Formats.age(of: entry.createdAt, now: now)))"
     }
 
+    /// A guest's upload on one line, for questions.
+    static func brief(_ upload: KeptUpload, now: Date) -> String {
+        "  \(upload.fileID)  \(escaped(upload.eventDate))  \(escaped(upload.orgName))  \(escaped(upload.eventType))  "
+            + "\(ErrorCatalogue.quoted(upload.title))  "
+            + "(\(Formats.bytes(upload.sizeBytes)), uploaded \(Formats.age(of: upload.createdAt, now: now)))"
+    }
+
     static func deletion(_ result: DeleteResult, style: Style) -> [String] {
         let file = result.entry.map { "\(result.fileID) \(ErrorCatalogue.quoted(title(of: $0)))" } ?? "\(result.fileID)"
         let host = escaped(result.host)
@@ -148,6 +155,17 @@ enum TextRenderer {
         case .entryRemoved: ["removed the local entry of \(file); the file is still on \(host)"]
         case .planned: ["\(file) would be deleted from \(host)"]
         case .declined: ["\(file) was not deleted"]
+        case .failed: []
+        }
+    }
+
+    static func hiding(_ hiding: GuestHiding, style: Style) -> [String] {
+        let file = "\(hiding.upload.fileID) \(ErrorCatalogue.quoted(hiding.upload.title))"
+        let host = escaped(hiding.upload.host)
+        return switch hiding.state {
+        case .hidden: ["\(style.green("hidden")) \(file); \(host) keeps the file"]
+        case .planned: ["\(file) would be hidden; \(host) keeps the file"]
+        case .declined: ["\(file) was not hidden"]
         case .failed: []
         }
     }
