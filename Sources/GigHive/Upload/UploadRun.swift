@@ -61,7 +61,7 @@ struct UploadRun {
             settlement.adopt(end)
             return
         }
-        if control.isStopRequested {
+        guard await mayBegin() else {
             throw GigHiveError(.cancelled)
         }
         let file = try OpenFile(upload)
@@ -70,20 +70,28 @@ struct UploadRun {
         let lock: UploadLock
         do {
             lock = try ownership(of: settlement.record.uploadID)
-            rescue = try RescueFile(for: settlement.record.uploadID, in: uploader.directory)
+            rescue = try uploader.rescueFile(for: settlement.record.uploadID)
         } catch {
             throw .store(error)
         }
         defer { lock.release() }
         do {
-            try uploader.store.insert(settlement.record)
+            try await uploader.store.plan(settlement.record)
         } catch {
-            rescue.release()
+            uploader.giveBack(rescue)
             throw .store(error)
         }
         settlement.isPlanned = true
         KillPoint.afterIntent.reach()
         await sendUntilSettled(file, rescue)
+    }
+
+    /// Waits for its turn to send.
+    ///
+    /// - Returns: false when it is not to be begun (again).
+    private func mayBegin() async -> Bool {
+        guard !control.isStopRequested, await uploader.turn?.begin() ?? true else { return false }
+        return !control.isStopRequested
     }
 
     private func lockSource() throws(GigHiveError) -> UploadLock? {
@@ -131,6 +139,7 @@ struct UploadRun {
                     control: control,
                     onEvent: onEvent
                 )
+                uploader.turn?.end()
             } catch {
                 // Nothing was sent.
                 settlement.end(.failed, error)
@@ -138,10 +147,10 @@ struct UploadRun {
             }
             settlement.note(attempt)
             if let checksum = attempt.checksum, file.isUnchanged {
-                uploader.keep(checksum, of: upload)
+                uploader.keep(checksum, of: upload, readingBegan: file.openedAt)
             }
             guard let again = await settle(attempt, file, rescue) else { break }
-            guard await waitToRepeat(because: again) else {
+            guard await waitToRepeat(because: again), await mayBegin() else {
                 settlement.end(.cancelled, GigHiveError(.cancelled, transport: again.transport))
                 break
             }
@@ -157,7 +166,7 @@ struct UploadRun {
             settlement.reopen()
         }
         if !settlement.keepsReply {
-            rescue.release()
+            uploader.giveBack(rescue)
         }
     }
 

@@ -15,6 +15,10 @@ public struct Uploader: Sendable {
     let featureCache = TusFeatureCache()
     let hashes: HashCache?
     let inventory: ServerInventory
+    /// Set while a batch runs.
+    var rescues: RescuePool?
+    /// Set while a batch runs: when this upload may send.
+    var turn: TransferTurn?
 
     /// Makes an uploader. With an event link among the options no login is ever sent; the link's token takes its place.
     /// With a hash cache, files whose digest is known are not read to find out that the server has them, and what is read
