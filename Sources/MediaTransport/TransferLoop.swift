@@ -9,6 +9,8 @@ struct Submission: Sendable {
     var attempt: Int
     /// Whether a large body may ask `Expect: 100-continue`.
     var expectsContinue: Bool
+    /// Whether the server has taken the last body that it was sent.
+    var isFamiliar: Bool
     var control: TransferControl
     var progress: (@Sendable (TransferProgress) -> Void)?
 }

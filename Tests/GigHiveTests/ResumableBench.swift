@@ -131,6 +131,14 @@ struct ResumableBench {
         return String(decoding: try await client.http.execute(request).body, as: UTF8.self)
     }
 
+    /// Titles in the listing.
+    func titles() async throws -> [String] {
+        let request = client.request(.get, "/db/database.php", [("format", "json")])
+        let body = try await client.http.execute(request).body
+        return ReplyText.content(of: body).members["entries"]?.elements.compactMap { $0.members?.text("song_title") }
+            ?? []
+    }
+
     func count(_ method: String, _ path: String) async throws -> Int {
         try await sandbox.requests().count { $0.method == method && $0.path.hasPrefix(path) }
     }

@@ -298,6 +298,7 @@ import Tus
         #expect(try Uploader.isResumable(row, in: bench.store))
         try await bench.sandbox.clearFaults()
         let second = await bench.uploader.resume(row, details: nil)
+        #expect(second.error == nil)
         #expect(second.state == .done)
         #expect(second.bytesSent == 6 * ResumableBench.chunkBytes)
         #expect(try bench.row()?.failureCode == nil)

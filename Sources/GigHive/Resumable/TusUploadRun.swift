@@ -63,7 +63,7 @@ struct TusUploadRun {
             }
             earlier = try uploads.resumable()
         }
-        guard !control.isStopRequested else { throw GigHiveError(.cancelled) }
+        guard await mayBegin() else { throw GigHiveError(.cancelled) }
         let file = try OpenFile(upload)
         settlement.result.warnings += file.warnings
         let lock = try UploadOwnership.ofRow(earlier ?? settlement.record, in: uploader.directory)
@@ -106,6 +106,14 @@ struct TusUploadRun {
         return TusJournal(record, store: uploader.store)
     }
 
+    /// Waits for its turn to send.
+    ///
+    /// - Returns: false when it is not to be begun (again).
+    private func mayBegin() async -> Bool {
+        guard !control.isStopRequested, await uploader.turn?.begin() ?? true else { return false }
+        return !control.isStopRequested
+    }
+
     // MARK: Bytes, then finalize
 
     private mutating func sendUntilSettled(_ file: OpenFile, _ journal: TusJournal) async {
@@ -130,6 +138,10 @@ struct TusUploadRun {
                 return
             }
             onEvent(.restarting(because: error))
+            guard await mayBegin() else {
+                settlement.suspend(GigHiveError(.cancelled, path: upload.path))
+                return
+            }
         }
     }
 
@@ -160,7 +172,7 @@ struct TusUploadRun {
             guard file.isUnchanged else {
                 throw TusError(.prefixChanged, detail: "the file changed while it was sent")
             }
-            uploader.keep(sent.checksum, of: upload)
+            uploader.keep(sent.checksum, of: upload, readingBegan: file.openedAt)
             try await journalled { () async throws(StoreError) in
                 try await journal.completed(as: sent.tusID)
                 try await settlement.noteSent(checksum: sent.checksum)

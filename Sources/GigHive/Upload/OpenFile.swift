@@ -10,6 +10,8 @@ struct OpenFile: Sendable {
     private let file: SourceFile?
     private let descriptor: Int32
     let byteCount: Int64
+    /// Before any of it was read.
+    let openedAt = Date()
     /// Noticed in the first bytes.
     let warnings: [UploadWarning]
 

@@ -147,7 +147,7 @@ struct UploadRun {
             }
             settlement.note(attempt)
             if let checksum = attempt.checksum, file.isUnchanged {
-                uploader.keep(checksum, of: upload)
+                uploader.keep(checksum, of: upload, readingBegan: file.openedAt)
             }
             guard let again = await settle(attempt, file, rescue) else { break }
             guard await waitToRepeat(because: again), await mayBegin() else {

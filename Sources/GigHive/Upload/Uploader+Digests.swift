@@ -8,10 +8,15 @@ extension Uploader {
         upload.identity.flatMap { hashes?.digest(of: $0) }
     }
 
-    /// Keeps the digest of an upload's file, which was read from start to end and is unchanged since it was checked.
-    func keep(_ checksum: String, of upload: PreparedUpload) {
+    /// Keeps the digest of an upload's file, which is unchanged since it was checked.
+    ///
+    /// - Parameters:
+    ///   - checksum: SHA-256 of the whole file.
+    ///   - upload: The file.
+    ///   - readingBegan: When its first byte was read.
+    func keep(_ checksum: String, of upload: PreparedUpload, readingBegan: Date) {
         guard let identity = upload.identity else { return }
-        hashes?.keep(checksum, for: identity)
+        hashes?.keep(checksum, for: identity, readingBegan: readingBegan)
     }
 
     /// The row that an upload begins with.
