@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// Sends requests over libcurl. One thread owns all of libcurl; any number of tasks may call `execute` at once.
 public final class HTTPClient: Sendable {
     /// The settings of all transfers.
@@ -5,6 +7,8 @@ public final class HTTPClient: Sendable {
 
     private let loop: TransferLoop
     private let quiet: QuietPeriods
+    /// Servers that have taken the last body they were sent.
+    private let familiar = Mutex<Set<Origin>>([])
 
     /// Prepares the transfer loop. Its thread starts with the first request.
     ///
@@ -86,6 +90,8 @@ public final class HTTPClient: Sendable {
             request: request,
             attempt: attempt,
             expectsContinue: true,
+            // HTTP/2 loses an early refusal of an unasked body that is longer than its first window (trap T3).
+            isFamiliar: !configuration.http2 && familiar.withLock { $0.contains(request.url.origin) },
             control: control,
             progress: progress
         )
@@ -109,11 +115,27 @@ public final class HTTPClient: Sendable {
             case .atMostOnce: submission.control.stop()
             }
         }
-        if case .success(let response) = result {
-            quiet.note(response.head, from: submission.request.url.origin, requestedAt: started)
-        }
+        note(result, of: submission.request, startedAt: started)
         report(result, of: submission.request)
         return result
+    }
+
+    /// What an exchange says about later ones with the same server.
+    private func note(
+        _ result: Result<HTTPResponse, TransportError>,
+        of request: HTTPRequest,
+        startedAt: ContinuousClock.Instant
+    ) {
+        let origin = request.url.origin
+        switch result {
+        case .success(let response):
+            quiet.note(response.head, from: origin, requestedAt: startedAt)
+            if request.body != nil, (200..<300).contains(response.status) {
+                familiar.withLock { _ = $0.insert(origin) }
+            }
+        case .failure:
+            familiar.withLock { _ = $0.remove(origin) }
+        }
     }
 
     /// How long to wait before the next try; nil when there is none.

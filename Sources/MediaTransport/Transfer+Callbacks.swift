@@ -43,9 +43,11 @@ extension Transfer {
         }
     }
 
-    /// Lets a body go on that its reader held back and now does not hold back any more.
+    /// Lets a body go on that its reader does not hold back any more, and one that the server has refused: libcurl, which
+    /// then stops sending by itself, does not end a transfer that rests.
     func resumeIfReleased() {
-        guard isPaused, reader?.isHeld == false else { return }
+        let isRefused = isHeadComplete && (head?.status ?? 0) >= 300
+        guard isPaused, isRefused || reader?.isHeld == false else { return }
         isPaused = false
         lastActivity = .now
         curl_easy_pause(handle, CInt(CURLPAUSE_CONT))

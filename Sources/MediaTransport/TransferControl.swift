@@ -62,6 +62,14 @@ public final class TransferControl: Sendable {
         return isStopRequested || Task.isCancelled
     }
 
+    /// Waits for a stop, without an end of its own.
+    ///
+    /// - Returns: Whether a stop was asked for; false when the task was cancelled before.
+    public func waitForStop() async -> Bool {
+        await stopRequested()
+        return isStopRequested
+    }
+
     /// Returns when a stop is asked for or the task is cancelled.
     private func stopRequested() async {
         let id = state.withLock { state in

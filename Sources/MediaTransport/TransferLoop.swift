@@ -9,6 +9,8 @@ struct Submission: Sendable {
     var attempt: Int
     /// Whether a large body may ask `Expect: 100-continue`.
     var expectsContinue: Bool
+    /// Whether the server has taken the last body that it was sent.
+    var isFamiliar: Bool
     var control: TransferControl
     var progress: (@Sendable (TransferProgress) -> Void)?
 }
@@ -94,12 +96,12 @@ final class TransferLoop: Sendable {
                 transfers.values.forEach { $0.control.abandon() }
             }
             stopWhereAsked(&transfers)
-            transfers.values.forEach { $0.resumeIfReleased() }
             if transfers.isEmpty && isShutDown { return }
 
             var running: CInt = 0
             curl_multi_perform(multi.raw, &running)
             finishCompleted(&transfers)
+            transfers.values.forEach { $0.resumeIfReleased() }
             watch(&transfers)
 
             let isIdle = transfers.isEmpty

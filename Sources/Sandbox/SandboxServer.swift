@@ -44,10 +44,11 @@ struct SandboxServer {
     }
 
     private static func channelHandlers(_ configuration: SandboxConfiguration) -> [any RemovableChannelHandler] {
-        guard let seconds = configuration.bodyTimeout else { return [ContinueHandler()] }
+        let always: [any RemovableChannelHandler] = [HangUpHandler(), ContinueHandler()]
+        guard let seconds = configuration.bodyTimeout else { return always }
         return [
             IdleStateHandler(readTimeout: .milliseconds(Int64(seconds * 1000))),
-            BodyTimeoutHandler(renderer: ReplyRenderer(dialect: configuration.dialect)), ContinueHandler(),
-        ]
+            BodyTimeoutHandler(renderer: ReplyRenderer(dialect: configuration.dialect)),
+        ] + always
     }
 }

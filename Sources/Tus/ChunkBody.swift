@@ -1,6 +1,5 @@
 internal import MediaCrypto
 internal import MediaTransport
-internal import Synchronization
 
 /// One chunk of a content: bytes of a file that go straight from there to the socket and, in passing, to the hash. Its
 /// last byte goes out only once `end` has been let go.
@@ -10,7 +9,22 @@ struct ChunkBody: RequestBody {
     let start: Int64
     let byteCount: Int64
     let pipeline: HashPipeline
-    let end: ChunkEnd
+    let end = ChunkEnd()
+
+    /// Opens the source for one chunk.
+    ///
+    /// - Throws: `TusError` `.sourceFailed` when that cannot be done, or the file is shorter than the content.
+    init(_ range: Range<Int64>, of content: TusContent, _ pipeline: HashPipeline) throws(TusError) {
+        file = try content.openChecked()
+        start = content.start + range.lowerBound
+        byteCount = Int64(range.count)
+        self.pipeline = pipeline
+    }
+
+    /// Which bytes of the content these are.
+    func range(in content: TusContent) -> Range<Int64> {
+        start - content.start..<start - content.start + byteCount
+    }
 
     func makeReader() throws -> any RequestBodyReader {
         try Reader(self)
@@ -65,5 +79,22 @@ struct ChunkBody: RequestBody {
             offset += 1
             return 1
         }
+    }
+}
+
+extension TusContent {
+    /// The file, as long as it has to be.
+    func openChecked() throws(TusError) -> FileContent {
+        let file: FileContent
+        do {
+            file = try open()
+        } catch {
+            throw TusError(.sourceFailed, detail: "\(error)", underlying: error)
+        }
+        guard file.byteCount >= start + byteCount else {
+            let error = FileContentError.shrank(expected: start + byteCount, actual: file.byteCount)
+            throw TusError(.sourceFailed, detail: "\(error)", underlying: error)
+        }
+        return file
     }
 }

@@ -2,62 +2,71 @@ internal import Foundation
 internal import MediaCrypto
 internal import MediaTransport
 
-/// What came of one `PATCH`.
-struct PatchOutcome {
-    /// nil when the server has the whole chunk.
-    var error: TusError?
-    var bytesSent: Int64 = 0
-    var duration = Duration.zero
+/// What came of sending one chunk once.
+struct ChunkOutcome {
+    /// The answer, whatever its status.
+    var answer: Result<HTTPResponse, TusError>
+    var bytesSent: Int64
     /// Whether all of the chunk went through the hash and its proof is kept.
-    var isKept = false
+    var isKept: Bool
 }
 
 extension TusClient {
     /// Sends a chunk once.
+    ///
+    /// - Returns: The error is nil when the server has the whole chunk.
     func patch(
         _ id: String,
-        _ content: TusContent,
-        _ chunk: Range<Int64>,
-        _ pipeline: HashPipeline,
+        _ chunk: ChunkBody,
+        of content: TusContent,
         _ checksum: DigestAlgorithm?,
         _ control: TransferControl,
         _ onEvent: @escaping @Sendable (TusEvent) -> Void
-    ) async -> PatchOutcome {
-        let end = ChunkEnd()
-        let body: ChunkBody
+    ) async -> (error: TusError?, outcome: ChunkOutcome) {
         let request: HTTPRequest
         do throws(TusError) {
-            body = ChunkBody(
-                file: try content.openChecked(),
-                start: content.start + chunk.lowerBound,
-                byteCount: Int64(chunk.count),
-                pipeline: pipeline,
-                end: end
-            )
-            request = try await patchRequest(id, at: chunk.lowerBound, body, checksum)
+            request = try await patchRequest(id, chunk, of: content, checksum)
         } catch {
-            return PatchOutcome(error: error)
+            return (error, ChunkOutcome(answer: .failure(error), bytesSent: 0, isKept: false))
         }
-        async let keeping: Void = keepProof(of: content, at: chunk.upperBound, pipeline, when: end)
-        var outcome: PatchOutcome
+        let outcome = await send(request, chunk, of: content, control, onEvent)
+        switch outcome.answer {
+        case .success(let answer): return (refusal(in: answer, of: chunk.range(in: content)), outcome)
+        case .failure(let error): return (error, outcome)
+        }
+    }
+
+    /// Sends a request whose body is a chunk, and keeps the chunk's proof on the way.
+    func send(
+        _ request: HTTPRequest,
+        _ chunk: ChunkBody,
+        of content: TusContent,
+        _ control: TransferControl,
+        _ onEvent: @escaping @Sendable (TusEvent) -> Void
+    ) async -> ChunkOutcome {
+        let range = chunk.range(in: content)
+        let end = chunk.end
+        async let keeping: Void = keepProof(of: content, at: range.upperBound, chunk.pipeline, when: end)
+        var outcome: ChunkOutcome
         do throws(TransportError) {
             let answer = try await http.execute(request, control: control) { progress in
-                onEvent(.progress(offset: chunk.lowerBound + progress.bytesAcknowledged, progress))
+                onEvent(.progress(offset: range.lowerBound + progress.bytesAcknowledged, progress))
             }
-            outcome = PatchOutcome(
-                error: refusal(in: answer, of: chunk),
-                bytesSent: answer.metrics.bodyBytesSent,
-                duration: answer.metrics.duration
-            )
+            outcome = ChunkOutcome(answer: .success(answer), bytesSent: answer.metrics.bodyBytesSent, isKept: false)
         } catch {
-            outcome = PatchOutcome(error: TusError(error), bytesSent: error.metrics.bodyBytesSent)
+            outcome = ChunkOutcome(
+                answer: .failure(TusError(error)),
+                bytesSent: error.metrics.bodyBytesSent,
+                isKept: false
+            )
         }
         end.transferEnded()
         await keeping
         if let failure = end.failure {
             let isStopped = Task.isCancelled || control.isStopRequested
-            outcome.error =
+            outcome.answer = .failure(
                 isStopped ? TusError(.cancelled) : TusError(.journal, detail: "\(failure)", underlying: failure)
+            )
         }
         outcome.isKept = end.isReleased
         return outcome
@@ -65,20 +74,19 @@ extension TusClient {
 
     private func patchRequest(
         _ id: String,
-        at offset: Int64,
-        _ body: ChunkBody,
+        _ chunk: ChunkBody,
+        of content: TusContent,
         _ checksum: DigestAlgorithm?
     ) async throws(TusError) -> HTTPRequest {
         var headers = [
-            HTTPHeader("Upload-Offset", String(offset)),
-            HTTPHeader("Content-Type", "application/offset+octet-stream"),
+            HTTPHeader("Upload-Offset", String(chunk.range(in: content).lowerBound)), Self.offsetStream,
         ]
         if let checksum {
             do {
                 let digest = try await checksum.digest(
-                    ofFile: body.file.descriptor,
-                    from: body.start,
-                    byteCount: body.byteCount
+                    ofFile: chunk.file.descriptor,
+                    from: chunk.start,
+                    byteCount: chunk.byteCount
                 )
                 let value = Data(digest).base64EncodedString()
                 headers.append(HTTPHeader("Upload-Checksum", "\(checksum.tusName) \(value)"))
@@ -88,8 +96,11 @@ extension TusClient {
                 throw TusError(.sourceFailed, detail: "\(error)", underlying: error)
             }
         }
-        return request(.patch, try resource(id), headers: headers, body: body, repeatability: .resumable)
+        return request(.patch, try resource(id), headers: headers, body: chunk, repeatability: .resumable)
     }
+
+    /// What a body of bytes of an upload is called.
+    static var offsetStream: HTTPHeader { HTTPHeader("Content-Type", "application/offset+octet-stream") }
 
     /// nil when the answer says that the server has the whole chunk.
     private func refusal(in answer: HTTPResponse, of chunk: Range<Int64>) -> TusError? {

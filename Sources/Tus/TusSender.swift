@@ -40,11 +40,7 @@ struct TusSender {
         self.onEvent = onEvent
         size = ChunkSize(options)
         patience = LockPatience(limit: options.lockLimit, first: options.lockBackOff)
-        do throws(CryptoError) {
-            pipeline = try HashPipeline()
-        } catch {
-            throw TusError(.sourceFailed, detail: error.detail, underlying: error)
-        }
+        pipeline = try HashPipeline.forContent()
     }
 
     mutating func run() async throws(TusError) -> TusDelivery {
@@ -126,12 +122,14 @@ struct TusSender {
 
     private mutating func sendChunk() async throws(TusError) {
         try throwIfStopped()
+        let started = ContinuousClock.now
         let chunk = offset..<min(offset + size.current, content.byteCount)
-        let outcome = await client.patch(id, content, chunk, pipeline, options.checksum, control, onEvent)
+        let body = try ChunkBody(chunk, of: content, pipeline)
+        let (error, outcome) = await client.patch(id, body, of: content, options.checksum, control, onEvent)
         bytesSent += outcome.bytesSent
         sentAhead = max(sentAhead, outcome.bytesSent)
-        guard let error = outcome.error else {
-            size.completed(in: outcome.duration)
+        guard let error else {
+            size.completed(in: started.duration(to: .now))
             return advance(to: chunk.upperBound)
         }
         if error.kind == .tooLarge {
@@ -157,7 +155,7 @@ struct TusSender {
         pipeline.restart()
         guard found > offset else { return }
         // A server without a firewall before it keeps what it got of a chunk. The same bytes go through the hash again.
-        try await hash(from: offset, to: found, of: try openSource())
+        try await hash(from: offset, to: found, of: try content.openChecked())
         try await keepProof(at: found)
         advance(to: found)
     }
@@ -176,7 +174,7 @@ struct TusSender {
     /// Reads again what the server has, and refuses to go on unless it is what was sent.
     private mutating func provePrefix() async throws(TusError) {
         guard offset > 0 else { return }
-        let file = try openSource()
+        let file = try content.openChecked()
         let longest = max(options.chunkBytes, options.maximumChunkBytes)
         let proven = content.proofs.filter { $0.offset <= offset }.max { $0.offset < $1.offset }
         let provenBytes = proven?.offset ?? 0
@@ -245,26 +243,5 @@ struct TusSender {
         } catch {
             throw TusError(.journal, detail: "\(error)", underlying: error)
         }
-    }
-
-    private func openSource() throws(TusError) -> FileContent {
-        try content.openChecked()
-    }
-}
-
-extension TusContent {
-    /// The file, as long as it has to be.
-    func openChecked() throws(TusError) -> FileContent {
-        let file: FileContent
-        do {
-            file = try open()
-        } catch {
-            throw TusError(.sourceFailed, detail: "\(error)", underlying: error)
-        }
-        guard file.byteCount >= start + byteCount else {
-            let error = FileContentError.shrank(expected: start + byteCount, actual: file.byteCount)
-            throw TusError(.sourceFailed, detail: "\(error)", underlying: error)
-        }
-        return file
     }
 }

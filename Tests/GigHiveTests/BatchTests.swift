@@ -6,7 +6,7 @@ import Testing
 @testable import GigHive
 
 /// What a batch has said, in order.
-private final class Log: Sendable {
+final class BatchLog: Sendable {
     private struct State {
         var lines: [String] = []
         var ends: [Int: UploadResult] = [:]
@@ -49,8 +49,8 @@ private final class Log: Sendable {
         _ options: UploadBatch.Options = UploadBatch.Options(),
         control: BatchControl = BatchControl(),
         also: @escaping @Sendable (UploadBatch.Event) -> Void = { _ in }
-    ) async -> Log {
-        let log = Log()
+    ) async -> BatchLog {
+        let log = BatchLog()
         await UploadBatch(uploader: bench.uploader, options: options).run(items, control: control) { event in
             log.note(event)
             also(event)

@@ -291,6 +291,16 @@ import Testing
         #expect(try await stalled.status == 0)
     }
 
+    @Test func aClientThatHangsUpFreesTheLock() async throws {
+        let fixture = try await Fixture(faults: ["tus-patch:stall,after=body,times=1"])
+        let id = try await fixture.createUpload(length: 10)
+        let patience = ["-u", "uploader:uploader", "--max-time", "1"]
+        #expect(try await fixture.patch(id, at: 0, "0123456789", options: patience).exitCode == 28)
+        let deadline = ContinuousClock.now + .seconds(30)
+        while try await fixture.tus("HEAD", id).status == 423, ContinuousClock.now < deadline {}
+        #expect(try await fixture.patch(id, at: 0, "0123456789").status == 204)
+    }
+
     @Test func unfinishedUploadsSurviveARestart() async throws {
         let data = try TemporaryDirectory()
         let first = try await Fixture(data: data)

@@ -6,6 +6,7 @@ public final class BatchControl: Sendable {
     private struct State {
         /// Whether nothing more is to be begun.
         var isClosed = false
+        var onClose: (@Sendable () -> Void)?
         var running: [ObjectIdentifier: TransferControl] = [:]
     }
 
@@ -50,11 +51,24 @@ public final class BatchControl: Sendable {
         state.withLock { _ = $0.running.removeValue(forKey: ObjectIdentifier(transfer)) }
     }
 
+    /// Sets what is called when nothing more is to be begun.
+    func whenClosed(_ action: @escaping @Sendable () -> Void) {
+        let isClosed = state.withLock { state in
+            state.onClose = action
+            return state.isClosed
+        }
+        if isClosed {
+            action()
+        }
+    }
+
     /// - Returns: What is running.
     private func close() -> [TransferControl] {
-        state.withLock { state in
+        let (onClose, running) = state.withLock { state in
             state.isClosed = true
-            return Array(state.running.values)
+            return (state.onClose, Array(state.running.values))
         }
+        onClose?()
+        return running
     }
 }

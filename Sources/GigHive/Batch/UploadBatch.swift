@@ -1,6 +1,3 @@
-internal import MediaStore
-internal import MediaTransport
-
 /// Uploads many files, several at a time: goes on after failures, sends the same file once, and asks the server once
 /// what it has.
 public struct UploadBatch: Sendable {
@@ -73,84 +70,11 @@ public struct UploadBatch: Sendable {
         control: BatchControl = BatchControl(),
         onEvent: @escaping @Sendable (Event) -> Void
     ) async {
-        let queue = BatchQueue(items, order: options.order, digest: uploader.knownDigest)
-        let events = BatchEvents(onEvent)
+        let run = BatchRun(self, items, control: control, onEvent: onEvent)
         await withTaskCancellationHandler {
-            await withTaskGroup(of: Void.self) { group in
-                for _ in 0..<min(max(1, options.jobs), items.count) {
-                    group.addTask { await work(queue, control, events) }
-                }
-            }
+            await run.perform()
         } onCancel: {
             control.stop()
-        }
-    }
-
-    /// One of the slots: takes items until none is left or nothing more is to be begun.
-    private func work(_ queue: BatchQueue, _ control: BatchControl, _ events: BatchEvents) async {
-        var last: Int?
-        while true {
-            guard let transfer = control.begin() else { return }
-            defer { control.end(transfer) }
-            guard let index = queue.next(after: last) else { return }
-            let result = await end(of: index, queue, transfer, events)
-            queue.note(result, of: index)
-            if options.failFast, result.isFailure {
-                control.drain()
-            }
-            events.ended(index, result)
-            last = index
-        }
-    }
-
-    private func end(
-        of index: Int,
-        _ queue: BatchQueue,
-        _ transfer: TransferControl,
-        _ events: BatchEvents
-    ) async -> UploadResult {
-        switch queue.items[index] {
-        case .refused(let result):
-            return result
-        case .ready(let upload):
-            events.began(index)
-            if let first = queue.outcome(for: index) {
-                return UploadResult(upload, endingLike: first)
-            }
-            return await uploader.upload(upload, control: transfer) { events.upload(index, $0) }
-        }
-    }
-}
-
-extension UploadResult {
-    /// The end of an upload whose file was sent to the same event before in this run.
-    fileprivate init(_ upload: PreparedUpload, endingLike first: UploadResult) {
-        self = first
-        path = upload.path
-        fileName = upload.fileName
-        details = upload.details
-        warnings = upload.warnings
-        isSkipped = true
-        bytesSent = 0
-        duration = .zero
-        attempts = 0
-        httpStatus = nil
-        unstoredToken = nil
-        guard [.done, .duplicate, .tokenLost].contains(first.state) else { return }
-        state = .duplicate
-        error = nil
-        isDeletableDuplicate = first.hasDeleteToken
-        if first.state == .tokenLost {
-            warnings.append(.tokenLostEarlier)
-        }
-    }
-
-    /// Whether it is what `failFast` stops at.
-    fileprivate var isFailure: Bool {
-        switch state {
-        case .done, .duplicate: error != nil
-        case .cancelled: false
-        case .planned, .sending, .sent, .finalized, .failed, .unknownOutcome, .tokenLost: true
         }
     }
 }

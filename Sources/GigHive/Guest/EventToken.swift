@@ -43,7 +43,8 @@ private struct EventLink {
 
     init?(_ text: String) {
         let path = "/upload/"
-        guard let scheme = text.firstRange(of: "://"), ["http", "https"].contains(text[..<scheme.lowerBound].lowercased()),
+        guard let scheme = text.firstRange(of: "://"),
+            ["http", "https"].contains(text[..<scheme.lowerBound].lowercased()),
             let slash = text[scheme.upperBound...].firstIndex(of: "/"), text[slash...].hasPrefix(path)
         else { return nil }
         server = text[..<slash]

@@ -74,7 +74,7 @@ struct DiscardRun {
     private func remove(_ id: String) async throws(GigHiveError) {
         do {
             try await uploader.tus.terminate(id)
-        } catch where error.kind == .unsupported {
+        } catch  where error.kind == .unsupported {
             // A server that cannot remove uploads keeps their bytes until it cleans up by itself.
         } catch {
             guard evenUnreachable else { throw .tus(error) }

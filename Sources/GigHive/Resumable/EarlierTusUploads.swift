@@ -14,7 +14,8 @@ struct EarlierTusUploads {
     /// - Throws: `GigHiveError`.
     func end() async throws(GigHiveError) -> UploadResult? {
         guard uploader.options.guest != nil else {
-            return try await EarlierUploads(uploader: uploader, upload: upload, control: control, onEvent: onEvent).end()
+            return try await EarlierUploads(uploader: uploader, upload: upload, control: control, onEvent: onEvent)
+                .end()
         }
         for row in try rows() where row.isGuest && isSameEvent(row) {
             if let end = try await guestEnd(of: row) {

@@ -87,15 +87,17 @@ struct Finalization {
 
     private mutating func request(_ settlement: inout UploadSettlement) async throws(StoreError) -> Step {
         guard !control.isStopRequested else { return stopped(&settlement) }
-        let rescue = try RescueFile(for: settlement.record.uploadID, in: uploader.directory)
+        let rescue = try uploader.rescueFile(for: settlement.record.uploadID)
         try await journal.finalizing()
         onEvent(.finalizing)
         let answer = await FinalizeRequest(tusID, details: details, sizeBytes: settlement.record.sizeBytes, uploader)
             .send(rescue: rescue, control: control, onEvent: onEvent)
+        // The answer is on the disk: the next file of a batch may be sent.
+        uploader.turn?.end()
         settlement.note(status: answer.status)
         let step = try await settle(answer, rescue, &settlement)
         if !settlement.keepsReply {
-            rescue.release()
+            uploader.giveBack(rescue)
         }
         return step
     }

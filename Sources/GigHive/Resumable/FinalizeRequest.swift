@@ -41,7 +41,7 @@ struct FinalizeRequest {
         request.timeouts = timeouts
         request.destination = .receiver(collector)
         let watcher = Task {
-            _ = await control.waitForStop(upTo: .seconds(24 * 3600))
+            _ = await control.waitForStop()
             // The wait also ends when this task is cancelled.
             if control.isStopRequested, !Task.isCancelled {
                 onEvent(.waitingForToken)

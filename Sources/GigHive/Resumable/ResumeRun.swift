@@ -80,7 +80,7 @@ struct ResumeRun: Sendable {
         let upload: PreparedUpload
         do {
             upload = try uploader.prepare(.file(path: record.path), details: details)
-        } catch where error.code == .fileNotFound {
+        } catch  where error.code == .fileNotFound {
             throw GigHiveError(.notResumable, detail: "the file is gone", path: record.path)
         }
         guard upload.identity == identity else {

@@ -33,10 +33,11 @@ actor TusJournal {
     }
 
     /// Keeps what a part's first bytes hash to. Two are enough: the server has the older one's bytes for certain, and the
-    /// newer one's perhaps.
+    /// newer one's perhaps. A chunk that is tried again, perhaps with another length, replaces only its own.
     func keep(_ proof: TusProof, of part: Int) async throws(StoreError) {
         let kept = TusRecord.Proof(offset: proof.offset, digest: proof.digest.hex)
-        record.parts[part].proofs = Array((record.parts[part].proofs + [kept]).suffix(2))
+        let certain = record.parts[part].proofs.filter { $0.offset < proof.offset }
+        record.parts[part].proofs = certain.suffix(1) + [kept]
         try await save()
     }
 

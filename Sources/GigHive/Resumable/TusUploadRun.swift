@@ -63,8 +63,9 @@ struct TusUploadRun {
             }
             earlier = try uploads.resumable()
         }
-        guard !control.isStopRequested else { throw GigHiveError(.cancelled) }
+        guard await mayBegin() else { throw GigHiveError(.cancelled) }
         let file = try OpenFile(upload)
+        settlement.result.warnings += file.warnings
         let lock = try UploadOwnership.ofRow(earlier ?? settlement.record, in: uploader.directory)
         defer { lock.release() }
         do throws(StoreError) {
@@ -105,6 +106,14 @@ struct TusUploadRun {
         return TusJournal(record, store: uploader.store)
     }
 
+    /// Waits for its turn to send.
+    ///
+    /// - Returns: false when it is not to be begun (again).
+    private func mayBegin() async -> Bool {
+        guard !control.isStopRequested, await uploader.turn?.begin() ?? true else { return false }
+        return !control.isStopRequested
+    }
+
     // MARK: Bytes, then finalize
 
     private mutating func sendUntilSettled(_ file: OpenFile, _ journal: TusJournal) async {
@@ -129,6 +138,10 @@ struct TusUploadRun {
                 return
             }
             onEvent(.restarting(because: error))
+            guard await mayBegin() else {
+                settlement.suspend(GigHiveError(.cancelled, path: upload.path))
+                return
+            }
         }
     }
 
@@ -159,6 +172,7 @@ struct TusUploadRun {
             guard file.isUnchanged else {
                 throw TusError(.prefixChanged, detail: "the file changed while it was sent")
             }
+            uploader.keep(sent.checksum, of: upload, readingBegan: file.openedAt)
             try await journalled { () async throws(StoreError) in
                 try await journal.completed(as: sent.tusID)
                 try await settlement.noteSent(checksum: sent.checksum)
@@ -178,7 +192,7 @@ struct TusUploadRun {
             guard status.offset == upload.sizeBytes else { return nil }
             onEvent(.resuming(from: status.offset))
             return tusID
-        } catch where error.kind == .gone {
+        } catch  where error.kind == .gone {
             onEvent(.restarting(because: .tus(error, path: upload.path)))
             try await journalled { () async throws(StoreError) in try await journal.forget() }
             return nil
@@ -232,28 +246,20 @@ struct TusUploadRun {
 extension UploadSettlement {
     /// For an upload over tus that is not in the journal yet.
     fileprivate init(planning upload: PreparedUpload, _ uploader: Uploader) {
-        let now = Date()
-        let server = uploader.client.server
-        var result = UploadResult(path: upload.path, fileName: upload.fileName, server: server.description)
+        var result = UploadResult(
+            path: upload.path,
+            fileName: upload.fileName,
+            server: uploader.client.server.description
+        )
         result.sizeBytes = upload.sizeBytes
         result.details = upload.details
         result.transport = .tus
         // The limit of direct bodies is none for tus (gighive contract 2.6).
         result.warnings = upload.warnings.filter { $0 != .aboveDirectLimit }
-        let record = UploadRecord(
-            uploadID: TokenStore.newUploadID(),
-            path: upload.journalPath,
-            state: .planned,
-            host: server.scope,
-            baseURL: server.description,
-            fields: upload.details.fields,
-            identity: upload.identity,
-            sizeBytes: upload.sizeBytes,
-            transport: .tus,
-            isGuest: uploader.options.guest != nil,
-            createdAt: now,
-            updatedAt: now
-        )
+        var record = uploader.record(of: upload)
+        record.state = .planned
+        record.transport = .tus
+        record.isGuest = uploader.options.guest != nil
         self.init(store: uploader.store, record: record, result: result)
     }
 }

@@ -139,7 +139,7 @@ extension TransferControl {
     func abandoning<Value: Sendable>(_ ask: (TransferControl) async -> Value) async -> Value {
         let inner = TransferControl()
         let watcher = Task {
-            _ = await waitForStop(upTo: .seconds(24 * 3600))
+            _ = await waitForStop()
             inner.abandon()
         }
         defer { watcher.cancel() }

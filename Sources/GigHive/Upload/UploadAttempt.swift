@@ -49,9 +49,8 @@ struct UploadAttempt: Sendable {
         let collector = ReplyCollector(rescue)
         let bodyEnd = BodyEnd(tap, uploadID: uploadID, store: uploader.store, bodyByteCount: form.byteCount)
         let watcher = Task {
-            _ = await control.waitForStop(upTo: .seconds(24 * 3600))
             // The wait also ends when this task is cancelled.
-            if control.isStopRequested, tap.completedAt != nil, !Task.isCancelled {
+            if await control.waitForStop(), tap.completedAt != nil, !Task.isCancelled {
                 onEvent(.waitingForToken)
             }
         }

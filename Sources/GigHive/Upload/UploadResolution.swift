@@ -81,7 +81,11 @@ struct UploadResolution {
             guard let tus = try uploader.store.tusRecord(uploadID), let tusID = tus.finalTusID,
                 let details = details ?? UploadDetails(settlement.record.fields)
             else {
-                throw GigHiveError(.notResumable, detail: "the journal lacks its upload id", path: settlement.record.path)
+                throw GigHiveError(
+                    .notResumable,
+                    detail: "the journal lacks its upload id",
+                    path: settlement.record.path
+                )
             }
             var finalization = Finalization(
                 tusID,

@@ -13,15 +13,30 @@ public struct Uploader: Sendable {
     /// (gighive contract 4.4).
     let hookPauses: [Duration]
     let featureCache = TusFeatureCache()
+    let hashes: HashCache?
+    let inventory: ServerInventory
+    /// Set while a batch runs.
+    var rescues: RescuePool?
+    /// Set while a batch runs: when this upload may send.
+    var turn: TransferTurn?
 
     /// Makes an uploader. With an event link among the options no login is ever sent; the link's token takes its place.
-    public init(client: GigHiveClient, store: TokenStore, directory: DataDirectory, options: UploadOptions) {
+    /// With a hash cache, files whose digest is known are not read to find out that the server has them, and what is read
+    /// goes there.
+    public init(
+        client: GigHiveClient,
+        store: TokenStore,
+        directory: DataDirectory,
+        options: UploadOptions,
+        hashes: HashCache? = nil
+    ) {
         self.init(
             client: client,
             store: store,
             directory: directory,
             options: options,
-            schedule: OutcomeInquiry.Schedule()
+            schedule: OutcomeInquiry.Schedule(),
+            hashes: hashes
         )
     }
 
@@ -32,7 +47,8 @@ public struct Uploader: Sendable {
         directory: DataDirectory,
         options: UploadOptions,
         schedule: OutcomeInquiry.Schedule,
-        hookPauses: [Duration] = [0.2, 0.5, 1, 2, 5, 10].map { .seconds($0) }
+        hookPauses: [Duration] = [0.2, 0.5, 1, 2, 5, 10].map { .seconds($0) },
+        hashes: HashCache? = nil
     ) {
         self.client = options.guest.map { client.authorized($0.authorization) } ?? client
         self.store = store
@@ -40,6 +56,8 @@ public struct Uploader: Sendable {
         self.options = options
         self.schedule = schedule
         self.hookPauses = hookPauses
+        self.hashes = hashes
+        inventory = ServerInventory(self.client)
     }
 
     /// Sends a prepared upload. Never throws: every end is a result with a state.
@@ -72,9 +90,9 @@ public struct Uploader: Sendable {
     /// its row.
     ///
     /// A row whose digest is not in the journal is settled by hashing the file again, if it is still the same file. A
-    /// row that a living process owns ends in `.uploadInProgress` and stays as it is, and so does a tus upload that was never
-    /// finalized: it can be resumed. A finalize that may be in flight is waited for, and repeated when the server is quiet. Cancelling the task ends the
-    /// asking; the row then stays `unknown_outcome`.
+    /// row that a living process owns ends in `.uploadInProgress` and stays as it is. So does a tus upload that was never
+    /// finalized: it can be resumed; a finalize that may be in flight is waited for, and repeated once the server is quiet.
+    /// Cancelling the task ends the asking; the row then stays `unknown_outcome`.
     public func resolve(_ record: UploadRecord) async -> UploadResult {
         await resolve(record, control: TransferControl(), onEvent: { _ in })
     }
@@ -119,11 +137,6 @@ public struct Uploader: Sendable {
         } onCancel: {
             control.stop()
         }
-    }
-
-    /// The digest of an upload's file where it is known without reading it.
-    func knownDigest(_ upload: PreparedUpload) -> String? {
-        nil
     }
 
     func inquiry(checksum: String, fileName: String) -> OutcomeInquiry {

@@ -125,8 +125,19 @@ final class Exchange {
         switch effect {
         case .reset: try await reset()
         case .stall(_, let seconds):
-            try await Task.sleep(for: seconds.map { .seconds($0) } ?? .seconds(1 << 30))
+            try await stall(seconds.map { .seconds($0) } ?? .seconds(1 << 30))
         default: break
+        }
+    }
+
+    /// Keeps silent until the time is up. Throws when the client hung up meanwhile, and when the server stops.
+    private func stall(_ duration: Duration) async throws {
+        let silence = Task { try await Task.sleep(for: duration) }
+        channel.closeFuture.whenComplete { _ in silence.cancel() }
+        try await withTaskCancellationHandler {
+            try await silence.value
+        } onCancel: {
+            silence.cancel()
         }
     }
 
