@@ -174,7 +174,7 @@ import Testing
     }
 
     /// A file of nothing but boxes must not be read to its end: this one has a million, and takes milliseconds.
-    @Test(.timeLimit(.minutes(1))) func aFileOfABillionBoxesIsGivenUp() throws {
+    @Test(.timeLimit(.minutes(1))) func aFileOfAMillionBoxesIsGivenUp() throws {
         let boxes = [UInt8](([[UInt8]](repeating: Self.box("free", []), count: 1_000_000)).joined())
         #expect(try seconds(Self.ftyp + boxes + Self.box("moov", Self.mvhd(Self.since1904))) == nil)
         let few = [UInt8](([[UInt8]](repeating: Self.box("free", []), count: 1_000)).joined())
@@ -198,8 +198,8 @@ import Testing
 
     /// Any cut and any changed byte gives a time or none, never a trap.
     @Test(arguments: [
-        movies[0].bytes, movies[3].bytes, matroskas[0].bytes, matroskas[5].bytes, waves[4].bytes, tags[0].bytes,
-        tags[15].bytes, tags[26].bytes,
+        movies[1].bytes, movies[4].bytes, matroskas[0].bytes, matroskas[4].bytes, waves[4].bytes, tags[0].bytes,
+        tags[15].bytes, tags[23].bytes,
     ])
     func brokenFilesAreSafe(bytes: [UInt8]) throws {
         let directory = try TemporaryDirectory()
@@ -220,9 +220,11 @@ import Testing
     }
 
     private func seconds(_ bytes: [UInt8], in directory: TemporaryDirectory) throws -> Int64? {
-        // A new file each time: ext4 flushes one that is cut to nothing and written again, thousands of times.
-        unlink(directory.file("media"))
-        try Data(bytes).write(to: URL(filePath: directory.file("media")))
+        // Not cut to nothing first: ext4 then flushes the file at each of thousands of times.
+        let descriptor = open(directory.file("media"), O_CREAT | O_WRONLY, 0o600)
+        defer { close(descriptor) }
+        try #require(pwrite(descriptor, bytes, bytes.count, 0) == bytes.count)
+        try #require(ftruncate(descriptor, off_t(bytes.count)) == 0)
         return MediaCreationTime.seconds(of: try SourceFile(path: Array(directory.file("media").utf8)))
     }
 }

@@ -43,7 +43,7 @@ struct UploadsStatus: ContextCommand {
         for diagnosis in rows.compactMap(\.diagnosis) {
             console.error(diagnosis)
         }
-        for next in rows.compactMap(\.next).prefix(3) {
+        for next in rows.compactMap(\.next).prefix(3) where !console.isJSON {
             console.note("next: \(next)")
         }
         if rows.isEmpty {

@@ -45,8 +45,12 @@ enum JSONRenderer {
             "skipped": .bool(result.isSkipped), "transport": transport(of: result),
             "guest_job_id": JSONValue(result.guest?.jobID),
             "warnings": .array(result.warnings.map { warning($0, in: result, contact: contact) }),
-            "exit_code": exitCode(result.exitCode), "error": error(result.error),
+            "exit_code": exitCode(result.exitCode), "error": error(of: result),
         ]
+    }
+
+    static func error(of result: UploadResult) -> JSONValue {
+        ErrorCatalogue.diagnosis(of: result).map { error($0) } ?? .null
     }
 
     /// Null for a file that was never sent, or of which nobody knows yet how it would be.

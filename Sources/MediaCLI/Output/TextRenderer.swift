@@ -26,7 +26,9 @@ enum TextRenderer {
             return ["\(name): already on the server\(number)"] + address(of: result)
         case .planned where result.error == nil:
             return ["\(name): would be uploaded to \(escaped(result.server)) (\(Formats.bytes(result.sizeBytes)))"]
-        case .cancelled: return ["\(name): cancelled"]
+        case .cancelled:
+            let next = result.transport == .tus && result.attempts > 0 ? result.uploadID : nil
+            return ["\(name): cancelled"] + (next.map { ["  goes on with: mediactl uploads resume \($0)"] } ?? [])
         default: return []
         }
     }
@@ -36,6 +38,9 @@ enum TextRenderer {
     }
 
     private static func wayBack(_ result: UploadResult) -> [String] {
+        guard result.guest == nil else {
+            return ["  the organiser decides whether it is shown; see: mediactl uploads status"]
+        }
         guard let id = result.fileID, result.hasDeleteToken || result.isDeletableDuplicate else { return [] }
         return ["  can be taken back with: mediactl uploads delete \(id)"]
     }

@@ -28,7 +28,6 @@ struct UploadReport: Sendable {
         let path = entry.input.path
         let isText = String(validating: path, as: UTF8.self) != nil
         let details = result?.details ?? entry.details
-        let error = result?.error.map { JSONRenderer.error(ErrorCatalogue.diagnosis(of: $0)) }
         return [
             "path": JSONRenderer.path(path),
             "path_base64": isText ? .null : .string(Data(path).base64EncodedString()),
@@ -44,7 +43,7 @@ struct UploadReport: Sendable {
             "participants": JSONValue(details?.participants), "keywords": JSONValue(details?.keywords),
             "location": JSONValue(details?.location), "rating": JSONValue(details?.rating),
             "notes": JSONValue(details?.notes),
-            "exit_code": result.map { JSONRenderer.exitCode($0.exitCode) } ?? .null, "error": error ?? .null,
+            "exit_code": result.map { JSONRenderer.exitCode($0.exitCode) } ?? .null, "error": result.map { JSONRenderer.error(of: $0) } ?? .null,
         ]
     }
 }

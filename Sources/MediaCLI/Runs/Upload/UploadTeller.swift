@@ -48,8 +48,8 @@ final class UploadTeller: Sendable {
             console.announce(NoTokenMessage(contact: contact).lines(for: result))
         }
         warn(result.warnings.filter { $0 != .noDeleteToken && !said.contains($0) }, of: result.path)
-        if let error = result.error, result.state != .cancelled {
-            complain(ErrorCatalogue.diagnosis(of: error), of: result.path)
+        if let diagnosis = ErrorCatalogue.diagnosis(of: result, isOneOfMany: isBatch), result.state != .cancelled {
+            complain(diagnosis, of: result.path)
         }
         showAsLastResort(result)
     }
