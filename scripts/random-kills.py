@@ -36,7 +36,7 @@ TRANSPORT = "multipart"
 FILE_BYTES = 8_000_000
 FAULTS = {
     "multipart": ["upload:slow=16000000", "upload:delay-answer=0.2"],
-    "tus": ["tus-patch:slow=16000000", "finalize:delay-answer=0.2"],
+    "tus": ["tus-patch:slow=8000000", "finalize:delay-answer=0.2"],
 }
 # By then the server has read what was in the buffers of a dead client and has stored the file, or not.
 SERVER_SECONDS = 1.2
@@ -273,9 +273,11 @@ def whole_life():
 
 
 def moments(seed, kills, life):
-    """Half of them anywhere, half of them around the answer and its commit, where a token could be lost."""
+    """Half of them anywhere, half of them around the answer and its commit, where a token could be lost. Over tus three
+    quarters are anywhere: there are chunks to be cut."""
     chance = random.Random(seed)
-    return [chance.uniform(0 if number % 2 else 0.8 * life, 1.1 * life) for number in range(kills)]
+    late = 2 if TRANSPORT == "multipart" else 4
+    return [chance.uniform(0 if number % late else 0.8 * life, 1.1 * life) for number in range(kills)]
 
 
 def main():
