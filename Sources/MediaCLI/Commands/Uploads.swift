@@ -7,6 +7,7 @@ struct Uploads: ParsableCommand {
         subcommands: [
             UploadsList.self, UploadsShow.self, UploadsDelete.self, UploadsClear.self, UploadsStatus.self,
             UploadsResume.self, UploadsDiscard.self,
+            UploadsExport.self, UploadsImport.self,
         ]
     )
 }
