@@ -1,4 +1,4 @@
-internal import CCurl
+internal import Glibc
 
 /// `Retry-After` (RFC 9110 section 10.2.3).
 public enum RetryAfter {
@@ -14,11 +14,13 @@ public enum RetryAfter {
             // More digits than an Int64 holds still mean "very long".
             return .seconds(min(Int64(text) ?? .max, longest))
         }
-        // A date begins with the name of a day; curl_getdate would read much more than HTTP allows.
-        guard let first = text.utf8.first, (0x41...0x5a).contains(first & 0xdf) else { return nil }
-        let date = curl_getdate(text, nil)
-        guard date >= 0 else { return nil }
-        return .seconds(min(max(0, Int64(date) - now), longest))
+        guard let date = HTTPDate.parse(text) else { return nil }
+        return .seconds(min(max(0, date - now), longest))
+    }
+
+    /// What an answer asks for.
+    public static func wish(in head: HTTPResponseHead) -> Duration? {
+        head.value(of: "Retry-After").flatMap { parse($0, now: Int64(time(nil))) }
     }
 
     /// One year: keeps later arithmetic far from overflow.

@@ -19,7 +19,7 @@ struct EarlierUploads {
     /// - Throws: `GigHiveError`: `.uploadInProgress`, a store that fails, or a network that does.
     func end() async throws(GigHiveError) -> UploadResult? {
         let rows = try rows()
-        for row in rows where !row.state.isFinal {
+        for row in rows where try isUnsettled(row) {
             if let end = try await settle(row) {
                 return end
             }
@@ -34,6 +34,13 @@ struct EarlierUploads {
         let rows = try rows()
         guard rows.allSatisfy(\.state.isFinal) else { return nil }
         return try await known(rows)
+    }
+
+    /// Whether the server may have stored what a row has sent. Of a tus upload that was never finalized it has stored
+    /// nothing; `TusUploadRun` goes on with that, or leaves it to `resume`.
+    private func isUnsettled(_ row: UploadRecord) throws(GigHiveError) -> Bool {
+        guard !row.state.isFinal else { return false }
+        return row.transport == .tus && row.state != .finalized ? try uploader.mayBeFinalizing(row) : true
     }
 
     private func rows() throws(GigHiveError) -> [UploadRecord] {
