@@ -1,5 +1,3 @@
-internal import CCurl
-
 /// `Retry-After` (RFC 9110 section 10.2.3).
 public enum RetryAfter {
     /// Reads a field value: seconds, or an HTTP date of which only the distance to `now` counts.
@@ -14,11 +12,7 @@ public enum RetryAfter {
             // More digits than an Int64 holds still mean "very long".
             return .seconds(min(Int64(text) ?? .max, longest))
         }
-        // A date begins with the name of a day; curl_getdate would read much more than HTTP allows.
-        guard let first = text.utf8.first, (0x41...0x5a).contains(first & 0xdf) else { return nil }
-        let date = curl_getdate(text, nil)
-        guard date >= 0 else { return nil }
-        return .seconds(min(max(0, Int64(date) - now), longest))
+        return HTTPDate.seconds(of: text).map { .seconds(min(max(0, $0 - now), longest)) }
     }
 
     /// One year: keeps later arithmetic far from overflow.

@@ -205,7 +205,7 @@ extension ErrorCatalogue {
     // MARK: Network
 
     private static func networkWords(for error: GigHiveError) -> Words {
-        let pinning = "--cacert FILE to trust its authority, or --pinned-key sha256//… to trust its key"
+        let pinning = "--cacert FILE to trust its authority, or --pinned-key with the pin that mediactl doctor prints"
         return switch error.code {
         case .unknownHost:
             Words(
@@ -224,7 +224,7 @@ extension ErrorCatalogue {
         case .certificateNameMismatch:
             Words(
                 "the server's certificate names another host\(detail(error))",
-                hint: "use the name it was made for as --server, or --pinned-key sha256//… to trust its key"
+                hint: "use the name it was made for as --server, or --pinned-key with the pin that mediactl doctor prints"
             )
         case .pinnedKeyMismatch:
             Words(
