@@ -6,6 +6,7 @@ public enum PublicKeyPin {
     /// `sha256//` and the base64 of the SHA-256 of the certificate's SubjectPublicKeyInfo (RFC 7469 section 2.4).
     ///
     /// - Parameter pem: A certificate (RFC 7468).
+    /// - Returns: The pin.
     /// - Throws: `CryptoError` when it is none.
     public static func ofCertificate(pem: String) throws(CryptoError) -> String {
         let bytes = Array(pem.utf8)

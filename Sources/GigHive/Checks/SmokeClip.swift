@@ -9,6 +9,7 @@ enum SmokeClip {
     /// The file's bytes.
     ///
     /// - Parameter run: The run's name, in ASCII.
+    /// - Returns: A little more than 8,000 bytes.
     static func bytes(run: String) -> [UInt8] {
         let comment = chunk("INFO", nested: chunk("ICMT", content: Array(run.utf8) + [0]))
         let format =
