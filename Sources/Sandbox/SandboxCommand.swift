@@ -35,8 +35,19 @@ public struct SandboxCommand: AsyncParsableCommand {
     )
     var faults: [Fault] = []
 
-    @Option(help: ArgumentHelp("Largest request body.", valueName: "bytes"))
+    @Option(help: ArgumentHelp("Largest request body; tus is not subject to it.", valueName: "bytes"))
     var maxBody = 1_073_741_824
+
+    @Option(
+        help: ArgumentHelp(
+            "Answer 408 when a body stops coming for so long; about 10 on the real server, never by default.",
+            valueName: "seconds"
+        )
+    )
+    var bodyTimeout: Double?
+
+    @OptionGroup(title: "Resumable uploads")
+    var uploads: UploadArguments
 
     @Flag(help: "Allow an address that other machines can reach.")
     var allowRemote = false
@@ -47,6 +58,9 @@ public struct SandboxCommand: AsyncParsableCommand {
     /// Checks the address.
     public func validate() throws {
         guard let address else { throw ValidationError("--listen needs HOST:PORT, not \"\(listen)\"") }
+        guard bodyTimeout.map({ (0.001...86_400).contains($0) }) ?? true else {
+            throw ValidationError("--body-timeout is a number of seconds up to a day")
+        }
         guard allowRemote || Self.isLoopback(address.host) else {
             throw ValidationError("\(address.host) is not loopback; add --allow-remote to listen there")
         }
@@ -63,7 +77,11 @@ public struct SandboxCommand: AsyncParsableCommand {
                 accounts: accounts,
                 dialect: dialect,
                 faults: faults,
-                maxBody: maxBody
+                maxBody: maxBody,
+                bodyTimeout: bodyTimeout,
+                tus: uploads.tus,
+                finalize: uploads.finalize(dialect),
+                eventLinks: uploads.eventLinks
             ),
             onReady: { port in
                 print("listening on http://\(address.urlHost):\(port)")

@@ -9,4 +9,9 @@ struct SandboxConfiguration: Sendable {
     var faults: [Fault]
     /// Largest request body in bytes; Apache's limit (gighive contract 2.6).
     var maxBody: Int
+    /// Seconds for which a body may stop coming; nil is for ever.
+    var bodyTimeout: Double?
+    var tus: TusSettings
+    var finalize: FinalizeSettings
+    var eventLinks: [EventLinkRequest]
 }

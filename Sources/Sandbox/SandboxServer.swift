@@ -16,7 +16,10 @@ struct SandboxServer {
     func run() async throws {
         let site = try Site(configuration: configuration)
         let logger = Logger(label: "mediactl-sandbox") { _ in SwiftLogNoOpLogHandler() }
-        let http = HTTPServerBuilder.http1(configuration: .init(additionalChannelHandlers: [ContinueHandler()]))
+        let configuration = configuration
+        let http = HTTPServerBuilder.http1(
+            configuration: .init(additionalChannelHandlers: Self.channelHandlers(configuration))
+        )
         let onReady = onReady
         let server = try http.buildServer(
             configuration: ServerConfiguration(
@@ -38,5 +41,14 @@ struct SandboxServer {
         )
         group.maximumGracefulShutdownDuration = .seconds(1)
         try await ServiceGroup(configuration: group).run()
+    }
+
+    private static func channelHandlers(_ configuration: SandboxConfiguration) -> [any RemovableChannelHandler] {
+        let always: [any RemovableChannelHandler] = [HangUpHandler(), ContinueHandler()]
+        guard let seconds = configuration.bodyTimeout else { return always }
+        return [
+            IdleStateHandler(readTimeout: .milliseconds(Int64(seconds * 1000))),
+            BodyTimeoutHandler(renderer: ReplyRenderer(dialect: configuration.dialect)),
+        ] + always
     }
 }

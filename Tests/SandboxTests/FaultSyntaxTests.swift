@@ -13,6 +13,14 @@ import Testing
             Fault(place: .delete, effect: .status(429), times: 3, retryAfter: 2)
         ),
         ("listing:truncate=10", Fault(place: .listing, effect: .truncate(bytes: 10))),
+        (
+            "tus-patch:status=503,every=100,skip=50",
+            Fault(place: .tusPatch, effect: .status(503), every: 100, skip: 50)
+        ),
+        ("finalize:status-after=504", Fault(place: .finalize, effect: .statusAfter(504))),
+        ("tus-create:limit=1000", Fault(place: .tusCreate, effect: .limit(bytes: 1000))),
+        ("tus-head:expire", Fault(place: .tusHead, effect: .expire)),
+        ("finalize:forget,times=1", Fault(place: .finalize, effect: .forget, times: 1)),
         ("upload:no-token", Fault(place: .upload, effect: .alter(.noToken))),
     ])
     func reads(text: String, fault: Fault) throws {
@@ -22,6 +30,7 @@ import Testing
     @Test(arguments: [
         "", "upload", "upload:", "nowhere:reset", "upload:explode", "upload:status", "upload:status=abc",
         "upload:status=99", "upload:slow=0", "upload:reset,after=-1", "upload:reset,times=0", "upload:reset,later",
+        "upload:forget", "finalize:expire", "tus-create:expire", "upload:reset,every=0", "upload:limit",
     ])
     func refuses(text: String) {
         #expect(throws: FaultSyntaxError.self) { try FaultSyntax.parse(text) }

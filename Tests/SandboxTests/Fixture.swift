@@ -7,8 +7,13 @@ struct Fixture {
     let sandbox: SandboxProcess
     private let media: TemporaryDirectory
 
-    init(dialect: String = "d3", faults: [String] = [], arguments: [String] = []) async throws {
-        sandbox = try await SandboxProcess.start(dialect: dialect, faults: faults, arguments: arguments)
+    init(
+        dialect: String = "d3",
+        faults: [String] = [],
+        arguments: [String] = [],
+        data: TemporaryDirectory? = nil
+    ) async throws {
+        sandbox = try await SandboxProcess.start(dialect: dialect, faults: faults, arguments: arguments, data: data)
         media = try TemporaryDirectory()
     }
 

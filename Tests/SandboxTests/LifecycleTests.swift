@@ -58,6 +58,12 @@ import Testing
         ["--fault", "upload:explode"],
         ["--dialect", "d4"],
         ["--user", "nopassword"],
+        ["--body-timeout", "0"],
+        ["--hook-delay", "-1"],
+        ["--ingest-delay", "soon"],
+        ["--tus-max-size", "-1"],
+        ["--event-link-token", "only-a-token"],
+        ["--event-link-token", "token=2026-02-30,Org,band"],
     ])
     func refusesBadArguments(arguments: [String]) async throws {
         await #expect(throws: SandboxProcess.Failure.self) {

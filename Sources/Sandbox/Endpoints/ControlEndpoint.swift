@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 import HummingbirdCore
 import NIOCore
@@ -8,6 +9,8 @@ struct ControlEndpoint {
 
     let faults: FaultBook
     let log: RequestLog
+    let uploads: TusStore
+    let guests: GuestBook
 
     func reply(to request: Request, from channel: any Channel) async throws -> Reply {
         guard channel.remoteAddress.map(Self.isLoopback) ?? false else { return .webServerError(.forbidden) }
@@ -17,8 +20,47 @@ struct ControlEndpoint {
             faults.clear()
             return .json(.ok, ["added": 0])
         case (.get, "requests"): return .json(.ok, .array(log.all.map(Self.json)))
+        case (.get, "uploads"): return .json(.ok, .array(try uploads.all().map(Self.json)))
+        case (.post, "event-links"): return try await addEventLink(request)
+        case (let method, let path): return try reply(method, path.split(separator: "/").map(String.init))
+        }
+    }
+
+    /// `DELETE event-links/TOKEN`, `POST guest-jobs/ID/approve` and `…/reject`.
+    private func reply(_ method: HTTPRequest.Method, _ path: [String]) throws -> Reply {
+        let isDone: Bool
+        switch (method, path.first, path.count) {
+        case (.delete, "event-links", 2): isDone = try guests.revoke(path[1])
+        case (.post, "guest-jobs", 3):
+            guard let id = Int(path[1]),
+                let state = ["approve": .approved, "reject": .rejected][path[2]] as GuestJob.State?
+            else { return .webServerError(.notFound) }
+            isDone = try guests.judge(id, state)
         default: return .webServerError(.notFound)
         }
+        return isDone ? .json(.ok, ["changed": 1]) : .webServerError(.notFound)
+    }
+
+    private func addEventLink(_ request: Request) async throws -> Reply {
+        let text = String(buffer: try await request.body.collect(upTo: 1 << 16))
+        guard let link = EventLinkRequest(argument: text.trimmingCharacters(in: .whitespacesAndNewlines)) else {
+            return .json(.badRequest, ["error": "expected [TOKEN=]DATE,ORG,TYPE[,DAYS]"])
+        }
+        do {
+            try guests.add(link)
+        } catch let refusal as UploadFields.Refusal {
+            return .json(.badRequest, ["error": .string(String(describing: refusal))])
+        }
+        return .json(.ok, ["token": .string(link.token)])
+    }
+
+    private static func json(_ upload: TusUpload) -> JSONValue {
+        [
+            "id": .string(upload.id),
+            "offset": JSONValue(upload.offset),
+            "length": JSONValue(upload.length),
+            "is_finished": .bool(upload.finishedAt != nil),
+        ]
     }
 
     private func addFaults(_ request: Request) async throws -> Reply {

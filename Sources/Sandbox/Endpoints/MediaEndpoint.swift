@@ -9,7 +9,12 @@ struct MediaEndpoint {
     func reply(_ kind: MediaKind, _ fileName: String, _ request: Request) throws -> Reply {
         guard request.method == .get || request.method == .head else { return .webServerError(.methodNotAllowed) }
         guard let asset = try catalog.asset(kind: kind, fileName: fileName) else { return .webServerError(.notFound) }
-        let path = catalog.folder.mediaPath(kind, asset.fileName)
+        return reply(serving: asset, request)
+    }
+
+    /// The bytes of an asset, or the range of them that was asked for.
+    func reply(serving asset: Asset, _ request: Request) -> Reply {
+        let path = catalog.folder.mediaPath(asset.kind, asset.fileName)
         var reply = Reply(
             status: .ok,
             origin: .application,

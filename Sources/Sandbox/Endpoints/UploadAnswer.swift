@@ -1,3 +1,5 @@
+import HTTPTypes
+
 /// The JSON of a 201, key by key (gighive contract 2.2).
 struct UploadAnswer {
     let record: IngestRecord
@@ -6,11 +8,11 @@ struct UploadAnswer {
         self.record = record
     }
 
-    func json(_ dialect: Dialect) -> JSONValue {
+    func json(_ dialect: Dialect) -> JSONObject {
         var object = dialect == .d3 ? assetAnswer : fileAnswer
         // Missing, not null, when the bytes were known.
         if let token = record.deleteToken { object["delete_token"] = .string(token) }
-        return .object(object)
+        return object
     }
 
     private var assetAnswer: JSONObject {
@@ -74,5 +76,40 @@ struct UploadAnswer {
         let sequence = String(repeating: "0", count: max(0, 5 - number.count)) + number
         let name = "\(org)\(date)_\(sequence)_\(record.fields.label.lowercased())"
         return record.asset.fileExtension.isEmpty ? name : "\(name).\(record.asset.fileExtension)"
+    }
+}
+
+extension IngestOutcome {
+    /// The answer that every way of uploading gives (gighive contract 2.2, 3).
+    func reply(in dialect: Dialect) -> Reply {
+        switch self {
+        case .stored(let record):
+            return .json(.created, .object(UploadAnswer(record).json(dialect)))
+        case .storedWithoutItem(let message):
+            return .serverError(.string(message))
+        case .duplicate(let id, let checksum):
+            return .json(
+                .conflict,
+                .object([
+                    "error": "Duplicate Upload",
+                    "message": .string(
+                        "A file with the same checksum_sha256 already exists on the server. "
+                            + "Upload rejected to prevent duplicates."
+                    ),
+                    dialect.existingIDKey: .int(id),
+                    "checksum_sha256": .string(checksum),
+                ])
+            )
+        }
+    }
+}
+
+extension Reply {
+    /// The HTML page that stands for the JSON of an upload when the client takes HTML (gighive contract 2.3).
+    func asPage(when wantsHTML: Bool) -> Reply {
+        guard wantsHTML, origin == .application, case .json(let value) = body else { return self }
+        var page = self
+        page.body = .html(HTMLPages.uploadResult(value, succeeded: status.kind == .successful))
+        return page
     }
 }

@@ -6,19 +6,13 @@ import NIOCore
 /// `POST /api/uploads.php`, `/api/uploads` and `/api/media-files` (gighive contract 2).
 struct UploadEndpoint {
     /// The application's own limit: 6 GiB (gighive contract 2.6).
-    private static let applicationLimit = 6_442_450_944
+    static let applicationLimit = 6_442_450_944
 
     let catalog: Catalog
     let maxBody: Int
 
     func reply(to exchange: Exchange) async throws -> Reply {
-        let reply = try await jsonReply(to: exchange)
-        guard exchange.wantsHTML, reply.origin == .application, case .json(let value) = reply.body else {
-            return reply
-        }
-        var page = reply
-        page.body = .html(HTMLPages.uploadResult(value, succeeded: reply.status.kind == .successful))
-        return page
+        try await jsonReply(to: exchange).asPage(when: exchange.wantsHTML)
     }
 
     private func jsonReply(to exchange: Exchange) async throws -> Reply {
@@ -63,7 +57,7 @@ struct UploadEndpoint {
         guard let upload = form.upload else { return Self.tooLarge }
         let fields: UploadFields
         do {
-            fields = try UploadFields(form.fields, dialect: catalog.dialect, today: Self.today())
+            fields = try UploadFields(form.fields, dialect: catalog.dialect, today: UploadFields.today())
         } catch .badRequest(let message) {
             return .badRequest(.string(message))
         } catch .database(let message) {
@@ -71,7 +65,7 @@ struct UploadEndpoint {
         }
         if let refusal = try checkFile(upload) { return refusal }
         guard let submission = submission(upload, fields) else { return .badRequest("Unsupported media type") }
-        return reply(to: try catalog.ingest(submission))
+        return try catalog.ingest(submission).reply(in: catalog.dialect)
     }
 
     private func checkFile(_ upload: UploadFormReader.Upload) throws -> Reply? {
@@ -83,45 +77,15 @@ struct UploadEndpoint {
     }
 
     private func submission(_ upload: UploadFormReader.Upload, _ fields: UploadFields) -> Submission? {
-        guard let kind = upload.kind else { return nil }
+        guard let kind = upload.kind, let digest = upload.file.finishDigest() else { return nil }
         return Submission(
             fields: fields,
             file: upload.file,
-            checksum: upload.file.finishDigest(),
+            checksum: hexString(digest),
             kind: kind,
             fileExtension: upload.fileExtension,
             mimeType: upload.header.contentType,
             sourceName: upload.header.fileName ?? ""
         )
-    }
-
-    private func reply(to outcome: IngestOutcome) -> Reply {
-        switch outcome {
-        case .stored(let record):
-            return .json(.created, UploadAnswer(record).json(catalog.dialect))
-        case .storedWithoutItem(let message):
-            return .serverError(.string(message))
-        case .duplicate(let id, let checksum):
-            return .json(
-                .conflict,
-                .object([
-                    "error": "Duplicate Upload",
-                    "message": .string(
-                        "A file with the same checksum_sha256 already exists on the server. "
-                            + "Upload rejected to prevent duplicates."
-                    ),
-                    catalog.dialect.existingIDKey: .int(id),
-                    "checksum_sha256": .string(checksum),
-                ])
-            )
-        }
-    }
-
-    /// The server's date in its own time zone.
-    private static func today() -> String {
-        var now = time(nil)
-        var fields = tm()
-        localtime_r(&now, &fields)
-        return "\(fields.tm_year + 1900)-\(twoDigits(Int(fields.tm_mon) + 1))-\(twoDigits(Int(fields.tm_mday)))"
     }
 }

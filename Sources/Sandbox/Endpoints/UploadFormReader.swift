@@ -89,7 +89,7 @@ final class UploadFormReader {
             return
         }
         if upload != nil || header.name == "file[]" { hasSeveralFiles = true }
-        let upload = Upload(header: header, file: try IncomingFile(path: folder.newIncomingPath()))
+        let upload = Upload(header: header, file: try IncomingFile(path: folder.newIncomingPath(), hashedBy: .sha256))
         self.upload = upload
         part = .file(upload)
     }

@@ -11,6 +11,19 @@ struct Fault: Sendable, Equatable {
         /// `/video/…` and `/audio/…`.
         case media
         case health
+        case tusCreate = "tus-create"
+        case tusPatch = "tus-patch"
+        case tusHead = "tus-head"
+        case tusDelete = "tus-delete"
+        case tusOptions = "tus-options"
+        case finalize
+        /// `GET /api/upload-token.php`.
+        case token
+        case guestStatus = "guest-status"
+        case guestDelete = "guest-delete"
+
+        var isTus: Bool { rawValue.hasPrefix("tus-") }
+        var isGuest: Bool { rawValue.hasPrefix("guest-") || self == .token }
     }
 
     /// A moment in the life of a request.
@@ -61,12 +74,24 @@ struct Fault: Sendable, Equatable {
         case errorAfterStore
         /// The work is done, then the 500 of the loser of a race (trap T19).
         case duplicateEntry
+        /// The work is done, then this status.
+        case statusAfter(Int)
+        /// 413 of a proxy for bodies above this size.
+        case limit(bytes: Int)
+        /// The server loses the upload: 404.
+        case forget
+        /// The upload runs out of time: 410.
+        case expire
     }
 
     var place: Place
     var effect: Effect
     /// How many requests it strikes; nil is all.
     var times: Int?
+    /// It strikes only every so many requests.
+    var every = 1
+    /// So many requests go by before the first is counted.
+    var skip = 0
     /// `Retry-After` of a status, in seconds.
     var retryAfter: Int?
 }

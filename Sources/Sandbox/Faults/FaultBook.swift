@@ -3,19 +3,41 @@ import Synchronization
 /// The faults in force, counted down as they strike.
 final class FaultBook: Sendable {
     private struct State {
-        var faults: [Fault]
+        var faults: [Counter]
         /// Of the requests that these faults strike.
         var hold = AnswerHold()
+    }
+
+    /// A fault with what it has seen so far.
+    private struct Counter {
+        let fault: Fault
+        /// Requests of its place.
+        private var seen = 0
+        private var struck = 0
+
+        init(_ fault: Fault) { self.fault = fault }
+
+        var isSpent: Bool { fault.times.map { struck >= $0 } ?? false }
+
+        /// Counts a request of its place; whether the fault strikes it.
+        mutating func strikesNext() -> Bool {
+            seen += 1
+            // The last of every so many, once those to be skipped are by.
+            let isItsTurn = seen > fault.skip && (seen - fault.skip).isMultiple(of: fault.every)
+            guard isItsTurn, !isSpent else { return false }
+            struck += 1
+            return true
+        }
     }
 
     private let state: Mutex<State>
 
     init(_ faults: [Fault]) {
-        state = Mutex(State(faults: faults))
+        state = Mutex(State(faults: faults.map(Counter.init)))
     }
 
     func add(_ more: [Fault]) {
-        state.withLock { $0.faults += more }
+        state.withLock { $0.faults += more.map(Counter.init) }
     }
 
     /// Removes all and lets the answers go that they hold back.
@@ -30,13 +52,11 @@ final class FaultBook: Sendable {
     /// The faults that strike one request; each counts it.
     func take(for place: Fault.Place) -> FaultPlan {
         state.withLock { state in
-            let striking = state.faults.filter { $0.place == place }
-            state.faults = state.faults.compactMap { fault in
-                guard fault.place == place, let times = fault.times else { return fault }
-                var rest = fault
-                rest.times = times - 1
-                return times > 1 ? rest : nil
+            var striking: [Fault] = []
+            for index in state.faults.indices where state.faults[index].fault.place == place {
+                if state.faults[index].strikesNext() { striking.append(state.faults[index].fault) }
             }
+            state.faults.removeAll(where: \.isSpent)
             return FaultPlan(faults: striking, hold: state.hold)
         }
     }
@@ -55,6 +75,11 @@ struct FaultPlan: Sendable {
 
     func has(_ effect: Fault.Effect) -> Bool {
         faults.contains { $0.effect == effect }
+    }
+
+    /// The largest body that a proxy lets through, in bytes; nil is no limit.
+    var bodyLimit: Int? {
+        first { if case .limit(let bytes) = $0.effect { bytes } else { nil } }
     }
 
     /// Resets and stalls, in the order in which the body reaches them.

@@ -18,13 +18,15 @@ extension FaultPlan {
     /// JSON for the statuses that the application makes, Apache's page for the others (gighive contract 1).
     private func injectedReply(_ code: Int, _ fault: Fault) -> Reply {
         let status = code == 413 ? HTTPResponse.Status.requestEntityTooLarge : HTTPResponse.Status(code: code)
-        var reply =
-            switch code {
-            case 400, 403, 404, 405, 409, 423, 500:
-                applicationError(status, error: status.reasonPhrase, message: "Injected by the sandbox")
-            case 401: Reply.unauthorized(realm: "GigHive")
-            default: Reply.webServerError(status)
-            }
+        var reply: Reply
+        switch code {
+        case 401: reply = .unauthorized(realm: "GigHive")
+        case _ where fault.place.isTus: reply = TusError.saying(code)?.reply ?? .webServerError(status)
+        case 500 where fault.place.isGuest: reply = .guestServerError
+        case 400, 403, 404, 405, 409, 423, 500:
+            reply = applicationError(status, error: status.reasonPhrase, message: "Injected by the sandbox")
+        default: reply = .webServerError(status)
+        }
         if let seconds = fault.retryAfter { reply.headers.append(("Retry-After", String(seconds))) }
         return reply
     }
@@ -57,6 +59,7 @@ extension FaultPlan {
                     message: "SQLSTATE[23000]: Integrity constraint violation: 1062 Duplicate entry "
                         + "'1-\(checksum(in: reply))' for key 'uq_assets_tenant_checksum'"
                 )
+            case .statusAfter(let code): injectedReply(code, fault)
             case .html: asPage(reply)
             default: reply
             }
@@ -71,7 +74,10 @@ extension FaultPlan {
     }
 
     private func asPage(_ reply: Reply) -> Reply {
-        guard case .json(let value) = reply.body else { return reply }
+        // Where no JSON was due, a login page of somebody between client and server.
+        guard case .json(let value) = reply.body else {
+            return Reply(status: .ok, origin: .webServer, body: .html("<!doctype html>\n<title>Sign in</title>\n"))
+        }
         var page = reply
         page.body = .html(HTMLPages.uploadResult(value, succeeded: true))
         return page

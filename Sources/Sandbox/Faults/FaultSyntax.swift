@@ -1,20 +1,26 @@
 /// The language of `--fault` and of the control route.
 ///
-///     <where>:<what>[=value][,times=N][,after=MOMENT][,for=SECONDS][,retry-after=SECONDS]
+///     <where>:<what>[=value][,option=value]…
 ///
 /// See ``help`` for the words.
 enum FaultSyntax {
     /// For `--help`.
     static let help = """
-        Faults: WHERE:WHAT[=VALUE][,times=N][,after=MOMENT][,for=SECONDS][,retry-after=SECONDS]
-          WHERE  upload, asset, delete, listing, media, health
+        Faults: WHERE:WHAT[=VALUE][,OPTION]…
+          WHERE  upload, asset, delete, listing, media, health,
+                 tus-options, tus-create, tus-patch, tus-head, tus-delete, finalize,
+                 token, guest-status, guest-delete
           WHAT   reset                 TCP reset at MOMENT
                  stall                 silence at MOMENT, for SECONDS or for ever
                  slow=BYTES            read the body at BYTES a second
                  early-status=CODE     answer before the body is read
                  status=CODE           answer after the whole body, do nothing
+                 limit=BYTES           answer 413 to larger bodies, as a proxy does
+                 forget                the upload is gone: 404 (tus, finalize)
+                 expire                the upload has expired: 410 (tus)
                  drop-answer           do the work, close without an answer
                  delay-answer=SECONDS  do the work, answer late
+                 status-after=CODE     do the work, answer CODE
                  500-after-store       do the work, answer 500
                  1062                  do the work, answer 500 "1062 Duplicate entry"
                  truncate=BYTES        close after BYTES of the answer's body
@@ -23,10 +29,25 @@ enum FaultSyntax {
                  whitespace=BYTES      white space before the JSON
                  no-token, odd-token, wrong-types, corrupt, no-checksum
                                        change the fields of a 2xx answer
-          MOMENT a number of body bytes (default 0), body (all of it), response-headers
-          times=N strikes the first N requests only.
-        Control, from loopback: POST /__sandbox/faults adds one fault a line, DELETE clears them
-        and lets delayed answers go; GET /__sandbox/requests lists the requests seen.
+          OPTION after=MOMENT          a number of body bytes (default 0),
+                                       body (all of it), response-headers
+                 for=SECONDS           how long a stall lasts
+                 retry-after=SECONDS   Retry-After of a status
+                 times=N               strike N requests only
+                 every=N               strike each Nth request of that place only
+                 skip=N                let N requests by before counting
+        "tus-patch:status=503,every=100" and "tus-patch:reset,every=100,skip=50"
+        make 2 % of trouble.
+
+        Control, from loopback, below /__sandbox/:
+          POST faults                  add one fault a line
+          DELETE faults                clear them, let delayed answers go
+          GET requests                 the requests seen: method, path, bytes
+          GET uploads                  the tus uploads
+          POST event-links             [TOKEN=]DATE,ORG,TYPE[,DAYS]: an event link
+          DELETE event-links/TOKEN     revoke it
+          POST guest-jobs/ID/approve   let an upload of a guest be seen
+          POST guest-jobs/ID/reject    or not
         """
 
     static func parse(_ text: String) throws(FaultSyntaxError) -> Fault {
@@ -40,7 +61,25 @@ enum FaultSyntax {
         for setting in settings.dropFirst() { try options.read(setting) }
         guard let what = settings.first else { throw FaultSyntaxError(text, "no fault named") }
         let effect = try effect(what, options)
-        return Fault(place: place, effect: effect, times: options.times, retryAfter: options.retryAfter)
+        guard isPossible(effect, at: place) else {
+            throw FaultSyntaxError(text, "\(what.name) cannot strike \(place.rawValue)")
+        }
+        return Fault(
+            place: place,
+            effect: effect,
+            times: options.times,
+            every: options.every,
+            skip: options.skip,
+            retryAfter: options.retryAfter
+        )
+    }
+
+    private static func isPossible(_ effect: Fault.Effect, at place: Fault.Place) -> Bool {
+        switch effect {
+        case .forget: [.tusPatch, .tusHead, .tusDelete, .finalize].contains(place)
+        case .expire: [.tusPatch, .tusHead, .tusDelete].contains(place)
+        default: true
+        }
     }
 
     private static func effect(_ what: Setting, _ options: FaultOptions) throws(FaultSyntaxError) -> Fault.Effect {
@@ -59,6 +98,10 @@ enum FaultSyntax {
         case "whitespace": return .whitespace(bytes: try what.count(in: text))
         case "500-after-store": return .errorAfterStore
         case "1062": return .duplicateEntry
+        case "status-after": return .statusAfter(try what.status(in: text))
+        case "limit": return .limit(bytes: try what.count(in: text))
+        case "forget": return .forget
+        case "expire": return .expire
         default:
             guard let alteration = Fault.Alteration(rawValue: what.name) else {
                 throw FaultSyntaxError(text, "unknown fault \"\(what.name)\"")
@@ -116,6 +159,8 @@ private struct FaultOptions {
     var times: Int?
     var moment = Fault.Moment.bodyBytes(0)
     var seconds: Double?
+    var every = 1
+    var skip = 0
     var retryAfter: Int?
 
     init(text: String) {
@@ -125,6 +170,8 @@ private struct FaultOptions {
     mutating func read(_ setting: Setting) throws(FaultSyntaxError) {
         switch setting.name {
         case "times": times = try setting.count(in: text, atLeast: 1)
+        case "every": every = try setting.count(in: text, atLeast: 1)
+        case "skip": skip = try setting.count(in: text)
         case "for": seconds = try setting.seconds(in: text)
         case "retry-after": retryAfter = try setting.count(in: text)
         case "after":

@@ -13,6 +13,8 @@ final class Exchange {
     private let log: RequestLog
     private let number: Int
     private var bodyBytesRead = 0
+    /// Whether the body was read to its end.
+    private(set) var isBodyRead = false
 
     init(
         request: Request,
@@ -36,6 +38,16 @@ final class Exchange {
     /// The client waits for `100 Continue` before it sends the body (RFC 9110 section 10.1.1).
     var expectsContinue: Bool { request.headers[.expect]?.lowercased() == "100-continue" }
 
+    /// The value of a header, nil when it is missing.
+    func header(_ name: String) -> String? {
+        HTTPField.Name(name).flatMap { request.headers[$0] }
+    }
+
+    /// The token of an event link, nil when there is none (gighive contract 6).
+    var uploadToken: String? {
+        header("X-Upload-Token").flatMap { $0.isEmpty ? nil : $0 }
+    }
+
     var contentLength: Int? { request.headers[.contentLength].flatMap { Int($0) } }
 
     /// Whether the request has a body, whatever its length.
@@ -52,6 +64,12 @@ final class Exchange {
     ///
     /// Throws ``ConnectionEnded`` when the client hung up before the end.
     func readBody(_ consume: (ByteBuffer) throws -> Void) async throws {
+        try await receiveBody(consume)
+        try await bodyIsComplete()
+    }
+
+    /// As ``readBody(_:)``, without the faults that strike when all of it is there.
+    func receiveBody(_ consume: (ByteBuffer) throws -> Void) async throws {
         var breaks = plan.bodyBreaks
         try await strike(&breaks)
         if hasBody, expectsContinue {
@@ -64,12 +82,18 @@ final class Exchange {
                 let room = breaks.first.map { $0.offset - bodyBytesRead } ?? Int.max
                 guard let piece = rest.readSlice(length: min(rest.readableBytes, room)) else { break }
                 note(piece.readableBytes)
+                if bodyBytesRead > plan.bodyLimit ?? Int.max { throw BodyTooLarge() }
                 try consume(piece)
                 try await strike(&breaks)
             }
             if let rate { try await Task.sleep(for: .seconds(Double(buffer.readableBytes) / Double(rate))) }
         }
         if let contentLength, bodyBytesRead < contentLength { throw ConnectionEnded() }
+        isBodyRead = true
+    }
+
+    /// Strikes with what is due after the last byte of the body.
+    func bodyIsComplete() async throws {
         for effect in plan.breaks(at: .wholeBody) { try await enact(effect) }
     }
 
@@ -101,8 +125,19 @@ final class Exchange {
         switch effect {
         case .reset: try await reset()
         case .stall(_, let seconds):
-            try await Task.sleep(for: seconds.map { .seconds($0) } ?? .seconds(1 << 30))
+            try await stall(seconds.map { .seconds($0) } ?? .seconds(1 << 30))
         default: break
+        }
+    }
+
+    /// Keeps silent until the time is up. Throws when the client hung up meanwhile, and when the server stops.
+    private func stall(_ duration: Duration) async throws {
+        let silence = Task { try await Task.sleep(for: duration) }
+        channel.closeFuture.whenComplete { _ in silence.cancel() }
+        try await withTaskCancellationHandler {
+            try await silence.value
+        } onCancel: {
+            silence.cancel()
         }
     }
 
@@ -123,3 +158,6 @@ final class Exchange {
 
 /// The connection is over; thrown through the server so that it closes the socket.
 struct ConnectionEnded: Error {}
+
+/// The body is longer than a proxy lets through, and had not said so.
+struct BodyTooLarge: Error {}

@@ -3,6 +3,9 @@ import HTTPTypes
 /// What a request asks for.
 enum Route: Sendable {
     case upload
+    case tus(TusCall)
+    case finalize
+    case guest(GuestCall)
     case asset(Int)
     /// Any other method or path below the upload API.
     case unknownUploadCall
@@ -28,6 +31,11 @@ enum Route: Sendable {
     }
 
     private static func below(_ path: String, method: HTTPRequest.Method) -> Route {
+        if path.hasPrefix("/files/") {
+            return .tus(TusCall(method: method, path: String(path.dropFirst("/files/".count))))
+        }
+        if let call = GuestCall(path: path) { return .guest(call) }
+        if method == .post, ["/api/uploads/finalize", "/api/uploads.php/finalize"].contains(path) { return .finalize }
         for prefix in ["/api/uploads/", "/api/uploads.php/"] where path.hasPrefix(prefix) {
             guard method == .get, let id = Int(path.dropFirst(prefix.count)) else { return .unknownUploadCall }
             return .asset(id)
@@ -42,6 +50,9 @@ enum Route: Sendable {
     var place: Fault.Place? {
         switch self {
         case .upload: .upload
+        case .tus(let call): call.place
+        case .finalize: .finalize
+        case .guest(let call): call.place
         case .asset: .asset
         case .delete: .delete
         case .listing: .listing

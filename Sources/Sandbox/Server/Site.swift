@@ -9,6 +9,9 @@ struct Site: Sendable {
     let maxBody: Int
     let faults: FaultBook
     let catalog: Catalog
+    private let tus: TusEndpoint
+    private let finalize: FinalizeEndpoint
+    private let guests: GuestEndpoint
     private let log = RequestLog()
     private let renderer: ReplyRenderer
 
@@ -19,12 +22,25 @@ struct Site: Sendable {
         renderer = ReplyRenderer(dialect: configuration.dialect)
         let folder = try DataFolder(path: configuration.dataPath)
         catalog = try Catalog(folder: folder, dialect: configuration.dialect)
+        let store = TusStore(catalog)
+        let book = GuestBook(catalog: catalog)
+        tus = TusEndpoint(store: store, settings: configuration.tus)
+        finalize = FinalizeEndpoint(
+            catalog: catalog,
+            store: store,
+            desk: FinalizeDesk(),
+            guests: book,
+            settings: configuration.finalize
+        )
+        guests = GuestEndpoint(book: book, catalog: catalog)
+        for link in configuration.eventLinks { try book.add(link) }
     }
 
     /// Handles one request; the server's entry point.
     func respond(to request: Request, writer: consuming ResponseWriter, channel: any Channel) async throws {
         if request.uri.path.hasPrefix(ControlEndpoint.prefix) {
-            let reply = try await ControlEndpoint(faults: faults, log: log).reply(to: request, from: channel)
+            let reply = try await ControlEndpoint(faults: faults, log: log, uploads: tus.store, guests: finalize.guests)
+                .reply(to: request, from: channel)
             let rendered = renderer.render(reply)
             try await writer.write(response: rendered.head, body: ResponseBody(byteBuffer: rendered.bytes))
             return
@@ -58,7 +74,7 @@ struct Site: Sendable {
             try await exchange.readBody { _ in }
             return Answer(reply: reply)
         }
-        if let length = exchange.contentLength, length > maxBody {
+        if let length = exchange.contentLength, length > bodyLimit(route, exchange.plan) {
             return Answer(reply: .webServerError(.requestEntityTooLarge), isEarly: true)
         }
         if let reply = exchange.plan.replyInsteadOfWork {
@@ -66,8 +82,12 @@ struct Site: Sendable {
             return Answer(reply: reply)
         }
         do {
+            if case .tus(let call) = route, tus.settings.isOffered { return try await tus.answer(call, to: exchange) }
             return Answer(reply: try await work(exchange, route))
+        } catch is BodyTooLarge {
+            return Answer(reply: .webServerError(.requestEntityTooLarge), isEarly: true)
         } catch let error where error is SystemError || error is DatabaseError {
+            if case .guest = route { return Answer(reply: .guestServerError) }
             // The application's catch-all, with its small e (gighive contract 2.5).
             return Answer(
                 reply: .json(
@@ -78,16 +98,23 @@ struct Site: Sendable {
         }
     }
 
+    /// Apache's limit spares the tus path (gighive contract 2.6).
+    private func bodyLimit(_ route: Route, _ plan: FaultPlan) -> Int {
+        if case .tus = route { return plan.bodyLimit ?? Int.max }
+        return min(plan.bodyLimit ?? Int.max, maxBody)
+    }
+
     private func refusalRealm(_ exchange: Exchange) -> String? {
-        let hasUploadToken = HTTPField.Name("X-Upload-Token").map { exchange.request.headers[$0] ?? "" } != ""
-        return AccessRule(path: exchange.path, dialect: catalog.dialect)
-            .refusal(user: exchange.user, hasUploadToken: hasUploadToken)
+        AccessRule(path: exchange.path, dialect: catalog.dialect)
+            .refusal(user: exchange.user, hasUploadToken: exchange.uploadToken != nil)
     }
 
     private func work(_ exchange: Exchange, _ route: Route) async throws -> Reply {
         switch route {
         case .upload: return try await UploadEndpoint(catalog: catalog, maxBody: maxBody).reply(to: exchange)
         case .delete: return try await DeleteEndpoint(catalog: catalog).reply(to: exchange)
+        case .finalize: return try await finalize.reply(to: exchange)
+        case .guest(let call): return try await guests.reply(call, to: exchange)
         default: break
         }
         try await exchange.readBody { _ in }
@@ -100,7 +127,7 @@ struct Site: Sendable {
         case .mediaFilesListing:
             .json(.notImplemented, ["error": "Not Implemented", "message": "Listing media files is not implemented"])
         case .unknownUploadCall: unknownUploadCall(exchange)
-        case .unknown, .upload, .delete: .webServerError(.notFound)
+        case .unknown, .upload, .delete, .tus, .finalize, .guest: .webServerError(.notFound)
         }
     }
 

@@ -12,7 +12,7 @@ extension Catalog {
     func tokenIsValid(_ token: String, forAsset id: Int) throws -> Bool {
         try queue.read { db in
             guard let hash = try Asset.find(id, db)?.tokenHash else { return false }
-            return hash == SHA256Digest.hex(of: token)
+            return hash == Digest.hex(of: token)
         }
     }
 
@@ -25,6 +25,10 @@ extension Catalog {
                 return .failed(id, message: "Failed to delete media file on disk")
             }
             try db.execute(sql: "DELETE FROM asset WHERE id = ?", arguments: [id])
+            try db.execute(
+                sql: "UPDATE guest_job SET state = 'rejected' WHERE asset_id = ? AND state = 'approved'",
+                arguments: [id]
+            )
             return .deleted(id)
         }
     }

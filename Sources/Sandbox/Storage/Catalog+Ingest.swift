@@ -1,11 +1,10 @@
-import COpenSSL
 import Foundation
 import GRDB
 
 /// A received file with everything the database wants to know of it.
 struct Submission {
     var fields: UploadFields
-    var file: IncomingFile
+    var file: any ReceivedFile
     var checksum: String
     var kind: MediaKind
     var fileExtension: String
@@ -76,7 +75,7 @@ extension Catalog {
         ) ?? false
     }
 
-    private func ensureEvent(_ fields: UploadFields, _ db: Database) throws -> Int {
+    func ensureEvent(_ fields: UploadFields, _ db: Database) throws -> Int {
         let existing = try Int.fetchOne(
             db,
             sql: "SELECT id FROM event WHERE event_date = ? AND org_name = ?",
@@ -115,7 +114,7 @@ extension Catalog {
                 """,
             arguments: [
                 submission.checksum, submission.fileExtension, submission.kind.rawValue, submission.mimeType,
-                submission.file.size, duration, submission.sourceName, SHA256Digest.hex(of: token),
+                submission.file.size, duration, submission.sourceName, Digest.hex(of: token),
             ]
         )
         guard let row else { throw DatabaseError(message: "asset was not inserted") }
@@ -161,9 +160,5 @@ extension Catalog {
     }
 
     /// 32 random bytes in hex (gighive contract, "delete token").
-    private static func newToken() -> String {
-        var bytes = [UInt8](repeating: 0, count: 32)
-        RAND_bytes(&bytes, CInt(bytes.count))
-        return hexString(bytes)
-    }
+    private static func newToken() -> String { hexString(randomBytes(32)) }
 }

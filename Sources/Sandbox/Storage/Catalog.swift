@@ -60,6 +60,45 @@ struct Catalog: Sendable {
                     """
             )
         }
+        migrator.registerMigration("tus") { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE tus_upload (
+                        id TEXT PRIMARY KEY,
+                        length INTEGER,
+                        metadata TEXT NOT NULL,
+                        is_partial INTEGER NOT NULL,
+                        parts TEXT NOT NULL,
+                        finished_at REAL,
+                        is_expired INTEGER NOT NULL DEFAULT 0,
+                        answer BLOB
+                    )
+                    """
+            )
+        }
+        migrator.registerMigration("guests") { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE event_link (
+                        token TEXT PRIMARY KEY,
+                        event_id INTEGER NOT NULL REFERENCES event(id),
+                        expires_at REAL NOT NULL,
+                        is_revoked INTEGER NOT NULL DEFAULT 0
+                    );
+                    CREATE TABLE guest_job (
+                        id INTEGER PRIMARY KEY AUTOINCREMENT,
+                        nonce TEXT NOT NULL UNIQUE,
+                        token TEXT NOT NULL,
+                        asset_id INTEGER NOT NULL,
+                        label TEXT NOT NULL,
+                        display_name TEXT,
+                        state TEXT NOT NULL DEFAULT 'pending',
+                        approved_at TEXT,
+                        hidden_at INTEGER
+                    );
+                    """
+            )
+        }
         return migrator
     }
 }

@@ -6,13 +6,14 @@ struct DataFolder: Sendable {
 
     var databasePath: String { path + "/sandbox.sqlite" }
     private var incomingPath: String { path + "/incoming" }
+    private var uploadsPath: String { path + "/uploads" }
 
-    /// Opens or creates it; what an earlier process left half received is removed.
+    /// Opens or creates it; the bodies that an earlier process left half received are removed, tus uploads are kept.
     init(path: String) throws {
         self.path = path
         let files = FileManager.default
         try? files.removeItem(atPath: incomingPath)
-        for folder in [incomingPath, path + "/media/video", path + "/media/audio"] {
+        for folder in [incomingPath, uploadsPath, path + "/media/video", path + "/media/audio"] {
             try files.createDirectory(atPath: folder, withIntermediateDirectories: true)
         }
     }
@@ -20,6 +21,11 @@ struct DataFolder: Sendable {
     /// Where a stored file lives.
     func mediaPath(_ type: MediaKind, _ fileName: String) -> String {
         "\(path)/media/\(type.rawValue)/\(fileName)"
+    }
+
+    /// Where the bytes of a tus upload gather.
+    func uploadPath(_ id: String) -> String {
+        uploadsPath + "/" + id
     }
 
     /// A name for a file that is still arriving.

@@ -1,18 +1,20 @@
 import Foundation
 import NIOCore
 
-/// A file while its bytes arrive: hashed on the fly, removed with its last reference unless it was kept.
-final class IncomingFile {
+/// A file while its bytes arrive: hashed on the fly if wanted, removed with its last reference unless it was kept.
+final class IncomingFile: ReceivedFile {
     let path: String
     private(set) var size = 0
     private let descriptor: CInt
-    private var digest = SHA256Digest()
+    private var digest: Digest?
     private var isKept = false
     /// The first bytes, enough to sniff a type.
     private(set) var prefix: [UInt8] = []
 
-    init(path: String) throws {
+    /// Without an algorithm nothing is hashed.
+    init(path: String, hashedBy algorithm: Digest.Algorithm?) throws {
         self.path = path
+        digest = algorithm.map { Digest($0) }
         descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw SystemError(call: "open", code: errno) }
     }
@@ -24,30 +26,16 @@ final class IncomingFile {
 
     func append(_ buffer: ByteBuffer) throws {
         try buffer.withUnsafeReadableBytes { bytes in
-            digest.update(bytes)
+            digest?.update(bytes)
             if prefix.count < 16 { prefix += bytes.prefix(16 - prefix.count) }
-            try write(bytes)
+            try writeAll(bytes, to: descriptor)
         }
         size += buffer.readableBytes
     }
 
-    private func write(_ bytes: UnsafeRawBufferPointer) throws {
-        var rest = bytes
-        while !rest.isEmpty {
-            let count = Foundation.write(descriptor, rest.baseAddress, rest.count)
-            if count < 0 {
-                if errno == EINTR { continue }
-                throw SystemError(call: "write", code: errno)
-            }
-            rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
-        }
-    }
-
-    /// The digest of everything appended, in hex; call it once.
-    func finishDigest() -> String {
-        var finished = SHA256Digest()
-        swap(&digest, &finished)
-        return finished.finish()
+    /// The digest of everything appended; call it once. Nil when nothing was hashed.
+    func finishDigest() -> [UInt8]? {
+        digest.take()?.finish()
     }
 
     /// Moves the file to its final name.

@@ -39,12 +39,22 @@ enum MediaKind: String, Sendable, CaseIterable {
         return MediaKind(mimeType: declaredType) ?? byExtension
     }
 
-    /// A small stand-in for the server's content sniffing.
-    private static func looksLikeMedia(_ prefix: [UInt8]) -> Bool {
-        let signatures: [(offset: Int, bytes: [UInt8])] = [
-            (4, Array("ftyp".utf8)), (0, Array("ID3".utf8)), (0, Array("OggS".utf8)), (0, Array("fLaC".utf8)),
-            (0, [0x1A, 0x45, 0xDF, 0xA3]), (8, Array("WAVE".utf8)), (8, Array("AVI ".utf8)), (0, [0xFF, 0xFB]),
-        ]
-        return signatures.contains { prefix.dropFirst($0.offset).starts(with: $0.bytes) }
+    /// The type that the content shows: a small stand-in for the server's sniffing.
+    static func sniffedType(_ prefix: [UInt8]) -> String {
+        let known = signatures.first { prefix.dropFirst($0.offset).starts(with: $0.bytes) }?.type
+        return known ?? (prefix.contains { $0 < 9 } ? "application/octet-stream" : "text/plain")
     }
+
+    private static func looksLikeMedia(_ prefix: [UInt8]) -> Bool {
+        MediaKind(mimeType: sniffedType(prefix)) != nil
+    }
+
+    /// The first match counts.
+    private static let signatures: [(offset: Int, bytes: [UInt8], type: String)] = [
+        (4, Array("ftypqt  ".utf8), "video/quicktime"), (4, Array("ftypM4A ".utf8), "audio/mp4"),
+        (4, Array("ftyp".utf8), "video/mp4"), (0, Array("ID3".utf8), "audio/mpeg"), (0, [0xFF, 0xFB], "audio/mpeg"),
+        (0, Array("OggS".utf8), "audio/ogg"), (0, Array("fLaC".utf8), "audio/flac"),
+        (0, [0x1A, 0x45, 0xDF, 0xA3], "video/x-matroska"), (8, Array("WAVE".utf8), "audio/x-wav"),
+        (8, Array("AVI ".utf8), "video/x-msvideo"),
+    ]
 }

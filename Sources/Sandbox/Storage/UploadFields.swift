@@ -68,6 +68,14 @@ struct UploadFields: Sendable {
         "SQLSTATE[22001]: String data, right truncated: 1406 Data too long for column '\(column)' at row 1"
     }
 
+    /// The server's date in its own time zone.
+    static func today() -> String {
+        var now = time(nil)
+        var fields = tm()
+        localtime_r(&now, &fields)
+        return "\(fields.tm_year + 1900)-\(twoDigits(Int(fields.tm_mon) + 1))-\(twoDigits(Int(fields.tm_mday)))"
+    }
+
     private static func normalised(_ text: String) -> String {
         text.split(whereSeparator: \.isWhitespace).joined(separator: " ").precomposedStringWithCanonicalMapping
     }

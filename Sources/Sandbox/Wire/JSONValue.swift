@@ -1,5 +1,5 @@
 /// A JSON value whose objects keep the order of their keys, as PHP's arrays do.
-enum JSONValue: Sendable, Equatable {
+enum JSONValue: Sendable, Equatable, Codable {
     case null
     case bool(Bool)
     case int(Int)
@@ -13,8 +13,8 @@ enum JSONValue: Sendable, Equatable {
 }
 
 /// Ordered members of a JSON object.
-struct JSONObject: Sendable, Equatable {
-    struct Member: Sendable, Equatable {
+struct JSONObject: Sendable, Equatable, Codable {
+    struct Member: Sendable, Equatable, Codable {
         var key: String
         var value: JSONValue
     }

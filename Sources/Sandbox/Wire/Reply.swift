@@ -8,6 +8,9 @@ struct Reply: Sendable {
         /// Pretty-printed like the listing.
         case prettyJSON(JSONValue)
         case html(String)
+        /// As Go's servers write it.
+        case plainText(String)
+        case empty
         /// A byte range of a stored file.
         case file(StoredRange)
     }
@@ -18,6 +21,8 @@ struct Reply: Sendable {
         case application
         /// Apache before PHP: HTML with a Content-Length, `Server: Apache/…`.
         case webServer
+        /// tusd behind Apache.
+        case tusd
     }
 
     var status: HTTPResponse.Status
@@ -55,6 +60,9 @@ struct Reply: Sendable {
 
     /// Headers of answers that no cache may keep.
     static let noStore = [("Cache-Control", "no-store"), ("Pragma", "no-cache"), ("Expires", "0")]
+
+    /// The scripts for guests say nothing with their 500 (gighive contract 6).
+    static let guestServerError = Reply(status: .internalServerError, origin: .application, body: .empty)
 
     /// 400 of the upload application.
     static func badRequest(_ message: JSONValue) -> Reply {

@@ -32,6 +32,12 @@ struct ReplyRenderer: Sendable {
             head.headerFields[.contentType] = "text/html; charset=utf-8"
             // Apache knows the length of its own pages; what PHP writes is chunked.
             if reply.origin == .webServer { head.headerFields[.contentLength] = String(bytes.readableBytes) }
+        case .plainText(let text):
+            bytes.writeString(text)
+            head.headerFields[.contentType] = "text/plain; charset=utf-8"
+            head.headerFields[.contentLength] = String(bytes.readableBytes)
+        case .empty:
+            if reply.status != .noContent { head.headerFields[.contentLength] = "0" }
         case .file(let range):
             file = range
             head.headerFields[.contentLength] = String(range.count)
@@ -43,7 +49,7 @@ struct ReplyRenderer: Sendable {
     private func commonHeaders(_ reply: Reply) -> [(name: String, value: String)] {
         var headers = [
             ("Date", Self.httpDate(time(nil))),
-            ("Server", reply.origin == .application ? "Gighive" : "Apache/2.4.71 (Debian) OpenSSL/3.0.19"),
+            ("Server", reply.origin != .webServer ? "Gighive" : "Apache/2.4.71 (Debian) OpenSSL/3.0.19"),
             ("X-Content-Type-Options", "nosniff"),
             ("X-Frame-Options", "SAMEORIGIN"),
             ("Referrer-Policy", "no-referrer-when-downgrade"),

@@ -1,0 +1,64 @@
+import COpenSSL
+import NIOCore
+
+/// A running digest over OpenSSL.
+struct Digest: ~Copyable {
+    enum Algorithm: String, Sendable, CaseIterable {
+        case sha1
+        case sha256
+
+        fileprivate var function: OpaquePointer? {
+            switch self {
+            case .sha1: EVP_sha1()
+            case .sha256: EVP_sha256()
+            }
+        }
+    }
+
+    private let algorithm: Algorithm
+    /// Owned by this value alone: made in `init`, freed in `deinit`, never handed out.
+    private let context: OpaquePointer?
+
+    init(_ algorithm: Algorithm = .sha256) {
+        self.algorithm = algorithm
+        context = EVP_MD_CTX_new()
+        EVP_DigestInit_ex(context, algorithm.function, nil)
+    }
+
+    deinit {
+        EVP_MD_CTX_free(context)
+    }
+
+    /// The bytes are read during the call only.
+    mutating func update(_ bytes: UnsafeRawBufferPointer) {
+        EVP_DigestUpdate(context, bytes.baseAddress, bytes.count)
+    }
+
+    /// The digest's bytes.
+    consuming func finish() -> [UInt8] {
+        var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
+        var count: UInt32 = 0
+        EVP_DigestFinal_ex(context, &digest, &count)
+        return Array(digest.prefix(Int(count)))
+    }
+
+    /// SHA-256 of a short text in hex.
+    static func hex(of text: String) -> String {
+        var digest = Digest()
+        Array(text.utf8).withUnsafeBytes { digest.update($0) }
+        return hexString(digest.finish())
+    }
+}
+
+/// Lower-case hex.
+func hexString(_ bytes: [UInt8]) -> String {
+    let digits = Array("0123456789abcdef".utf8)
+    return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+}
+
+/// Bytes nobody can guess.
+func randomBytes(_ count: Int) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    RAND_bytes(&bytes, CInt(count))
+    return bytes
+}

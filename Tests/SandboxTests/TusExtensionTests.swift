@@ -1,0 +1,127 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The extensions of tus 1.0.0: those that tusd has, and those that a client may meet elsewhere.
+@Suite struct TusExtensionTests {
+    @Test func partialUploadsAreJoinedInTheOrderNamed() async throws {
+        let fixture = try await Fixture()
+        let partial = ["Upload-Concat: partial"]
+        let second = try await fixture.createUpload(length: 5, [:], headers: partial)
+        _ = try await fixture.patch(second, at: 0, "world")
+        let first = try await fixture.createUpload(length: 6, [:], headers: partial)
+        _ = try await fixture.patch(first, at: 0, "hello ")
+        #expect(try await fixture.tus("HEAD", first).headers["upload-concat"] == "partial")
+
+        let base = fixture.sandbox.baseURL
+        let created = try await fixture.tus(
+            "POST",
+            headers: [
+                "Upload-Concat: final;/files/\(first) \(base)/files/\(second)",
+                Fixture.metadata(["filename": "clip.mp4", "label": "joined"]),
+            ]
+        )
+        #expect(created.status == 201)
+        let id = try created.uploadID()
+        let asked = try await fixture.tus("HEAD", id)
+        #expect(asked.headers["upload-concat"] == "final;\(base)/files/\(first) \(base)/files/\(second)")
+        #expect(asked.headers["upload-offset"] == "11")
+        #expect(asked.headers["upload-length"] == "11")
+        let patch = try await fixture.patch(id, at: 11, "!")
+        #expect(patch.status == 403)
+        #expect(patch.text == "ERR_MODIFY_FINAL: modifying a final upload is not allowed\n")
+        // printf 'hello world' | sha256sum
+        #expect(
+            try await fixture.finalize(id).string("checksum_sha256")
+                == "b94d27b9934d3e08a52e52d7da7dabfac484efe37a5380ee9088f7ace2efcde9"
+        )
+    }
+
+    @Test func theLengthMayComeLater() async throws {
+        let fixture = try await Fixture()
+        let id = try await fixture.tus("POST", headers: ["Upload-Defer-Length: 1"]).uploadID()
+        _ = try await fixture.patch(id, at: 0, "01234")
+        let asked = try await fixture.tus("HEAD", id)
+        #expect(asked.headers["upload-defer-length"] == "1")
+        #expect(asked.headers["upload-length"] == nil)
+        #expect(try await fixture.patch(id, at: 5, "", headers: ["Upload-Length: 4"]).status == 400)
+        #expect(try await fixture.patch(id, at: 5, "567", headers: ["Upload-Length: 8"]).status == 204)
+        #expect(try await fixture.tus("HEAD", id).headers["upload-length"] == "8")
+        #expect(try await fixture.patch(id, at: 8, "", headers: ["Upload-Length: 9"]).status == 204)
+        #expect(try await fixture.tus("HEAD", id).headers["upload-length"] == "8")
+    }
+
+    @Test func creationMayBringTheFirstChunk() async throws {
+        let fixture = try await Fixture()
+        let reply = try await fixture.tus("POST", headers: ["Upload-Length: 10", Fixture.chunkType], body: "01234")
+        #expect(reply.status == 201)
+        #expect(reply.headers["upload-offset"] == "5")
+        let id = try reply.uploadID()
+        #expect(try await fixture.offset(of: id) == 5)
+        // Another type is no chunk.
+        let ignored = try await fixture.tus("POST", headers: ["Upload-Length: 10"], body: "01234")
+        #expect(ignored.headers["upload-offset"] == nil)
+        #expect(try await fixture.offset(of: try ignored.uploadID()) == 0)
+    }
+
+    @Test func whatIsNotOfferedIsNotDone() async throws {
+        let fixture = try await Fixture(arguments: ["--tus-extensions", "creation"])
+        #expect(try await fixture.tus("OPTIONS").headers["tus-extension"] == "creation")
+        let id = try await fixture.createUpload(length: 5, headers: ["Upload-Concat: partial"])
+        #expect(try await fixture.tus("HEAD", id).headers["upload-concat"] == nil)
+        #expect(try await fixture.tus("DELETE", id).status == 501)
+        let deferred = try await fixture.tus("POST", headers: ["Upload-Defer-Length: 1"])
+        #expect(deferred.status == 501)
+        #expect(deferred.text == "ERR_NOT_IMPLEMENTED: feature not implemented\n")
+        let withBody = try await fixture.tus("POST", headers: ["Upload-Length: 5", Fixture.chunkType], body: "01234")
+        #expect(withBody.headers["upload-offset"] == nil)
+    }
+
+    @Test func aLargestSizeIsToldAndKept() async throws {
+        let fixture = try await Fixture(arguments: ["--tus-max-size", "100"])
+        #expect(try await fixture.tus("OPTIONS").headers["tus-max-size"] == "100")
+        #expect(try await fixture.tus("POST", headers: ["Upload-Length: 100"]).status == 201)
+        let refused = try await fixture.tus("POST", headers: ["Upload-Length: 101"])
+        #expect(refused.status == 413)
+        #expect(refused.text == "ERR_MAX_SIZE_EXCEEDED: maximum size exceeded\n")
+    }
+
+    @Test(arguments: [[], ["--no-firewall"]])
+    func aChunkWithAWrongChecksumIsDropped(arguments: [String]) async throws {
+        let fixture = try await Fixture(arguments: ["--tus-checksum"] + arguments)
+        let offer = try await fixture.tus("OPTIONS")
+        #expect(offer.headers["tus-checksum-algorithm"] == "sha1,sha256")
+        #expect(offer.headers["tus-extension"]?.hasSuffix(",checksum") == true)
+        let id = try await fixture.createUpload(length: 22)
+        // The example of tus 1.0.0: "hello world" has this SHA-1.
+        let checksum = "Upload-Checksum: sha1 Kq5sNclPz7QV2+lfQIuc6R7oRu0="
+        let wrong = try await fixture.patch(id, at: 0, "hello w0rld", headers: [checksum])
+        #expect(wrong.status == 460)
+        #expect(try await fixture.patch(id, at: 0, "hello world", headers: ["Upload-Checksum: md5 AAAA"]).status == 400)
+        #expect(try await fixture.offset(of: id) == 0)
+        #expect(try await fixture.patch(id, at: 0, "hello world", headers: [checksum]).status == 204)
+        // printf 'hello world' | openssl dgst -sha256 -binary | base64
+        let sha256 = "Upload-Checksum: sha256 uU0nuZNNPgilLlLX2n2r+sSE7+N6U4DukIj3rOLvzek="
+        #expect(try await fixture.patch(id, at: 11, "hello world", headers: [sha256]).status == 204)
+    }
+
+    @Test func anUploadExpires() async throws {
+        let fixture = try await Fixture(arguments: ["--tus-expires", "3600"])
+        let created = try await fixture.tus("POST", headers: ["Upload-Length: 10"])
+        #expect(created.headers["upload-expires"]?.hasSuffix(" GMT") == true)
+        let id = try created.uploadID()
+        #expect(try await fixture.patch(id, at: 0, "01234").headers["upload-expires"] != nil)
+        let complete = try await fixture.completeUpload("0123456789")
+        // Two hours ago, as far as anybody can tell.
+        for name in [id, complete] {
+            try FileManager.default.setAttributes(
+                [.modificationDate: Date().addingTimeInterval(-7200)],
+                ofItemAtPath: fixture.sandbox.data.file("uploads/\(name)")
+            )
+        }
+        #expect(try await fixture.tus("HEAD", id).status == 410)
+        #expect(try await fixture.patch(id, at: 5, "56789").text == "ERR_UPLOAD_EXPIRED: upload has expired\n")
+        #expect(try await fixture.tus("HEAD", complete).status == 200)
+        #expect(try await fixture.finalize(complete).status == 201)
+    }
+}

@@ -1,0 +1,361 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Gighive contract 4.1 and tus 1.0.0, with the texts of tusd.
+@Suite struct TusTests {
+    @Test func offersWhatTusdOffers() async throws {
+        let fixture = try await Fixture()
+        let reply = try await curl(
+            "-u",
+            "uploader:uploader",
+            "-X",
+            "OPTIONS",
+            fixture.sandbox.baseURL + "/files/"
+        )
+        #expect(reply.status == 200)
+        #expect(reply.headers["tus-version"] == "1.0.0")
+        #expect(reply.headers["tus-resumable"] == "1.0.0")
+        #expect(
+            reply.headers["tus-extension"]
+                == "creation,creation-with-upload,termination,concatenation,creation-defer-length"
+        )
+        #expect(reply.headers["tus-max-size"] == nil)
+        #expect(reply.headers["tus-checksum-algorithm"] == nil)
+    }
+
+    @Test func gathersChunksAndTellsTheOffset() async throws {
+        let fixture = try await Fixture()
+        let created = try await fixture.tus(
+            "POST",
+            headers: ["Upload-Length: 10", "Upload-Metadata: filename Y2xpcC5tcDQ=,empty"]
+        )
+        #expect(created.status == 201)
+        #expect(created.body.isEmpty)
+        let id = try created.uploadID()
+        #expect(id.wholeMatch(of: /[0-9a-f]{32}/) != nil)
+        #expect(created.headers["location"] == "\(fixture.sandbox.baseURL)/files/\(id)")
+
+        let first = try await fixture.patch(id, at: 0, "01234")
+        #expect(first.status == 204)
+        #expect(first.headers["upload-offset"] == "5")
+        let asked = try await fixture.tus("HEAD", id)
+        #expect(asked.status == 200)
+        #expect(asked.headers["upload-offset"] == "5")
+        #expect(asked.headers["upload-length"] == "10")
+        #expect(asked.headers["upload-metadata"] == "filename Y2xpcC5tcDQ=,empty")
+        #expect(asked.headers["cache-control"] == "no-store")
+        #expect(try await fixture.patch(id, at: 5, "56789").headers["upload-offset"] == "10")
+        #expect(try await fixture.tus("HEAD", id).headers["upload-offset"] == "10")
+        // A chunk for a complete upload changes nothing.
+        #expect(try await fixture.patch(id, at: 10, "").headers["upload-offset"] == "10")
+        let seen = try await fixture.sandbox.requests()
+        #expect(seen.filter { $0.method == "PATCH" }.map(\.bodyBytesRead) == [5, 5, 0])
+        #expect(seen.map(\.status) == [201, 204, 200, 204, 200, 204])
+    }
+
+    struct Refusal: Sendable, CustomTestStringConvertible {
+        var method: String
+        /// ID stands for an upload of ten bytes, five of which have come.
+        var path = ""
+        var headers: [String] = []
+        var body: String?
+        var status: Int
+        var text: String
+        var testDescription: String { "\(method) \(path) \(headers) \(status)" }
+    }
+
+    private static let version = "Tus-Resumable: 1.0.0"
+    private static let chunk = Fixture.chunkType
+
+    static let refusals = [
+        Refusal(
+            method: "POST",
+            headers: ["Upload-Length: 5"],
+            status: 412,
+            text: "ERR_UNSUPPORTED_VERSION: missing, invalid or unsupported Tus-Resumable header\n"
+        ),
+        Refusal(
+            method: "PATCH",
+            path: "ID",
+            headers: ["Tus-Resumable: 0.2.2", "Upload-Offset: 5", chunk],
+            status: 412,
+            text: "ERR_UNSUPPORTED_VERSION: missing, invalid or unsupported Tus-Resumable header\n"
+        ),
+        Refusal(
+            method: "POST",
+            headers: [version],
+            status: 400,
+            text: "ERR_INVALID_UPLOAD_LENGTH: missing or invalid Upload-Length header\n"
+        ),
+        Refusal(
+            method: "POST",
+            headers: [version, "Upload-Length: -1"],
+            status: 400,
+            text: "ERR_INVALID_UPLOAD_LENGTH: missing or invalid Upload-Length header\n"
+        ),
+        Refusal(
+            method: "POST",
+            headers: [version, "Upload-Length: 5", "Upload-Defer-Length: 1"],
+            status: 400,
+            text: "ERR_AMBIGUOUS_UPLOAD_LENGTH: provided both Upload-Length and Upload-Defer-Length\n"
+        ),
+        Refusal(
+            method: "POST",
+            headers: [version, "Upload-Defer-Length: 2"],
+            status: 400,
+            text: "ERR_INVALID_UPLOAD_LENGTH_DEFER: invalid Upload-Defer-Length header\n"
+        ),
+        Refusal(
+            method: "POST",
+            headers: [version, "Upload-Length: 5", "Upload-Concat: half"],
+            status: 400,
+            text: "ERR_INVALID_CONCAT: invalid Upload-Concat header\n"
+        ),
+        Refusal(
+            method: "POST",
+            headers: [version, "Upload-Concat: final;/files/ID"],
+            status: 400,
+            text: "ERR_UPLOAD_NOT_FINISHED: one of the partial uploads is not finished\n"
+        ),
+        Refusal(
+            method: "PATCH",
+            path: "ID",
+            headers: [version, "Upload-Offset: 5", "Content-Type: text/plain"],
+            body: "x",
+            status: 400,
+            text: "ERR_INVALID_CONTENT_TYPE: missing or invalid Content-Type header\n"
+        ),
+        Refusal(
+            method: "PATCH",
+            path: "ID",
+            headers: [version, chunk],
+            body: "x",
+            status: 400,
+            text: "ERR_INVALID_OFFSET: missing or invalid Upload-Offset header\n"
+        ),
+        Refusal(
+            method: "PATCH",
+            path: "ID",
+            headers: [version, chunk, "Upload-Offset: 4"],
+            body: "x",
+            status: 409,
+            text: "ERR_MISMATCHED_OFFSET: mismatched offset\n"
+        ),
+        Refusal(
+            method: "PATCH",
+            path: "ID",
+            headers: [version, chunk, "Upload-Offset: 5"],
+            body: "123456",
+            status: 413,
+            text: "ERR_UPLOAD_SIZE_EXCEEDED: upload's size exceeded\n"
+        ),
+        Refusal(
+            method: "PATCH",
+            path: "0123456789abcdef0123456789abcdef",
+            headers: [version, chunk, "Upload-Offset: 0"],
+            body: "x",
+            status: 404,
+            text: "ERR_UPLOAD_NOT_FOUND: upload not found\n"
+        ),
+        Refusal(
+            method: "DELETE",
+            path: "nothing",
+            headers: [version],
+            status: 404,
+            text: "ERR_UPLOAD_NOT_FOUND: upload not found\n"
+        ),
+        Refusal(method: "PUT", path: "ID", headers: [version], body: "x", status: 405, text: "Method Not Allowed\n"),
+    ]
+
+    @Test(arguments: [true, false])
+    func refusesAsTusdDoesAndKeepsTheOffset(hasFirewall: Bool) async throws {
+        let fixture = try await Fixture(arguments: hasFirewall ? [] : ["--no-firewall"])
+        let id = try await fixture.createUpload(length: 10)
+        _ = try await fixture.patch(id, at: 0, "01234")
+        for refusal in Self.refusals {
+            let body = refusal.body.map { ["--data-binary", $0] } ?? []
+            let path = refusal.path.replacingOccurrences(of: "ID", with: id)
+            let reply = try await curl(
+                ["-u", "uploader:uploader", "-X", refusal.method]
+                    + refusal.headers.flatMap { ["-H", $0.replacingOccurrences(of: "/ID", with: "/\(id)")] } + body
+                    + [fixture.sandbox.baseURL + "/files/" + path]
+            )
+            #expect(reply.status == refusal.status, "\(refusal.testDescription)")
+            #expect(reply.text == refusal.text, "\(refusal.testDescription)")
+            #expect(reply.headers["content-type"] == "text/plain; charset=utf-8")
+            #expect(reply.headers["tus-resumable"] == "1.0.0")
+        }
+        #expect(try await fixture.offset(of: id) == 5)
+        #expect(try await fixture.tus("HEAD", "nothing").status == 404)
+    }
+
+    @Test func aTerminatedUploadIsGone() async throws {
+        let fixture = try await Fixture()
+        let id = try await fixture.createUpload(length: 10)
+        _ = try await fixture.patch(id, at: 0, "01234")
+        #expect(try await fixture.tus("DELETE", id).status == 204)
+        #expect(try await fixture.tus("HEAD", id).status == 404)
+        #expect(try await fixture.patch(id, at: 5, "56789").status == 404)
+        #expect(try await fixture.tus("DELETE", id).status == 404)
+        #expect(try fixture.gatheringFiles().isEmpty)
+    }
+
+    @Test func theSlashIsPartOfThePath() async throws {
+        let fixture = try await Fixture()
+        let reply = try await curl(
+            "-u",
+            "uploader:uploader",
+            "-H",
+            "Tus-Resumable: 1.0.0",
+            "-H",
+            "Upload-Length: 5",
+            "-X",
+            "POST",
+            fixture.sandbox.baseURL + "/files"
+        )
+        #expect(reply.status == 404)
+        #expect(reply.text.contains("<title>404 Not Found</title>"))
+    }
+
+    @Test(arguments: [([], 200), (["--no-tus"], 404)])
+    func canBeMissing(arguments: [String], status: Int) async throws {
+        let fixture = try await Fixture(arguments: arguments)
+        #expect(try await fixture.tus("OPTIONS").status == status)
+    }
+
+    @Test func isForUploadersAndForWhoeverShowsAToken() async throws {
+        let fixture = try await Fixture()
+        for (options, status) in [
+            (["-u", "admin:admin"], 201), (["-u", "uploader:uploader"], 201), (["-u", "viewer:viewer"], 401),
+            ([], 401), (["-H", "X-Upload-Token: anything"], 201), (["-H", "X-Upload-Token;"], 401),
+        ] {
+            let reply = try await fixture.tus("POST", headers: ["Upload-Length: 5"], options: options)
+            #expect(reply.status == status, "\(options)")
+            if status == 401 { #expect(reply.text.hasPrefix("<!doctype html>")) }
+        }
+        let old = try await Fixture(dialect: "d2")
+        #expect(try await old.tus("OPTIONS", options: ["-H", "X-Upload-Token: anything"]).status == 401)
+    }
+
+    // MARK: The firewall
+
+    @Test(arguments: [([], 0), (["--no-firewall"], 65_536)])
+    func aCutChunkCountsOnlyWithoutTheFirewall(arguments: [String], offset: Int) async throws {
+        let fixture = try await Fixture(arguments: arguments)
+        let content = String(repeating: "x", count: 300_000)
+        let id = try await fixture.createUpload(length: 300_000)
+        try await fixture.sandbox.addFaults("tus-patch:reset,after=65536,times=1")
+        #expect(try await fixture.patch(id, at: 0, content).status == 0)
+        #expect(try await fixture.offset(of: id) == offset)
+        #expect(try fixture.incomingFiles().isEmpty)
+        let rest = String(content.dropFirst(offset))
+        #expect(try await fixture.patch(id, at: offset, rest).headers["upload-offset"] == "300000")
+    }
+
+    @Test(arguments: [([], 0), (["--no-firewall"], 5)])
+    func aClientThatGoesAwayLeavesNoMoreThanItShould(arguments: [String], offset: Int) async throws {
+        let fixture = try await Fixture(arguments: arguments)
+        let id = try await fixture.createUpload(length: 10)
+        // It promises ten bytes, sends five and gives up.
+        let reply = try await fixture.patch(
+            id,
+            at: 0,
+            "01234",
+            headers: ["Content-Length: 10"],
+            options: ["-u", "uploader:uploader", "--max-time", "1"]
+        )
+        #expect(reply.exitCode == 28)
+        var known: Int?
+        for _ in 0..<500 where known == nil { known = try await fixture.offset(of: id) }
+        #expect(known == offset)
+        #expect(try await fixture.patch(id, at: offset, "x").status == 204)
+    }
+
+    @Test(arguments: [
+        ([], "tus-patch:stall,after=body"), (["--no-firewall"], "tus-patch:stall,after=5"),
+    ])
+    func anUploadIsLockedWhileAChunkIsWritten(arguments: [String], fault: String) async throws {
+        let fixture = try await Fixture(faults: [fault], arguments: arguments)
+        let id = try await fixture.createUpload(length: 10)
+        async let stalled = fixture.patch(id, at: 0, "0123456789")
+        try await fixture.waitForRequests { $0.last?.bodyBytesRead ?? 0 >= 5 }
+        try await fixture.sandbox.clearFaults()
+        let deadline = ContinuousClock.now + .seconds(30)
+        while try await fixture.tus("HEAD", id).status != 423, ContinuousClock.now < deadline {}
+        let second = try await fixture.patch(id, at: 0, "0123456789")
+        #expect(second.status == 423)
+        #expect(second.text == "ERR_UPLOAD_LOCKED: file currently locked\n")
+        #expect(try await fixture.tus("DELETE", id).status == 423)
+        try await fixture.sandbox.stop()
+        #expect(try await stalled.status == 0)
+    }
+
+    @Test func aClientThatHangsUpFreesTheLock() async throws {
+        let fixture = try await Fixture(faults: ["tus-patch:stall,after=body,times=1"])
+        let id = try await fixture.createUpload(length: 10)
+        let patience = ["-u", "uploader:uploader", "--max-time", "1"]
+        #expect(try await fixture.patch(id, at: 0, "0123456789", options: patience).exitCode == 28)
+        let deadline = ContinuousClock.now + .seconds(30)
+        while try await fixture.tus("HEAD", id).status == 423, ContinuousClock.now < deadline {}
+        #expect(try await fixture.patch(id, at: 0, "0123456789").status == 204)
+    }
+
+    @Test func unfinishedUploadsSurviveARestart() async throws {
+        let data = try TemporaryDirectory()
+        let first = try await Fixture(data: data)
+        let id = try await first.createUpload(length: 10)
+        _ = try await first.patch(id, at: 0, "01234")
+        try await first.sandbox.stop(signal: SIGKILL)
+        let second = try await Fixture(data: data)
+        #expect(try await second.offset(of: id) == 5)
+        _ = try await second.patch(id, at: 5, "56789")
+        let reply = try await second.finalize(id)
+        // printf 0123456789 | sha256sum
+        #expect(
+            try reply.string("checksum_sha256") == "84d89877f0d4041efb6bf91a16f0248f2fd573e6af05c19f96bedb9f882f7882"
+        )
+    }
+
+    /// Trap T21.
+    @Test func aSenderThatStallsIsCutOff() async throws {
+        let fixture = try await Fixture(arguments: ["--body-timeout", "0.3"])
+        let id = try await fixture.createUpload(length: 10)
+        let reply = try await fixture.patch(id, at: 0, "01234", headers: ["Content-Length: 10"])
+        #expect(reply.status == 408)
+        #expect(reply.text.contains("<title>408 Request Timeout</title>"))
+        #expect(try await fixture.offset(of: id) == 0)
+        // Silence after the last byte is the server's own, and so is that between two requests.
+        let slow = try await Fixture(arguments: ["--body-timeout", "0.3", "--ingest-delay", "0.6"])
+        #expect(try await slow.finalize(try await slow.completeUpload("bytes")).status == 201)
+    }
+
+    // MARK: Location
+
+    @Test(arguments: [
+        (["--tus-location", "relative"], [], "/files/ID"),
+        (["--tus-location", "https://other.example:8443"], [], "https://other.example:8443/files/ID"),
+        ([], ["X-Forwarded-Proto: https", "X-Forwarded-Host: gighive.internal"], "https://gighive.internal/files/ID"),
+        ([], ["Forwarded: for=1.2.3.4;host=h.example;proto=https"], "https://h.example/files/ID"),
+    ])
+    func locationIsAsConfigured(arguments: [String], headers: [String], expected: String) async throws {
+        let fixture = try await Fixture(arguments: arguments)
+        let reply = try await fixture.tus("POST", headers: ["Upload-Length: 5"] + headers)
+        let id = try reply.uploadID()
+        #expect(reply.headers["location"] == expected.replacingOccurrences(of: "ID", with: id))
+        #expect(try await fixture.offset(of: id) == 0)
+    }
+
+    @Test func aLocationOfNonsenseIsRefused() async throws {
+        await #expect(throws: SandboxProcess.Failure.self) {
+            try await Fixture(arguments: ["--tus-location", "there"])
+        }
+    }
+}
+
+extension Fixture {
+    /// Ids of the tus uploads whose bytes are there.
+    func gatheringFiles() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: sandbox.data.file("uploads"))
+    }
+}
