@@ -132,3 +132,10 @@ CURLUcode shim_url_get_host(CURLU *url, char **host) {
     return curl_url_get(url, CURLUPART_HOST, host, 0);
 #endif
 }
+
+const struct curl_slist *shim_first_certificate(CURL *handle) {
+    struct curl_certinfo *info = NULL;
+    if (curl_easy_getinfo(handle, CURLINFO_CERTINFO, &info) != CURLE_OK || info == NULL || info->num_of_certs < 1)
+        return NULL;
+    return info->certinfo[0];
+}

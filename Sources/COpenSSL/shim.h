@@ -1,3 +1,5 @@
 #include <openssl/evp.h>
 #include <openssl/err.h>
+#include <openssl/pem.h>
 #include <openssl/rand.h>
+#include <openssl/x509.h>

@@ -19,7 +19,7 @@ struct MediactlCommand: ParsableCommand {
             The password may also be in MEDIACTL_PASSWORD or ~/.netrc; else a terminal is asked.
             """,
         version: "mediactl \(version)",
-        subcommands: [Upload.self, Uploads.self, Config.self, Help.self]
+        subcommands: [Upload.self, Uploads.self, Doctor.self, Smoke.self, Config.self, Help.self]
     )
 
     // Declared here so that these flags may also stand before the command's name.

@@ -40,6 +40,9 @@ CURLcode shim_getinfo_off(CURL *handle, CURLINFO info, int64_t *value);
 // A finished transfer taken from the multi handle's message queue; false when the queue is empty.
 bool shim_multi_next_done(CURLM *handle, CURL **finished, CURLcode *result);
 
+// Facts of the peer's own certificate as "Name:value" lines, owned by the handle; NULL without CURLOPT_CERTINFO or TLS.
+const struct curl_slist *shim_first_certificate(CURL *handle);
+
 // The local TCP port of a connected socket; -1 when it has none.
 int shim_socket_local_port(curl_socket_t socket);
 

@@ -208,7 +208,8 @@ extension ErrorCatalogue {
     // MARK: Network
 
     private static func networkWords(for error: GigHiveError) -> Words {
-        let pinning = "--cacert FILE to trust its authority, or --pinned-key sha256//… to trust its key"
+        let pin = "--pinned-key with the pin that mediactl doctor prints"
+        let pinning = "--cacert FILE to trust its authority, or \(pin)"
         return switch error.code {
         case .unknownHost:
             Words(
@@ -227,7 +228,7 @@ extension ErrorCatalogue {
         case .certificateNameMismatch:
             Words(
                 "the server's certificate names another host\(detail(error))",
-                hint: "use the name it was made for as --server, or --pinned-key sha256//… to trust its key"
+                hint: "use the name it was made for as --server, or \(pin)"
             )
         case .pinnedKeyMismatch:
             Words(

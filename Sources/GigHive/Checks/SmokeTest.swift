@@ -1,0 +1,196 @@
+internal import Foundation
+internal import MediaCrypto
+internal import MediaFiles
+internal import MediaStore
+public import MediaTransport
+
+/// Proves that a server is fit for use by using it: uploads a tiny recording, finds it, and takes it back.
+///
+/// It deletes nothing but the file of its own upload: only the id whose token came in this run's answer. The bytes are
+/// unlike any other's, and all runs use one event, because servers keep an event whose last file is gone (gighive
+/// contract 5.4). Tokens go through the token store as those of any upload, so that a run that is broken off leaves a
+/// file that `uploads delete` can take back.
+public struct SmokeTest: Sendable {
+    /// The names of all checks, in order.
+    public static let names = ["login", "upload", "checksum", "token", "listed", "served", "delete", "gone"]
+
+    /// The event that all runs share.
+    public static let event = (date: "2000-01-01", organisation: "mediactl smoke test")
+
+    private let uploader: Uploader
+
+    /// Makes a smoke test.
+    ///
+    /// - Parameter uploader: With `force` it makes no difference; its transport is the one that is tried.
+    public init(uploader: Uploader) {
+        self.uploader = uploader
+    }
+
+    /// Runs it. Cancelling the task, or a stop, ends the upload while its bytes are being sent; a file that got onto the
+    /// server is still taken back.
+    ///
+    /// - Parameters:
+    ///   - directory: Where the recording lies while it is sent; it is removed at the end.
+    ///   - control: Stops the upload.
+    ///   - onCheck: Called after each check.
+    /// - Returns: All checks, in the order of `names`.
+    public func run(
+        in directory: String,
+        control: TransferControl = TransferControl(),
+        onCheck: @escaping @Sendable (ServerCheck) -> Void = { _ in }
+    ) async -> [ServerCheck] {
+        var list = CheckList(onCheck: onCheck)
+        let client = uploader.client
+        await list.run("login") { () throws(GigHiveError) in
+            _ = try await client.listing()
+            return ServerCheck("login", .passed, "accepted")
+        }
+        guard list.isGood, !control.isStopRequested else {
+            return skippingRest(list, list.isGood ? "stopped" : "the login was refused")
+        }
+        let path = directory + "/mediactl-smoke-\(UUID().uuidString.lowercased()).wav"
+        defer { unlink(path) }
+        var stored: UploadResult?
+        await list.run("upload") { () throws(GigHiveError) in
+            let result = try await upload(path, control)
+            stored = result
+            return try Self.check(result)
+        }
+        guard let stored, stored.state != .planned, stored.fileID != nil else {
+            return skippingRest(list, "nothing was stored")
+        }
+        await look(at: stored, &list)
+        await takeBack(stored, &list)
+        return list.checks
+    }
+
+    private func skippingRest(_ list: CheckList, _ reason: String) -> [ServerCheck] {
+        var list = list
+        for name in Self.names where !list.checks.contains(where: { $0.name == name }) {
+            list.skip(name, reason)
+        }
+        return list.checks
+    }
+
+    // MARK: There
+
+    private func upload(_ path: String, _ control: TransferControl) async throws(GigHiveError) -> UploadResult {
+        let run = (path as NSString).lastPathComponent
+        guard
+            FileManager.default.createFile(
+                atPath: path,
+                contents: Data(SmokeClip.bytes(run: run)),
+                attributes: [.posixPermissions: 0o600]
+            )
+        else {
+            throw GigHiveError(.fileUnreadable, detail: "cannot be written", path: Array(path.utf8))
+        }
+        let details = try UploadDetails.validated(
+            eventDate: Self.event.date,
+            orgName: Self.event.organisation,
+            eventType: "band",
+            label: "smoke test"
+        )
+        let prepared = try uploader.prepare(.file(path: Array(path.utf8)), details: details)
+        return await uploader.upload(prepared, control: control)
+    }
+
+    private static func check(_ result: UploadResult) throws(GigHiveError) -> ServerCheck {
+        if let error = result.error {
+            throw error
+        }
+        guard result.state == .done, let fileID = result.fileID else {
+            throw GigHiveError(
+                .unexpectedAnswer,
+                detail: "bytes that nobody has sent before ended as \(result.state.rawValue)",
+                httpStatus: result.httpStatus
+            )
+        }
+        return ServerCheck(
+            "upload",
+            .passed,
+            "\(result.sizeBytes) bytes stored as \(fileID)",
+            facts: ["file_id": String(fileID), "transport": result.transport.rawValue]
+        )
+    }
+
+    private func look(at stored: UploadResult, _ list: inout CheckList) async {
+        let client = uploader.client
+        await list.run("checksum") { () throws(GigHiveError) in
+            guard stored.isVerified == true else {
+                throw GigHiveError(.checksumMismatch, detail: "the answer has no checksum, or another")
+            }
+            return ServerCheck("checksum", .passed, stored.checksumSHA256 ?? "")
+        }
+        await list.run("token") { () throws(GigHiveError) in
+            guard stored.hasDeleteToken else { throw GigHiveError(.tokenLost, fileID: stored.fileID) }
+            return ServerCheck("token", .passed, "kept in the token store")
+        }
+        await list.run("listed") { () throws(GigHiveError) in
+            guard let checksum = stored.checksumSHA256,
+                case .present(let fileID?, _) = await uploader.inquiry(checksum: checksum, fileName: stored.fileName)
+                    .lookOnce(control: TransferControl())
+            else {
+                throw GigHiveError(.notFound, detail: "the listing does not show the upload", fileID: stored.fileID)
+            }
+            guard fileID == stored.fileID else {
+                throw GigHiveError(.idReused, detail: "listed as \(fileID)", fileID: stored.fileID)
+            }
+            return ServerCheck("listed", .passed, "under the same id and checksum")
+        }
+        await list.run("served") { () throws(GigHiveError) in
+            guard let path = Self.mediaPath(of: stored) else {
+                return ServerCheck("served", .skipped, "the server does not say what kind of media it is")
+            }
+            guard try await client.isServed(path, control: TransferControl()) else {
+                throw GigHiveError(.notFound, detail: "the media is not served", fileID: stored.fileID)
+            }
+            return ServerCheck("served", .passed, path)
+        }
+    }
+
+    /// `/audio/<sha256>.wav` (trap T16).
+    private static func mediaPath(of stored: UploadResult) -> String? {
+        guard let address = stored.mediaURL, address.hasPrefix(stored.server) else { return nil }
+        return String(address.dropFirst(stored.server.count))
+    }
+
+    // MARK: And back
+
+    private func takeBack(_ stored: UploadResult, _ list: inout CheckList) async {
+        let client = uploader.client
+        guard stored.hasDeleteToken, let fileID = stored.fileID else {
+            list.skip("delete", "without its token the file stays on the server")
+            list.skip("gone", "the file was not deleted")
+            return
+        }
+        let isDeleted = await list.run("delete") { () throws(GigHiveError) in
+            let deleter = Deleter(client: client, store: uploader.store, host: client.server.scope)
+            let entry = try await deleter.entry(for: fileID)
+            guard entry.checksumSHA256 == stored.checksumSHA256 else {
+                throw GigHiveError(.idReused, detail: "the token is another upload's", fileID: fileID)
+            }
+            let result = await deleter.delete(entry) { _ in .keep }
+            if let error = result.error {
+                throw error
+            }
+            guard result.state == .deleted else {
+                throw GigHiveError(.notDeleted, detail: result.state.rawValue, fileID: fileID)
+            }
+            return ServerCheck("delete", .passed, "by its token")
+        }
+        guard isDeleted else {
+            list.skip("gone", "the file was not deleted")
+            return
+        }
+        await list.run("gone") { () throws(GigHiveError) in
+            guard try await client.asset(fileID) == nil else {
+                throw GigHiveError(.notDeleted, detail: "the server still knows it", fileID: fileID)
+            }
+            if let path = Self.mediaPath(of: stored), try await client.isServed(path, control: TransferControl()) {
+                throw GigHiveError(.notDeleted, detail: "the media is still served", fileID: fileID)
+            }
+            return ServerCheck("gone", .passed, "neither known nor served")
+        }
+    }
+}

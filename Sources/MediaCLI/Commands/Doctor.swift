@@ -1,0 +1,53 @@
+internal import ArgumentParser
+internal import GigHive
+internal import MediaTransport
+
+/// `mediactl doctor`
+struct Doctor: ContextCommand {
+    static let schema = "mediactl.doctor/1"
+    static let configuration = CommandConfiguration(
+        abstract: "Look at a server from here: name, TLS, health, login, role, tus, limits, clock.",
+        discussion: """
+            Nothing is changed on the server: only GET, HEAD and OPTIONS are sent. For a server whose certificate is not
+            trusted the pin of its key is told, for --pinned-key; compare it with the server's own before using it.
+
+            Examples:
+              mediactl doctor --server media.example.org --user uploader
+              mediactl doctor --json | jq -r 'select(.status == "failed")'
+            """
+    )
+
+    @OptionGroup(title: "Checks") var checks: CheckOptions
+    @OptionGroup(title: "Credentials") var credentials: CredentialOptions
+    @OptionGroup(title: "Connection options") var connection: ConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run(in console: Console) async throws -> ExitCode {
+        let limit = try checks.limit()
+        let settings = try await SettingsSession.open(console, global: global, connection: connection)
+        let server = try settings.requireServer()
+        let servers = try ServerSession(settings, credentials: credentials)
+        let checkup = ServerCheckup(
+            client: try await client(for: server, servers, console),
+            maximumBytes: settings.settings.maxBytes.value
+        )
+        let run = CheckRun(console: console, server: server.description, suite: "doctor", junit: checks.junit)
+        return try await run.run(names: ServerCheckup.names, limit: limit) { _, onCheck in
+            await checkup.run(onCheck: onCheck)
+        }
+    }
+
+    /// Without a login everything but login and role can be looked at all the same.
+    private func client(
+        for server: ServerURL,
+        _ servers: ServerSession,
+        _ console: Console
+    ) async throws(CredentialError) -> GigHiveClient {
+        do {
+            return try await servers.client(for: server)
+        } catch  where ExitCode(rawValue: error.exitCode) == .unauthorized {
+            console.note("no login: \(ErrorCatalogue.clean(error.message))")
+            return await servers.anonymousClient(for: server)
+        }
+    }
+}

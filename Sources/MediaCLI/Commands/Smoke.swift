@@ -1,0 +1,63 @@
+internal import ArgumentParser
+internal import GigHive
+internal import MediaStore
+internal import MediaTransport
+
+/// `mediactl smoke`
+struct Smoke: ContextCommand {
+    static let schema = "mediactl.smoke/1"
+    static let configuration = CommandConfiguration(
+        abstract: "Prove that a server works: upload a tiny recording, find it, take it back.",
+        discussion: """
+            A second of silence is uploaded to the event "mediactl smoke test" of 2000-01-01, checked by checksum, found in
+            the listing and deleted by the token of this very upload; nothing else is ever deleted. Its bytes are new in
+            every run.
+
+            Examples:
+              mediactl smoke --server media.example.org --user uploader --password-file secret.txt
+              mediactl smoke --junit smoke.xml --timeout 2m
+            """
+    )
+
+    @Option(help: "How the recording is sent.")
+    var transport = SmokeTransport.multipart
+
+    @OptionGroup(title: "Checks") var checks: CheckOptions
+    @OptionGroup(title: "Credentials") var credentials: CredentialOptions
+    @OptionGroup(title: "Connection options") var connection: ConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    /// The two ways in.
+    enum SmokeTransport: String, ExpressibleByArgument, CaseIterable {
+        case multipart
+        case tus
+
+        var choice: UploadOptions.TransportChoice { self == .tus ? .tus : .multipart }
+    }
+
+    func run(in console: Console) async throws -> ExitCode {
+        let limit = try checks.limit()
+        let settings = try await SettingsSession.open(console, global: global, connection: connection)
+        let server = try settings.requireServer()
+        let store = try await StoreSession.open(settings)
+        let servers = try ServerSession(settings, credentials: credentials)
+        let test = SmokeTest(
+            uploader: Uploader(
+                client: try await servers.client(for: server),
+                store: store.store,
+                directory: store.directory,
+                options: UploadOptions(
+                    retry: settings.retryPolicy,
+                    timeouts: settings.timeouts,
+                    settleTime: min(limit, settings.settings.settleTimeout.value),
+                    transport: transport.choice
+                )
+            )
+        )
+        let temporary = console.context.environment["TMPDIR"].flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
+        let run = CheckRun(console: console, server: server.description, suite: "smoke", junit: checks.junit)
+        return try await run.run(names: SmokeTest.names, limit: limit) { control, onCheck in
+            await test.run(in: temporary, control: control, onCheck: onCheck)
+        }
+    }
+}

@@ -1,0 +1,176 @@
+internal import Foundation
+internal import GigHive
+internal import MediaTransport
+internal import Synchronization
+
+/// Runs a list of checks within a time limit, tells each as it ends, and writes the JUnit report.
+struct CheckRun: Sendable {
+    typealias OnCheck = @Sendable (ServerCheck) -> Void
+
+    let console: Console
+    /// The server's address.
+    let server: String
+    /// `doctor` or `smoke`.
+    let suite: String
+    /// Where the JUnit report goes.
+    let junit: String?
+
+    /// What time and signals do to an upload whose last byte is out: its answer may take this much longer.
+    private static let finishTime = Duration.seconds(5)
+
+    /// Makes the checks.
+    ///
+    /// - Parameters:
+    ///   - names: All checks, so that those that time or a signal cuts off are told as skipped.
+    ///   - limit: For the whole run.
+    ///   - body: Makes the checks; must end soon after its task is cancelled.
+    /// - Returns: Success when none failed, else the code of the first failure.
+    /// - Throws: `Diagnosis` when the report cannot be written.
+    func run(
+        names: [String],
+        limit: Duration,
+        _ body: @escaping @Sendable (TransferControl, @escaping OnCheck) async -> [ServerCheck]
+    ) async throws -> ExitCode {
+        console.record(.start, ["server": .string(server), "items": JSONValue(names.count), "dry_run": .bool(false)])
+        try console.requireOutput()
+        let began = console.context.elapsed()
+        let told = Mutex<[ServerCheck]>([])
+        let deadline = Deadline(limit: limit)
+        let tell: OnCheck = { check in
+            let check = deadline.excused(check)
+            told.withLock { $0.append(check) }
+            report(check)
+        }
+        await make(until: deadline) { await body($0, tell) }
+        var checks = told.withLock { $0 }
+        let reason = deadline.isOver ? "not within \(Formats.span(limit))" : "stopped"
+        for name in names where !checks.contains(where: { $0.name == name }) {
+            let check = ServerCheck(name, .skipped, reason)
+            checks.append(check)
+            report(check)
+        }
+        let duration = console.context.elapsed() - began
+        let code = console.exitCode(exitCode(checks, isOutOfTime: deadline.isOver))
+        if deadline.isOver {
+            console.error(Diagnosis("network_timeout", "not done within \(Formats.span(limit))", exitCode: .network))
+        }
+        if let junit {
+            try JUnitReport(suite: "mediactl \(suite)", server: server, checks: checks, duration: duration).write(
+                to: junit
+            )
+        }
+        summarize(checks, duration, code)
+        return code
+    }
+
+    /// Runs the checks in a task that time or a signal ends.
+    private func make(
+        until deadline: Deadline,
+        _ body: @escaping @Sendable (TransferControl) async -> [ServerCheck]
+    ) async {
+        let control = TransferControl()
+        let work = Task { await body(control) }
+        let clock = Task {
+            try await Task.sleep(for: deadline.limit)
+            deadline.pass()
+            control.stop(finishWithin: Self.finishTime)
+            work.cancel()
+        }
+        let onSignal = { @Sendable (request: Interruption.Request) in
+            if request.isFinal {
+                control.abandon()
+            } else {
+                control.stop(finishWithin: Self.finishTime)
+            }
+            work.cancel()
+        }
+        _ = await console.context.interruption.handling(onSignal) { await work.value }
+        clock.cancel()
+    }
+
+    /// One code for the whole: that of the first check that failed.
+    private func exitCode(_ checks: [ServerCheck], isOutOfTime: Bool) -> ExitCode {
+        guard let failure = checks.first(where: { $0.status == .failed }) else {
+            return isOutOfTime ? .network : .success
+        }
+        return failure.error.map { ErrorCatalogue.exitCode(of: $0.code) } ?? .server
+    }
+
+    // MARK: Words
+
+    private func report(_ check: ServerCheck) {
+        let diagnosis = check.error.map { ErrorCatalogue.diagnosis(of: $0) }
+        console.result(JSONRenderer.check(check, diagnosis), TextRenderer.check(check, diagnosis, console.outputStyle))
+        if let hint = diagnosis?.hint {
+            console.announce(["mediactl: hint: \(hint)"])
+        }
+    }
+
+    private func summarize(_ checks: [ServerCheck], _ duration: Duration, _ code: ExitCode) {
+        func count(_ status: ServerCheck.Status) -> Int { checks.count { $0.status == status } }
+        console.summary([
+            "server": .string(server), "items": JSONValue(checks.count), "passed": JSONValue(count(.passed)),
+            "warned": JSONValue(count(.warned)), "failed": JSONValue(count(.failed)),
+            "skipped": JSONValue(count(.skipped)), "duration_ms": .integer(Formats.milliseconds(duration)),
+            "exit_code": JSONRenderer.exitCode(code),
+        ])
+        let failed = count(.failed) > 0 ? ", \(count(.failed)) failed" : ""
+        let skipped = count(.skipped) > 0 ? ", \(count(.skipped)) skipped" : ""
+        console.note("\(suite): \(count(.passed) + count(.warned)) of \(checks.count) checks passed\(failed)\(skipped)")
+    }
+}
+
+/// The time limit of a run.
+private final class Deadline: Sendable {
+    let limit: Duration
+    private let hasPassed = Mutex(false)
+
+    init(limit: Duration) {
+        self.limit = limit
+    }
+
+    var isOver: Bool { hasPassed.withLock { $0 } }
+
+    func pass() {
+        hasPassed.withLock { $0 = true }
+    }
+
+    /// A check that the limit broke off says so, and not that somebody cancelled it.
+    func excused(_ check: ServerCheck) -> ServerCheck {
+        guard isOver, check.error?.code == .cancelled else { return check }
+        var check = check
+        check.error = GigHiveError(.networkTimeout, detail: "not within \(Formats.span(limit))", isRetryable: true)
+        return check
+    }
+}
+
+extension TextRenderer {
+    /// `ok    tls      CN=media.example.org, valid until …`
+    static func check(_ check: ServerCheck, _ diagnosis: Diagnosis?, _ style: Style) -> [String] {
+        let word =
+            switch check.status {
+            case .passed: style.green("ok  ")
+            case .warned: style.yellow("warn")
+            case .failed: style.red("FAIL")
+            case .skipped: style.dim("skip")
+            }
+        let name = check.name.padding(toLength: 8, withPad: " ", startingAt: 0)
+        var lines = ["\(word)  \(name)  \(ErrorCatalogue.clean(diagnosis?.message ?? check.detail))"]
+        if check.name == "tls", let pin = check.facts["pinned_key"] {
+            lines.append("      \(style.dim("pin"))       \(ErrorCatalogue.clean(pin))")
+        }
+        return lines
+    }
+}
+
+extension JSONRenderer {
+    static func check(_ check: ServerCheck, _ diagnosis: Diagnosis?) -> JSONObject {
+        let facts = check.facts.sorted { $0.key < $1.key }
+            .map { JSONValue.object(["name": .string($0.key), "value": .string($0.value)]) }
+        return [
+            "name": .string(check.name), "status": .string(check.status.rawValue), "detail": .string(check.detail),
+            "facts": .array(facts), "duration_ms": .integer(Formats.milliseconds(check.duration)),
+            "error": diagnosis.map { error($0) } ?? .null,
+        ]
+    }
+}

@@ -1,0 +1,52 @@
+internal import Foundation
+internal import Glibc
+
+/// Addresses of a host name, as the system finds them.
+public enum NameLookup {
+    /// Looks a name up on a thread of its own. Cancelling the task does not end the system's search; its result is then
+    /// dropped.
+    ///
+    /// - Parameters:
+    ///   - host: A name, or an address (an IPv6 address in brackets).
+    ///   - port: Only a port that is used matters to some systems.
+    /// - Returns: Numeric addresses in the order of preference, each once.
+    /// - Throws: `TransportError` of kind `.unknownHost`.
+    public static func addresses(host: String, port: Int) async throws(TransportError) -> [String] {
+        let result = await withCheckedContinuation { continuation in
+            Thread.detachNewThread { continuation.resume(returning: Result { try lookUp(host, port) }) }
+        }
+        do {
+            return try result.get()
+        } catch let error as TransportError {
+            throw error
+        } catch {
+            throw TransportError(.unknownHost, detail: "\(error)")
+        }
+    }
+
+    private static func lookUp(_ host: String, _ port: Int) throws -> [String] {
+        let name = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
+        var hints = addrinfo()
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        var list: UnsafeMutablePointer<addrinfo>?
+        let code = getaddrinfo(name, String(port), &hints, &list)
+        guard code == 0 else {
+            throw TransportError(.unknownHost, detail: String(cString: gai_strerror(code)))
+        }
+        defer { freeaddrinfo(list) }
+        var addresses: [String] = []
+        var next = list
+        while let entry = next?.pointee {
+            if let text = numeric(entry), !addresses.contains(text) { addresses.append(text) }
+            next = entry.ai_next
+        }
+        return addresses
+    }
+
+    private static func numeric(_ entry: addrinfo) -> String? {
+        var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+        guard getnameinfo(entry.ai_addr, entry.ai_addrlen, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST) == 0
+        else { return nil }
+        return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+}

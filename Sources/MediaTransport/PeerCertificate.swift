@@ -1,0 +1,93 @@
+internal import CCurl
+internal import CCurlShims
+internal import Foundation
+
+/// What a TLS server shows of itself, trusted or not.
+public struct PeerCertificate: Sendable, Equatable {
+    /// The subject's names, as libcurl writes them.
+    public var subject: String
+    /// The issuer's names.
+    public var issuer: String
+    /// End of validity, as written in the certificate.
+    public var expires: String
+    /// The certificate itself (RFC 7468).
+    public var pem: String
+}
+
+extension HTTPClient {
+    /// Asks a server for its certificate: connects, makes the TLS handshake without any check, sends nothing, and closes.
+    /// Meant for telling the user whom they would trust; never for deciding it.
+    ///
+    /// Works on a thread of its own. Cancelling the task does not break it off; `limit` does.
+    ///
+    /// - Parameters:
+    ///   - server: An `https` server.
+    ///   - limit: How long connecting and handshake may take.
+    /// - Returns: The server's own certificate.
+    /// - Throws: `TransportError`.
+    public func peerCertificate(of server: ServerURL, limit: Duration) async throws(TransportError) -> PeerCertificate {
+        let address = server.resource("/").text
+        let milliseconds = limit.milliseconds
+        let result = await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                continuation.resume(returning: Self.fetchCertificate(address, limitMilliseconds: milliseconds))
+            }
+        }
+        return try result.get()
+    }
+
+    private static func fetchCertificate(
+        _ address: String,
+        limitMilliseconds: Int
+    ) -> Result<PeerCertificate, TransportError> {
+        guard let handle = curl_easy_init() else {
+            return .failure(TransportError(.unusable, detail: "out of memory"))
+        }
+        defer { curl_easy_cleanup(handle) }
+        _ = shim_setopt_string(handle, CURLOPT_URL, address)
+        _ = shim_setopt_string(handle, CURLOPT_PROTOCOLS_STR, "https")
+        for option in [CURLOPT_CONNECT_ONLY, CURLOPT_CERTINFO, CURLOPT_NOSIGNAL] {
+            _ = shim_setopt_long(handle, option, 1)
+        }
+        for option in [CURLOPT_SSL_VERIFYPEER, CURLOPT_SSL_VERIFYHOST] {
+            _ = shim_setopt_long(handle, option, 0)
+        }
+        _ = shim_setopt_long(handle, CURLOPT_TIMEOUT_MS, max(1, limitMilliseconds))
+        let code = curl_easy_perform(handle)
+        guard code == CURLE_OK else {
+            let kind: TransportError.Kind =
+                switch code {
+                case CURLE_COULDNT_RESOLVE_HOST: .unknownHost
+                case CURLE_OPERATION_TIMEDOUT: .connectTimeout
+                case CURLE_COULDNT_CONNECT: .cannotConnect
+                default: .tls
+                }
+            let detail = String(cString: curl_easy_strerror(code))
+            return .failure(TransportError(kind, detail: detail, curlCode: Int(code.rawValue)))
+        }
+        let fields = leafFields(of: handle)
+        return .success(
+            PeerCertificate(
+                subject: fields["Subject"] ?? "",
+                issuer: fields["Issuer"] ?? "",
+                expires: fields["Expire date"] ?? "",
+                pem: fields["Cert"] ?? ""
+            )
+        )
+    }
+
+    /// `Name:value` lines of the first certificate of the chain, the server's own.
+    private static func leafFields(of handle: UnsafeMutableRawPointer) -> [String: String] {
+        var fields: [String: String] = [:]
+        // The list belongs to the handle and lives as long as it.
+        var line = shim_first_certificate(handle)
+        while let entry = line?.pointee {
+            let text = String(cString: entry.data)
+            if let colon = text.firstIndex(of: ":") {
+                fields[String(text[..<colon])] = String(text[text.index(after: colon)...])
+            }
+            line = UnsafePointer(entry.next)
+        }
+        return fields
+    }
+}

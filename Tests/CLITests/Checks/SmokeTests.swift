@@ -1,0 +1,131 @@
+import Foundation
+import MediaStore
+import TestSupport
+import Testing
+
+/// `mediactl smoke` against the sandbox: a server is used, and left as it was.
+@Suite struct SmokeTests {
+    private struct Scene {
+        let sandbox: SandboxProcess
+        var runner: BinaryRunner
+
+        init(dialect: String = "d3", faults: [String] = []) async throws {
+            sandbox = try await SandboxProcess.start(dialect: dialect, faults: faults)
+            runner = try BinaryRunner()
+            let temporary = runner.home.file("tmp")
+            try FileManager.default.createDirectory(atPath: temporary, withIntermediateDirectories: true)
+            runner.environment.merge([
+                "MEDIACTL_PASSWORD": "uploader", "MEDIACTL_RETRIES": "0", "MEDIACTL_SETTLE_TIMEOUT": "0.3",
+                "TMPDIR": temporary,
+            ]) { $1 }
+        }
+
+        func smoke(_ more: [String] = []) async throws -> CheckReport {
+            CheckReport(
+                try await runner.run(["smoke", "--json", "--server", sandbox.baseURL, "--user", "uploader"] + more)
+            )
+        }
+
+        func tokens() throws -> [TokenEntry] {
+            try TokenStore(in: try DataDirectory.open(runner.home.file("data/mediactl"))).tokens(host: nil)
+        }
+
+        var temporaryFiles: [String] {
+            get throws { try FileManager.default.contentsOfDirectory(atPath: runner.home.file("tmp")) }
+        }
+    }
+
+    private static func statuses(_ report: CheckReport) throws -> [String] {
+        report.records.filter { $0["type"] as? String == "item" }
+            .map { "\($0["name"] as? String ?? "") \($0["status"] as? String ?? "")" }
+    }
+
+    @Test(arguments: ["d1", "d2", "d3"])
+    func aGoodServerPassesAndKeepsNothing(dialect: String) async throws {
+        let scene = try await Scene(dialect: dialect)
+        let report = try await scene.smoke()
+        #expect(report.result.exitCode == 0)
+        #expect(
+            try Self.statuses(report) == [
+                "login passed", "upload passed", "checksum passed", "token passed", "listed passed", "served passed",
+                "delete passed", "gone passed",
+            ]
+        )
+        #expect(try scene.sandbox.storedFiles().isEmpty)
+        #expect(try scene.tokens().isEmpty)
+        #expect(try scene.temporaryFiles.isEmpty)
+        for line in report.result.lines { try JSONSchemaTests.expectExactShape(line, schema: "smoke") }
+    }
+
+    @Test func everyRunSendsOtherBytes() async throws {
+        let scene = try await Scene(faults: ["delete:status=500"])
+        _ = try await scene.smoke()
+        let second = try await scene.smoke()
+        #expect(try Self.statuses(second).contains("upload passed"))
+        #expect(try scene.sandbox.storedFiles().count == 2)
+    }
+
+    @Test func theRecordingIsReal() async throws {
+        let scene = try await Scene(faults: ["delete:status=500"])
+        _ = try await scene.smoke()
+        let name = try #require(try scene.sandbox.storedFiles().first)
+        let probe = try await ChildProcess.run(
+            "/usr/bin/ffprobe",
+            [
+                "-v", "error", "-show_entries", "stream=codec_name,sample_rate,duration", "-of", "csv=p=0",
+                scene.sandbox.data.file("media/audio/" + name),
+            ]
+        )
+        #expect(probe.output == "pcm_u8,8000,1.000000\n")
+    }
+
+    @Test func aFileWhoseDeletionFailsKeepsItsToken() async throws {
+        let scene = try await Scene(faults: ["delete:status=500"])
+        let report = try await scene.smoke()
+        #expect(report.result.exitCode == 7)
+        #expect(try Self.statuses(report).suffix(2) == ["delete failed", "gone skipped"])
+        #expect(try scene.tokens().count == 1)
+    }
+
+    @Test func nothingIsDeletedWithoutTheTokenOfThisRun() async throws {
+        let scene = try await Scene(faults: ["upload:no-token"])
+        let report = try await scene.smoke()
+        #expect(report.result.exitCode == 11)
+        #expect(try Self.statuses(report).suffix(2) == ["delete skipped", "gone skipped"])
+        #expect(!(try await scene.sandbox.requests().contains { $0.path.contains("delete") }))
+        #expect(try scene.sandbox.storedFiles().count == 1)
+    }
+
+    @Test func aServerThatSaysAnotherChecksumFails() async throws {
+        let scene = try await Scene(faults: ["upload:corrupt"])
+        let report = try await scene.smoke()
+        #expect(report.result.exitCode == 8)
+    }
+
+    @Test func aServerThatHangsEndsInTime() async throws {
+        let scene = try await Scene(faults: ["listing:stall"])
+        let report = try await scene.smoke(["--timeout", "0.5"])
+        #expect(report.result.exitCode == 6)
+        #expect(try Self.statuses(report).count == 8)
+        #expect(try scene.sandbox.storedFiles().isEmpty)
+    }
+
+    @Test func theReportIsJUnit() async throws {
+        let scene = try await Scene(faults: ["delete:status=500"])
+        let path = scene.runner.home.file("report.xml")
+        _ = try await scene.smoke(["--junit", path])
+        let parse = "import sys,xml.etree.ElementTree as E;s=E.parse(sys.argv[1]).getroot().find('testsuite');"
+        let script =
+            parse + "print(s.get('tests'),s.get('failures'),len(s.findall('testcase/failure')),"
+            + "len(s.findall('testcase')),s.get('skipped'))"
+        let parsed = try await ChildProcess.run("/usr/bin/env", ["python3", "-c", script, path])
+        #expect(parsed.output == "8 1 1 8 1\n")
+    }
+
+    @Test func aReportThatCannotBeWrittenIsSaid() async throws {
+        let scene = try await Scene()
+        let report = try await scene.smoke(["--junit", "/no/such/directory/report.xml"])
+        #expect(report.result.exitCode == 1)
+        #expect(try scene.sandbox.storedFiles().isEmpty)
+    }
+}
