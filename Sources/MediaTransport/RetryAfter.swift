@@ -1,8 +1,5 @@
-<<<<<<< HEAD
 internal import Glibc
 
-=======
->>>>>>> main
 /// `Retry-After` (RFC 9110 section 10.2.3).
 public enum RetryAfter {
     /// Reads a field value: seconds, or an HTTP date of which only the distance to `now` counts.
@@ -17,7 +14,6 @@ public enum RetryAfter {
             // More digits than an Int64 holds still mean "very long".
             return .seconds(min(Int64(text) ?? .max, longest))
         }
-<<<<<<< HEAD
         guard let date = HTTPDate.parse(text) else { return nil }
         return .seconds(min(max(0, date - now), longest))
     }
@@ -25,9 +21,6 @@ public enum RetryAfter {
     /// What an answer asks for.
     public static func wish(in head: HTTPResponseHead) -> Duration? {
         head.value(of: "Retry-After").flatMap { parse($0, now: Int64(time(nil))) }
-=======
-        return HTTPDate.seconds(of: text).map { .seconds(min(max(0, $0 - now), longest)) }
->>>>>>> main
     }
 
     /// One year: keeps later arithmetic far from overflow.

@@ -11,13 +11,9 @@ import Testing
 
     @Test(arguments: [
         [], ["upload"], ["uploads"], ["uploads", "list"], ["uploads", "show"], ["uploads", "delete"],
-<<<<<<< HEAD
         ["uploads", "clear"], ["uploads", "status"], ["uploads", "resume"], ["uploads", "discard"],
-        ["uploads", "export"], ["uploads", "import"], ["config"], ["config", "show"], ["help"], ["help", "exit-codes"],
-=======
-        ["uploads", "clear"], ["uploads", "status"], ["doctor"], ["smoke"], ["config"], ["config", "show"], ["help"],
+        ["uploads", "export"], ["uploads", "import"], ["doctor"], ["smoke"], ["config"], ["config", "show"], ["help"],
         ["help", "exit-codes"],
->>>>>>> main
     ])
     func helpIsAsRecorded(command: [String]) async throws {
         let isTopic = command.first == "help"
