@@ -1,13 +1,14 @@
 // An HTTP/1.1 sink: takes uploads and throws the bytes away faster than a client can send them.
 //
-//   sink [--port N] [--stall BYTES]   serve; prints "listening on http://127.0.0.1:PORT" when ready (0 = any port)
+//   sink [--port N] [--stall BYTES] [--pace RATE]   serve; prints "listening on http://127.0.0.1:PORT" when ready (0 = any port)
 //   sink --send PORT BYTES            be a client that does nothing but send: the sink's own ceiling, as seconds
 //
 // Answers `Expect: 100-continue`, discards the body inside the kernel (recv with MSG_TRUNC copies nothing, tcp(7)),
 // answers 201 with a body in the shape of a GigHive D3 upload reply, keeps the connection alive. The reply carries no
 // checksum: computing one would make the sink the bottleneck. Below /files/ it speaks as much of tus 1.0.0 as an upload
 // needs, and remembers offsets only; PUT is answered 201, the listing is empty. With --stall it stops reading after BYTES
-// of a body, prints "stalled", and holds the connection open.
+// of a body, prints "stalled", and holds the connection open. With --pace it takes RATE bytes a second at most from each
+// connection, as a line of that speed would.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -26,6 +27,7 @@
 enum { HEAD_LIMIT = 64 * 1024, DISCARD_AT_ONCE = 4 << 20, SEND_AT_ONCE = 256 * 1024, MOST_TUS_UPLOADS = 1 << 16 };
 
 static long long stall_after = -1;
+static double pace = 0; // bytes a second; 0 is no limit
 static atomic_llong next_id = 1;
 // By the number that stands at the end of an upload's address; reused after MOST_TUS_UPLOADS.
 static struct {
@@ -62,15 +64,30 @@ static const char *field(const char *head, const char *name) {
     return NULL;
 }
 
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+static void sleep_until(double moment) {
+    double rest = moment - now();
+    if (rest <= 0) return;
+    struct timespec pause = {.tv_sec = (time_t)rest, .tv_nsec = (long)((rest - (double)(time_t)rest) * 1e9)};
+    nanosleep(&pause, NULL);
+}
+
 static int discard(int fd, long long remaining) {
     static char unused[1]; // MSG_TRUNC never writes to it
     long long taken = 0;
+    double started = now();
     while (remaining > 0) {
         if (stall_after >= 0 && taken >= stall_after) {
             printf("stalled\n");
             fflush(stdout);
             pause();
         }
+        if (pace > 0) sleep_until(started + (double)taken / pace);
         size_t wanted = remaining < DISCARD_AT_ONCE ? (size_t)remaining : DISCARD_AT_ONCE;
         ssize_t got = recv(fd, unused, wanted, MSG_TRUNC);
         if (got < 0 && errno == EINTR) continue;
@@ -217,8 +234,7 @@ static int be_sender(int port, long long count) {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address) != 0) die("connect");
-    struct timespec start, stop;
-    clock_gettime(CLOCK_MONOTONIC, &start);
+    double started = now();
     int length = snprintf(buffer, sizeof buffer, "POST / HTTP/1.1\r\nHost: sink\r\nContent-Length: %lld\r\n\r\n", count);
     if (send_all(fd, buffer, (size_t)length) != 0) die("send");
     while (count > 0) {
@@ -227,8 +243,7 @@ static int be_sender(int port, long long count) {
         count -= (long long)piece;
     }
     if (recv(fd, buffer, sizeof buffer, 0) <= 0) die("recv");
-    clock_gettime(CLOCK_MONOTONIC, &stop);
-    printf("%.6f\n", (double)(stop.tv_sec - start.tv_sec) + (double)(stop.tv_nsec - start.tv_nsec) / 1e9);
+    printf("%.6f\n", now() - started);
     return 0;
 }
 
@@ -242,8 +257,10 @@ int main(int count, char **arguments) {
             port = atoi(arguments[++i]);
         } else if (strcmp(arguments[i], "--stall") == 0 && i + 1 < count) {
             stall_after = atoll(arguments[++i]);
+        } else if (strcmp(arguments[i], "--pace") == 0 && i + 1 < count) {
+            pace = atof(arguments[++i]);
         } else {
-            fprintf(stderr, "usage: sink [--port N] [--stall BYTES] | sink --send PORT BYTES\n");
+            fprintf(stderr, "usage: sink [--port N] [--stall BYTES] [--pace RATE] | sink --send PORT BYTES\n");
             return 2;
         }
     }
