@@ -19,7 +19,7 @@ struct TusUploadRun {
     private let tally = TransferTally()
     private var settlement: UploadSettlement
 
-    /// - Parameter continued: The row to go on with; nil for a new one, or for what the journal has of the same file.
+    /// Goes on with the row `continued`, or, when that is nil, with what the journal has of the same file.
     init(
         _ uploader: Uploader,
         _ upload: PreparedUpload,
