@@ -168,6 +168,16 @@ struct UploadSettlement {
         end(.duplicate, nil)
     }
 
+    /// The server turned out to have the bytes while they were being sent.
+    mutating func endAsKnown(_ known: UploadResult) {
+        if let checksum = known.checksumSHA256 {
+            note(checksum: checksum)
+        }
+        result.fileType = known.fileType
+        result.isSkipped = true
+        endAsDuplicate(of: known.fileID, checksum: known.checksumSHA256)
+    }
+
     /// Tells of an upload from here that left these bytes on the server without a token.
     private mutating func warnOfLostToken() {
         guard !result.hasDeleteToken, let checksum = record.checksumSHA256,
