@@ -308,6 +308,25 @@ import Tus
         #expect(try bench.row() == nil)
     }
 
+    @Test func whatTheEventHasIsFoundUnderWay() async throws {
+        // The second machine's bytes never get through, so that what it asks is answered first.
+        let sandbox = try await SandboxProcess.start()
+        let other = try ResumableBench(sandbox)
+        let first = await other.uploader.upload(try other.prepare(try other.file()))
+        try await sandbox.addFaults("tus-patch:stall,after=body,skip=2")
+        var bench = try ResumableBench(sandbox)
+        bench.options.lookAheadBytes = 1
+        var uploader = bench.uploader
+        uploader.lookAheadDelay = .zero
+        let result = await uploader.upload(try bench.prepare(try bench.file()))
+        #expect(result.state == .duplicate)
+        #expect(result.isSkipped)
+        #expect(result.fileID == first.fileID)
+        #expect(try bench.row()?.state == .duplicate)
+        #expect(try await bench.count("DELETE", "/files/") == 1)
+        #expect(try !Uploader.isResumable(try #require(try bench.row()), in: bench.store))
+    }
+
     // MARK: Networks
 
     @Test func cutsAreMadeGood() async throws {
