@@ -111,6 +111,21 @@ import Tus
         #expect(try await bench.count("POST", "/files/") == 1)
     }
 
+    @Test(.timeLimit(.minutes(1))) func quietIsKeptWhileTusHasTheBytes() async throws {
+        var bench = try ResumableBench(try await SandboxProcess.start(faults: ["finalize:status=504"]))
+        bench.options.settleTime = .seconds(330)
+        let control = TransferControl()
+        let uploader = bench.uploader
+        let upload = try bench.prepare(try bench.file())
+        async let pending = uploader.upload(upload, control: control)
+        while try await bench.count("HEAD", "/files/") < 3, try await bench.count("POST", "/api/uploads/finalize") < 2 {
+        }
+        control.stop()
+        let result = await pending
+        #expect(result.state == .unknownOutcome)
+        #expect(try await bench.count("POST", "/api/uploads/finalize") == 1)
+    }
+
     @Test func anIdThatIsGoneShortensTheQuiet() async throws {
         var bench = try ResumableBench(try await SandboxProcess.start(faults: ["finalize:drop-answer,times=1"]))
         bench.options.settleTime = .seconds(330)

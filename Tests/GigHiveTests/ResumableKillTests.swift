@@ -29,6 +29,7 @@ import Testing
             )
             var options = ResumableBench.options()
             options.parallelParts = Int(place[4]) ?? 1
+            options.settleTime = .seconds(330)
             let uploader = Uploader(
                 client: client,
                 store: try TokenStore(in: directory),

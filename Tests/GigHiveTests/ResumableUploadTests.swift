@@ -149,6 +149,26 @@ import Tus
         #expect(try await bench.stored() == [try bench.checksum(path)])
     }
 
+    @Test func aFileThatChangesWhileItIsSentIsNotFinalized() async throws {
+        let bench = try ResumableBench(try await SandboxProcess.start())
+        let path = try bench.file()
+        let name = bench.temporary.file("clip.mp4")
+        let result = await bench.uploader.upload(try bench.prepare(path)) { event in
+            if case .progress = event {
+                utimes(name, [timeval(tv_sec: 1, tv_usec: 0), timeval(tv_sec: 1, tv_usec: 0)])
+            }
+        }
+        #expect(result.state == .failed)
+        #expect(result.error?.code == .sourceChanged)
+        #expect(try await bench.count("POST", "/api/uploads/finalize") == 0)
+        #expect(try await bench.control(.get, "uploads") == "[]")
+        let row = try #require(try bench.row())
+        #expect(row.state == .failed)
+        #expect(try !Uploader.isResumable(row, in: bench.store))
+        let anew = await bench.uploader.upload(try bench.prepare(path))
+        #expect(anew.state == .done)
+    }
+
     @Test func aPrefixThatTheFileSystemHidesIsFound() async throws {
         let bench = try ResumableBench(try await SandboxProcess.start())
         let path = try bench.file()
