@@ -32,7 +32,7 @@ final class HashDatabase: Sendable {
         try self.init(directory: Self.prepare(directory), busySeconds: busySeconds, isSuspect: false)
     }
 
-    /// - Parameter isSuspect: Whether it is checked as a whole: somebody found it corrupt, and perhaps replaced it since.
+    /// As above. A suspect cache is checked as a whole: somebody found it corrupt, and perhaps replaced it since.
     private init(directory: String, busySeconds: Double, isSuspect: Bool) throws {
         self.directory = directory
         self.busySeconds = busySeconds

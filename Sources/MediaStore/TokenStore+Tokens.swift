@@ -45,6 +45,7 @@ extension TokenStore {
     ///   - entries: What is imported.
     ///   - isDryRun: Whether to change nothing, and only say what would happen.
     /// - Returns: What became of each entry, in their order.
+    /// - Throws: `StoreError`.
     public func add(_ entries: [TokenEntry], isDryRun: Bool = false) throws(StoreError) -> [AddOutcome] {
         try connection.write { db in
             var outcomes: [AddOutcome] = []

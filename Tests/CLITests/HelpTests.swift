@@ -11,7 +11,7 @@ import Testing
 
     @Test(arguments: [
         [], ["upload"], ["uploads"], ["uploads", "list"], ["uploads", "show"], ["uploads", "delete"],
-        ["uploads", "clear"], ["uploads", "status"], ["config"], ["config", "show"], ["help"], ["help", "exit-codes"],
+        ["uploads", "clear"], ["uploads", "status"], ["uploads", "export"], ["uploads", "import"], ["config"], ["config", "show"], ["help"], ["help", "exit-codes"],
     ])
     func helpIsAsRecorded(command: [String]) async throws {
         let isTopic = command.first == "help"

@@ -135,16 +135,16 @@ struct TokenExportTests {
     @Test("what one store exports another one imports, superseded rows and all")
     func betweenStores() throws {
         let first = try fixture.get().store()
-        for (id, digit, seconds) in [(1, "a", 1.0), (1, "b", 2.5), (2, "a", 3.125)] as [(Int64, Character, Double)] {
+        for (id, digit, seconds) in [(1, "a", 1.0), (1, "b", 1.0), (2, "a", 3.125)] as [(Int64, Character, Double)] {
             var entry = try sampleEntry(fileID: id, digit: digit, at: seconds)
             entry.baseURL = "https://gighive.app"
             #expect(try first.add(entry))
         }
         let all = try first.tokens(host: nil, includeSuperseded: true)
-        let text = all.map { String(decoding: TokenExport.line($0), as: UTF8.self) }.joined(separator: "\n")
+        let text = all.reversed().map { String(decoding: TokenExport.line($0), as: UTF8.self) }.joined(separator: "\n")
         let other = try StoreFixture()
         let second = try other.store()
-        #expect(try second.add(entries(text)) == [.added, .added, .conflicting])
+        #expect(try second.add(entries(text)) == [.added, .conflicting, .added])
         let copies = try second.tokens(host: nil, includeSuperseded: true)
         #expect(copies.map { TokenExport.line($0) } == all.map { TokenExport.line($0) })
     }
