@@ -149,6 +149,7 @@ struct TusUploadRun {
     ///
     /// - Returns: The id to finalize; nil when the upload has ended, or was stopped.
     private mutating func send(_ file: OpenFile, _ journal: TusJournal) async -> String? {
+        let lookAhead = LookAhead(uploader, upload, control: control)
         do throws(TusError) {
             if let complete = try await completeUpload(journal) {
                 return complete
@@ -158,16 +159,18 @@ struct TusUploadRun {
                     try await journal.restart(layout())
                 }
             }
+            lookAhead?.begin()
             let sent = try await TusTransfer(
                 tus: uploader.tus,
                 upload: upload,
                 file: file,
                 journal: journal,
                 options: uploader.chunks,
-                control: control,
+                control: lookAhead?.control ?? control,
                 tally: tally,
-                onEvent: onEvent
+                onEvent: lookAhead?.observing(onEvent) ?? onEvent
             ).run()
+            await lookAhead?.finish()
             KillPoint.afterAllBytes.reach()
             guard file.isUnchanged else {
                 throw TusError(.prefixChanged, detail: "the file changed while it was sent")
@@ -179,7 +182,13 @@ struct TusUploadRun {
             }
             return sent.tusID
         } catch {
-            await endSending(error, file, journal)
+            await lookAhead?.finish()
+            if error.kind == .cancelled, let known = lookAhead?.end {
+                await remove(journal)
+                settlement.endAsKnown(known)
+            } else {
+                await endSending(error, file, journal)
+            }
             return nil
         }
     }
@@ -225,13 +234,17 @@ struct TusUploadRun {
     /// The bytes on the server are not those of the file any more. They are removed, and what is uploaded next is the file
     /// as it is then.
     private mutating func giveUp(_ error: TusError, _ journal: TusJournal) async {
+        await remove(journal)
+        let detail = error.kind == .prefixChanged ? error.detail : "the file changed while it was sent"
+        settlement.end(.failed, GigHiveError(.sourceChanged, detail: detail, path: upload.path))
+    }
+
+    /// Removes what the server has of it. Bytes that stay cost the server some space; nothing here depends on them.
+    private func remove(_ journal: TusJournal) async {
         for id in await journal.record.tusIDs {
-            // Bytes that stay cost the server some space; nothing here depends on them.
             try? await uploader.tus.terminate(id, control: control)
         }
         try? await journal.forget()
-        let detail = error.kind == .prefixChanged ? error.detail : "the file changed while it was sent"
-        settlement.end(.failed, GigHiveError(.sourceChanged, detail: detail, path: upload.path))
     }
 
     private func journalled(_ change: () async throws(StoreError) -> Void) async throws(TusError) {
