@@ -56,12 +56,11 @@ struct EarlierUploads {
         if let error = result.error, [.uploadInProgress, .storeUnusable].contains(error.code) {
             throw error
         }
+        guard try !uploader.canGoOn(row, after: result) else { return nil }
         switch result.state {
-        case .failed, .cancelled:
-            return nil
         case .done, .duplicate, .tokenLost:
             return isSameEvent(row) && !uploader.options.force ? result : nil
-        case .planned, .sending, .sent, .finalized, .unknownOutcome:
+        case .planned, .sending, .sent, .finalized, .unknownOutcome, .failed, .cancelled:
             // Sending the file again now could store it twice or lose its token.
             return result
         }
