@@ -318,11 +318,16 @@ final class BatchLog: Sendable {
     }
 }
 
-@Suite struct TransferSlotsTests {
+@Suite(.prompt) struct TransferSlotsTests {
+    private func waits(_ count: Int, _ slots: TransferSlots) async {
+        while slots.waitingCount != count { await Task.yield() }
+    }
+
     @Test func aSlotGoesToWhoAskedFirst() async {
         let slots = TransferSlots(1)
         #expect(await slots.take())
         async let second = slots.take()
+        await waits(1, slots)
         slots.giveBack()
         #expect(await second)
         slots.giveBack()
@@ -333,6 +338,7 @@ final class BatchLog: Sendable {
         let slots = TransferSlots(1)
         #expect(await slots.take())
         async let second = slots.take()
+        await waits(1, slots)
         slots.close()
         #expect(await !second)
         slots.giveBack()

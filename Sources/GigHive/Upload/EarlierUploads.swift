@@ -56,12 +56,11 @@ struct EarlierUploads {
         if let error = result.error, [.uploadInProgress, .storeUnusable].contains(error.code) {
             throw error
         }
+        guard try !uploader.canGoOn(row, after: result) else { return nil }
         switch result.state {
-        case .failed, .cancelled:
-            return nil
         case .done, .duplicate, .tokenLost:
             return isSameEvent(row) && !uploader.options.force ? result : nil
-        case .planned, .sending, .sent, .finalized, .unknownOutcome:
+        case .planned, .sending, .sent, .finalized, .unknownOutcome, .failed, .cancelled:
             // Sending the file again now could store it twice or lose its token.
             return result
         }
@@ -71,7 +70,8 @@ struct EarlierUploads {
 
     /// Whether the server is known to have the bytes in that event, so that sending them would only bring a 409
     /// (gighive contract section 3): this machine has sent them there, from this path or another, or the listing shows
-    /// them there. What was deleted from here is always sent again; guests may not read the listing.
+    /// them there. For another event they are sent, because D3 links them only then, and nothing tells its dialect
+    /// beforehand. What was deleted from here is always sent again; guests may not read the listing.
     private func known(_ finished: [UploadRecord]) async throws(GigHiveError) -> UploadResult? {
         guard !uploader.options.force, uploader.options.guest == nil else { return nil }
         if let checksum = uploader.knownDigest(upload) {
