@@ -11,7 +11,8 @@ import Testing
             try MediactlCommand.parseAsRoot([
                 "upload", "a.mp4", "--event-date", "2026-03-01", "--org-name", "Tus", "--event-type", "wedding",
                 "--label", "One", "--participants", "Ann, Bo", "--keywords", "live", "--location", "Ulm", "--rating",
-                "9", "--notes", "n", "--transport", "multipart", "--chunk-size", "1M", "-j", "8", "--force", "--dry-run", "b.mp4", "--user", "uploader",
+                "9", "--notes", "n", "--transport", "multipart", "--chunk-size", "1M", "-j", "8", "--force",
+                "--dry-run", "b.mp4", "--user", "uploader",
                 "--server", "https://h", "--profile", "p", "--pinned-key", "sha256//x",
                 "--insecure", "--allow-http", "--http2", "--connect-timeout", "5s", "--stall-timeout", "6s",
                 "--answer-timeout", "7s", "--finish-timeout", "8s", "--settle-timeout", "9s", "--limit-rate", "1M",
@@ -93,13 +94,15 @@ import Testing
         ["help", "exit-codes"], ["upload", "-", "--stdin-name", "a.mp4"],
         [
             "upload", "in", "-r", "--include", "*.mp4", "--include", "*.mov", "--exclude", "old", "--shard", "1/4",
-            "--date-from-media", "--order", "largest-first", "--fail-fast", "--report", "r.json", "--parallel-parts", "3",
+            "--date-from-media", "--order", "largest-first", "--fail-fast", "--report", "r.json", "--parallel-parts",
+            "3",
         ],
         ["upload", "--files-from", "-"], ["upload", "--files-from0", "l"], ["upload", "--manifest", "m.csv"],
         ["upload", "--retry-failed", "r.json"], ["upload", "--watch", "d", "--include", "*.mp4"],
         ["upload", "a", "--event-link-file", "l", "--accept-terms", "--display-name", "Ann", "--transport", "tus"],
         ["upload", "a", "--event-link", "ask"], ["upload", "a", "--upload-token-file", "t"],
-        ["uploads", "resume"], ["uploads", "resume", "u-1", "--label", "x"], ["uploads", "resume", "--all", "--host", "h"],
+        ["uploads", "resume"], ["uploads", "resume", "u-1", "--label", "x"],
+        ["uploads", "resume", "--all", "--host", "h"],
         ["uploads", "discard", "u-1", "u-2", "--yes", "--even-unreachable", "--dry-run"],
     ])
     func everyCommandParses(arguments: [String]) throws {
@@ -122,7 +125,10 @@ import Testing
             "--include and --exclude are for files found in directories: add --recursive"
         ),
         (["upload", "a", "--watch", "d"], "--watch takes what appears in its directory, and nothing else"),
-        (["upload", "--watch", "d", "--manifest", "m"], "--watch takes what appears in its directory, and nothing else"),
+        (
+            ["upload", "--watch", "d", "--manifest", "m"],
+            "--watch takes what appears in its directory, and nothing else"
+        ),
         (["upload", "--watch", "d", "--dry-run"], "--watch goes on until it is stopped: no --dry-run, no --fail-fast"),
         (
             ["upload", "--files-from", "-", "--password-stdin"],

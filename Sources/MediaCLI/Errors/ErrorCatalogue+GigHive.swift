@@ -85,7 +85,8 @@ extension ErrorCatalogue {
         case .fileNotFound: Words("cannot read \(file): no such file", hint: "check the spelling of the path")
         case .fileUnreadable:
             Words("cannot read \(file)\(detail(error, else: "permission denied"))", hint: "check its permissions")
-        case .isDirectory: Words("cannot upload \(file): it is a directory", hint: "name the files in it, or add --recursive")
+        case .isDirectory:
+            Words("cannot upload \(file): it is a directory", hint: "name the files in it, or add --recursive")
         case .notRegularFile:
             Words(
                 "cannot upload \(file): it is not a regular file",

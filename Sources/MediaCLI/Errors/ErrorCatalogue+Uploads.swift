@@ -4,7 +4,9 @@ internal import MediaStore
 extension ErrorCatalogue {
     /// What went wrong with an upload, and how it goes on: the server keeps what it has of one that went over tus.
     ///
-    /// - Parameter isOneOfMany: Whether other uploads of the run may have failed the same way.
+    /// - Parameters:
+    ///   - result: How it ended.
+    ///   - isOneOfMany: Whether other uploads of the run may have failed the same way.
     /// - Returns: nil when nothing went wrong.
     static func diagnosis(of result: UploadResult, isOneOfMany: Bool = false) -> Diagnosis? {
         guard let error = result.error else { return nil }
@@ -27,7 +29,9 @@ extension ErrorCatalogue {
         if let field = error.field {
             return "--" + field.replacing("_", with: "-")
         }
-        let fields = ["event_date", "org_name", "event_type", "participants", "keywords", "location", "rating", "notes"]
+        let fields = [
+            "event_date", "org_name", "event_type", "participants", "keywords", "location", "rating", "notes",
+        ]
         let named = fields.first { error.detail.lowercased().contains($0) }
         return "--" + (named ?? "label").replacing("_", with: "-")
     }

@@ -15,11 +15,16 @@ struct InputOptions: ParsableArguments {
     )
     var include: [String] = []
 
-    @Option(help: ArgumentHelp("Of the files found in directories leave these out; may be repeated.", valueName: "glob"))
+    @Option(
+        help: ArgumentHelp("Of the files found in directories leave these out; may be repeated.", valueName: "glob")
+    )
     var exclude: [String] = []
 
     @Option(
-        help: ArgumentHelp("Take the files that are listed here, one a line; - for standard input.", valueName: "file"),
+        help: ArgumentHelp(
+            "Take the files that are listed here, one a line, as seen from the current directory; - for standard input.",
+            valueName: "file"
+        ),
         completion: .file()
     )
     var filesFrom: String?

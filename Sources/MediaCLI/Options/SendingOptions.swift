@@ -26,7 +26,10 @@ struct SendingOptions: ParsableArguments, Sendable {
     var failFast = false
 
     @Option(
-        help: ArgumentHelp("Write the end of every file to this JSON file; --retry-failed reads it.", valueName: "file"),
+        help: ArgumentHelp(
+            "Write the end of every file to this JSON file; --retry-failed reads it.",
+            valueName: "file"
+        ),
         completion: .file()
     )
     var report: String?

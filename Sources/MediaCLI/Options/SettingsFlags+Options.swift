@@ -1,6 +1,11 @@
 extension SettingsFlags {
     /// What the option groups say, where nothing is said nil.
-    init(global: GlobalOptions, connection: ConnectionOptions, details: DetailOptions? = nil, sending: SendingFlags = SendingFlags()) {
+    init(
+        global: GlobalOptions,
+        connection: ConnectionOptions,
+        details: DetailOptions? = nil,
+        sending: SendingFlags = SendingFlags()
+    ) {
         self.init(
             server: connection.server,
             profile: connection.profile,

@@ -47,14 +47,19 @@ struct UploadUsage {
         guard !isPiped || command.input.shard == nil else {
             throw ValidationError("Standard input cannot be shared: leave out --shard.")
         }
-        let files = command.input.lists + [
-            ("--event-link-file", command.guest.eventLinkFile), ("--upload-token-file", command.guest.uploadTokenFile),
-        ].compactMap { flag, value in value.map { (flag, $0) } }
+        let files =
+            command.input.lists
+            + [
+                ("--event-link-file", command.guest.eventLinkFile),
+                ("--upload-token-file", command.guest.uploadTokenFile),
+            ].compactMap { flag, value in value.map { (flag, $0) } }
         let readers =
             (isPiped ? ["the file -"] : []) + (command.credentials.passwordStdin ? ["--password-stdin"] : [])
             + files.filter { $0.1 == "-" }.map(\.0)
         guard readers.count <= 1 else {
-            throw ValidationError("Standard input can be read once only, not for \(readers.joined(separator: " and ")).")
+            throw ValidationError(
+                "Standard input can be read once only, not for \(readers.joined(separator: " and "))."
+            )
         }
     }
 

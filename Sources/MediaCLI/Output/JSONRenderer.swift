@@ -66,13 +66,15 @@ enum JSONRenderer {
         ])
     }
 
-    static func counts(_ counts: UploadCounts, duration: Duration, signal: StopSignal?, _ code: ExitCode) -> JSONObject {
+    static func counts(_ counts: UploadCounts, duration: Duration, signal: StopSignal?, _ code: ExitCode) -> JSONObject
+    {
         func count(_ state: UploadState) -> JSONValue { JSONValue(counts.count(state)) }
         return [
             "items": JSONValue(counts.items), "planned": count(.planned), "done": count(.done),
             "duplicate": count(.duplicate), "failed": count(.failed), "cancelled": count(.cancelled),
             "unknown_outcome": count(.unknownOutcome), "token_lost": count(.tokenLost),
-            "finalized": count(.finalized), "not_started": JSONValue(counts.notStarted), "skipped": JSONValue(counts.skipped),
+            "finalized": count(.finalized), "not_started": JSONValue(counts.notStarted),
+            "skipped": JSONValue(counts.skipped),
             "resumed": JSONValue(counts.resumed), "bytes_sent": .integer(counts.bytesSent),
             "duration_ms": .integer(Formats.milliseconds(duration)), "signal": JSONValue(signal?.name),
             "exit_code": exitCode(code),

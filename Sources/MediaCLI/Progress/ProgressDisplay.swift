@@ -47,9 +47,7 @@ final class ProgressDisplay: Sendable {
     private let fileCount: Int?
     private let state: Mutex<State>
 
-    /// - Parameters:
-    ///   - fileCount: Files of the run; nil when nobody knows.
-    ///   - byteCount: Bytes of all of them.
+    /// A display for a run of `fileCount` files, nil when nobody knows, that hold `byteCount` bytes together.
     init(_ console: Console, mode: Mode, writesRecords: Bool, fileCount: Int? = 1, byteCount: Int64 = 0) {
         self.console = console
         self.mode = mode
@@ -76,9 +74,7 @@ final class ProgressDisplay: Sendable {
 
     // MARK: What happens
 
-    /// An upload is begun.
-    ///
-    /// - Parameter index: Its place in the run, from 0.
+    /// An upload is begun; `index` is its place in the run, from 0.
     func begin(_ index: Int, path: [UInt8], byteCount: Int64) {
         let now = console.context.elapsed()
         let progress = UploadProgress(path: path, byteCount: byteCount, position: index + 1, total: fileCount ?? 1)

@@ -139,7 +139,11 @@ struct DeleteRun: Sendable {
             lines.append("This hides from \(ErrorCatalogue.clean(host)), which keeps the file:")
             lines += guests.filter { $0.host == host }.map { TextRenderer.brief($0, now: now) }
         }
-        return try await confirmation.ask(lines, entries.count + guests.count == 1 ? "Delete it?" : "Delete them?", on: console)
+        return try await confirmation.ask(
+            lines,
+            entries.count + guests.count == 1 ? "Delete it?" : "Delete them?",
+            on: console
+        )
     }
 
     private func choose(_ entry: TokenEntry) async -> InvalidTokenChoice {

@@ -57,7 +57,7 @@ struct DiscardingRun: Sendable {
     private func uploader(for record: UploadRecord) async throws -> Uploader {
         do {
             return try await uploaders.uploader(for: record, needsTerms: false)
-        } catch where evenUnreachable {
+        } catch  where evenUnreachable {
             return try await uploaders.anonymousUploader(for: record)
         }
     }

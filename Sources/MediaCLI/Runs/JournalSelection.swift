@@ -38,9 +38,8 @@ struct JournalSelection: Sendable {
         }
     }
 
-    /// The uploads that can go on, oldest first.
+    /// The uploads that can go on, oldest first; only one unless `all`.
     ///
-    /// - Parameter all: Whether there may be several.
     /// - Throws: `Diagnosis` (usage) for several; `StoreError`, `GigHiveError`.
     func resumable(all: Bool) throws -> [UploadRecord] {
         let records = try store.store.uploads(states: [], host: host)

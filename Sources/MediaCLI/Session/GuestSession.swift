@@ -11,7 +11,10 @@ struct GuestSession: Sendable {
     ///
     /// - Parameters:
     ///   - options: Where the link is, and what the guest says.
+    ///   - settings: Server and rules.
+    ///   - servers: Makes the client.
     ///   - needsTerms: Whether something will be sent.
+    /// - Returns: The event, with its client.
     /// - Throws: `Diagnosis` for a link that cannot be read and terms that are not accepted; `GigHiveError` for a link that
     ///   the server does not take; `CredentialError` when it would travel in clear text.
     static func open(
@@ -67,7 +70,9 @@ struct GuestSession: Sendable {
             }.get()
         }
         let (name, flag) =
-            options.eventLinkFile.map { ($0, "--event-link-file") } ?? (options.uploadTokenFile ?? "", "--upload-token-file")
+            options.eventLinkFile.map { ($0, "--event-link-file") } ?? (
+                options.uploadTokenFile ?? "", "--upload-token-file"
+            )
         return try await text(of: name, flag: flag, settings)
     }
 

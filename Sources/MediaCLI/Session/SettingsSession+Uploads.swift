@@ -8,6 +8,7 @@ extension SettingsSession {
     ///   - force: Whether unknown extensions and known files are sent.
     ///   - parallelParts: Parts of a file that are sent at once.
     ///   - guest: The event of a guest.
+    /// - Returns: What flags and settings say.
     func uploadOptions(force: Bool = false, parallelParts: Int = 1, guest: GuestAccess? = nil) -> UploadOptions {
         let chunkBytes = settings.chunkSize.value
         let usual = TusSendOptions()

@@ -20,7 +20,7 @@ import Testing
         let linkFile = try scene.text("link", link + "\n")
         let refused = try await guest.run(["upload", file, "--event-link-file", linkFile])
         #expect(refused.exitCode == 2 && refused.errors.contains("add --accept-terms"))
-        #expect(try await scene.posts() == 1, "only the request for the link")
+        #expect(try await scene.posts() == 0)
 
         let result = try await guest.run(
             ["upload", file, "--event-link-file", "-", "--accept-terms", "--display-name", "Ann", "--json"],

@@ -92,7 +92,8 @@ import Testing
                 (
                     ["--shard", "auto"],
                     [
-                        "SLURM_ARRAY_TASK_ID": "\(index + 1)", "SLURM_ARRAY_TASK_MIN": "1", "SLURM_ARRAY_TASK_COUNT": "3",
+                        "SLURM_ARRAY_TASK_ID": "\(index + 1)", "SLURM_ARRAY_TASK_MIN": "1",
+                        "SLURM_ARRAY_TASK_COUNT": "3",
                         "SLURM_ARRAY_TASK_MAX": "3", "SLURM_ARRAY_TASK_STEP": "1",
                     ]
                 ),

@@ -133,7 +133,10 @@ import Testing
         let stage = try FaultStage(sandbox.baseURL)
         let second = stage.runner.home.file("second.mp4")
         try FaultStage.writeMovie(to: second, byteCount: 26_182, seed: 1)
-        let result = try await stage.runner.run(["upload", stage.file, second] + stage.login, streams: .closedOutput)
+        let result = try await stage.runner.run(
+            ["upload", stage.file, second, "-j", "1"] + stage.login,
+            streams: .closedOutput
+        )
         #expect(result.signal == nil)
         #expect(!result.errors.contains("error:"))
         #expect(try stage.states() == [.done])

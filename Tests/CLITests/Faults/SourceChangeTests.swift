@@ -95,7 +95,7 @@ import Testing
         let held = try HeldAnswer()
         let second = held.stage.runner.home.file("second.mp4")
         try FaultStage.writeMovie(to: second, byteCount: 26_182, seed: 1)
-        let child = try held.stage.startUpload([second])
+        let child = try held.stage.startUpload([second, "-j", "1"])
         #expect(await held.received.opened())
         try FaultStage.writeMovie(to: second, byteCount: 26_183, seed: 2)
         held.answer.open()

@@ -51,7 +51,9 @@ struct InputCollection: Sendable {
         let media = result.files.filter { takesEverything || Self.isMedia($0.path) }
         if media.count < result.files.count {
             let count = Formats.count(result.files.count - media.count, "file")
-            console.note("left out \(count) that are no media, below \(ErrorCatalogue.quoted(path)); --force sends them")
+            console.note(
+                "left out \(count) that are no media, below \(ErrorCatalogue.quoted(path)); --force sends them"
+            )
         }
         return media.map { UploadInput(source: .file($0.path), origin: .found) }
             + result.skipped.map { UploadInput(source: .file($0.path), origin: .found, unreadable: $0.reason) }

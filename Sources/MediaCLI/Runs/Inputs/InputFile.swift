@@ -11,6 +11,7 @@ enum InputFile {
     ///   - name: A path, or `-` for standard input.
     ///   - flag: The option that named it, for messages.
     ///   - context: Says which descriptor standard input is.
+    /// - Returns: Its bytes.
     /// - Throws: `Diagnosis` (usage).
     static func bytes(_ name: String, flag: String, in context: CommandContext) async throws(Diagnosis) -> [UInt8] {
         let descriptor = name == "-" ? context.standardInput : opened(name)

@@ -54,9 +54,7 @@ struct PastReport: Sendable {
     /// How many of those that failed were standard input.
     var unreadableCount: Int { failed.count { $0.path == "-" } }
 
-    /// The files that did not end well.
-    ///
-    /// - Parameter directory: The present directory; relative paths of another one are completed.
+    /// The files that did not end well. Relative paths of another directory than the present one are completed.
     func inputs(from directory: String) -> [UploadInput] {
         failed.filter { $0.path != "-" }.map { item in
             UploadInput(source: .file(path(of: item, from: directory)), origin: .report, fields: fields(of: item))

@@ -63,6 +63,9 @@ struct UploadBroadcast: Sendable {
             ledger.end(index, result)
             display.end(index, byteCount: file.sizeBytes, isGood: result.exitCode == .success)
             voice.yield(.end(result, said: file.warnings))
+            // At once, so that nothing is begun between this end and its telling.
+            console.context.output.noticeClosedPipe()
+            drainIfUnread()
         }
     }
 
@@ -71,6 +74,10 @@ struct UploadBroadcast: Sendable {
         case .warnings(let warnings, let path): teller.warn(warnings, of: path)
         case .end(let result, let said): teller.tell(result, said: said)
         }
+        drainIfUnread()
+    }
+
+    private func drainIfUnread() {
         if console.context.output.failure != nil {
             drain()
         }

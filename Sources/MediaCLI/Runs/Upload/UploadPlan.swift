@@ -32,9 +32,8 @@ struct UploadPlan: Sendable {
         }
     }
 
-    /// Checks all inputs.
+    /// Checks all inputs, those of the manifest of this name among them.
     ///
-    /// - Parameter manifest: Name of the manifest, when there is one.
     /// - Throws: `SpoolError`, `StoreError` when standard input cannot be kept; `Diagnosis` with all faults of a
     ///   manifest.
     func entries(of inputs: [UploadInput], manifest: String?) async throws -> [Entry] {

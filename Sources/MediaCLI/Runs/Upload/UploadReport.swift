@@ -43,7 +43,8 @@ struct UploadReport: Sendable {
             "participants": JSONValue(details?.participants), "keywords": JSONValue(details?.keywords),
             "location": JSONValue(details?.location), "rating": JSONValue(details?.rating),
             "notes": JSONValue(details?.notes),
-            "exit_code": result.map { JSONRenderer.exitCode($0.exitCode) } ?? .null, "error": result.map { JSONRenderer.error(of: $0) } ?? .null,
+            "exit_code": result.map { JSONRenderer.exitCode($0.exitCode) } ?? .null,
+            "error": result.map { JSONRenderer.error(of: $0) } ?? .null,
         ]
     }
 }

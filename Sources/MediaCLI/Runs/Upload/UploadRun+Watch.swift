@@ -8,6 +8,7 @@ extension UploadRun {
     /// - Parameters:
     ///   - directory: What is watched.
     ///   - filter: Which files are wanted.
+    /// - Returns: How the program ends.
     /// - Throws: `SourceFileError` when the directory cannot be watched; otherwise as `run`.
     func watch(_ directory: [UInt8], filter: PathFilter) async throws -> ExitCode {
         let began = console.context.elapsed()

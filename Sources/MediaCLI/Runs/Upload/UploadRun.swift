@@ -54,6 +54,7 @@ struct UploadRun: Sendable {
     ///
     /// - Parameter items: Number of files; nil when nobody knows.
     /// - Returns: Where the report goes.
+    /// - Throws: `Diagnosis` when neither results nor report could be written.
     func begin(items: Int?) throws(Diagnosis) -> NewFile? {
         console.record(
             .start,
@@ -108,7 +109,11 @@ struct UploadRun: Sendable {
             case .refused(let refusal): result = refusal
             case .ready(let upload):
                 teller.warn(upload.warnings, of: upload.path)
-                result = UploadResult(path: upload.path, fileName: upload.fileName, server: uploader.client.server.description)
+                result = UploadResult(
+                    path: upload.path,
+                    fileName: upload.fileName,
+                    server: uploader.client.server.description
+                )
                 result.sizeBytes = upload.sizeBytes
                 result.details = upload.details
             }

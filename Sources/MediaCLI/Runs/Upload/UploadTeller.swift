@@ -33,9 +33,7 @@ final class UploadTeller: Sendable {
 
     // MARK: Ends
 
-    /// One upload has ended.
-    ///
-    /// - Parameter said: Warnings that were told before it began.
+    /// One upload has ended; the warnings that were `said` were told before it began.
     func tell(_ result: UploadResult, said: [UploadWarning] = []) {
         if result.isSkipped, isCrowd {
             console.record(.item, JSONRenderer.upload(result, contact: contact))
