@@ -16,9 +16,9 @@ struct TotalProgress: Sendable, Equatable {
         byteCount > 0 ? min(100, Int64(Double(bytesPassed) / Double(byteCount) * 100)) : 0
     }
 
-    /// Time until the last byte at the present rate.
+    /// Time until the last byte at the present rate; nil when it is out.
     var remaining: Duration? {
-        guard fileCount != nil, let bytesPerSecond, bytesPerSecond >= 1 else { return nil }
-        return .seconds(Double(max(0, byteCount - bytesPassed)) / bytesPerSecond)
+        guard fileCount != nil, bytesPassed < byteCount, let bytesPerSecond, bytesPerSecond >= 1 else { return nil }
+        return .seconds(Double(byteCount - bytesPassed) / bytesPerSecond)
     }
 }
