@@ -7,9 +7,6 @@ extension Transfer {
     /// The same for servers that have just taken a body, so that a refusal is not to be expected.
     private static let smallBodyBytesOnceFamiliar: Int64 = 1 << 20
     private static let uploadBufferBytes = 262_144
-    /// A kept connection that has been idle for longer than these seconds is not trusted with what may be sent once only:
-    /// servers close after 5 s and more (Apache's default), and a request that meets the close has an unknown outcome.
-    private static let longestIdleSeconds = 3
 
     /// Whether this try asks before it sends its body.
     var expectsContinue: Bool {
@@ -41,7 +38,7 @@ extension Transfer {
         try check(shim_set_quick_exit(handle))
         try configureTrust(configuration.trust)
         try configureAuthorization()
-        try configureMethodAndBody(context)
+        try configureMethodAndBody(context, configuration)
         try configureHeaders()
     }
 
@@ -67,7 +64,10 @@ extension Transfer {
         try set(CURLOPT_PASSWORD, password)
     }
 
-    private func configureMethodAndBody(_ context: UnsafeMutableRawPointer) throws(TransportError) {
+    private func configureMethodAndBody(
+        _ context: UnsafeMutableRawPointer,
+        _ configuration: HTTPClientConfiguration
+    ) throws(TransportError) {
         switch request.method {
         case .get: try set(CURLOPT_HTTPGET, 1)
         case .head: try set(CURLOPT_NOBODY, 1)
@@ -88,7 +88,7 @@ extension Transfer {
         // On a connection that dies before the answer, libcurl sends a request again without telling. A body that has
         // begun cannot go twice (`seekCallback`); a request without one, and a large one, get a connection of their own.
         if request.repeatability == .atMostOnce {
-            try set(CURLOPT_MAXAGE_CONN, Self.longestIdleSeconds)
+            try set(CURLOPT_MAXAGE_CONN, max(1, Int(configuration.idleLimit.components.seconds)))
             if bodyByteCount == 0 || isBodyLarge { try set(CURLOPT_FRESH_CONNECT, 1) }
         }
     }

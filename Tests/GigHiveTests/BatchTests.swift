@@ -283,6 +283,27 @@ final class BatchLog: Sendable {
         #expect(bench.server.requests.isEmpty)
     }
 
+    // MARK: Faults
+
+    @Test func everyFileHasOneEndAndTheServerHasWhatTheyClaim() async throws {
+        let sandbox = try await SandboxProcess.start(faults: [
+            "upload:early-status=503,times=5", "upload:reset,after=body,times=3",
+        ])
+        let bench = try sandbox.bench(retries: 9)
+        let items: [UploadBatch.Item] = try (0..<60).map { index in
+            .ready(try bench.prepare(bench.file("content \(index)", name: "\(index).mp4")))
+        }
+        let log = BatchLog()
+        await UploadBatch(uploader: bench.uploader, options: UploadBatch.Options(jobs: 6)).run(items) { log.note($0) }
+        #expect(log.ended.sorted() == Array(0..<60))
+        #expect(log.begun.sorted() == Array(0..<60))
+        let results = (0..<60).compactMap { log[$0] }
+        let stored = results.filter { $0.state == .done }.compactMap(\.fileID)
+        #expect(stored.count == 60)
+        #expect(try await bench.client.listing().entries.compactMap(\.fileID).sorted() == stored.sorted())
+        #expect(try bench.store.tokens(host: nil).count == 60)
+    }
+
     // MARK: The store
 
     @Test func aStoreThatFailsEndsEveryItemAndSendsNothing() async throws {
@@ -294,6 +315,50 @@ final class BatchLog: Sendable {
         #expect((0..<4).allSatisfy { log[$0]?.error?.code == .storeUnusable })
         #expect(bench.server.uploads.isEmpty)
         #expect(bench.rescueFiles.isEmpty)
+    }
+}
+
+@Suite(.prompt) struct TransferSlotsTests {
+    private func waits(_ count: Int, _ slots: TransferSlots) async {
+        while slots.waitingCount != count { await Task.yield() }
+    }
+
+    @Test func aSlotGoesToWhoAskedFirst() async {
+        let slots = TransferSlots(1)
+        #expect(await slots.take())
+        async let second = slots.take()
+        await waits(1, slots)
+        slots.giveBack()
+        #expect(await second)
+        slots.giveBack()
+        #expect(await slots.take())
+    }
+
+    @Test func closingSendsEverybodyAway() async {
+        let slots = TransferSlots(1)
+        #expect(await slots.take())
+        async let second = slots.take()
+        await waits(1, slots)
+        slots.close()
+        #expect(await !second)
+        slots.giveBack()
+        #expect(await !slots.take())
+    }
+
+    @Test func aTurnTakesOneSlotHoweverOftenItBegins() async {
+        let slots = TransferSlots(1)
+        let begun = Atomic(0)
+        let turn = TransferTurn(slots) { begun.add(1, ordering: .relaxed) }
+        for _ in 1...2 {
+            #expect(await turn.begin())
+            #expect(await turn.begin())
+            turn.end()
+            turn.end()
+        }
+        #expect(begun.load(ordering: .relaxed) == 1)
+        #expect(await slots.take())
+        slots.close()
+        #expect(await !turn.begin())
     }
 }
 

@@ -111,6 +111,21 @@ import Tus
         #expect(try await bench.count("POST", "/files/") == 1)
     }
 
+    @Test(.timeLimit(.minutes(1))) func quietIsKeptWhileTusHasTheBytes() async throws {
+        var bench = try ResumableBench(try await SandboxProcess.start(faults: ["finalize:status=504"]))
+        bench.options.settleTime = .seconds(330)
+        let control = TransferControl()
+        let uploader = bench.uploader
+        let upload = try bench.prepare(try bench.file())
+        async let pending = uploader.upload(upload, control: control)
+        while try await bench.count("HEAD", "/files/") < 3, try await bench.count("POST", "/api/uploads/finalize") < 2 {
+        }
+        control.stop()
+        let result = await pending
+        #expect(result.state == .unknownOutcome)
+        #expect(try await bench.count("POST", "/api/uploads/finalize") == 1)
+    }
+
     @Test func anIdThatIsGoneShortensTheQuiet() async throws {
         var bench = try ResumableBench(try await SandboxProcess.start(faults: ["finalize:drop-answer,times=1"]))
         bench.options.settleTime = .seconds(330)
@@ -119,9 +134,54 @@ import Tus
         #expect(try await bench.count("POST", "/api/uploads/finalize") == 2)
     }
 
-    /// The client waits for the answer, however long its own limit is set.
-    @Test func noAnswerLimitIsShorterThanTheServersOwn() throws {
-        #expect(FinalizeRequest.shortestAnswerLimit >= .seconds(330))
+    /// The client waits for the answer as long as the server may need, however short its own limit is set.
+    @Test(arguments: [(1, 330), (600, 600)])
+    func noAnswerLimitIsShorterThanTheServersOwn(_ set: Int, _ limit: Int)
+        async throws
+    {
+        var bench = try ResumableBench(try await SandboxProcess.start())
+        bench.options.timeouts.answer = .seconds(set)
+        let request = FinalizeRequest("ab", details: try bench.details(), sizeBytes: 1, bench.uploader)
+        #expect(request.timeouts.answer == .seconds(limit))
+    }
+
+    /// A later process counts the quiet from the end of the request, not from its beginning.
+    @Test(.timeLimit(.minutes(1))) func aFinalizeInFlightIsNotedAgainAndAgain() async throws {
+        let bench = try ResumableBench(try await SandboxProcess.start(faults: ["finalize:stall,after=body,times=1"]))
+        let control = TransferControl()
+        let uploader = bench.uploader
+        let upload = try bench.prepare(try bench.file())
+        async let pending = uploader.upload(upload, control: control)
+        var times: Set<Date> = []
+        while times.count < 3 {
+            if let row = try bench.row(), let time = try bench.store.tusRecord(row.uploadID)?.finalizeStartedAt {
+                times.insert(time)
+            }
+            await Task.yield()
+        }
+        control.abandon()
+        let result = await pending
+        #expect(result.state == .unknownOutcome)
+    }
+
+    @Test func theRefusalOfADeadProcessIsNotWaitedFor() async throws {
+        var bench = try ResumableBench(try await SandboxProcess.start(faults: ["finalize:status=401,times=1"]))
+        bench.options.settleTime = .seconds(330)
+        let path = try bench.file()
+        _ = await bench.uploader.upload(try bench.prepare(path))
+        let row = try #require(try bench.row())
+        // It dies between the answer's reaching the rescue file and the journal's hearing of it.
+        var tus = try #require(try bench.store.tusRecord(row.uploadID))
+        tus.finalizeStartedAt = Date()
+        try await bench.store.save(tus)
+        try await bench.store.note(row.uploadID, UploadChange(state: .sent))
+        do {
+            let rescue = try RescueFile(for: row.uploadID, in: bench.directory)
+            try rescue.begin(status: 401)
+        }
+        let result = await bench.uploader.upload(try bench.prepare(path))
+        #expect(result.state == .done)
+        #expect(bench.rescueFiles.isEmpty)
     }
 
     @Test(arguments: [true, false]) func aFinalizeOfADeadProcessIsSettled(_ byStatus: Bool) async throws {

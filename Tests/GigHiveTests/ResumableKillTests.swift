@@ -8,9 +8,15 @@ import Testing
 
 /// A tus upload dies at each named point; another process goes on with it on the same data directory.
 @Suite struct ResumableKillTests {
-    private func upload(dyingAt point: KillPoint, _ bench: ResumableBench, _ path: [UInt8]) async throws {
+    static func upload(
+        dyingAt point: KillPoint,
+        _ bench: ResumableBench,
+        _ path: [UInt8],
+        parts: Int = 1
+    ) async throws {
         let place = [
             point.rawValue, bench.directory.path, bench.sandbox.baseURL, String(decoding: path, as: UTF8.self),
+            String(parts),
         ]
         await #expect(processExitsWith: .signal(SIGKILL)) { [place = place as [String]] in
             setenv("MEDIACTL_KILL_AT", place[0], 1)
@@ -21,11 +27,14 @@ import Testing
                 http: try HTTPClient(),
                 authorization: .basic(user: "uploader", password: "uploader", for: server.origin)
             )
+            var options = ResumableBench.options()
+            options.parallelParts = Int(place[4]) ?? 1
+            options.settleTime = .seconds(330)
             let uploader = Uploader(
                 client: client,
                 store: try TokenStore(in: directory),
                 directory: directory,
-                options: ResumableBench.options()
+                options: options
             )
             let details = try UploadDetails.validated(
                 eventDate: "2026-03-01",
@@ -43,7 +52,7 @@ import Testing
         let faults = point == .finalizeSent ? ["finalize:delay-answer=2,times=1"] : []
         let bench = try ResumableBench(try await SandboxProcess.start(faults: faults))
         let path = try bench.file()
-        try await upload(dyingAt: point, bench, path)
+        try await Self.upload(dyingAt: point, bench, path)
 
         let rescued = try await RescueAdoption.run(store: bench.store, directory: bench.directory)
         let row = try #require(try bench.row())

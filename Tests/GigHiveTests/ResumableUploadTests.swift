@@ -149,6 +149,26 @@ import Tus
         #expect(try await bench.stored() == [try bench.checksum(path)])
     }
 
+    @Test func aFileThatChangesWhileItIsSentIsNotFinalized() async throws {
+        let bench = try ResumableBench(try await SandboxProcess.start())
+        let path = try bench.file()
+        let name = bench.temporary.file("clip.mp4")
+        let result = await bench.uploader.upload(try bench.prepare(path)) { event in
+            if case .progress = event {
+                utimes(name, [timeval(tv_sec: 1, tv_usec: 0), timeval(tv_sec: 1, tv_usec: 0)])
+            }
+        }
+        #expect(result.state == .failed)
+        #expect(result.error?.code == .sourceChanged)
+        #expect(try await bench.count("POST", "/api/uploads/finalize") == 0)
+        #expect(try await bench.count("DELETE", "/files/") == 1)
+        let row = try #require(try bench.row())
+        #expect(row.state == .failed)
+        #expect(try !Uploader.isResumable(row, in: bench.store))
+        let anew = await bench.uploader.upload(try bench.prepare(path))
+        #expect(anew.state == .done)
+    }
+
     @Test func aPrefixThatTheFileSystemHidesIsFound() async throws {
         let bench = try ResumableBench(try await SandboxProcess.start())
         let path = try bench.file()
@@ -235,6 +255,44 @@ import Tus
         #expect(try await bench.count("POST", "/files/") == 1)
     }
 
+    @Test(arguments: [KillPoint.afterCreate, .midPatch, .afterPatch, .afterAllBytes])
+    func partsOfADeadProcessGoOn(_ point: KillPoint) async throws {
+        var bench = try ResumableBench(try await SandboxProcess.start())
+        bench.options.parallelParts = 3
+        let path = try bench.file()
+        try await ResumableKillTests.upload(dyingAt: point, bench, path, parts: 3)
+        let result = await bench.uploader.resume(try #require(try bench.row()), details: nil)
+        #expect(result.error == nil)
+        #expect(result.state == .done)
+        #expect(try await bench.stored() == [try bench.checksum(path)])
+        #expect(try await bench.patchedBytes() <= (640 << 10) + 3 * ResumableBench.chunkBytes)
+    }
+
+    @Test func anIdThatCannotBeFinalizedIsToldBeforeTheBytesAreSent() async throws {
+        let fake = try FakeGigHive { request, connection, _, _ in
+            switch (request.method, request.path) {
+            case ("OPTIONS", "/files/"):
+                try connection.write(
+                    "HTTP/1.1 204 No Content\r\nTus-Resumable: 1.0.0\r\nTus-Version: 1.0.0\r\n"
+                        + "Tus-Extension: creation\r\nContent-Length: 0\r\n\r\n"
+                )
+            case ("POST", "/files/"):
+                try connection.write(
+                    "HTTP/1.1 201 Created\r\nTus-Resumable: 1.0.0\r\nLocation: /files/ab+cd\r\n"
+                        + "Content-Length: 0\r\n\r\n"
+                )
+            default: return false
+            }
+            return true
+        }
+        var bench = try Workbench(fake)
+        bench.options.transport = .tus
+        let result = await bench.uploader.upload(try bench.prepare())
+        #expect(result.state == .failed)
+        #expect(result.error?.code == .unexpectedAnswer)
+        #expect(!fake.requests.contains { $0.method == "PATCH" })
+    }
+
     // MARK: Which transport
 
     @Test func tusIsRefusedWhereThereIsNone() async throws {
@@ -268,6 +326,25 @@ import Tus
         let result = await bench.uploader.upload(try bench.prepare(try bench.file()))
         #expect(result.error?.code == .unauthorized)
         #expect(try bench.row() == nil)
+    }
+
+    @Test func whatTheEventHasIsFoundUnderWay() async throws {
+        // The second machine's bytes never get through, so that what it asks is answered first.
+        let sandbox = try await SandboxProcess.start()
+        let other = try ResumableBench(sandbox)
+        let first = await other.uploader.upload(try other.prepare(try other.file()))
+        try await sandbox.addFaults("tus-patch:stall,after=body,skip=2")
+        var bench = try ResumableBench(sandbox)
+        bench.options.lookAheadBytes = 1
+        var uploader = bench.uploader
+        uploader.lookAheadDelay = .zero
+        let result = await uploader.upload(try bench.prepare(try bench.file()))
+        #expect(result.state == .duplicate)
+        #expect(result.isSkipped)
+        #expect(result.fileID == first.fileID)
+        #expect(try bench.row()?.state == .duplicate)
+        #expect(try await bench.count("DELETE", "/files/") == 1)
+        #expect(try !Uploader.isResumable(try #require(try bench.row()), in: bench.store))
     }
 
     // MARK: Networks

@@ -47,6 +47,7 @@ struct BatchRun: Sendable {
             }
         }
         rescues.release()
+        uploader.hashes?.flush()
     }
 
     /// Takes items until none is left or nothing more is to be begun.

@@ -32,6 +32,9 @@ final class TransferSlots: Sendable {
         }
     }
 
+    /// How many ask in vain.
+    var waitingCount: Int { state.withLock { $0.waiting.count } }
+
     /// Gives a slot back.
     func giveBack() {
         let next: CheckedContinuation<Bool, Never>? = state.withLock { state in

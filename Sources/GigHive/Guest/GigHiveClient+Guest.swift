@@ -9,6 +9,7 @@ extension GigHiveClient {
     /// - Parameters:
     ///   - token: The secret of the link.
     ///   - displayName: Name shown to the organiser; at most 100 characters.
+    /// - Returns: The access, without the guest's consent yet.
     /// - Throws: `GigHiveError`: `.invalidEventLink` for a link that is malformed, expired or revoked; `.invalidDetail` for
     ///   a display name that is too long.
     public func guestAccess(_ token: EventToken, displayName: String?) async throws(GigHiveError) -> GuestAccess {

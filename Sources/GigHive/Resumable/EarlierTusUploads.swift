@@ -57,9 +57,7 @@ struct EarlierTusUploads {
         var row = row
         if try uploader.mayBeFinalizing(row) {
             let result = await uploader.resolve(row, control: control, onEvent: onEvent)
-            guard [.failed, .done].contains(result.state) else { return result }
-            guard result.state == .done else { return nil }
-            return result
+            return try uploader.canGoOn(row, after: result) ? nil : result
         }
         guard row.state == .done, !uploader.options.force else { return nil }
         row.httpStatus = nil

@@ -31,6 +31,7 @@ struct Finalization {
     private let isSourceUnchanged: @Sendable () -> Bool
     private let control: TransferControl
     private let onEvent: @Sendable (UploadEvent) -> Void
+    private let quiet: ServerQuiet
 
     /// When another finalize of this id was last in flight; a success without token is then a repeat, and its token lost.
     private var lostAt: Date?
@@ -39,9 +40,7 @@ struct Finalization {
     private var losses = 0
     private var usedUpAnswers = 0
 
-    /// - Parameters:
-    ///   - tusID: The complete upload.
-    ///   - startedAt: When an earlier process last sent finalize, if one may be in flight.
+    /// For the complete upload `tusID`; `startedAt` is when an earlier process last sent finalize, if one may be in flight.
     init(
         _ tusID: String,
         details: UploadDetails,
@@ -61,12 +60,13 @@ struct Finalization {
         self.isSourceUnchanged = isSourceUnchanged
         self.control = control
         self.onEvent = onEvent
+        quiet = ServerQuiet(tusID: tusID, uploader: uploader, control: control, onEvent: onEvent)
         lostAt = startedAt
     }
 
     mutating func run(_ settlement: inout UploadSettlement) async -> End {
         do throws(StoreError) {
-            var step = try await begin(&settlement)
+            var step = await begin(&settlement)
             while case .request = step {
                 step = try await request(&settlement)
             }
@@ -78,9 +78,9 @@ struct Finalization {
         }
     }
 
-    private mutating func begin(_ settlement: inout UploadSettlement) async throws(StoreError) -> Step {
+    private func begin(_ settlement: inout UploadSettlement) async -> Step {
         guard let lostAt else { return .request }
-        return try await waitForQuiet(since: lostAt, endsWhenGone: true, &settlement)
+        return await waitForQuiet(since: lostAt, endsWhenGone: true, &settlement)
     }
 
     // MARK: One request
@@ -90,8 +90,11 @@ struct Finalization {
         let rescue = try uploader.rescueFile(for: settlement.record.uploadID)
         try await journal.finalizing()
         onEvent(.finalizing)
+        let pulse = pulse()
         let answer = await FinalizeRequest(tusID, details: details, sizeBytes: settlement.record.sizeBytes, uploader)
             .send(rescue: rescue, control: control, onEvent: onEvent)
+        pulse.cancel()
+        await pulse.value
         // The answer is on the disk: the next file of a batch may be sent.
         uploader.turn?.end()
         settlement.note(status: answer.status)
@@ -100,6 +103,18 @@ struct Finalization {
             uploader.giveBack(rescue)
         }
         return step
+    }
+
+    /// Notes now and then that the request is still in flight: the quiet that a later process keeps counts from its end.
+    private func pulse() -> Task<Void, Never> {
+        let interval = max(uploader.options.settleTime / 20, .milliseconds(1))
+        return Task { [journal] in
+            while (try? await Task.sleep(for: interval)) != nil {
+                // One that is not noted only makes the quiet a little shorter; the next change of the journal tells of a
+                // store that fails.
+                try? await journal.finalizing()
+            }
+        }
     }
 
     private mutating func settle(
@@ -181,7 +196,7 @@ struct Finalization {
         _ error: GigHiveError,
         _ settlement: inout UploadSettlement
     ) async throws(StoreError) -> Step {
-        switch await look() {
+        switch await quiet.look() {
         case .complete:
             guard hookRetries < uploader.hookPauses.count else { return fail(error, &settlement) }
             let pause = uploader.hookPauses[hookRetries]
@@ -236,9 +251,9 @@ struct Finalization {
         lostAt = since
         try await journal.finalizing(at: since)
         guard usedUpAnswers == 1 else {
-            return try await ask(error, for: remaining(since: since), &settlement)
+            return try await ask(error, for: quiet.remaining(since: since), &settlement)
         }
-        return wasLost ? try await waitForQuiet(since: since, endsWhenGone: false, &settlement) : .request
+        return wasLost ? await waitForQuiet(since: since, endsWhenGone: false, &settlement) : .request
     }
 
     /// The upload id is gone. Without an earlier finalize nothing was stored.
@@ -250,7 +265,7 @@ struct Finalization {
             try await journal.forget()
             return .end(.sendAgain(error))
         }
-        return try await ask(error, for: remaining(since: lostAt), &settlement)
+        return try await ask(error, for: quiet.remaining(since: lostAt), &settlement)
     }
 
     /// A 500 of a script that has ended, perhaps after it had stored the file (trap T7): while tus has the bytes, it has not.
@@ -258,7 +273,7 @@ struct Finalization {
         _ error: GigHiveError,
         _ settlement: inout UploadSettlement
     ) async throws(StoreError) -> Step {
-        switch await look() {
+        switch await quiet.look() {
         case .complete, .incomplete:
             try await noteAnswered()
             return fail(error, &settlement)
@@ -277,7 +292,7 @@ struct Finalization {
         try await journal.finalizing(at: now)
         settlement.end(.unknownOutcome, error.asUnknownOutcome)
         guard !control.isStopRequested, losses <= max(1, uploader.options.retry.retries) else { return .end(.settled) }
-        return try await waitForQuiet(since: now, endsWhenGone: true, &settlement)
+        return await waitForQuiet(since: now, endsWhenGone: true, &settlement)
     }
 
     // MARK: Ends
@@ -299,9 +314,7 @@ struct Finalization {
         return .end(.settled)
     }
 
-    /// Asks for the file by its digest.
-    ///
-    /// - Parameter limit: How long the server may still be working on it; nil when it has finished.
+    /// Asks for the file by its digest, for as long as the server may still be working on it (nil: it has finished).
     private func ask(
         _ error: GigHiveError,
         for limit: Duration?,
@@ -333,53 +346,11 @@ struct Finalization {
         }
     }
 
-    // MARK: Quiet
-
-    private enum Look {
-        case complete
-        case incomplete
-        case gone(GigHiveError)
-        case unanswered(GigHiveError)
-    }
-
-    /// What tus says about the upload.
-    private func look() async -> Look {
-        await control.abandoning { inner in
-            do throws(TusError) {
-                let status = try await uploader.tus.status(of: tusID, control: inner)
-                return status.byteCount == nil || status.byteCount == status.offset ? .complete : .incomplete
-            } catch {
-                return error.kind == .gone ? .gone(.tus(error)) : .unanswered(.tus(error))
-            }
-        }
-    }
-
-    private func remaining(since start: Date) -> Duration {
-        // A clock that was set back must not make the wait longer than it can have to be.
-        let quiet = Duration.seconds(max(0, Date().timeIntervalSince(start)))
-        return max(.zero, uploader.options.settleTime - quiet)
-    }
-
-    /// Waits until the server cannot be working on a finalize any more.
     private func waitForQuiet(
         since start: Date,
         endsWhenGone: Bool,
         _ settlement: inout UploadSettlement
-    ) async throws(StoreError) -> Step {
-        onEvent(.waitingForQuiet(remaining(since: start)))
-        var looks = 0
-        while !control.isStopRequested {
-            let rest = remaining(since: start)
-            if rest <= .zero {
-                return .request
-            }
-            if endsWhenGone, case .gone = await look() {
-                return .request
-            }
-            let pause = uploader.schedule.pauses[min(looks, uploader.schedule.pauses.count - 1)]
-            looks += 1
-            _ = await control.waitForStop(upTo: min(pause, rest))
-        }
-        return stopped(&settlement)
+    ) async -> Step {
+        await quiet.wait(since: start, endsWhenGone: endsWhenGone) ? .request : stopped(&settlement)
     }
 }

@@ -6,8 +6,19 @@ struct FinalizeRequest {
     /// No client limit is shorter than what the server may take: its own limit of 300 s, and some more.
     static let shortestAnswerLimit = Duration.seconds(330)
 
+    /// Whether the application takes an upload id (gighive contract 4.1).
+    static func canName(_ tusID: String) -> Bool {
+        !tusID.isEmpty
+            && tusID.utf8.allSatisfy { byte in
+                switch byte {
+                case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, 0x2d, 0x5f: true
+                default: false
+                }
+            }
+    }
+
     private let client: GigHiveClient
-    private let timeouts: TransferTimeouts
+    let timeouts: TransferTimeouts
     private let body: String
     private let sizeBytes: Int64
 

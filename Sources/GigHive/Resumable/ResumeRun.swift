@@ -28,7 +28,7 @@ struct ResumeRun: Sendable {
         var settled: UploadResult?
         if try isUnsettled() {
             let end = await uploader.resolve(record, details: details, control: control, onEvent: onEvent)
-            guard end.state == .failed, end.error?.code != .notResumable else { return end }
+            guard end.error?.code != .notResumable, try uploader.canGoOn(record, after: end) else { return end }
             settled = end
         }
         let upload = try prepared()

@@ -68,7 +68,7 @@ struct TusTransfer: Sendable {
         if let joined = await journal.record.finalTusID {
             return (joined, checksum)
         }
-        return (try await tus.concatenate(ids, metadata: metadata, control: control).id, checksum)
+        return (try await finalizable(tus.concatenate(ids, metadata: metadata, control: control)).id, checksum)
     }
 
     private func checksum() async -> String? {
@@ -143,10 +143,21 @@ struct TusTransfer: Sendable {
             isPartial: isPartial,
             control: control
         )
+        if !isPartial {
+            _ = try finalizable(creation)
+        }
         KillPoint.afterCreate.reach()
         try await noting { () async throws(StoreError) in try await journal.created(index, creation) }
         KillPoint.afterTusID.reach()
         return creation.id
+    }
+
+    /// - Throws: `.unexpectedAnswer` for an id that could never be finalized: better told before the bytes are sent.
+    private func finalizable(_ creation: TusCreation) throws(TusError) -> TusCreation {
+        guard FinalizeRequest.canName(creation.id) else {
+            throw TusError(.unexpectedAnswer, detail: "the upload id \"\(creation.id)\" cannot be finalized")
+        }
+        return creation
     }
 
     /// `filename` always, because without it the server calls the file `upload.bin`; and all details, which survive here

@@ -17,9 +17,10 @@ struct TusUploadRun {
     private let onEvent: @Sendable (UploadEvent) -> Void
     private let started = ContinuousClock.now
     private let tally = TransferTally()
+    private let lookAhead: LookAhead?
     private var settlement: UploadSettlement
 
-    /// - Parameter continued: The row to go on with; nil for a new one, or for what the journal has of the same file.
+    /// Goes on with the row `continued`, or, when that is nil, with what the journal has of the same file.
     init(
         _ uploader: Uploader,
         _ upload: PreparedUpload,
@@ -34,6 +35,7 @@ struct TusUploadRun {
         self.continued = continued
         self.control = control
         self.onEvent = onEvent
+        lookAhead = LookAhead(uploader, upload, control: control)
         settlement = UploadSettlement(planning: upload, uploader)
     }
 
@@ -158,16 +160,7 @@ struct TusUploadRun {
                     try await journal.restart(layout())
                 }
             }
-            let sent = try await TusTransfer(
-                tus: uploader.tus,
-                upload: upload,
-                file: file,
-                journal: journal,
-                options: uploader.chunks,
-                control: control,
-                tally: tally,
-                onEvent: onEvent
-            ).run()
+            let sent = try await transfer(file, journal)
             KillPoint.afterAllBytes.reach()
             guard file.isUnchanged else {
                 throw TusError(.prefixChanged, detail: "the file changed while it was sent")
@@ -181,6 +174,31 @@ struct TusUploadRun {
         } catch {
             await endSending(error, file, journal)
             return nil
+        }
+    }
+
+    private func transfer(
+        _ file: OpenFile,
+        _ journal: TusJournal
+    ) async throws(TusError) -> (tusID: String, checksum: String) {
+        let transfer = TusTransfer(
+            tus: uploader.tus,
+            upload: upload,
+            file: file,
+            journal: journal,
+            options: uploader.chunks,
+            control: lookAhead?.control ?? control,
+            tally: tally,
+            onEvent: lookAhead?.observing(onEvent) ?? onEvent
+        )
+        lookAhead?.begin()
+        do throws(TusError) {
+            let sent = try await transfer.run()
+            await lookAhead?.finish()
+            return sent
+        } catch {
+            await lookAhead?.finish()
+            throw error
         }
     }
 
@@ -212,6 +230,11 @@ struct TusUploadRun {
     private mutating func endSending(_ error: TusError, _ file: OpenFile, _ journal: TusJournal) async {
         switch error.kind {
         case .cancelled:
+            if let end = lookAhead?.end {
+                await removeBytes(journal)
+                settlement.endAsKnown(end)
+                return
+            }
             settlement.suspend(GigHiveError(.cancelled, path: upload.path))
         case .prefixChanged:
             await giveUp(error, journal)
@@ -225,13 +248,17 @@ struct TusUploadRun {
     /// The bytes on the server are not those of the file any more. They are removed, and what is uploaded next is the file
     /// as it is then.
     private mutating func giveUp(_ error: TusError, _ journal: TusJournal) async {
+        await removeBytes(journal)
+        let detail = error.kind == .prefixChanged ? error.detail : "the file changed while it was sent"
+        settlement.end(.failed, GigHiveError(.sourceChanged, detail: detail, path: upload.path))
+    }
+
+    private func removeBytes(_ journal: TusJournal) async {
         for id in await journal.record.tusIDs {
             // Bytes that stay cost the server some space; nothing here depends on them.
             try? await uploader.tus.terminate(id, control: control)
         }
         try? await journal.forget()
-        let detail = error.kind == .prefixChanged ? error.detail : "the file changed while it was sent"
-        settlement.end(.failed, GigHiveError(.sourceChanged, detail: detail, path: upload.path))
     }
 
     private func journalled(_ change: () async throws(StoreError) -> Void) async throws(TusError) {

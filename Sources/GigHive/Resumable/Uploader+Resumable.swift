@@ -68,4 +68,13 @@ extension Uploader {
             throw .store(error)
         }
     }
+
+    /// Whether an upload can go on after it was settled: the server has not stored it, and is not about to.
+    func canGoOn(_ record: UploadRecord, after settled: UploadResult) throws(GigHiveError) -> Bool {
+        switch settled.state {
+        case .failed, .cancelled: true
+        case .planned, .sending, .sent: record.transport == .tus ? try !mayBeFinalizing(record) : false
+        case .finalized, .done, .duplicate, .unknownOutcome, .tokenLost: false
+        }
+    }
 }

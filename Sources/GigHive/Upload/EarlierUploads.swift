@@ -56,12 +56,11 @@ struct EarlierUploads {
         if let error = result.error, [.uploadInProgress, .storeUnusable].contains(error.code) {
             throw error
         }
+        guard try !uploader.canGoOn(row, after: result) else { return nil }
         switch result.state {
-        case .failed, .cancelled:
-            return nil
         case .done, .duplicate, .tokenLost:
             return isSameEvent(row) && !uploader.options.force ? result : nil
-        case .planned, .sending, .sent, .finalized, .unknownOutcome:
+        case .planned, .sending, .sent, .finalized, .unknownOutcome, .failed, .cancelled:
             // Sending the file again now could store it twice or lose its token.
             return result
         }
@@ -71,12 +70,27 @@ struct EarlierUploads {
 
     /// Whether the server is known to have the bytes in that event, so that sending them would only bring a 409
     /// (gighive contract section 3): this machine has sent them there, from this path or another, or the listing shows
-    /// them there. What was deleted from here is always sent again; guests may not read the listing.
+    /// them there. For another event they are sent, because D3 links them only then, and nothing tells its dialect
+    /// beforehand. What was deleted from here is always sent again; guests may not read the listing.
     private func known(_ finished: [UploadRecord]) async throws(GigHiveError) -> UploadResult? {
         guard !uploader.options.force, uploader.options.guest == nil else { return nil }
-        guard let checksum = uploader.knownDigest(upload) ?? finished.compactMap(\.checksumSHA256).first else {
-            return nil
+        if let checksum = uploader.knownDigest(upload) {
+            return try await known(checksum)
         }
+        // Without the cache the journal knows the digest, and what was sent; the listing is not worth it then.
+        guard let checksum = finished.compactMap(\.checksumSHA256).first else { return nil }
+        return try await sentFromHere(checksum)
+    }
+
+    /// As above, for a digest.
+    func known(_ checksum: String) async throws(GigHiveError) -> UploadResult? {
+        if let end = try await sentFromHere(checksum) {
+            return end
+        }
+        return try await listed(checksum)
+    }
+
+    private func sentFromHere(_ checksum: String) async throws(GigHiveError) -> UploadResult? {
         let sent = try stored { () throws(StoreError) in
             try uploader.store.uploads(checksumSHA256: checksum, host: host)
         }
@@ -87,9 +101,7 @@ struct EarlierUploads {
             else { continue }
             return duplicate(of: row, fileType: fileType.text)
         }
-        // Digests of other machines' uploads need the listing, and only the cache tells this file's.
-        guard uploader.knownDigest(upload) != nil else { return nil }
-        return try await listed(checksum)
+        return nil
     }
 
     /// Whether the server has a file: by the listing, and where that does not show it, by its id, because sending the
@@ -112,8 +124,13 @@ struct EarlierUploads {
         var text: String?
     }
 
-    /// The end when the listing shows the bytes in that event.
-    func listed(_ checksum: String) async throws(GigHiveError) -> UploadResult? {
+    /// The end when the listing shows the bytes in that event. A single question begins with whether the media are served
+    /// at all, which is cheaper than the listing and nearly always no.
+    private func listed(_ checksum: String) async throws(GigHiveError) -> UploadResult? {
+        if await !uploader.inventory.isWorthListing() {
+            let inquiry = uploader.inquiry(checksum: checksum, fileName: upload.fileName)
+            guard try await inquiry.isServed(control: control) else { return nil }
+        }
         let event = InventoryEvent(upload.details)
         let finding = try await uploader.inventory.find(checksum, in: event, control: control)
         guard case .stored(let stored) = finding, stored.isInEvent, try !isRemoved(stored.fileID, checksum) else {

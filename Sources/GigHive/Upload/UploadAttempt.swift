@@ -18,7 +18,8 @@ struct UploadAttempt: Sendable {
     /// Why the rescue file does not hold the whole answer.
     var rescueError: StoreError?
 
-    /// Sends the file once. The answer is in the rescue file, on the disk, before it is parsed.
+    /// Sends the file once, under the control `transfer`, which is linked to the user's. The answer is in the rescue file,
+    /// on the disk, before it is parsed.
     ///
     /// - Throws: `GigHiveError` when nothing could be sent at all.
     static func send(
@@ -28,6 +29,7 @@ struct UploadAttempt: Sendable {
         uploadID: String,
         uploader: Uploader,
         control: TransferControl,
+        transfer: TransferControl,
         onEvent: @escaping @Sendable (UploadEvent) -> Void
     ) async throws(GigHiveError) -> UploadAttempt {
         let tap: HashTap
@@ -59,7 +61,7 @@ struct UploadAttempt: Sendable {
         do {
             let response = try await uploader.client.http.execute(
                 uploader.request(form, collector),
-                control: control,
+                control: transfer,
                 progress: { progress in
                     if progress.phase == .processing {
                         bodyEnd.reach()

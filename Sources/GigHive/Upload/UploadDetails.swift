@@ -80,6 +80,27 @@ public struct UploadDetails: Sendable, Equatable {
     }
 }
 
+extension UploadDetails {
+    /// What a journal row says; nil when the row lacks what every upload has.
+    init?(_ fields: [UploadField]) {
+        let value = { (name: String) in fields.first { $0.name == name }?.value }
+        guard let eventDate = value("event_date"), let orgName = value("org_name"),
+            let eventType = value("event_type"), let label = value("label")
+        else { return nil }
+        self.init(
+            eventDate: eventDate,
+            orgName: orgName,
+            eventType: eventType,
+            label: label,
+            participants: value("participants"),
+            keywords: value("keywords"),
+            location: value("location"),
+            rating: value("rating"),
+            notes: value("notes")
+        )
+    }
+}
+
 /// The rule of one field.
 struct DetailRule {
     let field: String

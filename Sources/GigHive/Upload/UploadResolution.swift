@@ -11,7 +11,7 @@ struct UploadResolution {
     private let started = ContinuousClock.now
     private var settlement: UploadSettlement
 
-    /// - Parameter details: Corrected details, for a finalize that is sent again; nil for those of the row.
+    /// With corrected details for a finalize that is sent again, or nil for those of the row.
     init(
         uploader: Uploader,
         record: UploadRecord,

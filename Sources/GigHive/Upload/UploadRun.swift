@@ -127,8 +127,10 @@ struct UploadRun {
 
     private mutating func sendUntilSettled(_ file: OpenFile, _ firstRescue: RescueFile) async {
         var rescue = firstRescue
+        let lookAhead = LookAhead(uploader, upload, control: control)
         while true {
             let attempt: UploadAttempt
+            lookAhead?.begin()
             do {
                 attempt = try await UploadAttempt.send(
                     upload,
@@ -137,15 +139,22 @@ struct UploadRun {
                     uploadID: settlement.record.uploadID,
                     uploader: uploader,
                     control: control,
-                    onEvent: onEvent
+                    transfer: lookAhead?.control ?? control,
+                    onEvent: lookAhead?.observing(onEvent) ?? onEvent
                 )
+                await lookAhead?.finish()
                 uploader.turn?.end()
             } catch {
+                await lookAhead?.finish()
                 // Nothing was sent.
                 settlement.end(.failed, error)
                 break
             }
             settlement.note(attempt)
+            if let end = lookAhead?.end, case .refused(let error, _) = attempt.verdict, error.code == .cancelled {
+                settlement.endAsKnown(end)
+                break
+            }
             if let checksum = attempt.checksum, file.isUnchanged {
                 uploader.keep(checksum, of: upload, readingBegan: file.openedAt)
             }

@@ -58,9 +58,7 @@ struct UploadSettlement {
         result.httpStatus = attempt.status
     }
 
-    /// The upload goes on, or begins, in this run.
-    ///
-    /// - Parameter details: What is told about the file from now on.
+    /// The upload goes on, or begins, in this run, with these details from now on.
     mutating func begin(_ details: UploadDetails) async throws(StoreError) {
         record.attempts += 1
         record.fields = details.fields
@@ -168,6 +166,16 @@ struct UploadSettlement {
         result.mediaURL = mediaURL(fileType: result.fileType)
         warnOfLostToken()
         end(.duplicate, nil)
+    }
+
+    /// The server turned out to have the bytes while they were being sent.
+    mutating func endAsKnown(_ known: UploadResult) {
+        if let checksum = known.checksumSHA256 {
+            note(checksum: checksum)
+        }
+        result.fileType = known.fileType
+        result.isSkipped = true
+        endAsDuplicate(of: known.fileID, checksum: known.checksumSHA256)
     }
 
     /// Tells of an upload from here that left these bytes on the server without a token.
@@ -363,73 +371,11 @@ struct UploadSettlement {
         try? store.update(record.uploadID, UploadChange(state: .finalized, fileID: result.fileID))
     }
 
-    // MARK: Facts
-
-    /// The entry for the token of a reply; nil without token or id.
-    private func entry(_ reply: UploadReply) -> TokenEntry? {
-        guard let token = reply.deleteToken, let fileID = reply.fileID else { return nil }
-        let field = { (name: String) in record.fields.first { $0.name == name }?.value }
-        let guessed = AcceptedMedia.kind(ofExtension: FileName.pathExtension(of: result.fileName))
-        return TokenEntry(
-            host: record.host,
-            fileID: fileID,
-            token: token,
-            createdAt: Date(),
-            eventDate: field("event_date") ?? "",
-            orgName: field("org_name") ?? "",
-            eventType: field("event_type") ?? "",
-            label: field("label"),
-            fileName: result.fileName,
-            fileType: reply.fileType ?? guessed ?? "",
-            checksumSHA256: reply.checksumSHA256 ?? record.checksumSHA256 ?? "",
-            sizeBytes: record.sizeBytes,
-            baseURL: record.baseURL
-        )
-    }
-
-    /// Tokens of this machine for a stored file. The id is compared as well where it is known, because a rebuilt server
-    /// gives the same bytes a new id and forgets old tokens (gighive contract section 0).
-    private func knownTokens(fileID: Int64?, checksum: String?) -> [TokenEntry] {
-        guard let checksum, let rows = try? store.tokens(host: record.host, checksumSHA256: checksum) else { return [] }
-        return rows.filter { !$0.isSuperseded && (fileID == nil || $0.fileID == fileID) }
-    }
-
-    /// Where the media is served: `/audio/` or `/video/`, then digest and extension (trap T16).
-    private func mediaURL(fileType: String?) -> String? {
-        let pathExtension = FileName.pathExtension(of: result.fileName)
-        guard result.fileID != nil, let checksum = record.checksumSHA256,
-            let kind = fileType ?? AcceptedMedia.kind(ofExtension: pathExtension), ["audio", "video"].contains(kind)
-        else { return nil }
-        let suffix = pathExtension.isEmpty ? "" : "." + PercentEncoding.encode(pathExtension)
-        return "\(record.baseURL)/\(kind)/\(checksum)\(suffix)"
-    }
-
     private mutating func write(_ change: UploadChange) {
         do {
             try store.update(record.uploadID, change)
         } catch {
             result.error = result.error ?? .store(error)
         }
-    }
-}
-
-extension UploadDetails {
-    /// What a journal row says; nil when the row lacks what every upload has.
-    init?(_ fields: [UploadField]) {
-        let value = { (name: String) in fields.first { $0.name == name }?.value }
-        guard let eventDate = value("event_date"), let orgName = value("org_name"),
-            let eventType = value("event_type"), let label = value("label")
-        else { return nil }
-        self.init(
-            eventDate: eventDate,
-            orgName: orgName,
-            eventType: eventType,
-            label: label,
-            participants: value("participants"),
-            keywords: value("keywords"),
-            location: value("location"),
-            rating: value("rating"),
-            notes: value("notes")
-        )
     }
 }

@@ -19,6 +19,17 @@ extension Uploader {
         hashes?.keep(checksum, for: identity, readingBegan: readingBegan)
     }
 
+    /// Reads the whole file for its digest, on a thread of its own, and keeps it.
+    ///
+    /// - Returns: nil when the file is gone or changed, or the task was cancelled.
+    func readDigest(of upload: PreparedUpload) async -> String? {
+        guard case .file(let path) = upload.source, let identity = upload.identity else { return nil }
+        let readingBegan = Date()
+        guard let checksum = await FileDigest.hex(path: path, identity: identity) else { return nil }
+        keep(checksum, of: upload, readingBegan: readingBegan)
+        return checksum
+    }
+
     /// The row that an upload begins with.
     func record(of upload: PreparedUpload) -> UploadRecord {
         let now = Date()

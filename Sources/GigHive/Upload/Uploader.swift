@@ -15,6 +15,8 @@ public struct Uploader: Sendable {
     let featureCache = TusFeatureCache()
     let hashes: HashCache?
     let inventory: ServerInventory
+    /// After this time of sending, a large file is looked ahead of.
+    var lookAheadDelay = Duration.seconds(1)
     /// Set while a batch runs.
     var rescues: RescuePool?
     /// Set while a batch runs: when this upload may send.
