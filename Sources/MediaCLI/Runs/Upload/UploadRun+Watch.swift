@@ -65,7 +65,6 @@ extension UploadRun {
         _ control: BatchControl,
         _ announce: @escaping UploadBroadcast.Announce
     ) async {
-        let batch = UploadBatch(uploader: uploader, options: .init())
         await withTaskGroup(of: Void.self) { group in
             var running = 0
             var number = 0
@@ -75,6 +74,8 @@ extension UploadRun {
                 guard let entry = await entry(for: path, number: number) else { continue }
                 let index = ledger.add(entry)
                 let file = UploadBroadcast.File(entry)
+                // What the server had when the last file came may be gone by now.
+                let batch = UploadBatch(uploader: anotherUploader(), options: .init())
                 if running >= settings.settings.jobs.value {
                     await group.next()
                     running -= 1

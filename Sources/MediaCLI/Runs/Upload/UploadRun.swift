@@ -8,6 +8,8 @@ struct UploadRun: Sendable {
     let settings: SettingsSession
     let store: StoreSession
     let uploader: Uploader
+    /// Makes another of the same kind, which knows nothing yet of what the server has.
+    let anotherUploader: @Sendable () -> Uploader
     let request: UploadRequest
 
     var sending: SendingOptions { request.sending }
