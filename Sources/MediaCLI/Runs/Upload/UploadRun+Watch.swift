@@ -31,13 +31,6 @@ extension UploadRun {
             writesRecords: request.writesProgressRecords,
             fileCount: nil
         )
-        let broadcast = UploadBroadcast(
-            console: console,
-            display: display,
-            ledger: ledger,
-            teller: teller,
-            drain: { control.drain() }
-        )
         let (arrivals, door) = AsyncStream<[UInt8]>.makeStream()
         let watching = Task {
             for await path in watch.files {
@@ -45,9 +38,23 @@ extension UploadRun {
             }
             door.finish()
         }
-        let onSignal = { @Sendable (request: Interruption.Request) in
+        let close = { @Sendable in
             watching.cancel()
             door.finish()
+        }
+        let broadcast = UploadBroadcast(
+            console: console,
+            display: display,
+            ledger: ledger,
+            teller: teller,
+            drain: {
+                // Nobody is told any more what is sent.
+                control.drain()
+                close()
+            }
+        )
+        let onSignal = { @Sendable (request: Interruption.Request) in
+            close()
             stop(control, display, request)
         }
         await console.context.interruption.handling(onSignal) {
