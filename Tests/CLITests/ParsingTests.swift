@@ -189,6 +189,10 @@ import Testing
             "--limit-rate: \"-5\" looks like a flag; a rate is a number of bytes above 0"
         ),
         (
+            ["upload", "a", "--jobs", "-1"],
+            "--jobs: \"-1\" looks like a flag; it is a whole number from 1 to 16"
+        ),
+        (
             ["upload", "a", "--stall-timeout", "-1s"],
             "--stall-timeout: \"-1s\" looks like a flag; a time is a number above 0"
         ),

@@ -254,6 +254,16 @@ import Testing
         #expect(test.errors == "3 of 3 files  3.00 MB of 3.00 MB  100 %\n")
     }
 
+    /// Files that need no sending make the rest short, although nothing is sent for them.
+    @Test func timeLeftCountsWhatNeedsNoSending() throws {
+        let test = try TestConsole()
+        let display = batch(test)
+        display.begin(0, path: [0x61], byteCount: 1_000_000)
+        test.advance(.seconds(1))
+        display.end(0, byteCount: 1_000_000, isGood: true)
+        #expect(screen(test) == ["1 of 4 files  1.00 MB of 4.00 MB  25 %  ETA 0:03"])
+    }
+
     @Test func statusSignalTellsEveryTransfer() throws {
         let test = try TestConsole()
         let display = ProgressDisplay(

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import GigHive
+internal import MediaStore
 
 /// `mediactl upload PATH… | -`
 struct Upload: ContextCommand {
@@ -68,20 +69,27 @@ struct Upload: ContextCommand {
             if let guest { guest.client } else if sending.dryRun { await servers.anonymousClient(for: server) } else {
                 try await servers.client(for: server)
             }
+        let options = settings.uploadOptions(
+            force: sending.force,
+            parallelParts: sending.transfer.parallelParts,
+            guest: guest?.access
+        )
+        let hashes = HashCache(directory: settings.locations.cacheDirectory)
+        let uploader = { @Sendable in
+            Uploader(
+                client: client,
+                store: store.store,
+                directory: store.directory,
+                options: options,
+                hashes: hashes
+            )
+        }
         let run = UploadRun(
             console: console,
             settings: settings,
             store: store,
-            uploader: Uploader(
-                client: client,
-                store: store.store,
-                directory: store.directory,
-                options: settings.uploadOptions(
-                    force: sending.force,
-                    parallelParts: sending.transfer.parallelParts,
-                    guest: guest?.access
-                )
-            ),
+            uploader: uploader(),
+            anotherUploader: uploader,
             request: UploadRequest(
                 details: details,
                 sending: sending,

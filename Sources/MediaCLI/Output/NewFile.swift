@@ -4,43 +4,43 @@ internal import Foundation
 struct NewFile: Sendable {
     private let path: [UInt8]
     private let temporary: [UInt8]
-    private let descriptor: Int32
 
-    /// Prepares the place, so that a directory that takes no file is known before the work begins. The file is readable
-    /// by its owner only.
+    /// Tries the place, so that one that takes no file is known before the work begins. Leaves nothing there.
     ///
     /// - Parameter path: Where it will be; a file that is there is replaced.
     /// - Throws: `Diagnosis` (usage).
     init(replacing path: [UInt8]) throws(Diagnosis) {
         self.path = path
         temporary = path + Array(".part-\(getpid())".utf8)
-        descriptor = open(Self.c(temporary), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw Self.failure(path, errno) }
         var status = stat()
         if stat(Self.c(path), &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
-            discard()
             throw Self.failure(path, EISDIR)
         }
+        let descriptor = try opened()
+        close(descriptor)
+        unlink(Self.c(temporary))
     }
 
-    /// Gives the file its content and its name, once.
+    /// Makes the file, readable by its owner only.
     ///
-    /// - Throws: `Diagnosis` with code `report_failed`.
+    /// - Throws: `Diagnosis` with code `report_failed`; nothing is there then but what was there before.
     func write(_ text: String) throws(Diagnosis) {
+        let descriptor = try opened()
+        defer { close(descriptor) }
         let output = Output(descriptor)
         output.write(text)
         guard output.failure == nil, fsync(descriptor) == 0, rename(Self.c(temporary), Self.c(path)) == 0 else {
             let code = output.failure ?? errno
-            discard()
+            unlink(Self.c(temporary))
             throw Self.failure(path, code)
         }
-        close(descriptor)
     }
 
-    /// Leaves nothing behind.
-    func discard() {
-        close(descriptor)
-        unlink(Self.c(temporary))
+    private func opened() throws(Diagnosis) -> Int32 {
+        let flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW
+        let descriptor = open(Self.c(temporary), flags, 0o600)
+        guard descriptor >= 0 else { throw Self.failure(path, errno) }
+        return descriptor
     }
 
     private static func c(_ path: [UInt8]) -> [CChar] { path.map(CChar.init(bitPattern:)) + [0] }

@@ -19,6 +19,7 @@ final class ProgressDisplay: Sendable {
         var running: [Int: RunningUpload] = [:]
         var total: TotalProgress
         var rate = TransferRate()
+        var passing = TransferRate()
         /// Bytes that were sent in this run, those of tries that failed included.
         var bytesSent: Int64 = 0
         /// Bytes of the files that have ended.
@@ -217,7 +218,7 @@ final class ProgressDisplay: Sendable {
     private func due(_ state: inout State, at now: Duration) -> Due {
         var due = Due()
         let files = state.indices.compactMap { state.running[$0]?.reading(at: now) }
-        update(&state, files)
+        update(&state, files, at: now)
         guard isBatch || !files.isEmpty else { return due }
         if writesRecords {
             due.records = dueRecords(&state, now)
@@ -232,9 +233,11 @@ final class ProgressDisplay: Sendable {
         return due
     }
 
-    private func update(_ state: inout State, _ files: [UploadProgress]) {
+    private func update(_ state: inout State, _ files: [UploadProgress], at now: Duration) {
         state.total.bytesPassed = state.bytesEnded + files.reduce(0) { $0 + min($1.bytesAcknowledged, $1.byteCount) }
         state.total.bytesPerSecond = state.rate.bytesPerSecond
+        state.passing.add(bytes: state.total.bytesPassed, at: now)
+        state.total.passedPerSecond = state.passing.bytesPerSecond
     }
 
     private func draw(_ files: [UploadProgress], _ total: TotalProgress) {
@@ -255,7 +258,7 @@ final class ProgressDisplay: Sendable {
         let now = console.context.elapsed()
         let (files, total) = state.withLock { state in
             let files = state.indices.compactMap { state.running[$0]?.reading(at: now) }
-            update(&state, files)
+            update(&state, files, at: now)
             return (files, state.total)
         }
         let lines = files.map { ProgressLine.text($0, columns: 200) }

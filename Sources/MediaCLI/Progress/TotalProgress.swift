@@ -8,17 +8,19 @@ struct TotalProgress: Sendable, Equatable {
     var byteCount: Int64
     /// Bytes of the files that have ended, and what the running ones have sent.
     var bytesPassed: Int64 = 0
-    /// Over the last seconds; nil as long as too little is known.
+    /// What was sent over the last seconds; nil as long as too little is known.
     var bytesPerSecond: Double?
+    /// What was passed over the last seconds, with the files that needed no sending.
+    var passedPerSecond: Double?
 
     /// Whole percent of the bytes.
     var percent: Int64 {
         byteCount > 0 ? min(100, Int64(Double(bytesPassed) / Double(byteCount) * 100)) : 0
     }
 
-    /// Time until the last byte at the present rate.
+    /// Time until the last byte at the present rate; nil when it is out.
     var remaining: Duration? {
-        guard fileCount != nil, let bytesPerSecond, bytesPerSecond >= 1 else { return nil }
-        return .seconds(Double(max(0, byteCount - bytesPassed)) / bytesPerSecond)
+        guard fileCount != nil, bytesPassed < byteCount, let passedPerSecond, passedPerSecond >= 1 else { return nil }
+        return .seconds(Double(byteCount - bytesPassed) / passedPerSecond)
     }
 }

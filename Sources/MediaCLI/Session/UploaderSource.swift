@@ -40,7 +40,8 @@ struct UploaderSource: Sendable {
             client: client,
             store: store.store,
             directory: store.directory,
-            options: settings.uploadOptions(guest: guest)
+            options: settings.uploadOptions(guest: guest),
+            hashes: HashCache(directory: settings.locations.cacheDirectory)
         )
     }
 }

@@ -27,8 +27,8 @@ struct BatchScene {
         // An ISO base media file begins with a box of type ftyp (ISO/IEC 14496-12 section 4.3).
         var bytes: [UInt8] = [0, 0, 0, 0x18] + Array("ftypisom".utf8) + [0, 0, 2, 0] + Array("isomiso2".utf8)
         bytes += Array(name.utf8)
-        bytes += (0..<max(0, byteCount - bytes.count)).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         try Data(bytes).write(to: URL(fileURLWithPath: path))
+        try #require(truncate(path, off_t(byteCount)) == 0)
         return path
     }
 

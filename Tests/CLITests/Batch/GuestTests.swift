@@ -5,7 +5,7 @@ import Testing
 @testable import MediaCLI
 
 /// Uploads with an event link: no login, terms accepted, the organiser decides.
-@Suite(.prompt) struct GuestTests {
+@Suite struct GuestTests {
     private func scene() async throws -> (scene: BatchScene, guest: BinaryRunner, link: String, secret: String) {
         let scene = try await BatchScene()
         let link = try await scene.eventLink()

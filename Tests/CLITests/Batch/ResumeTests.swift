@@ -5,7 +5,7 @@ import Testing
 @testable import MediaCLI
 
 /// `uploads status`, `resume` and `discard` of uploads that went over tus and were cut.
-@Suite(.prompt) struct ResumeTests {
+@Suite struct ResumeTests {
     /// A scene with one upload that was interrupted after its first chunks.
     private func cutScene() async throws -> (BatchScene, id: String) {
         let scene = try await BatchScene(faults: ["tus-patch:stall,skip=3"])

@@ -29,6 +29,15 @@ import Testing
         #expect((try BatchScene.report(report)["items"] as? [Any])?.count == 2)
     }
 
+    @Test func nobodyWhoReadsTheResultsEndsIt() async throws {
+        let scene = try await BatchScene()
+        try scene.file("drop/there.mp4")
+        let command = ["upload", "--watch", scene.runner.home.file("drop")] + scene.login
+        let result = try await scene.runner.run(command, streams: .closedOutput)
+        #expect(result.exitCode == 0)
+        #expect(try scene.sandbox.storedFiles().count == 1)
+    }
+
     @Test func aDirectoryThatIsNoneIsRefused() async throws {
         let scene = try await BatchScene()
         let result = try await scene.upload(["--watch", "/no/such/dir"])

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Ctrl-C and its relatives at each stage of an upload (design: life of an upload, signals).
-@Suite struct SignalFaultTests {
+@Suite(.prompt) struct SignalFaultTests {
     private static func waiting(_ signal: Int32) -> String {
         signal == SIGINT
             ? "mediactl: waiting for the delete token; press again to give up"

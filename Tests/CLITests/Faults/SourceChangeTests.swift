@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A file that changes while it is sent: exit code 13, and the token of the useless copy is kept.
-@Suite struct SourceChangeTests {
+@Suite(.prompt) struct SourceChangeTests {
     /// What happens to the file when a part of it is out.
     struct Change: Sendable, CustomTestStringConvertible {
         let testDescription: String

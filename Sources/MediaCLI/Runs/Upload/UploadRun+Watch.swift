@@ -31,13 +31,6 @@ extension UploadRun {
             writesRecords: request.writesProgressRecords,
             fileCount: nil
         )
-        let broadcast = UploadBroadcast(
-            console: console,
-            display: display,
-            ledger: ledger,
-            teller: teller,
-            drain: { control.drain() }
-        )
         let (arrivals, door) = AsyncStream<[UInt8]>.makeStream()
         let watching = Task {
             for await path in watch.files {
@@ -45,9 +38,23 @@ extension UploadRun {
             }
             door.finish()
         }
-        let onSignal = { @Sendable (request: Interruption.Request) in
+        let close = { @Sendable in
             watching.cancel()
             door.finish()
+        }
+        let broadcast = UploadBroadcast(
+            console: console,
+            display: display,
+            ledger: ledger,
+            teller: teller,
+            drain: {
+                // Nobody is told any more what is sent.
+                control.drain()
+                close()
+            }
+        )
+        let onSignal = { @Sendable (request: Interruption.Request) in
+            close()
             stop(control, display, request)
         }
         await console.context.interruption.handling(onSignal) {
@@ -65,7 +72,6 @@ extension UploadRun {
         _ control: BatchControl,
         _ announce: @escaping UploadBroadcast.Announce
     ) async {
-        let batch = UploadBatch(uploader: uploader, options: .init())
         await withTaskGroup(of: Void.self) { group in
             var running = 0
             var number = 0
@@ -75,6 +81,8 @@ extension UploadRun {
                 guard let entry = await entry(for: path, number: number) else { continue }
                 let index = ledger.add(entry)
                 let file = UploadBroadcast.File(entry)
+                // What the server had when the last file came may be gone by now.
+                let batch = UploadBatch(uploader: anotherUploader(), options: .init())
                 if running >= settings.settings.jobs.value {
                     await group.next()
                     running -= 1

@@ -8,6 +8,8 @@ struct UploadRun: Sendable {
     let settings: SettingsSession
     let store: StoreSession
     let uploader: Uploader
+    /// Makes another of the same kind, which knows nothing yet of what the server has.
+    let anotherUploader: @Sendable () -> Uploader
     let request: UploadRequest
 
     var sending: SendingOptions { request.sending }
@@ -35,7 +37,7 @@ struct UploadRun: Sendable {
         if entries.isEmpty {
             console.note("there is nothing to upload")
         }
-        let ledger = UploadLedger(entries)
+        let ledger = UploadLedger(entries, keepsLines: sending.report != nil)
         let teller = UploadTeller(console, contact: contact, fileCount: entries.count)
         // A signal between two files, or before a result is told, ends the loop and not the program.
         return await console.context.interruption.handling({ _ in }) {
