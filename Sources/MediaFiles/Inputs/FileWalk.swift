@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// Finds files below directories.
 public struct FileWalk: Sendable {
     /// A file that was found.
@@ -6,6 +8,12 @@ public struct FileWalk: Sendable {
         public var path: [UInt8]
         /// Length in bytes when it was found.
         public var byteCount: Int64
+
+        /// Makes an entry.
+        public init(path: [UInt8], byteCount: Int64) {
+            self.path = path
+            self.byteCount = byteCount
+        }
     }
 
     /// Something that could not be read, and why; the walk goes on.
@@ -14,14 +22,26 @@ public struct FileWalk: Sendable {
         public var path: [UInt8]
         /// The system's words.
         public var reason: String
+
+        /// Makes an entry.
+        public init(path: [UInt8], reason: String) {
+            self.path = path
+            self.reason = reason
+        }
     }
 
-    /// What a walk has found: files in the order of their bytes, directory by directory.
+    /// What a walk has found: the files of a directory in the order of their bytes, then those of its directories.
     public struct Result: Sendable, Equatable {
         /// The files.
         public var files: [Found]
         /// What could not be read.
         public var skipped: [Skipped]
+
+        /// Makes a result.
+        public init(files: [Found], skipped: [Skipped]) {
+            self.files = files
+            self.skipped = skipped
+        }
     }
 
     /// Which files are wanted.
@@ -33,59 +53,110 @@ public struct FileWalk: Sendable {
     }
 
     /// Whether a path leads to a directory (links followed).
-    public static func isDirectory(_ path: [UInt8]) -> Bool { false }
+    public static func isDirectory(_ path: [UInt8]) -> Bool {
+        FileKind.of(path) == .directory
+    }
 
     /// All wanted regular files below a directory. Links to files are followed, links to directories are not, and a
-    /// directory is never entered twice.
-    public func files(below root: [UInt8]) -> Result { Result(files: [], skipped: []) }
+    /// directory is never entered twice. Hidden files count; FIFOs, sockets and devices do not, and are never opened.
+    ///
+    /// A directory that cannot be read, and a wanted file that cannot be looked at (a link that leads nowhere), is skipped.
+    /// The root itself may be a link.
+    public func files(below root: [UInt8]) -> Result {
+        var walk = RunningWalk(root: root, filter: filter)
+        return walk.run()
+    }
 }
 
-/// Include and exclude patterns, as `rsync` and `rclone` users know them.
-public struct PathFilter: Sendable, Equatable {
-    /// Patterns of which one must fit; empty for everything.
-    public var includes: [GlobPattern]
-    /// Patterns of which none may fit; an excluded directory is not entered.
-    public var excludes: [GlobPattern]
+/// One walk. Directories that wait are kept in a list, not on the stack, so that depth costs no recursion.
+private struct RunningWalk {
+    private let root: [UInt8]
+    private let filter: PathFilter
+    /// Directories still to be read, below the root; the last is the next.
+    private var waiting: [[UInt8]] = [[]]
+    private var entered: Set<Identity> = []
+    private var result = FileWalk.Result(files: [], skipped: [])
 
-    /// Makes a filter.
-    public init(includes: [GlobPattern] = [], excludes: [GlobPattern] = []) {
-        self.includes = includes
-        self.excludes = excludes
+    /// What tells a directory from all others, by whatever way it is reached.
+    private struct Identity: Hashable {
+        var device: UInt64
+        var inode: UInt64
     }
 
-    /// Whether a file is wanted.
-    ///
-    /// - Parameter relativePath: Its path below the root of the walk, without a leading slash.
-    public func accepts(_ relativePath: [UInt8]) -> Bool { true }
-}
-
-/// A glob: `*`, `?`, `[a-z]`, `[!x]`, `{a,b}`, and `**` across directories. Without a slash it is matched against the
-/// last component, else against the whole path below the root. Case matters.
-public struct GlobPattern: Sendable, Equatable {
-    /// The pattern as given.
-    public var text: String
-
-    /// Reads a pattern.
-    ///
-    /// - Throws: `GlobError` that says what is wrong with it (an open bracket, an empty pattern).
-    public init(_ text: String) throws(GlobError) {
-        self.text = text
+    init(root: [UInt8], filter: PathFilter) {
+        self.root = root
+        self.filter = filter
     }
 
-    /// Whether a path fits.
-    public func matches(_ relativePath: [UInt8]) -> Bool { false }
+    mutating func run() -> FileWalk.Result {
+        while let directory = waiting.popLast() {
+            read(directory)
+        }
+        return result
+    }
+
+    private mutating func read(_ directory: [UInt8]) {
+        let path = absolute(directory)
+        do {
+            // Only the root may be a link: what has become one since its parent was read is not entered.
+            let stream = try DirectoryStream(path, followingLinks: directory.isEmpty)
+            let status = try stream.status()
+            guard entered.insert(Identity(device: status.device, inode: status.inode)).inserted else { return }
+            take(try stream.sortedEntries(), of: directory, in: stream)
+        } catch {
+            skip(path, error)
+        }
+    }
+
+    private mutating func take(
+        _ entries: [DirectoryStream.Entry],
+        of directory: [UInt8],
+        in stream: borrowing DirectoryStream
+    ) {
+        var directories: [[UInt8]] = []
+        for entry in entries {
+            let relative = directory.isEmpty ? entry.name : directory + [UInt8(ascii: "/")] + entry.name
+            switch entry.kind {
+            case .directory:
+                if !filter.excludesDirectory(relative[...]) { directories.append(relative) }
+            case .regular, .link:
+                takeFile(relative, entry, in: stream)
+            case .other:
+                break
+            }
+        }
+        waiting += directories.reversed()
+    }
+
+    private mutating func takeFile(
+        _ relative: [UInt8],
+        _ entry: DirectoryStream.Entry,
+        in stream: borrowing DirectoryStream
+    ) {
+        guard filter.acceptsFile(relative) else { return }
+        do {
+            let (kind, byteCount) = try stream.kind(of: entry.name, followingLinks: true)
+            guard kind == .regular else { return }
+            result.files.append(FileWalk.Found(path: absolute(relative), byteCount: byteCount))
+        } catch {
+            skip(absolute(relative), error)
+        }
+    }
+
+    private mutating func skip(_ path: [UInt8], _ error: DirectoryStream.Failure) {
+        let reason = String(cString: strerror(error.code)).lowercased()
+        result.skipped.append(FileWalk.Skipped(path: path, reason: reason))
+    }
+
+    private func absolute(_ relative: [UInt8]) -> [UInt8] {
+        guard !relative.isEmpty else { return root }
+        return root.joined(withName: relative)
+    }
 }
 
-/// A pattern that cannot be read.
-public struct GlobError: Error, Sendable, Equatable {
-    /// The pattern.
-    public var pattern: String
-    /// What is wrong, in words.
-    public var reason: String
-
-    /// Makes an error.
-    public init(pattern: String, reason: String) {
-        self.pattern = pattern
-        self.reason = reason
+extension [UInt8] {
+    /// The path of something in this directory.
+    func joined(withName name: [UInt8]) -> [UInt8] {
+        last == UInt8(ascii: "/") ? self + name : self + [UInt8(ascii: "/")] + name
     }
 }

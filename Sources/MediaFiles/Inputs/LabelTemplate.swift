@@ -1,6 +1,8 @@
+internal import Glibc
+
 /// A label with places to fill in: `{stem}` (file name without extension), `{name}`, `{ext}`, `{parent}` (name of the
 /// directory), `{date}` (event date), `{n}` (number of the file in the run, from 1; `{n:3}` with leading zeros), and `{{`, `}}` for
-/// braces. Text without braces is itself.
+/// braces. Text without braces is itself. `Auto {date}` is the automatic label of the phone app (gighive contract 8).
 public struct LabelTemplate: Sendable, Equatable {
     /// What a label is made of.
     public struct Values: Sendable {
@@ -22,15 +24,93 @@ public struct LabelTemplate: Sendable, Equatable {
     /// The template as given.
     public let text: String
 
+    private let pieces: [Piece]
+
     /// Reads a template.
     ///
     /// - Throws: `LabelTemplateError` for unknown places and unbalanced braces.
     public init(_ text: String) throws(LabelTemplateError) {
         self.text = text
+        pieces = try Self.pieces(of: text)
     }
 
-    /// The label of a file.
-    public func label(_ values: Values) -> String { text }
+    /// The label of a file. Bytes of its path that are not UTF-8 become U+FFFD.
+    ///
+    /// What the path itself does not tell is asked of the system: the parent of `a.mp4` and of `../a.mp4` is the name of the
+    /// directory that the path leads to, and empty where there is none.
+    public func label(_ values: Values) -> String {
+        pieces.map { $0.text(values) }.joined()
+    }
+
+    private enum Piece: Sendable, Equatable {
+        case text(String)
+        case stem
+        case name
+        case pathExtension
+        case parent
+        case date
+        case number(digits: Int)
+
+        /// What stands between braces; nil for an unknown place.
+        init?(place: Substring) {
+            switch place {
+            case "stem": self = .stem
+            case "name": self = .name
+            case "ext": self = .pathExtension
+            case "parent": self = .parent
+            case "date": self = .date
+            case "n": self = .number(digits: 1)
+            default:
+                guard place.hasPrefix("n:"), place.utf8.count == 3, let digits = place.last?.wholeNumberValue,
+                    digits > 0
+                else { return nil }
+                self = .number(digits: digits)
+            }
+        }
+
+        func text(_ values: Values) -> String {
+            switch self {
+            case .text(let text): return text
+            case .stem: return FileName(values.path).stem
+            case .name: return FileName(values.path).name
+            case .pathExtension: return FileName(values.path).pathExtension
+            case .parent: return FileName(values.path).parent
+            case .date: return values.eventDate
+            case .number(let digits):
+                let number = String(values.number)
+                return String(repeating: "0", count: max(0, digits - number.utf8.count)) + number
+            }
+        }
+    }
+
+    private static func pieces(of text: String) throws(LabelTemplateError) -> [Piece] {
+        var pieces: [Piece] = []
+        var rest = text[...]
+        while let brace = rest.firstIndex(where: { $0 == "{" || $0 == "}" }) {
+            pieces.append(.text(String(rest[..<brace])))
+            let isDoubled = rest[brace...].dropFirst().first == rest[brace]
+            if isDoubled {
+                pieces.append(.text(String(rest[brace])))
+                rest = rest[brace...].dropFirst(2)
+                continue
+            }
+            guard rest[brace] == "{" else {
+                throw LabelTemplateError(template: text, reason: "\"}\" without \"{\"; a brace itself is \"}}\"")
+            }
+            guard let end = rest[brace...].firstIndex(of: "}") else {
+                throw LabelTemplateError(template: text, reason: "\"{\" without \"}\"; a brace itself is \"{{\"")
+            }
+            let place = rest[brace..<end].dropFirst()
+            guard let piece = Piece(place: place) else {
+                let known = "known are {stem}, {name}, {ext}, {parent}, {date}, {n} and {n:1} to {n:9}"
+                throw LabelTemplateError(template: text, reason: "\"{\(place)}\" is unknown; \(known)")
+            }
+            pieces.append(piece)
+            rest = rest[end...].dropFirst()
+        }
+        pieces.append(.text(String(rest)))
+        return pieces
+    }
 }
 
 /// A template that cannot be read.
@@ -44,5 +124,48 @@ public struct LabelTemplateError: Error, Sendable, Equatable {
     public init(template: String, reason: String) {
         self.template = template
         self.reason = reason
+    }
+}
+
+/// The parts of a path that a label is made of.
+private struct FileName {
+    let name: String
+    private let directory: ArraySlice<UInt8>
+    private let isAbsolute: Bool
+
+    init(_ path: [UInt8]) {
+        let slash = path.lastIndex(of: UInt8(ascii: "/"))
+        name = String(decoding: path[(slash.map { $0 + 1 } ?? 0)...], as: UTF8.self)
+        directory = path[..<(slash ?? 0)]
+        isAbsolute = path.first == UInt8(ascii: "/")
+    }
+
+    /// A dot at either end of a name begins no extension.
+    private var dot: String.Index? {
+        guard let dot = name.lastIndex(of: "."), dot > name.startIndex, name.index(after: dot) < name.endIndex else {
+            return nil
+        }
+        return dot
+    }
+
+    var stem: String { String(name[..<(dot ?? name.endIndex)]) }
+
+    var pathExtension: String { dot.map { String(name[$0...].dropFirst()) } ?? "" }
+
+    var parent: String {
+        let components = directory.split(separator: UInt8(ascii: "/"))
+        guard let last = components.last else { return isAbsolute ? "" : Self.resolvedName(of: Array(".".utf8)) }
+        if last.elementsEqual(".".utf8) || last.elementsEqual("..".utf8) {
+            return Self.resolvedName(of: Array(directory))
+        }
+        return String(decoding: last, as: UTF8.self)
+    }
+
+    /// The last component of where a path leads; empty where it leads nowhere or to the root.
+    private static func resolvedName(of path: [UInt8]) -> String {
+        guard let resolved = realpath(path.map(CChar.init(bitPattern:)) + [0], nil) else { return "" }
+        defer { free(resolved) }
+        let components = String(cString: resolved).split(separator: "/")
+        return components.last.map(String.init) ?? ""
     }
 }

@@ -1,7 +1,8 @@
 /// A table of files with what is told about each: CSV with a header line (RFC 4180), or JSON lines.
 ///
 /// Columns are named like the upload's fields: `path` (required), `event_date`, `org_name`, `event_type`, `label`,
-/// `participants`, `keywords`, `location`, `rating`, `notes`. A blank cell means "not told".
+/// `participants`, `keywords`, `location`, `rating`, `notes`. A blank cell means "not told", as does `null` in JSON. Lines
+/// without any content do not count. The text is UTF-8, with or without a byte order mark.
 public struct Manifest: Sendable, Equatable {
     /// How a manifest is written.
     public enum Format: String, Sendable, CaseIterable {
@@ -37,12 +38,37 @@ public struct Manifest: Sendable, Equatable {
 
     /// Reads a whole manifest.
     ///
-    /// - Throws: `ManifestError` with every fault found, in order: unknown or repeated columns, missing paths, rows of
-    ///   another length, text that is not UTF-8, values that are no strings or numbers.
-    public init(reading bytes: [UInt8], as format: Format) throws(ManifestError) { rows = [] }
+    /// - Throws: `ManifestError` with every fault found, in order, up to 100: unknown or repeated columns, missing paths, rows
+    ///   of another length, text that is not UTF-8, values that are no strings or numbers.
+    public init(reading bytes: [UInt8], as format: Format) throws(ManifestError) {
+        guard !bytes.starts(with: [0xFF, 0xFE]), !bytes.starts(with: [0xFE, 0xFF]) else {
+            throw ManifestError(faults: [.init(line: 1, reason: "the text is UTF-16; save it as UTF-8")])
+        }
+        var reader = ManifestReader()
+        switch format {
+        case .csv: reader.readCSV(bytes.withoutByteOrderMark)
+        case .jsonLines: reader.readJSONLines(bytes.withoutByteOrderMark)
+        }
+        guard reader.faults.isEmpty else { throw ManifestError(faults: reader.faults) }
+        rows = reader.rows
+    }
 
-    /// The format that a file name or the first byte of the content stands for.
-    public static func format(fileName: String, firstBytes: [UInt8]) -> Format { .csv }
+    /// The format that a file name or the first bytes of the content stand for.
+    ///
+    /// - Parameters:
+    ///   - fileName: A name or a path; `.csv`, `.jsonl`, `.ndjson` and `.json` decide, in any case.
+    ///   - firstBytes: Asked where the name says nothing: a brace begins JSON lines, anything else CSV.
+    /// - Returns: One of both, always.
+    public static func format(fileName: String, firstBytes: [UInt8]) -> Format {
+        switch MediaType.pathExtension(of: fileName).lowercased() {
+        case "csv": return .csv
+        case "jsonl", "ndjson", "json": return .jsonLines
+        default:
+            let blanks: [UInt8] = [0x20, 0x09, 0x0A, 0x0D]
+            let first = firstBytes.withoutByteOrderMark.first { !blanks.contains($0) }
+            return first == UInt8(ascii: "{") ? .jsonLines : .csv
+        }
+    }
 }
 
 /// A manifest that cannot be used.
@@ -53,7 +79,7 @@ public struct ManifestError: Error, Sendable, Equatable {
         public var line: Int
         /// The column, where one is concerned.
         public var column: String?
-        /// What is wrong, in words.
+        /// What is wrong, in words. May quote the manifest, control characters included.
         public var reason: String
 
         /// Makes a fault.
@@ -64,7 +90,7 @@ public struct ManifestError: Error, Sendable, Equatable {
         }
     }
 
-    /// All faults, in order of lines.
+    /// All faults, in order of lines; the first 100 where there are more.
     public var faults: [Fault]
 
     /// Makes an error.

@@ -8,17 +8,45 @@ public enum PathList {
         case zero
     }
 
-    /// The paths of a list, in order.
+    /// The paths of a list, in order. The last one needs no separator after it.
+    ///
+    /// A byte order mark at the start of a list of lines is not part of the first path.
     ///
     /// - Throws: `PathListError`, with the number of the entry, for an empty path or one that holds a zero byte.
     public static func paths(in bytes: [UInt8], separatedBy separator: Separator) throws(PathListError) -> [[UInt8]] {
-        []
+        switch separator {
+        case .line: try lines(bytes)
+        case .zero: try zeroTerminated(bytes)
+        }
+    }
+
+    private static func lines(_ bytes: [UInt8]) throws(PathListError) -> [[UInt8]] {
+        var paths: [[UInt8]] = []
+        var number = 0
+        for line in bytes.withoutByteOrderMark.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+            number += 1
+            let path = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
+            guard !path.contains(0) else {
+                throw PathListError(entry: number, reason: "the path holds a zero byte")
+            }
+            if !path.isEmpty { paths.append(Array(path)) }
+        }
+        return paths
+    }
+
+    private static func zeroTerminated(_ bytes: [UInt8]) throws(PathListError) -> [[UInt8]] {
+        var entries = bytes.split(separator: 0, omittingEmptySubsequences: false)
+        if entries.last?.isEmpty == true { entries.removeLast() }
+        if let empty = entries.firstIndex(where: \.isEmpty) {
+            throw PathListError(entry: empty + 1, reason: "the path is empty")
+        }
+        return entries.map(Array.init)
     }
 }
 
 /// A list that cannot be read.
 public struct PathListError: Error, Sendable, Equatable {
-    /// Number of the entry, from 1.
+    /// Number of the entry, from 1; in a list of lines that of the line, blank ones included.
     public var entry: Int
     /// What is wrong, in words.
     public var reason: String
@@ -27,5 +55,12 @@ public struct PathListError: Error, Sendable, Equatable {
     public init(entry: Int, reason: String) {
         self.entry = entry
         self.reason = reason
+    }
+}
+
+extension [UInt8] {
+    /// Everything after the mark that some editors put at the start of a text in UTF-8.
+    var withoutByteOrderMark: ArraySlice<UInt8> {
+        starts(with: [0xEF, 0xBB, 0xBF]) ? self[3...] : self[...]
     }
 }

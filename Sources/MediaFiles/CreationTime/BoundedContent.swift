@@ -1,0 +1,75 @@
+internal import Glibc
+
+/// The content of a file, of which only a little may be read.
+struct BoundedContent {
+    /// Length in bytes.
+    let count: Int64
+    private let source: Source
+    /// Enough for any real file's boxes up to its header; a hostile one of a million boxes ends here.
+    private var readsLeft = 4_096
+
+    private enum Source {
+        /// The file keeps its descriptor open for as long as this value lives.
+        case file(SourceFile)
+        case memory([UInt8])
+    }
+
+    init(of file: SourceFile) {
+        source = .file(file)
+        count = file.status.size
+    }
+
+    init(_ bytes: [UInt8]) {
+        source = .memory(bytes)
+        count = Int64(bytes.count)
+    }
+
+    /// Exactly `count` bytes; nil beyond the end, after an error, and when too much has been read.
+    ///
+    /// - Parameters:
+    ///   - offset: From the start of the file.
+    ///   - count: At most a few kilobytes; the caller sees to that.
+    /// - Returns: The bytes.
+    mutating func bytes(at offset: Int64, count: Int) -> [UInt8]? {
+        guard offset >= 0, offset <= self.count - Int64(count), readsLeft > 0 else { return nil }
+        readsLeft -= 1
+        switch source {
+        case .file(let file): return Self.read(file.descriptor, at: offset, count: count)
+        case .memory(let bytes): return Array(bytes[Int(offset)..<Int(offset) + count])
+        }
+    }
+
+    private static func read(_ descriptor: Int32, at offset: Int64, count: Int) -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: count)
+        var filled = 0
+        while filled < count {
+            let got = bytes.withUnsafeMutableBytes { buffer in
+                pread(descriptor, buffer.baseAddress.map { $0 + filled }, count - filled, off_t(offset) + off_t(filled))
+            }
+            if got < 0, errno == EINTR { continue }
+            guard got > 0 else { return nil }
+            filled += got
+        }
+        return bytes
+    }
+}
+
+extension [UInt8] {
+    /// A whole number, most significant byte first; nil beyond the end.
+    func bigEndian(at offset: Int, count: Int) -> UInt64? {
+        guard offset >= 0, count <= 8, offset + count <= self.count else { return nil }
+        return self[offset..<offset + count].reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
+    /// A whole number, least significant byte first; nil beyond the end.
+    func littleEndian(at offset: Int, count: Int) -> UInt64? {
+        guard offset >= 0, count <= 8, offset + count <= self.count else { return nil }
+        return self[offset..<offset + count].reversed().reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
+    /// Four characters; empty beyond the end.
+    func fourCharacters(at offset: Int) -> String {
+        guard offset + 4 <= count else { return "" }
+        return String(decoding: self[offset..<offset + 4], as: UTF8.self)
+    }
+}

@@ -1,0 +1,41 @@
+/// The `bext` chunk of Broadcast Wave (EBU Tech 3285) in RIFF, RF64 and BW64 files (EBU Tech 3306, ITU-R BS.2088).
+enum BroadcastWaveDate {
+    static func seconds(in content: inout BoundedContent) -> Int64? {
+        var start: Int64 = 12
+        var longDataSize: Int64?
+        while let header = content.bytes(at: start, count: 8), let shortSize = header.littleEndian(at: 4, count: 4) {
+            var size = Int64(shortSize)
+            switch header.fourCharacters(at: 0) {
+            case "bext":
+                // Description, originator and its reference take 320 bytes; then `yyyy-mm-dd` and `hh:mm:ss`.
+                guard size >= 338, let text = content.bytes(at: start + 8 + 320, count: 18) else { return nil }
+                return date(text)?.localSeconds
+            case "ds64":
+                // Size of the file, then of the data, where 32 bits do not hold them.
+                longDataSize = content.bytes(at: start + 16, count: 8)?.littleEndian(at: 0, count: 8)
+                    .flatMap(Int64.init(exactly:))
+            case "data" where shortSize == 0xFFFF_FFFF:
+                guard let longDataSize else { return nil }
+                size = longDataSize
+            default:
+                break
+            }
+            // Chunks begin at even places.
+            guard size <= content.count - start - 8 else { return nil }
+            start += 8 + size + size % 2
+        }
+        return nil
+    }
+
+    /// The separators are free by the specification: `-`, `_`, `:`, space or dot.
+    private static func date(_ text: [UInt8]) -> CalendarTime? {
+        CalendarTime(
+            year: text.digits(at: 0, count: 4),
+            month: text.digits(at: 5, count: 2),
+            day: text.digits(at: 8, count: 2),
+            hour: text.digits(at: 10, count: 2),
+            minute: text.digits(at: 13, count: 2),
+            second: text.digits(at: 16, count: 2)
+        )
+    }
+}

@@ -1,0 +1,146 @@
+/// The dates of an ID3v2.3 or ID3v2.4 tag at the start of a file (id3.org, "ID3v2.3.0", "ID3v2.4.0-structure" and "-frames").
+enum ID3Dates {
+    static func seconds(in content: inout BoundedContent) -> Int64? {
+        guard let tag = Tag(&content) else { return nil }
+        let texts = texts(of: tag, in: &content)
+        for frame in ["TDRC", "TDEN", "TDRL"] {
+            if let seconds = texts[frame].flatMap(timestamp) { return seconds }
+        }
+        return dayAndYear(texts)
+    }
+
+    private static let wanted: Set<String> = ["TDRC", "TDEN", "TDRL", "TYER", "TDAT", "TIME"]
+
+    /// Where the frames lie, and how they are written.
+    private struct Tag {
+        var version: UInt8
+        var start: Int64
+        var end: Int64
+
+        init?(_ content: inout BoundedContent) {
+            guard let header = content.bytes(at: 0, count: 10), let size = header.synchsafe(at: 6),
+                header[3] == 3 || header[3] == 4
+            else { return nil }
+            version = header[3]
+            start = 10
+            end = min(10 + size, content.count)
+            // Version 3 escapes the whole tag, so that sizes of frames count in the text without escapes.
+            if version == 3, header[5] & 0x80 != 0 {
+                guard let escaped = content.bytes(at: 10, count: Int(min(end - 10, 65_536))) else { return nil }
+                content = BoundedContent(escaped.withoutUnsynchronisation)
+                start = 0
+                end = content.count
+            }
+            guard header[5] & 0x40 != 0 else { return }
+            guard let extended = content.bytes(at: start, count: 4),
+                let count = version == 3
+                    ? extended.bigEndian(at: 0, count: 4).map({ Int64($0) + 4 }) : extended.synchsafe(at: 0)
+            else { return nil }
+            start += count
+        }
+    }
+
+    /// Goes from frame to frame by their sizes, so that a picture costs one read.
+    private static func texts(of tag: Tag, in content: inout BoundedContent) -> [String: [UInt8]] {
+        var texts: [String: [UInt8]] = [:]
+        var start = tag.start
+        while start <= tag.end - 10, let header = content.bytes(at: start, count: 10), header[0] != 0,
+            let size = tag.version == 3
+                ? header.bigEndian(at: 4, count: 4).map({ Int64($0) }) : header.synchsafe(at: 4),
+            size <= tag.end - start - 10
+        {
+            let name = header.fourCharacters(at: 0)
+            if wanted.contains(name), let frame = content.bytes(at: start + 10, count: Int(min(size, 64))) {
+                texts[name] = text(of: frame, flags: header[9], version: tag.version)
+            }
+            start += 10 + size
+        }
+        return texts
+    }
+
+    /// The first value of a text frame, as ASCII; nil when it is compressed or encrypted.
+    private static func text(of frame: [UInt8], flags: UInt8, version: UInt8) -> [UInt8]? {
+        var frame = frame
+        if version == 3 {
+            guard flags & 0xC0 == 0 else { return nil }
+            if flags & 0x20 != 0 { frame.removeFirst(min(1, frame.count)) }
+        } else {
+            guard flags & 0x0C == 0 else { return nil }
+            // A group's number, and the length without escapes.
+            frame.removeFirst(min((flags & 0x40 != 0 ? 1 : 0) + (flags & 0x01 != 0 ? 4 : 0), frame.count))
+            if flags & 0x02 != 0 { frame = frame.withoutUnsynchronisation }
+        }
+        guard let encoding = frame.first else { return nil }
+        let text = frame.dropFirst()
+        switch encoding {
+        case 0, 3: return Array(text.prefix { $0 != 0 })
+        case 1, 2:
+            // UTF-16; what is no ASCII in it is no date either.
+            let isLittleEndian = text.starts(with: [0xFF, 0xFE])
+            let units = isLittleEndian || text.starts(with: [0xFE, 0xFF]) ? text.dropFirst(2) : text
+            let low = stride(from: units.startIndex + (isLittleEndian ? 0 : 1), to: units.endIndex, by: 2)
+            return Array(low.map { units[$0] }.prefix { $0 != 0 })
+        default: return nil
+        }
+    }
+
+    /// `yyyy-MM-ddTHH:mm:ss` or less of it, in UTC ("ID3v2.4.0-structure" section 4); encoders add fractions and a `Z`.
+    private static func timestamp(_ text: [UInt8]) -> Int64? {
+        guard text.count > 10 else { return noon(text) }
+        let end = text.dropFirst(19).first
+        guard end == nil || end == UInt8(ascii: ".") || end == UInt8(ascii: "Z") else { return nil }
+        return CalendarTime(
+            year: text.digits(at: 0, count: 4),
+            month: text.digits(at: 5, count: 2),
+            day: text.digits(at: 8, count: 2),
+            hour: text.digits(at: 11, count: 2),
+            minute: text.count > 13 ? text.digits(at: 14, count: 2) : 0,
+            second: text.count > 16 ? text.digits(at: 17, count: 2) : 0
+        )?.utcSeconds
+    }
+
+    /// Version 3: the year, `DDMM` and `HHMM` in frames of their own.
+    private static func dayAndYear(_ texts: [String: [UInt8]]) -> Int64? {
+        guard let year = texts["TYER"], let date = texts["TDAT"] else { return nil }
+        let time = texts["TIME"]
+        return CalendarTime(
+            year: year.digits(at: 0, count: 4),
+            month: date.digits(at: 2, count: 2),
+            day: date.digits(at: 0, count: 2),
+            hour: time.map { $0.digits(at: 0, count: 2) } ?? 12,
+            minute: time.map { $0.digits(at: 2, count: 2) } ?? 0,
+            second: 0
+        )?.localSeconds
+    }
+
+    /// `yyyy-MM-dd`; less than that says nothing.
+    private static func noon(_ text: [UInt8]) -> Int64? {
+        CalendarTime(
+            year: text.digits(at: 0, count: 4),
+            month: text.digits(at: 5, count: 2),
+            day: text.digits(at: 8, count: 2),
+            hour: 12,
+            minute: 0,
+            second: 0
+        )?.localSeconds
+    }
+}
+
+extension [UInt8] {
+    /// Four bytes of seven bits each; nil where a top bit is set.
+    fileprivate func synchsafe(at offset: Int) -> Int64? {
+        guard offset + 4 <= count, self[offset..<offset + 4].allSatisfy({ $0 < 0x80 }) else { return nil }
+        return self[offset..<offset + 4].reduce(0) { $0 << 7 | Int64($1) }
+    }
+
+    /// Without the zeros that were put after each 0xFF.
+    fileprivate var withoutUnsynchronisation: [UInt8] {
+        var result: [UInt8] = []
+        var afterAllOnes = false
+        for byte in self {
+            if !(afterAllOnes && byte == 0) { result.append(byte) }
+            afterAllOnes = byte == 0xFF
+        }
+        return result
+    }
+}

@@ -1,0 +1,38 @@
+internal import Glibc
+
+/// When a recording was made, as its own container says.
+public enum MediaCreationTime {
+    /// Seconds since 1970 (UTC): `mvhd` of MP4 and QuickTime, `DateUTC` of Matroska, `bext` of WAV, the frames of ID3v2;
+    /// nil where the file says nothing, or something impossible (0, before 1990, in the future).
+    ///
+    /// Times that name no zone (`bext`, ID3v2.3) are taken as local to this machine, and a day without a time as its noon: either
+    /// way the local date is the one that the file names. A year without a day says nothing.
+    ///
+    /// Reads a few kilobytes, never the whole file; what lies behind more than some thousand boxes is not looked for.
+    public static func seconds(of file: SourceFile) -> Int64? {
+        var content = BoundedContent(of: file)
+        guard let seconds = told(by: &content), (earliest...max(earliest, Int64(time(nil)))).contains(seconds) else {
+            return nil
+        }
+        return seconds
+    }
+
+    /// 1990-01-01: before any of these formats; cameras whose clock was never set say 1970 or 1980.
+    private static let earliest: Int64 = 631_152_000
+
+    private static func told(by content: inout BoundedContent) -> Int64? {
+        guard let start = content.bytes(at: 0, count: 12) else { return nil }
+        if start.starts(with: "ID3".utf8) { return ID3Dates.seconds(in: &content) }
+        if start.starts(with: [0x1A, 0x45, 0xDF, 0xA3]) { return MatroskaDate.seconds(in: &content) }
+        switch start.fourCharacters(at: 0) {
+        case "RIFF", "RF64", "BW64":
+            return start.fourCharacters(at: 8) == "WAVE" ? BroadcastWaveDate.seconds(in: &content) : nil
+        default:
+            break
+        }
+        switch start.fourCharacters(at: 4) {
+        case "ftyp", "moov", "mdat", "wide", "free", "skip", "pnot": return MovieHeaderDate.seconds(in: &content)
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,115 @@
+internal import Glibc
+
+/// What a directory entry is.
+enum FileKind: Sendable {
+    case directory
+    case regular
+    case link
+    /// A FIFO, a socket, a device.
+    case other
+
+    init(mode: mode_t) {
+        switch mode & S_IFMT {
+        case S_IFDIR: self = .directory
+        case S_IFREG: self = .regular
+        case S_IFLNK: self = .link
+        default: self = .other
+        }
+    }
+
+    /// What a path leads to, links followed; nil when it leads nowhere.
+    static func of(_ path: [UInt8]) -> FileKind? {
+        var status = stat()
+        guard !path.contains(0), stat(path.map(CChar.init(bitPattern:)) + [0], &status) == 0 else { return nil }
+        return FileKind(mode: status.st_mode)
+    }
+}
+
+/// An open directory; closed with this value.
+struct DirectoryStream: ~Copyable {
+    /// A name in the directory. `.` and `..` are never among them.
+    struct Entry {
+        var name: [UInt8]
+        var kind: FileKind
+    }
+
+    /// Why the system refused.
+    struct Failure: Error {
+        /// An `errno`.
+        var code: Int32
+    }
+
+    /// A `DIR` of which this value is the only owner.
+    private let stream: OpaquePointer
+
+    init(_ path: [UInt8], followingLinks: Bool) throws(Failure) {
+        guard !path.contains(0) else { throw Failure(code: ENOENT) }
+        let flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | (followingLinks ? 0 : O_NOFOLLOW)
+        let descriptor = open(path.map(CChar.init(bitPattern:)) + [0], flags)
+        guard descriptor >= 0 else { throw Failure(code: errno) }
+        guard let stream = fdopendir(descriptor) else {
+            let code = errno
+            close(descriptor)
+            throw Failure(code: code)
+        }
+        self.stream = stream
+    }
+
+    deinit {
+        closedir(stream)
+    }
+
+    /// The status of the directory itself.
+    func status() throws(Failure) -> FileStatus {
+        var status = stat()
+        guard fstat(dirfd(stream), &status) == 0 else { throw Failure(code: errno) }
+        return FileStatus(status)
+    }
+
+    /// All entries in the order of their bytes.
+    func sortedEntries() throws(Failure) -> [Entry] {
+        var entries: [Entry] = []
+        while true {
+            // The end and an error look alike but for this.
+            errno = 0
+            guard let entry = readdir(stream) else {
+                guard errno == 0 else { throw Failure(code: errno) }
+                return entries.sorted { $0.name.lexicographicallyPrecedes($1.name) }
+            }
+            let name = Self.name(of: entry)
+            if name == Array(".".utf8) || name == Array("..".utf8) { continue }
+            guard let kind = kind(ofType: entry.pointee.d_type, name: name) else { continue }
+            entries.append(Entry(name: name, kind: kind))
+        }
+    }
+
+    /// Type and length in bytes of an entry.
+    func kind(of name: [UInt8], followingLinks: Bool) throws(Failure) -> (kind: FileKind, byteCount: Int64) {
+        var status = stat()
+        let flags = followingLinks ? 0 : AT_SYMLINK_NOFOLLOW
+        guard fstatat(dirfd(stream), name.map(CChar.init(bitPattern:)) + [0], &status, flags) == 0 else {
+            throw Failure(code: errno)
+        }
+        return (FileKind(mode: status.st_mode), Int64(status.st_size))
+    }
+
+    /// The type that the directory itself tells, or where it does not, that of the entry; nil for one that is gone.
+    private func kind(ofType type: UInt8, name: [UInt8]) -> FileKind? {
+        switch Int(type) {
+        case Int(DT_DIR): .directory
+        case Int(DT_REG): .regular
+        case Int(DT_LNK): .link
+        case Int(DT_UNKNOWN): try? kind(of: name, followingLinks: false).kind
+        default: .other
+        }
+    }
+
+    /// The name lies in the record, which may be shorter than the declared 256 bytes: it is read up to its zero byte, in
+    /// place, before the next call replaces it.
+    private static func name(of entry: UnsafeMutablePointer<dirent>) -> [UInt8] {
+        guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { return [] }
+        let start = UnsafeRawPointer(entry) + offset
+        let length = strlen(start.assumingMemoryBound(to: CChar.self))
+        return Array(UnsafeRawBufferPointer(start: start, count: length))
+    }
+}

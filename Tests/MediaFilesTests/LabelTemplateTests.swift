@@ -1,0 +1,85 @@
+import Foundation
+import MediaFiles
+import TestSupport
+import Testing
+
+@Suite struct LabelTemplateTests {
+    static let labels: [(template: String, path: String, label: String)] = [
+        ("Encore", "gigs/a.mp4", "Encore"),
+        ("", "a.mp4", ""),
+        // Gighive contract 8: the phone app's "automatic label".
+        ("Auto {date}", "a.mp4", "Auto 2026-03-01"),
+        ("{stem}", "gigs/01 Intro.final.mp4", "01 Intro.final"),
+        ("{name}|{ext}", "gigs/a.b.MP4", "a.b.MP4|MP4"),
+        ("{stem}|{ext}", "gigs/.hidden", ".hidden|"),
+        ("{stem}|{ext}", "gigs/.hidden.mp4", ".hidden|mp4"),
+        ("{stem}|{ext}", "gigs/name.", "name.|"),
+        ("{stem}|{ext}", "gigs.d/name", "name|"),
+        ("{parent}: {stem}", "/srv/2026/gigs/a.mp4", "gigs: a"),
+        ("{parent}", "gigs//a.mp4", "gigs"),
+        ("{parent}", "./gigs/a.mp4", "gigs"),
+        ("{parent}", "/a.mp4", ""),
+        ("{parent}", "absent/../a.mp4", ""),
+        ("{n} {n:1} {n:3} {n:9}", "a", "42 42 042 000000042"),
+        ("{{{n}}} {{n}} }}{{", "a", "{42} {n} }{"),
+        ("{stem} ä€😀", "ä.mp4", "ä ä€😀"),
+        // A place in a file's name is not filled in.
+        ("{stem}", "{date}.mp4", "{date}"),
+    ]
+
+    @Test(arguments: labels) func placesAreFilledIn(row: (template: String, path: String, label: String)) throws {
+        let values = LabelTemplate.Values(path: Array(row.path.utf8), eventDate: "2026-03-01", number: 42)
+        #expect(try LabelTemplate(row.template).label(values) == row.label)
+    }
+
+    @Test func longNumbersAreNotCut() throws {
+        let values = LabelTemplate.Values(path: [], eventDate: "", number: 5_000)
+        #expect(try LabelTemplate("{n:3}").label(values) == "5000")
+    }
+
+    @Test func bytesThatAreNotUTF8AreReplaced() throws {
+        let values = LabelTemplate.Values(path: [0xFE, 0x2F, 0x61, 0xFF, 0x2E, 0x62], eventDate: "", number: 1)
+        #expect(try LabelTemplate("{parent}|{stem}|{ext}").label(values) == "\u{FFFD}|a\u{FFFD}|b")
+    }
+
+    @Test func theParentOfAPathThatDoesNotNameItIsLookedUp() throws {
+        let directory = try TemporaryDirectory()
+        try FileManager.default.createDirectory(
+            atPath: directory.file("gig/raw"),
+            withIntermediateDirectories: true
+        )
+        let template = try LabelTemplate("{parent}")
+        let workingDirectory = URL(filePath: FileManager.default.currentDirectoryPath).lastPathComponent
+        for (path, parent) in [
+            (directory.file("gig/raw/../a.mp4"), "gig"), (directory.file("gig/./a.mp4"), "gig"),
+            ("a.mp4", workingDirectory), ("./a.mp4", workingDirectory), ("/../a.mp4", ""),
+        ] {
+            let values = LabelTemplate.Values(path: Array(path.utf8), eventDate: "", number: 1)
+            #expect(template.label(values) == parent, "\(path)")
+        }
+    }
+
+    static let known = "known are {stem}, {name}, {ext}, {parent}, {date}, {n} and {n:1} to {n:9}"
+
+    static let faults: [(template: String, reason: String)] = [
+        ("{", "\"{\" without \"}\"; a brace itself is \"{{\""),
+        ("a {stem", "\"{\" without \"}\"; a brace itself is \"{{\""),
+        ("}", "\"}\" without \"{\"; a brace itself is \"}}\""),
+        ("{stem}} x", "\"}\" without \"{\"; a brace itself is \"}}\""),
+        ("{title}", "\"{title}\" is unknown; \(known)"),
+        ("{}", "\"{}\" is unknown; \(known)"),
+        ("{Stem}", "\"{Stem}\" is unknown; \(known)"),
+        ("{ n }", "\"{ n }\" is unknown; \(known)"),
+        ("{n:0}", "\"{n:0}\" is unknown; \(known)"),
+        ("{n:10}", "\"{n:10}\" is unknown; \(known)"),
+        ("{n:}", "\"{n:}\" is unknown; \(known)"),
+        ("{n:-1}", "\"{n:-1}\" is unknown; \(known)"),
+        ("{stem:3}", "\"{stem:3}\" is unknown; \(known)"),
+    ]
+
+    @Test(arguments: faults) func faultsAreNamed(row: (template: String, reason: String)) {
+        #expect(throws: LabelTemplateError(template: row.template, reason: row.reason)) {
+            try LabelTemplate(row.template)
+        }
+    }
+}
