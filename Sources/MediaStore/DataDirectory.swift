@@ -81,7 +81,8 @@ public struct DataDirectory: Sendable {
         return String(cString: current) + "/" + trimmed
     }
 
-    private static func create(_ path: String) throws(StoreError) {
+    /// Makes a directory, 0700, with missing parents; one that is there stays as it is.
+    static func create(_ path: String) throws(StoreError) {
         if mkdir(path, 0o700) == 0 {
             try finishCreating(path)
             return
@@ -123,7 +124,8 @@ public struct DataDirectory: Sendable {
         }
     }
 
-    private static func followingOwnLink(_ path: String) throws(StoreError) -> String {
+    /// Where a link of the user or root leads; the path itself when it is no link.
+    static func followingOwnLink(_ path: String) throws(StoreError) -> String {
         guard let status = try FileStatus(at: path), status.isSymbolicLink else { return path }
         guard status.isOwnedByUser || status.isOwnedByRoot else {
             throw StoreError(.unsafe, path: path, detail: "a link made by another user")

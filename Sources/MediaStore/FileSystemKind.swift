@@ -12,13 +12,16 @@ enum FileSystemKind: Sendable {
 
     /// Looks at a directory.
     static func detect(_ directory: DataDirectory) throws(StoreError) -> FileSystemKind {
-        var type: UInt32 = 0
-        let code = file_system_type(directory.path, &type)
-        guard code == 0 else {
-            throw StoreError(errno: code, path: directory.path, action: "cannot examine the file system")
-        }
-        guard networkTypes.contains(type) else { return .local }
+        guard try isNetwork(directory.path) else { return .local }
         return try locksWork(in: directory) ? .network : .networkWithoutLocks
+    }
+
+    /// Whether a file or directory may lie on another machine.
+    static func isNetwork(_ path: String) throws(StoreError) -> Bool {
+        var type: UInt32 = 0
+        let code = file_system_type(path, &type)
+        guard code == 0 else { throw StoreError(errno: code, path: path, action: "cannot examine the file system") }
+        return networkTypes.contains(type)
     }
 
     /// `f_type` of statfs(2). FUSE does not tell what is behind it (sshfs, or a local disk): the rollback journal is

@@ -1,18 +1,119 @@
+public import Foundation
+import Synchronization
+
 /// Remembers the SHA-256 of files, so that unchanged files are not read again (`hashes.sqlite` in the cache directory).
-/// Losing it costs only time: a cache that cannot be opened, read or written behaves like an empty one.
+/// Losing it costs only time: a cache that cannot be opened, read or written behaves like an empty one, and a corrupt one
+/// is replaced. One that a newer version wrote is left alone.
 ///
 /// A file counts as unchanged when device, inode, size, mtime and ctime are the same to the nanosecond. A digest is not
-/// kept for a file that changed a moment ago, because a later change could leave the same times.
+/// kept for a file that changed a moment ago, because a later change could leave the same times: the kernel's clock for
+/// them has ticks of up to 10 ms, so 100 ms are left, or 2 seconds where both times are whole seconds (FAT counts in twos).
+///
+/// Many tasks and processes may use one directory at once. Entries that nobody asked for in 180 days go.
 public final class HashCache: Sendable {
-    /// Opens or creates the cache in a directory (0700, made if missing).
-    public init(directory: String) {}
+    private struct State {
+        var database: HashDatabase?
+        /// What `database` does not have yet.
+        var waiting: [HashDatabase.Key: HashDatabase.Entry] = [:]
+        var isScheduled = false
+    }
 
-    /// The digest of a file, 64 lower-case hexadecimal characters; nil when it is not known.
-    public func digest(of identity: FileIdentity) -> String? { nil }
+    private let state: Mutex<State>
+    private let writer = DispatchQueue(label: "mediactl.hashes.write")
+    private let now: @Sendable () -> Date
 
-    /// Keeps a digest. Returns at once; it is written together with others, at the latest by `flush`.
-    public func keep(_ digest: String, for identity: FileIdentity) {}
+    /// Opens or creates the cache in a directory (0700, made if missing). One that others may write to is not used.
+    public convenience init(directory: String) {
+        self.init(directory: directory, now: { Date() })
+    }
 
-    /// Writes what is waiting.
-    public func flush() {}
+    init(directory: String, busySeconds: Double = 5, now: @escaping @Sendable () -> Date) {
+        self.now = now
+        state = Mutex(State(database: try? HashDatabase(directory: directory, busySeconds: busySeconds)))
+    }
+
+    // Nobody else has it any more; it may be the writer's own queue that lets it go.
+    deinit { write() }
+
+    /// The digest of a file, 64 lower-case hexadecimal characters; nil when it is not known. Takes some microseconds.
+    public func digest(of identity: FileIdentity) -> String? {
+        let key = HashDatabase.Key(identity)
+        let (waiting, database) = state.withLock { ($0.waiting[key], $0.database) }
+        if let waiting { return waiting.identity == identity ? waiting.digest : nil }
+        guard let database, let found = attempt(database, { try $0.entry(of: identity) }) ?? nil else { return nil }
+        if found.usedOn != today {
+            // Noted once a day, or every lookup would be a change.
+            enqueue(HashDatabase.Entry(identity: identity, digest: found.digest, usedOn: today))
+        }
+        return found.digest
+    }
+
+    /// Keeps a digest. Returns at once; it is written together with others within about a second, at the latest by
+    /// `flush`.
+    ///
+    /// - Parameters:
+    ///   - digest: 64 lower-case hexadecimal characters; anything else is not kept.
+    ///   - identity: The file, the same before and after it was read.
+    ///   - readingBegan: When its first byte was read; nil for now. A file that changed just before that is not kept.
+    public func keep(_ digest: String, for identity: FileIdentity, readingBegan: Date? = nil) {
+        guard HashDatabase.isDigest(digest), !identity.mayChangeUnseen(after: readingBegan ?? now()) else { return }
+        enqueue(HashDatabase.Entry(identity: identity, digest: digest, usedOn: today))
+    }
+
+    /// Writes what is waiting. Blocks for 5 seconds at most, while another process holds the cache.
+    public func flush() { writer.sync { write() } }
+
+    private var today: Int64 { Int64(now().timeIntervalSince1970 / 86_400) }
+
+    private func enqueue(_ entry: HashDatabase.Entry) {
+        let isFirst = state.withLock { state in
+            guard state.database != nil else { return false }
+            state.waiting[HashDatabase.Key(entry.identity)] = entry
+            defer { state.isScheduled = true }
+            return !state.isScheduled
+        }
+        if isFirst { writer.asyncAfter(deadline: .now() + 1) { [weak self] in self?.write() } }
+    }
+
+    /// Runs on `writer`, so that an older entry never overtakes a newer one.
+    private func write() {
+        let (database, entries) = state.withLock { state in
+            state.isScheduled = false
+            return (state.database, state.waiting)
+        }
+        guard let database, !entries.isEmpty else { return }
+        attempt(database) { try $0.write(Array(entries.values), prunedBefore: today - 180) }
+        state.withLock { state in
+            // Found in `waiting` until they can be found in the database.
+            for (key, entry) in entries where state.waiting[key] == entry { state.waiting[key] = nil }
+        }
+    }
+
+    /// - Returns: nil when the cache failed, and is not used from now on: it was replaced when corrupt, else given up.
+    @discardableResult
+    private func attempt<Value>(_ database: HashDatabase, _ body: (HashDatabase) throws -> Value) -> Value? {
+        do {
+            return try body(database)
+        } catch {
+            let replacement = try? database.replaced(because: error)
+            state.withLock { state in
+                guard state.database === database else { return }
+                state.database = replacement
+                if replacement == nil { state.waiting = [:] }
+            }
+            return nil
+        }
+    }
+}
+
+extension FileIdentity {
+    /// Whether a change after this moment could leave mtime and ctime as they are. A ctime in the future comes from
+    /// another machine's clock, and tells nothing; an mtime in the future is anybody's to set.
+    fileprivate func mayChangeUnseen(after date: Date) -> Bool {
+        let moment = Int64((date.timeIntervalSince1970 * 1e9).rounded())
+        let isCoarse = modificationNanoseconds % 1_000_000_000 == 0 && changeNanoseconds % 1_000_000_000 == 0
+        let margin: Int64 = isCoarse ? 2_000_000_000 : 100_000_000
+        let recent = (moment - margin)...(moment + margin)
+        return changeNanoseconds >= recent.lowerBound || recent.contains(modificationNanoseconds)
+    }
 }

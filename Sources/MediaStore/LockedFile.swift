@@ -4,15 +4,21 @@ import Synchronization
 /// An open file held by an exclusive `flock`, so that it can be told whether its owner lives. The lock ends with the
 /// process, however it ends, and is not inherited by programs it starts.
 final class LockedFile: Sendable {
-    let path: String
+    private struct Name {
+        var path: String
+        var isRemoved = false
+    }
+
     /// Open for reading and writing until the object goes.
     let descriptor: Int32
-    private let isRemoved = Mutex(false)
+    private let name: Mutex<Name>
 
     private init(path: String, descriptor: Int32) {
-        self.path = path
+        name = Mutex(Name(path: path))
         self.descriptor = descriptor
     }
+
+    var path: String { name.withLock { $0.path } }
 
     deinit {
         // Not left to close: a child forked by another thread shares the lock until its exec.
@@ -73,12 +79,28 @@ final class LockedFile: Sendable {
 
     /// Removes the name and lets the lock go. Only the first call does something: afterwards the name may be another's.
     func remove() {
-        isRemoved.withLock { isRemoved in
-            guard !isRemoved else { return }
-            isRemoved = true
-            unlink(path)
+        name.withLock { name in
+            guard !name.isRemoved else { return }
+            name.isRemoved = true
+            unlink(name.path)
             flock(descriptor, LOCK_UN)
         }
+    }
+
+    /// Gives the file another new name (`prefix` and random characters). Not synchronised.
+    ///
+    /// - Throws: `StoreError`; `.other` after `remove`.
+    func rename(prefix: String, in directory: String) throws(StoreError) {
+        let newPath = "\(directory)/\(prefix)\(RandomName.make())"
+        let error = name.withLock { name -> StoreError? in
+            guard !name.isRemoved else { return StoreError(.other, path: name.path, detail: "was removed") }
+            guard Glibc.rename(name.path, newPath) == 0 else {
+                return StoreError(errno: errno, path: name.path, action: "cannot rename")
+            }
+            name.path = newPath
+            return nil
+        }
+        if let error { throw error }
     }
 
     /// Writes all bytes at an offset.

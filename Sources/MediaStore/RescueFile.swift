@@ -17,7 +17,10 @@ import Synchronization
 ///            128  the reply's bytes as they arrived, then zeros to the end of the allocated space
 ///
 /// The reply has no length field: it ends before the trailing zeros (neither JSON nor HTML ends with one), so every
-/// single write leaves a file that can be read, whatever instant the process dies at.
+/// single write leaves a file that can be read, whatever instant the process dies at. With status 000 there is none.
+///
+/// One slot of a batch uses its file for one upload after the other (`reset(for:)`). The name has the upload's id for
+/// people; the header is what counts.
 public final class RescueFile: Sendable {
     /// Where it lies, for the last-resort message.
     public var path: String { file.path }
@@ -31,7 +34,7 @@ public final class RescueFile: Sendable {
     /// - Throws: `StoreError`; `.full` when the space is not there, before anything is sent.
     public init(for uploadID: String, in directory: DataDirectory) throws(StoreError) {
         try UploadID.check(uploadID, path: directory.path)
-        file = try LockedFile.create(prefix: "\(Self.prefix)\(uploadID)-", in: directory)
+        file = try LockedFile.create(prefix: Self.namePrefix(uploadID), in: directory)
         byteCount = Mutex(0)
         do throws(StoreError) {
             try allocate(uploadID)
@@ -78,19 +81,55 @@ public final class RescueFile: Sendable {
     public func begin(status: Int) throws(StoreError) {
         let digits = Array(String(1000 + min(max(status, 0), 999)).utf8.dropFirst())
         let error = byteCount.withLock { byteCount -> StoreError? in
-            let oldEnd = Self.headerCount + byteCount
-            if oldEnd > Self.allocatedCount, ftruncate(file.descriptor, off_t(Self.allocatedCount)) != 0 {
-                return StoreError(errno: errno, path: path, action: "cannot truncate")
-            }
-            // One write, so that the old body is never found with the new status.
+            defer { byteCount = 0 }
             var bytes = digits + [UInt8(ascii: "\n")]
             bytes += Array(repeating: UInt8(ascii: " "), count: Self.headerCount - Self.statusOffset - bytes.count - 1)
             bytes += [UInt8(ascii: "\n")]
-            bytes += Array(repeating: 0, count: min(oldEnd, Self.allocatedCount) - Self.headerCount)
-            byteCount = 0
-            return bytes.withUnsafeBytes { file.write($0, at: Int64(Self.statusOffset)).error }
+            return forgetReply(of: byteCount, writing: bytes, at: Self.statusOffset)
         }
         if let error { throw error }
+    }
+
+    /// Makes the file ready for the next upload, keeping its allocated space and its lock. Only once the reply is committed
+    /// elsewhere, or is worth nothing; a slot without a next upload releases its file.
+    ///
+    /// Against a kill nothing is synchronised: the new id comes in one write with the end of the old reply, so whoever
+    /// looks next finds the old reply under the old id or no reply under the new one. Against a power cut neither, as long
+    /// as the old reply shares the header's page, which reaches the disk as one: the next `synchronize()` takes both
+    /// along. Only a longer reply is synchronised away here (`fdatasync`), lest a later page of it comes back behind the
+    /// next reply. Losing all of this to a power cut before any reply arrived loses nothing: the journal knows both.
+    ///
+    /// - Throws: `StoreError`; `.other` after `release()`.
+    public func reset(for uploadID: String) throws(StoreError) {
+        try UploadID.check(uploadID, path: path)
+        // First, because it tells whether the file is still there. A kill behind it leaves the old reply under the old id
+        // in a file with another name, which is read all the same.
+        let directory = path.prefix(upTo: path.lastIndex(of: "/") ?? path.startIndex)
+        try file.rename(prefix: Self.namePrefix(uploadID), in: String(directory))
+        let (error, wasLong) = byteCount.withLock { byteCount in
+            let wasLong = Self.headerCount + byteCount > Self.pageCount
+            let error = forgetReply(of: byteCount, writing: Self.header(for: uploadID), at: 0)
+            byteCount = 0
+            return (error, wasLong)
+        }
+        if let error { throw error }
+        if wasLong { try synchronize() }
+    }
+
+    /// Writes a part of the header that ends where the reply begins, and zeros over the reply.
+    ///
+    /// A write within one page is whole or not there, also when the process is killed in it; a longer one may stop between
+    /// pages. So the pages behind the header's go first: what is left meanwhile is the beginning of the old reply, under
+    /// the old header.
+    private func forgetReply(of byteCount: Int, writing header: [UInt8], at offset: Int) -> StoreError? {
+        let oldEnd = Self.headerCount + byteCount
+        if oldEnd > Self.allocatedCount, ftruncate(file.descriptor, off_t(Self.allocatedCount)) != 0 {
+            return StoreError(errno: errno, path: path, action: "cannot truncate")
+        }
+        let laterPages = [UInt8](repeating: 0, count: max(min(oldEnd, Self.allocatedCount) - Self.pageCount, 0))
+        if let error = laterPages.withUnsafeBytes({ file.write($0, at: Int64(Self.pageCount)).error }) { return error }
+        let firstPage = header + Array(repeating: 0, count: min(oldEnd, Self.pageCount) - Self.headerCount)
+        return firstPage.withUnsafeBytes { file.write($0, at: Int64(offset)).error }
     }
 
     /// Waits until all bytes are on the disk (`fdatasync`).
@@ -115,10 +154,14 @@ extension RescueFile {
     static let prefix = "rescue-"
     static let allocatedCount = 16 << 10
     static let headerCount = 128
+    /// No page of Linux is smaller.
+    static let pageCount = 4096
     fileprivate static let title = "mediactl rescue 1\n"
     fileprivate static let idOffset = 25
     fileprivate static let idCount = 40
     fileprivate static let statusOffset = 73
+
+    fileprivate static func namePrefix(_ uploadID: String) -> String { "\(prefix)\(uploadID)-" }
 
     fileprivate static func header(for uploadID: String) -> [UInt8] {
         let id = uploadID + String(repeating: " ", count: idCount - uploadID.utf8.count)
@@ -186,11 +229,12 @@ extension AbandonedReply {
         guard RescueFile.hasHeader(bytes) else { return nil }
         let id = bytes[RescueFile.idOffset..<RescueFile.idOffset + RescueFile.idCount].filter { $0 != 0x20 }
         let digits = String(decoding: bytes[RescueFile.statusOffset..<RescueFile.statusOffset + 3], as: UTF8.self)
-        let end = (bytes.lastIndex { $0 != 0 } ?? 0) + 1
+        let status = Int(digits).flatMap { $0 == 0 ? nil : $0 }
+        let end = status == nil ? 0 : (bytes.lastIndex { $0 != 0 } ?? 0) + 1
         let body = Array(bytes[RescueFile.headerCount..<max(end, RescueFile.headerCount)])
         self.init(
             uploadID: String(decoding: id, as: UTF8.self),
-            status: Int(digits).flatMap { $0 == 0 ? nil : $0 },
+            status: status,
             body: body,
             file: RescueFile(adopting: file, byteCount: body.count),
             receivedAt: Date(timeIntervalSince1970: FileStatus(descriptor: file.descriptor)?.modifiedAt ?? 0)

@@ -74,6 +74,27 @@ enum StoreSchema {
                 ) STRICT, WITHOUT ROWID;
                 """
         ),
+        // A receipt outlives a journal that has lost its upload, as a token does, so it refers to nothing. The tus side
+        // of an upload is worth nothing without its row.
+        Migration(
+            name: "3: resumable uploads and guests",
+            sql: """
+                ALTER TABLE uploads ADD COLUMN transport TEXT NOT NULL DEFAULT 'multipart';
+                ALTER TABLE uploads ADD COLUMN is_guest INTEGER NOT NULL DEFAULT 0 CHECK (is_guest IN (0, 1));
+                CREATE INDEX uploads_by_checksum ON uploads (host, checksum_sha256);
+                CREATE TABLE tus_uploads (
+                    upload_id TEXT NOT NULL PRIMARY KEY REFERENCES uploads (upload_id) ON DELETE CASCADE,
+                    parts TEXT NOT NULL,
+                    final_tus_id TEXT,
+                    finalize_started_at INTEGER
+                ) STRICT;
+                CREATE TABLE guest_receipts (
+                    upload_id TEXT NOT NULL PRIMARY KEY,
+                    nonce TEXT NOT NULL,
+                    job_id INTEGER NOT NULL
+                ) STRICT;
+                """
+        ),
     ]
 
     /// Applies what is missing, in one transaction per call; the version is read inside it, so that of many processes

@@ -2,14 +2,16 @@ import Foundation
 import GRDB
 
 extension TokenStore {
-    /// Stores what a success answered, in one transaction: the upload's new state and, when there is one, the token.
+    /// Stores what a success answered, in one transaction: the upload's new state and, when there are such, the token
+    /// and what a guest got.
     /// A row of the same host, id and checksum is superseded; a missing token never overwrites one. Storing the same
     /// token again, as after adopting a rescue file, changes nothing.
     ///
-    /// A token is stored even when the journal has lost its upload. Calls of several tasks share one commit (group
+    /// A token or receipt is stored even when the journal has lost its upload. Calls of several tasks share one commit (group
     /// commit). Cancelling the task does not stop it.
     ///
-    /// - Throws: `StoreError`, only for this call's own rows; `.other` when there is neither a token nor such an upload.
+    /// - Throws: `StoreError`, only for this call's own rows; `.other` when there is neither a token nor a receipt nor such
+    ///   an upload.
     public func commit(
         _ uploadID: String,
         _ change: UploadChange,
@@ -22,9 +24,9 @@ extension TokenStore {
             if let token {
                 try TokenRow.upsert(token, db)
                 try TokenRow.removeTombstone(of: token, db)
-            } else if !isKnown {
-                throw UploadRow.missing(uploadID, path)
             }
+            if let guest { try GuestRow.upsert(guest, of: uploadID, db) }
+            guard isKnown || token != nil || guest != nil else { throw UploadRow.missing(uploadID, path) }
         }
     }
 
@@ -33,9 +35,26 @@ extension TokenStore {
     ///
     /// - Returns: false when a tombstone or an equal row stood in the way.
     public func add(_ entry: TokenEntry) throws(StoreError) -> Bool {
+        let outcome = try connection.write { try TokenRow.add(entry, $0) }
+        return outcome == .added || outcome == .conflicting
+    }
+
+    /// Adds many entries as `add(_:)` does, all or none.
+    ///
+    /// - Parameters:
+    ///   - entries: What is imported.
+    ///   - isDryRun: Whether to change nothing, and only say what would happen.
+    /// - Returns: What became of each entry, in their order.
+    /// - Throws: `StoreError`.
+    public func add(_ entries: [TokenEntry], isDryRun: Bool = false) throws(StoreError) -> [AddOutcome] {
         try connection.write { db in
-            guard try !TokenRow.isBuried(entry, db) else { return false }
-            return try TokenRow.upsert(entry, db)
+            var outcomes: [AddOutcome] = []
+            // Done for real also in a dry run: entries may meet each other.
+            try db.inSavepoint {
+                outcomes = try entries.map { try TokenRow.add($0, db) }
+                return isDryRun ? .rollback : .commit
+            }
+            return outcomes
         }
     }
 
@@ -66,6 +85,18 @@ extension TokenStore {
     }
 }
 
+/// What became of an entry that was to be added.
+public enum AddOutcome: Sendable, Equatable {
+    /// Nothing was known of its file.
+    case added
+    /// It was added beside another token of the same host, id and checksum; the newer one is primary.
+    case conflicting
+    /// Its token was here already.
+    case known
+    /// It was removed here, or one newer than it, and stays removed.
+    case buried
+}
+
 /// Rows of the tables `tokens` and `tombstones`.
 enum TokenRow {
     private static let columns = """
@@ -76,6 +107,14 @@ enum TokenRow {
 
     private static func key(_ entry: TokenEntry) -> [(any DatabaseValueConvertible)?] {
         [entry.host, entry.fileID, entry.checksumSHA256]
+    }
+
+    static func add(_ entry: TokenEntry, _ db: Database) throws -> AddOutcome {
+        guard try !isBuried(entry, db) else { return .buried }
+        let other = try db.cachedStatement(sql: "SELECT 1 FROM tokens WHERE \(hasKey) LIMIT 1")
+        let hasOther = try Row.fetchOne(other, arguments: StatementArguments(key(entry))) != nil
+        guard try upsert(entry, db) else { return .known }
+        return hasOther ? .conflicting : .added
     }
 
     /// Stores an entry unless its token is here already, and makes the newest row of its key the primary one.
@@ -120,13 +159,11 @@ enum TokenRow {
             .execute(arguments: StatementArguments(key(entry)))
     }
 
-    /// Whether this entry, or a newer one of its key, was removed. An export keeps whole seconds only.
+    /// Whether this entry, or a newer one of its key, was removed. An export by another program may keep
+    /// whole seconds only.
     static func isBuried(_ entry: TokenEntry, _ db: Database) throws -> Bool {
-        let removedAt = try Int64.fetchOne(
-            db,
-            sql: "SELECT created_at FROM tombstones WHERE \(hasKey)",
-            arguments: StatementArguments(key(entry))
-        )
+        let tombstone = try db.cachedStatement(sql: "SELECT created_at FROM tombstones WHERE \(hasKey)")
+        let removedAt = try Int64.fetchOne(tombstone, arguments: StatementArguments(key(entry)))
         guard let removedAt else { return false }
         return entry.createdAt.milliseconds < removedAt + 1000
     }

@@ -25,30 +25,6 @@ public final class TokenStore: Sendable {
         commits = GroupCommit(connection)
         warnings = directory.warnings
     }
-
-    /// Purges all entries of a host, or of all hosts, tombstones and finished journal rows included
-    /// (`secure_delete=ON`, and the write-ahead log is emptied). Rows in flight stay.
-    ///
-    /// - Returns: The number of token entries purged, superseded ones included.
-    /// - Throws: `StoreError`; `.busy` also when the rows are gone but the log could not be emptied.
-    public func clear(host: String?) throws(StoreError) -> Int {
-        let count = try connection.write { db in
-            try db.execute(
-                sql: "DELETE FROM tokens WHERE ?1 IS NULL OR host = ?1",
-                arguments: [host]
-            )
-            let count = db.changesCount
-            try db.execute(sql: "DELETE FROM tombstones WHERE ?1 IS NULL OR host = ?1", arguments: [host])
-            let finished = UploadState.allCases.filter(\.isFinal).map { "'\($0.rawValue)'" }.joined(separator: ", ")
-            try db.execute(
-                sql: "DELETE FROM uploads WHERE state IN (\(finished)) AND (?1 IS NULL OR host = ?1)",
-                arguments: [host]
-            )
-            return count
-        }
-        try connection.truncateLog()
-        return count
-    }
 }
 
 extension Date {

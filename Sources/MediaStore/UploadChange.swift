@@ -14,7 +14,7 @@ public struct UploadChange: Sendable, Equatable {
     public var httpStatus: Int?
     /// Stable code of the failure.
     public var failureCode: String?
-    /// Forget the failure of an earlier run, because the upload goes on.
+    /// Forget the failure of an earlier run, its code and HTTP status, because the upload goes on.
     public var clearsFailure: Bool
     /// Other fields, as corrected by the user.
     public var fields: [UploadField]?

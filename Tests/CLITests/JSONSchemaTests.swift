@@ -139,7 +139,7 @@ import Testing
     @Test func everySchemaIsDocumented() throws {
         let text = try String(contentsOfFile: Self.documents + "/json.md", encoding: .utf8)
         let names = try FileManager.default.contentsOfDirectory(atPath: Self.documents + "/schemas")
-        #expect(names.count == 11)
+        #expect(!names.isEmpty)
         for name in names {
             #expect(text.contains("schemas/\(name)"), "\(name)")
             let data = try Data(contentsOf: URL(fileURLWithPath: Self.documents + "/schemas/" + name))

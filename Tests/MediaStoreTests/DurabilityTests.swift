@@ -11,7 +11,7 @@ struct DurabilityTests {
 
     @Test(
         "a token is synchronised before commit returns",
-        .enabled(if: hasStrace, "needs strace: scripts/setup.sh test")
+        .enabled(if: WorkerProcess.hasStrace, "needs strace: scripts/setup.sh test")
     )
     func syncBeforeReturn() throws {
         let fixture = try fixture.get()
@@ -28,13 +28,11 @@ struct DurabilityTests {
         #expect(!syncs.isEmpty)
     }
 
-    private static let hasStrace = FileManager.default.isExecutableFile(atPath: "/usr/bin/strace")
-
     @Test("callers that wait together share one commit")
     func groupCommit() async throws {
         let fixture = try fixture.get()
         let store = try fixture.store()
-        let before = try commitCount(fixture)
+        let before = try fixture.commitCount()
         store.commits.writer.suspend()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for fileID in 1...50 {
@@ -47,7 +45,7 @@ struct DurabilityTests {
             try await group.waitForAll()
         }
         #expect(try store.tokens(host: nil).count == 50)
-        #expect(try commitCount(fixture) - before == 1)
+        #expect(try fixture.commitCount() - before == 1)
     }
 
     @Test("an error goes to exactly those whose rows failed")
@@ -108,14 +106,5 @@ struct DurabilityTests {
         try disk.empty()
         try await store.commit("u-none", UploadChange(), token: sampleEntry(fileID: 1000))
         #expect(try store.tokens(host: nil).first { $0.fileID == 1000 } != nil)
-    }
-
-    /// Commits in the write-ahead log: frames whose second header word, the database's size after a commit, is not 0
-    /// (sqlite.org/fileformat2.html, section 4.1).
-    private func commitCount(_ fixture: StoreFixture) throws -> Int {
-        let bytes = try fixture.bytes(fixture.databasePath + "-wal")
-        return stride(from: 32, to: bytes.count, by: 24 + 4096).count { frame in
-            bytes[frame + 4..<frame + 8].contains { $0 != 0 }
-        }
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import Testing
 
 @testable import MediaStore
@@ -25,6 +26,8 @@ struct JournalTests {
         record.attempts = 2
         record.httpStatus = 201
         record.failureCode = "none"
+        record.transport = .tus
+        record.isGuest = true
         try store.insert(record)
         #expect(try store.upload(record.uploadID) == record)
         let bare = sampleRecord()
@@ -57,6 +60,43 @@ struct JournalTests {
         record.httpStatus = 500
         record.updatedAt = found.updatedAt
         #expect(found == record)
+    }
+
+    @Test("a failure is forgotten only when the change says so, and a new one takes its place")
+    func clearedFailure() throws {
+        let store = try fixture.get().store()
+        var record = sampleRecord()
+        record.httpStatus = 500
+        record.failureCode = "server_error"
+        try store.insert(record)
+        try store.update(record.uploadID, UploadChange(state: .sending))
+        #expect(try store.upload(record.uploadID)?.failureCode == "server_error")
+        #expect(try store.upload(record.uploadID)?.httpStatus == 500)
+        try store.update(record.uploadID, UploadChange(clearsFailure: true))
+        let cleared = try #require(try store.upload(record.uploadID))
+        #expect(cleared.failureCode == nil)
+        #expect(cleared.httpStatus == nil)
+        #expect(cleared.state == .sending)
+        try store.update(
+            record.uploadID,
+            UploadChange(httpStatus: 400, failureCode: "refused", clearsFailure: true)
+        )
+        #expect(try store.upload(record.uploadID)?.failureCode == "refused")
+        #expect(try store.upload(record.uploadID)?.httpStatus == 400)
+    }
+
+    @Test("fields and transport can be corrected")
+    func corrected() throws {
+        let store = try fixture.get().store()
+        let record = sampleRecord()
+        try store.insert(record)
+        try store.update(record.uploadID, UploadChange(fields: [UploadField("label", "é")], transport: .tus))
+        let found = try #require(try store.upload(record.uploadID))
+        #expect(found.fields == [UploadField("label", "é")])
+        #expect(found.transport == .tus)
+        #expect(found.path == record.path)
+        try store.update(record.uploadID, UploadChange(fields: []))
+        #expect(try store.upload(record.uploadID)?.fields == [])
     }
 
     @Test("a change of an unknown row, and a second row of an id, are errors")
@@ -97,6 +137,42 @@ struct JournalTests {
         try store.insert(sampleRecord("u-4", host: "other", identity: identity))
         try store.insert(sampleRecord("u-5", identity: nil))
         #expect(try store.uploads(identity: identity, host: "gighive.app").map(\.uploadID) == ["u-2", "u-1"])
+    }
+
+    @Test("rows are found by the bytes they sent, newest first")
+    func byChecksum() throws {
+        let store = try fixture.get().store()
+        let checksum = String(repeating: "d", count: 64)
+        for (id, host, sum, seconds) in [
+            ("u-1", "a", checksum, 1.0), ("u-2", "a", checksum, 2), ("u-3", "b", checksum, 3),
+            ("u-4", "a", String(repeating: "e", count: 64), 4), ("u-5", "a", nil, 5),
+        ] {
+            var record = sampleRecord(id, host: host, at: seconds)
+            record.checksumSHA256 = sum
+            try store.insert(record)
+        }
+        #expect(try store.uploads(checksumSHA256: checksum, host: "a").map(\.uploadID) == ["u-2", "u-1"])
+    }
+
+    @Test(
+        "a journal of 100,000 rows is searched, never scanned",
+        arguments: [
+            (UploadRow.isFile, "uploads_by_file"),
+            (UploadRow.hasChecksum, "uploads_by_checksum"),
+            (UploadRow.isIn([.sending, .unknownOutcome]), "uploads_by_state"),
+            ("upload_id = ?", "sqlite_autoindex_uploads_1"),
+        ]
+    )
+    func indexed(condition: String, index: String) throws {
+        let store = try fixture.get().store()
+        let plan = try store.connection.read { db in
+            let statement = try db.makeStatement(sql: "EXPLAIN QUERY PLAN \(UploadRow.select(where: condition))")
+            // The plan does not depend on the values.
+            statement.setUncheckedArguments(StatementArguments())
+            return try Row.fetchAll(statement).map { $0["detail"] as String }
+        }
+        #expect(plan.contains { $0.hasPrefix("SEARCH uploads USING INDEX \(index) (") })
+        #expect(!plan.contains { $0.hasPrefix("SCAN") })
     }
 
     @Test("ids are u- and 16 characters of base 32, never twice")

@@ -34,6 +34,9 @@ struct StoreWorker {
         case "commit-forever": try await commitForever(directory)
         case "mix": try await Mix(number: Int64(argument) ?? 0, store: TokenStore(in: directory)).run()
         case "rescue": try holdRescueFile(directory, uploadID: argument)
+        case "rescue-reset": try resetRescueFile(directory, replyCount: Int(argument) ?? 0)
+        case "rescue-forever": try resetRescueFileForever(directory)
+        case "hashes": keepHashes(in: argument, number: UInt64(arguments.last ?? "") ?? 0)
         case "lock": try holdLock(directory, uploadID: argument)
         case "spool": try holdSpoolFile(directory, limit: Int64(argument) ?? 0)
         default: throw Failure("unknown command \(arguments[0])")
@@ -84,6 +87,55 @@ struct StoreWorker {
             say("appended")
         }
         withExtendedLifetime(file) {}
+    }
+
+    private static func resetRescueFile(_ directory: DataDirectory, replyCount: Int) throws {
+        let file = try RescueFile(for: "u-a", in: directory)
+        try answer("a", count: replyCount, in: file)
+        try file.synchronize()
+        say("resetting")
+        try file.reset(for: "u-b")
+        say("was reset")
+        file.release()
+    }
+
+    /// Every upload's reply consists of the letter of its id.
+    private static func resetRescueFileForever(_ directory: DataDirectory) throws {
+        let file = try RescueFile(for: "u-a", in: directory)
+        var count = 0
+        while true {
+            for letter in "abcdefghij" {
+                count = (count + 1_371) % 12_000
+                try file.reset(for: "u-\(letter)")
+                try answer(letter, count: count, in: file)
+                say("\(letter)")
+            }
+        }
+    }
+
+    private static func answer(_ letter: Character, count: Int, in file: RescueFile) throws {
+        try file.begin(status: 201)
+        try Array(String(repeating: letter, count: count).utf8).withUnsafeBytes { try file.append($0) }
+    }
+
+    /// A hundred entries, and how many of them are found afterwards.
+    private static func keepHashes(in directory: String, number: UInt64) {
+        let cache = HashCache(directory: directory)
+        let digest = String(repeating: "0a", count: 32)
+        let identities = (1...100).map { place in
+            FileIdentity(
+                device: .max,
+                inode: number * 100 + place,
+                size: 12,
+                modificationNanoseconds: 1_700_000_000_123_456_789,
+                changeNanoseconds: 1_700_000_000_123_456_790
+            )
+        }
+        for identity in identities {
+            cache.keep(digest, for: identity)
+            if identity.inode % 10 == 0 { cache.flush() }
+        }
+        say("kept \(identities.count { cache.digest(of: $0) == digest })")
     }
 
     private static func holdLock(_ directory: DataDirectory, uploadID: String) throws {

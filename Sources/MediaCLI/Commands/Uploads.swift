@@ -4,6 +4,9 @@ internal import ArgumentParser
 struct Uploads: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "List, show, delete or forget what was uploaded from here.",
-        subcommands: [UploadsList.self, UploadsShow.self, UploadsDelete.self, UploadsClear.self, UploadsStatus.self]
+        subcommands: [
+            UploadsList.self, UploadsShow.self, UploadsDelete.self, UploadsClear.self, UploadsStatus.self,
+            UploadsExport.self, UploadsImport.self,
+        ]
     )
 }

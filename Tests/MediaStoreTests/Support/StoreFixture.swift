@@ -37,6 +37,15 @@ struct StoreFixture {
     func bytes(_ path: String) throws -> [UInt8] {
         [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
     }
+
+    /// Commits in the write-ahead log: frames whose second header word, the database's size after a commit, is not 0
+    /// (sqlite.org/fileformat2.html, section 4.1).
+    func commitCount() throws -> Int {
+        let bytes = try bytes(databasePath + "-wal")
+        return stride(from: 32, to: bytes.count, by: 24 + 4096).count { frame in
+            bytes[frame + 4..<frame + 8].contains { $0 != 0 }
+        }
+    }
 }
 
 extension StoreConnection {
@@ -91,6 +100,8 @@ func sampleToken(_ digit: Character) throws -> DeleteToken {
     guard let token = DeleteToken(String(repeating: digit, count: 64)) else { throw CocoaError(.coderInvalidValue) }
     return token
 }
+
+let sampleReceipt = GuestReceipt(nonce: "abcdefghijklmnopqrstuvwxyzABCDEF", jobID: 5)
 
 func sampleRecord(
     _ uploadID: String = TokenStore.newUploadID(),

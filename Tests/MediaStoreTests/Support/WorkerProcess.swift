@@ -12,6 +12,8 @@ struct WorkerProcess {
         process = try ChildProcess("/usr/bin/env", launcher + [Self.executable] + arguments, streams: .pipes)
     }
 
+    static let hasStrace = FileManager.default.isExecutableFile(atPath: "/usr/bin/strace")
+
     static var executable: String { Bundle.main.bundleURL.appendingPathComponent("store-worker").path }
 
     var identifier: Int32 { process.processID }

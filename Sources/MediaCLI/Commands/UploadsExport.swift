@@ -1,0 +1,83 @@
+internal import ArgumentParser
+internal import MediaStore
+
+/// `mediactl uploads export`
+struct UploadsExport: ContextCommand {
+    static let schema = "mediactl.uploads-export/1"
+    static let configuration = CommandConfiguration(
+        commandName: "export",
+        abstract: "Write the delete tokens to a file, as a backup or for another machine.",
+        discussion: """
+            The file holds one JSON object a line. Whoever has it can delete the uploads, so only you may read it. mediactl \
+            uploads import reads it.
+            """
+    )
+
+    @Option(
+        help: ArgumentHelp("Write to this new file; one that exists is never overwritten.", valueName: "file"),
+        completion: .file()
+    )
+    var output: String?
+
+    @Option(help: ArgumentHelp("Only tokens of this host (with :PORT when it is not the default).", valueName: "host"))
+    var host: String?
+
+    @Flag(help: "Tokens of all hosts; the default.")
+    var allHosts = false
+
+    @Flag(help: "Allow standard output in place of a file.")
+    var showToken = false
+
+    @OptionGroup(visibility: .hidden) var connection: ConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func validate() throws {
+        guard host == nil || !allHosts else {
+            throw ValidationError("--host and --all-hosts exclude each other.")
+        }
+        guard output != "" else { throw ValidationError("--output: an empty path.") }
+    }
+
+    func run(in console: Console) async throws -> ExitCode {
+        if output == nil {
+            try requireConsent(console)
+        }
+        let settings = try await SettingsSession.open(console, global: global, connection: connection)
+        let session = try await StoreSession.open(settings)
+        let entries = try session.store.tokens(host: host?.lowercased(), includeSuperseded: true)
+        if entries.isEmpty {
+            console.warning(
+                "there is no delete token" + (host.map { " of \(ErrorCatalogue.clean($0.lowercased()))" } ?? "")
+            )
+        }
+        // In the order they came, which an import repeats: of two of one moment the later one is primary.
+        let lines = entries.reversed().map(TokenExport.line)
+        guard let output else {
+            console.text(lines.map { String(decoding: $0, as: UTF8.self) })
+            return .success
+        }
+        try await ExportFile.write(lines, to: RawArguments.bytes(of: output), until: console.context.interruption)
+        console.text(["exported \(Formats.count(entries.count, "delete token")) to \(ErrorCatalogue.quoted(output))"])
+        console.summary([
+            "output": .string(output), "host": JSONValue(host?.lowercased()), "items": JSONValue(entries.count),
+            "exit_code": 0,
+        ])
+        return .success
+    }
+
+    /// Standard output may be a terminal that somebody sees, or a log that many read.
+    private func requireConsent(_ console: Console) throws(Diagnosis) {
+        guard showToken else {
+            throw .usage(
+                "an export holds delete tokens, and standard output may be seen or logged",
+                hint: "name a file with --output FILE, or allow it with --show-token"
+            )
+        }
+        guard !console.isJSON else {
+            throw .usage(
+                "an export on standard output leaves no room for the records of --json",
+                hint: "name a file with --output FILE, or leave --json out: the export is JSON lines already"
+            )
+        }
+    }
+}

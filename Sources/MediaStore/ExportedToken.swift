@@ -1,0 +1,165 @@
+import Foundation
+
+/// A line of an export.
+struct ExportedToken: Codable {
+    /// What is wrong with a line, in words that repeat nothing of its values.
+    struct Problem: Error {
+        let reason: String
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case baseURL = "base_url"
+        case checksumSHA256 = "checksum_sha256"
+        case createdAt = "created_at"
+        case token = "delete_token"
+        case eventDate = "event_date"
+        case eventType = "event_type"
+        case fileID = "file_id"
+        case fileName = "file_name"
+        case fileType = "file_type"
+        case host, label
+        case orgName = "org_name"
+        case schema
+        case sizeBytes = "size_bytes"
+        case isSuperseded = "superseded"
+    }
+
+    private static let schema = "mediactl.token-export/1"
+    /// Some ten times the longest line that an upload's limits allow.
+    private static let longestLine = 64 << 10
+
+    var schema: String
+    var host: String
+    var fileID: Int64
+    var token: String
+    var createdAt: String
+    var eventDate: String
+    var orgName: String
+    var eventType: String
+    var label: String?
+    var fileName: String
+    var fileType: String
+    var checksumSHA256: String
+    var sizeBytes: Int64
+    var baseURL: String
+    var isSuperseded: Bool
+
+    // MARK: Writing
+
+    init(_ entry: TokenEntry) {
+        schema = Self.schema
+        host = entry.host
+        fileID = entry.fileID
+        token = entry.token.secret
+        createdAt = Timestamp.text(entry.createdAt)
+        eventDate = entry.eventDate
+        orgName = entry.orgName
+        eventType = entry.eventType
+        label = entry.label
+        fileName = entry.fileName
+        fileType = entry.fileType
+        checksumSHA256 = entry.checksumSHA256
+        sizeBytes = entry.sizeBytes
+        baseURL = entry.baseURL
+        isSuperseded = entry.isSuperseded
+    }
+
+    /// As the compiler's own, but with a null where there is no label: every key is always there.
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(schema, forKey: .schema)
+        try container.encode(host, forKey: .host)
+        try container.encode(fileID, forKey: .fileID)
+        try container.encode(token, forKey: .token)
+        try container.encode(createdAt, forKey: .createdAt)
+        try container.encode(eventDate, forKey: .eventDate)
+        try container.encode(orgName, forKey: .orgName)
+        try container.encode(eventType, forKey: .eventType)
+        try container.encode(label, forKey: .label)
+        try container.encode(fileName, forKey: .fileName)
+        try container.encode(fileType, forKey: .fileType)
+        try container.encode(checksumSHA256, forKey: .checksumSHA256)
+        try container.encode(sizeBytes, forKey: .sizeBytes)
+        try container.encode(baseURL, forKey: .baseURL)
+        try container.encode(isSuperseded, forKey: .isSuperseded)
+    }
+
+    // MARK: Reading
+
+    static func entry(_ line: ArraySlice<UInt8>, scope: (String) -> String?) throws(Problem) -> TokenEntry {
+        guard line.count <= longestLine else { throw Problem(reason: "longer than \(longestLine) bytes") }
+        let line = try decoded(line)
+        guard line.schema == schema else { throw Problem(reason: "\"schema\" is not \(schema)") }
+        guard let token = DeleteToken(line.token) else { throw Problem(reason: "\"delete_token\" is no token") }
+        guard let createdAt = Timestamp.date(line.createdAt) else {
+            throw Problem(reason: "\"created_at\" is no time in UTC")
+        }
+        guard line.fileID > 0 else { throw Problem(reason: "\"file_id\" is not 1 or more") }
+        guard line.sizeBytes >= 0 else { throw Problem(reason: "\"size_bytes\" is negative") }
+        guard line.checksumSHA256.isEmpty || HashDatabase.isDigest(line.checksumSHA256) else {
+            throw Problem(reason: "\"checksum_sha256\" is no checksum")
+        }
+        guard !line.host.isEmpty, scope(line.baseURL) == line.host else {
+            throw Problem(reason: "\"base_url\" does not fit \"host\"")
+        }
+        return TokenEntry(
+            host: line.host,
+            fileID: line.fileID,
+            token: token,
+            createdAt: createdAt,
+            eventDate: line.eventDate,
+            orgName: line.orgName,
+            eventType: line.eventType,
+            label: line.label,
+            fileName: line.fileName,
+            fileType: line.fileType,
+            checksumSHA256: line.checksumSHA256,
+            sizeBytes: line.sizeBytes,
+            baseURL: line.baseURL,
+            isSuperseded: line.isSuperseded
+        )
+    }
+
+    private static func decoded(_ line: ArraySlice<UInt8>) throws(Problem) -> ExportedToken {
+        do {
+            return try JSONDecoder().decode(ExportedToken.self, from: Data(line))
+        } catch DecodingError.keyNotFound(let key, _) {
+            throw Problem(reason: "\"\(key.stringValue)\" is missing")
+        } catch DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context) {
+            throw Problem(
+                reason: context.codingPath.last.map { "\"\($0.stringValue)\" is of another type" } ?? "no object"
+            )
+        } catch {
+            throw Problem(reason: "not JSON, or a number that is not whole")
+        }
+    }
+}
+
+/// Times in an export: RFC 3339 in UTC.
+private enum Timestamp {
+    static func text(_ date: Date) -> String {
+        let (seconds, milliseconds) = date.milliseconds.flooredQuotientAndRemainder(dividingBy: 1000)
+        let text = Date(timeIntervalSince1970: Double(seconds)).formatted(.iso8601)
+        return "\(text.dropLast()).\(String(1000 + milliseconds).dropFirst())Z"
+    }
+
+    /// - Returns: nil for another form. A fraction of a second counts to the millisecond.
+    static func date(_ text: String) -> Date? {
+        guard text.hasSuffix("Z") else { return nil }
+        let parts = text.dropLast().split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let seconds = try? Date("\(parts[0])Z", strategy: .iso8601) else { return nil }
+        guard parts.count == 2 else { return seconds }
+        guard (1...9).contains(parts[1].utf8.count), parts[1].utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+            let milliseconds = Int64((parts[1] + "00").prefix(3))
+        else { return nil }
+        return Date(milliseconds: seconds.milliseconds + milliseconds)
+    }
+}
+
+extension Int64 {
+    /// The remainder is never negative.
+    fileprivate func flooredQuotientAndRemainder(dividingBy divisor: Int64) -> (quotient: Int64, remainder: Int64) {
+        let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
+        return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
+    }
+}

@@ -1,0 +1,253 @@
+import Foundation
+import MediaStore
+import TestSupport
+import Testing
+
+@testable import MediaCLI
+
+/// `uploads export` and `uploads import`, run as a user would. None of them speaks to a server.
+@Suite struct ExportImportTests {
+    private let token = String(repeating: "a", count: 64)
+
+    /// A machine of its own: settings, store and all.
+    private struct Machine {
+        let runner: BinaryRunner
+
+        init() throws { runner = try BinaryRunner() }
+
+        func store() throws -> TokenStore {
+            try TokenStore(in: DataDirectory.open(runner.home.file("data/mediactl")))
+        }
+
+        func file(_ name: String) -> String { runner.home.file(name) }
+
+        func run(_ arguments: [String], input: String = "") async throws -> ChildResult {
+            try await runner.run(["uploads"] + arguments, input: input)
+        }
+    }
+
+    private func entry(
+        _ fileID: Int64,
+        digit: Character = "a",
+        host: String = "h:8080",
+        at seconds: Double = 1_780_000_000.25
+    ) throws -> TokenEntry {
+        var entry = JSONSchemaTests.entry
+        entry.fileID = fileID
+        entry.host = host
+        entry.baseURL = "http://\(host)"
+        entry.token = try #require(DeleteToken(String(repeating: digit, count: 64)))
+        entry.createdAt = Date(timeIntervalSince1970: seconds)
+        return entry
+    }
+
+    private func fill(_ machine: Machine, _ entries: [TokenEntry]) throws {
+        let store = try machine.store()
+        for entry in entries { #expect(try store.add(entry)) }
+    }
+
+    // MARK: Both ways
+
+    @Test func whatOneMachineExportsAnotherImports() async throws {
+        let (first, second) = (try Machine(), try Machine())
+        try fill(first, [entry(1), entry(1, digit: "b", at: 1_780_000_001), entry(2, host: "other")])
+        let file = first.file("tokens.jsonl")
+        let exported = try await first.run(["export", "--output", file, "--json"])
+        #expect(exported.exitCode == 0)
+        try JSONSchemaTests.expectExactShape(try #require(exported.lines.last), schema: "uploads-export")
+        #expect(exported.lines.last?.contains(#""items":3"#) == true)
+        #expect(!exported.output.contains(token) && !exported.errors.contains(token))
+
+        let imported = try await second.run(["import", file, "--json"])
+        #expect(imported.exitCode == 0)
+        try JSONSchemaTests.expectExactShape(try #require(imported.lines.last), schema: "uploads-import")
+        let counts = #""items":3,"added":2,"known":0,"buried":0,"conflicting":1,"exit_code":0}"#
+        #expect(imported.lines.last?.hasSuffix(counts) == true, "\(imported.output)")
+        #expect(try rows(second) == rows(first))
+
+        let again = try await second.run(["import", file])
+        #expect(again.output == "imported 0 delete tokens, 3 known already\n")
+        #expect(try rows(second) == rows(first))
+        // Byte for byte the same backup.
+        #expect(try await second.run(["export", "--output", second.file("copy")]).exitCode == 0)
+        #expect(try Data(contentsOf: url(second.file("copy"))) == Data(contentsOf: url(file)))
+    }
+
+    private func rows(_ machine: Machine) throws -> [String] {
+        try machine.store().tokens(host: nil, includeSuperseded: true)
+            .map { String(decoding: TokenExport.line($0), as: UTF8.self) }
+    }
+
+    private func url(_ path: String) -> URL { URL(fileURLWithPath: path) }
+
+    // MARK: Export
+
+    @Test func theFileIsForItsOwnerOnlyWhateverTheUmask() async throws {
+        let machine = try Machine()
+        try fill(machine, [entry(1), entry(2, host: "other")])
+        let file = machine.file("tokens.jsonl")
+        let result = try await machine.runner.run(
+            ["uploads", "export", "--output", file, "--host", "H:8080"],
+            through: ["/bin/sh", "-c", "umask 0777; exec \"$@\"", "sh"]
+        )
+        #expect(result.exitCode == 0)
+        #expect(result.output == "exported 1 delete token to \"\(file)\"\n")
+        var status = stat()
+        #expect(stat(file, &status) == 0 && status.st_mode == S_IFREG | 0o600)
+        let lines = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
+        #expect(lines.count == 1 && lines[0].contains("\"delete_token\":\"\(token)\""))
+    }
+
+    @Test(arguments: ["file", "link"])
+    func nothingIsOverwritten(kind: String) async throws {
+        let machine = try Machine()
+        try fill(machine, [entry(1)])
+        let (file, target) = (machine.file("tokens.jsonl"), machine.file("target"))
+        if kind == "file" {
+            try "mine".write(toFile: file, atomically: true, encoding: .utf8)
+        } else {
+            #expect(symlink(target, file) == 0)
+        }
+        let result = try await machine.run(["export", "--output", file, "--json"])
+        #expect(result.exitCode == 2)
+        #expect(result.errors.contains("hint: an export never overwrites a file; choose another name"))
+        try JSONSchemaTests.expectExactShape(try #require(result.lines.last), schema: "uploads-export")
+        #expect(try kind == "link" || String(contentsOfFile: file, encoding: .utf8) == "mine")
+        #expect(!FileManager.default.fileExists(atPath: target))
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "needs root"))
+    func aFullDiskLeavesNothingBehind() async throws {
+        let machine = try Machine()
+        try fill(machine, (1...20).map { try entry($0) })
+        let disk = try SmallDisk(kibibytes: 64)
+        try disk.fill(leavingPages: 1)
+        let result = try await machine.run(["export", "--output", disk.path + "/tokens.jsonl"])
+        #expect(result.exitCode == 1)
+        #expect(result.errors.contains("no space left on device"))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: disk.path) == ["filler"])
+    }
+
+    @Test func standardOutputNeedsConsent() async throws {
+        let machine = try Machine()
+        try fill(machine, [entry(1), entry(2)])
+        let refused = try await machine.run(["export"])
+        #expect(refused.exitCode == 2 && refused.output.isEmpty)
+        #expect(refused.errors.contains("hint: name a file with --output FILE, or allow it with --show-token"))
+        let mixed = try await machine.run(["export", "--show-token", "--json"])
+        #expect(mixed.exitCode == 2 && !mixed.output.contains(token))
+        try JSONSchemaTests.expectExactShape(try #require(mixed.lines.last), schema: "uploads-export")
+
+        let shown = try await machine.run(["export", "--show-token"])
+        #expect(shown.exitCode == 0 && shown.lines.count == 2)
+        let other = try Machine()
+        let imported = try await other.run(["import", "-"], input: shown.output)
+        #expect(imported.output == "imported 2 delete tokens\n")
+        #expect(try rows(other) == rows(machine))
+    }
+
+    @Test func anExportThatReachedNobodyIsAFailure() async throws {
+        let machine = try Machine()
+        try fill(machine, [entry(1)])
+        let result = try await machine.runner.run(
+            ["uploads", "export", "--show-token"],
+            streams: .outputFile("/dev/full")
+        )
+        #expect(result.exitCode == 1)
+    }
+
+    @Test func anEmptyExportSaysSo() async throws {
+        let machine = try Machine()
+        let result = try await machine.run(["export", "--host", "nowhere", "--output", machine.file("out")])
+        #expect(result.exitCode == 0)
+        #expect(result.errors == "mediactl: warning: there is no delete token of nowhere\n")
+        #expect(try Data(contentsOf: url(machine.file("out"))).isEmpty)
+        #expect(try await machine.run(["import", machine.file("out")]).output == "imported 0 delete tokens\n")
+    }
+
+    @Test(.enabled(if: access("/usr/bin/strace", X_OK) == 0, "needs strace: scripts/setup.sh test"))
+    func theFileIsOnTheDiskBeforeItIsAnnounced() async throws {
+        let machine = try Machine()
+        try fill(machine, [entry(1)])
+        let trace = machine.file("trace")
+        let result = try await machine.runner.run(
+            ["uploads", "export", "--output", machine.file("tokens.jsonl")],
+            through: ["/usr/bin/strace", "-f", "-y", "-e", "trace=fsync,write", "-o", trace]
+        )
+        #expect(result.exitCode == 0)
+        let lines = try String(contentsOfFile: trace, encoding: .utf8).split(separator: "\n")
+        let synced = try #require(lines.firstIndex { $0.contains("fsync(") && $0.contains("tokens.jsonl") })
+        let announced = try #require(lines.firstIndex { $0.contains("exported 1") })
+        #expect(synced < announced)
+    }
+
+    // MARK: Import
+
+    @Test func whatWasRemovedStaysRemovedAndBothOfAConflictStay() async throws {
+        let machine = try Machine()
+        try fill(machine, [entry(1), entry(2), entry(3)])
+        try machine.store().remove(entry(2))
+        let lines = try [
+            entry(1), entry(2), entry(3, digit: "b", at: 1_790_000_000), entry(4), entry(4),
+        ].map { String(decoding: TokenExport.line($0), as: UTF8.self) }
+        let file = machine.file("tokens.jsonl")
+        try lines.joined(separator: "\n").write(toFile: file, atomically: true, encoding: .utf8)
+        let words =
+            "2 delete tokens (1 beside another token of the same file), 2 known already, 1 removed here before\n"
+
+        let before = try rows(machine)
+        #expect(try await machine.run(["import", file, "--dry-run"]).output == "would import " + words)
+        let dry = try await machine.run(["import", file, "--dry-run", "--json"])
+        try JSONSchemaTests.expectExactShape(try #require(dry.lines.last), schema: "uploads-import")
+        #expect(try rows(machine) == before)
+
+        let result = try await machine.run(["import", file])
+        #expect(result.exitCode == 0 && result.output == "imported " + words)
+        let store = try machine.store()
+        #expect(try store.tokens(host: nil).map(\.fileID).sorted() == [1, 3, 4])
+        #expect(try store.tokens(host: "h:8080", fileID: 3).map(\.token.secret.first) == ["b", "a"])
+    }
+
+    @Test(arguments: [
+        ("http://h:8080", "http://elsewhere:8080", "\"base_url\" does not fit \"host\""),
+        ("http://h:8080", "http://h", "\"base_url\" does not fit \"host\""),
+        ("http://h:8080", "h:8080", "\"base_url\" does not fit \"host\""),
+        ("http://h:8080", "http://u:p@h:8080", "\"base_url\" does not fit \"host\""),
+        ("http://h:8080", "http://h:8080@elsewhere", "\"base_url\" does not fit \"host\""),
+        ("token-export/1", "token-export/2", "\"schema\" is not mediactl.token-export/1"),
+        ("}", "", "not JSON, or a number that is not whole"),
+    ])
+    func oneWrongLineRefusesTheWholeFile(text: String, replacement: String, reason: String) async throws {
+        let machine = try Machine()
+        let good = try String(decoding: TokenExport.line(entry(1)), as: UTF8.self)
+        let file = machine.file("tokens.jsonl")
+        try "\(good)\n\(good.replacing(text, with: replacement))\n".write(
+            toFile: file,
+            atomically: true,
+            encoding: .utf8
+        )
+        let result = try await machine.run(["import", file, "--json"])
+        #expect(result.exitCode == 2)
+        try JSONSchemaTests.expectExactShape(try #require(result.lines.last), schema: "uploads-import")
+        #expect(result.errors.contains("error: \"\(file)\", line 2: \(reason)\n"), "\(result.errors)")
+        #expect(!result.errors.contains(token) && !result.output.contains(token))
+        #expect(try machine.store().tokens(host: nil).isEmpty)
+    }
+
+    @Test func theAddressDecidesLikeThatOfARequest() async throws {
+        let machine = try Machine()
+        // 443 is what https means; an internationalised name is kept in punycode.
+        var entry = try entry(1, host: "gighive.app")
+        entry.baseURL = "https://GigHive.app:443/"
+        let line = String(decoding: TokenExport.line(entry), as: UTF8.self)
+        #expect(try await machine.run(["import", "-"], input: line).output == "imported 1 delete token\n")
+    }
+
+    @Test(arguments: [("missing", "no such file or directory"), ("", "is a directory")])
+    func unreadableFilesAreUsage(name: String, reason: String) async throws {
+        let machine = try Machine()
+        let result = try await machine.run(["import", machine.runner.home.path + "/" + name])
+        #expect(result.exitCode == 2)
+        #expect(result.errors.hasSuffix(": \(reason)\n"), "\(result.errors)")
+    }
+}

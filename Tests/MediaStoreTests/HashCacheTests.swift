@@ -1,0 +1,324 @@
+import Foundation
+import GRDB
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import MediaStore
+
+@Suite("Hash cache")
+struct HashCacheTests {
+    let temporary = Result { try TemporaryDirectory() }
+    private let digest = String(repeating: "0a", count: 32)
+    private let moment = Date(timeIntervalSince1970: 1_780_000_000)
+
+    private var directory: String { get throws { try temporary.get().file("cache/mediactl") } }
+    private var file: String { get throws { try directory + "/hashes.sqlite" } }
+
+    private func identity(_ inode: UInt64 = 1) -> FileIdentity {
+        FileIdentity(
+            device: .max,
+            inode: inode,
+            size: 12,
+            modificationNanoseconds: 1_700_000_000_123_456_789,
+            changeNanoseconds: 1_700_000_000_123_456_790
+        )
+    }
+
+    private func cache(busySeconds: Double = 5) throws -> HashCache {
+        try HashCache(directory: directory, busySeconds: busySeconds) { [moment] in moment }
+    }
+
+    private func keepOne() throws {
+        let cache = try cache()
+        cache.keep(digest, for: identity())
+        cache.flush()
+    }
+
+    // MARK: What is kept
+
+    @Test("a digest is found at once, after a flush, and by the next process")
+    func roundTrip() throws {
+        let first = try cache()
+        #expect(first.digest(of: identity()) == nil)
+        first.keep(digest, for: identity())
+        #expect(first.digest(of: identity()) == digest)
+        first.flush()
+        #expect(first.digest(of: identity()) == digest)
+        #expect(try cache().digest(of: identity()) == digest)
+    }
+
+    @Test("what was not flushed is written when the cache goes")
+    func writtenAtEnd() throws {
+        do { try cache().keep(digest, for: identity()) }
+        #expect(try cache().digest(of: identity()) == digest)
+    }
+
+    @Test(
+        "another size or time is another file",
+        arguments: [(1, 0, 0), (0, 1, 0), (0, 0, 1)] as [(Int64, Int64, Int64)]
+    )
+    func changedFile(size: Int64, modified: Int64, changed: Int64) throws {
+        let cache = try cache()
+        cache.keep(digest, for: identity())
+        var changedFile = identity()
+        changedFile.size += size
+        changedFile.modificationNanoseconds += modified
+        changedFile.changeNanoseconds += changed
+        #expect(cache.digest(of: changedFile) == nil)
+        cache.flush()
+        #expect(cache.digest(of: changedFile) == nil)
+        #expect(cache.digest(of: identity(2)) == nil)
+        // A file has one content at a time.
+        let other = String(repeating: "b", count: 64)
+        cache.keep(other, for: changedFile)
+        cache.flush()
+        #expect(cache.digest(of: changedFile) == other)
+        #expect(cache.digest(of: identity()) == nil)
+    }
+
+    @Test("only digests are kept", arguments: ["", "abc", String(repeating: "A", count: 64)])
+    func odd(text: String) throws {
+        let cache = try cache()
+        cache.keep(text, for: identity())
+        #expect(cache.digest(of: identity()) == nil)
+    }
+
+    @Test(
+        "a file that changed a moment ago is not kept",
+        arguments: [
+            // Nanoseconds from now: mtime, ctime, kept?
+            (-100_000_000, -100_000_000, false),
+            (-100_000_001, -100_000_001, true),
+            (-5_000_000_001, -50_000_000, false),
+            (-50_000_000, -5_000_000_001, false),
+            (1_000_000, -5_000_000_001, false),
+            // Whole seconds both: a coarse file system.
+            (-2_000_000_000, -2_000_000_000, false),
+            (-3_000_000_000, -3_000_000_000, true),
+            (-2_000_000_001, -2_000_000_000, true),
+            // A photo from the future is anybody's to make; a status change in the future is another clock's.
+            (9_000_000_000, -5_000_000_001, true),
+            (-5_000_000_001, 9_000_000_000, false),
+        ] as [(Int64, Int64, Bool)]
+    )
+    func racy(modified: Int64, changed: Int64, isKept: Bool) throws {
+        let now: Int64 = 1_780_000_000_000_000_000
+        var recent = identity()
+        recent.modificationNanoseconds = now + modified
+        recent.changeNanoseconds = now + changed
+        let cache = try cache()
+        cache.keep(digest, for: recent)
+        #expect((cache.digest(of: recent) != nil) == isKept)
+    }
+
+    @Test("what counts is when the reading began, where the caller knows")
+    func readingBegan() throws {
+        let cache = try cache()
+        let changedAt = Date(timeIntervalSince1970: 1_700_000_000.123_456_79)
+        cache.keep(digest, for: identity(), readingBegan: changedAt.addingTimeInterval(0.05))
+        #expect(cache.digest(of: identity()) == nil)
+        cache.keep(digest, for: identity(), readingBegan: changedAt.addingTimeInterval(0.2))
+        #expect(cache.digest(of: identity()) == digest)
+    }
+
+    @Test("entries nobody asked for in 180 days go, and a lookup counts as asking")
+    func pruned() throws {
+        let day = Atomic(0)
+        let directory = try directory
+        let cache = HashCache(directory: directory) { [moment] in
+            moment.addingTimeInterval(Double(day.load(ordering: .relaxed)) * 86_400)
+        }
+        cache.keep(digest, for: identity(1))
+        cache.keep(digest, for: identity(2))
+        cache.flush()
+        day.store(100, ordering: .relaxed)
+        #expect(cache.digest(of: identity(1)) == digest)
+        cache.flush()
+        day.store(181, ordering: .relaxed)
+        cache.keep(digest, for: identity(3))
+        cache.flush()
+        #expect(cache.digest(of: identity(1)) == digest)
+        #expect(cache.digest(of: identity(2)) == nil)
+    }
+
+    // MARK: Where it is kept
+
+    @Test("directory 0700, file 0600; loosened permissions of the file are tightened")
+    func rights() throws {
+        try keepOne()
+        #expect(try permissions(directory) == 0o700)
+        #expect(try permissions(file) == 0o600)
+        #expect(try chmod(file, 0o644) == 0)
+        try keepOne()
+        #expect(try permissions(file) == 0o600)
+        #expect(try names() == ["hashes.sqlite"])
+    }
+
+    @Test("a directory that others may write to is not used")
+    func unsafeDirectory() throws {
+        try keepOne()
+        #expect(try chmod(directory, 0o777) == 0)
+        #expect(try cache().digest(of: identity()) == nil)
+    }
+
+    @Test("a file in the directory's place, or a link in the file's, behaves like an empty cache")
+    func unusablePlaces() throws {
+        let path = try temporary.get().file("plain")
+        #expect(FileManager.default.createFile(atPath: path, contents: nil))
+        let nowhere = HashCache(directory: path)
+        nowhere.keep(digest, for: identity())
+        #expect(nowhere.digest(of: identity()) == nil)
+        nowhere.flush()
+
+        try keepOne()
+        let elsewhere = try temporary.get().file("elsewhere")
+        try FileManager.default.moveItem(atPath: file, toPath: elsewhere)
+        #expect(try symlink(elsewhere, file) == 0)
+        #expect(try cache().digest(of: identity()) == nil)
+    }
+
+    // MARK: Damage
+
+    @Test("what is no database is replaced", arguments: [[], [1], Array(repeating: 0x20, count: 8192)] as [[UInt8]])
+    func garbage(bytes: [UInt8]) throws {
+        try keepOne()
+        try Data(bytes).write(to: URL(fileURLWithPath: file))
+        #expect(try cache().digest(of: identity()) == nil)
+        try keepOne()
+        #expect(try cache().digest(of: identity()) == digest)
+        #expect(try permissions(file) == 0o600)
+    }
+
+    @Test("a database damaged inside is replaced when the damage is met")
+    func damagedPages() throws {
+        try keepOne()
+        let handle = try FileHandle(forUpdating: URL(fileURLWithPath: file))
+        let size = try handle.seekToEnd()
+        try handle.seek(toOffset: 4096)
+        try handle.write(contentsOf: Data(repeating: 0xee, count: Int(size) - 4096))
+        try handle.close()
+        let cache = try cache()
+        #expect(cache.digest(of: identity()) == nil)
+        cache.keep(digest, for: identity())
+        cache.flush()
+        #expect(cache.digest(of: identity()) == digest)
+        #expect(try self.cache().digest(of: identity()) == digest)
+    }
+
+    @Test(
+        "a newer version's cache, and another program's database, are left as they are",
+        arguments: ["PRAGMA user_version = 2", "PRAGMA application_id = 7"]
+    )
+    func foreign(change: String) throws {
+        try keepOne()
+        let database = try DatabaseQueue(path: file)
+        try database.writeWithoutTransaction { try $0.execute(sql: change) }
+        try database.close()
+        let before = try Data(contentsOf: URL(fileURLWithPath: file))
+        let cache = try cache()
+        #expect(cache.digest(of: identity()) == nil)
+        cache.keep(digest, for: identity(2))
+        cache.flush()
+        #expect(cache.digest(of: identity(2)) == nil)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: file)) == before)
+    }
+
+    @Test("a cache that another process holds for too long behaves like an empty one")
+    func locked() throws {
+        try keepOne()
+        var configuration = Configuration()
+        configuration.allowsUnsafeTransactions = true
+        let other = try DatabaseQueue(path: file, configuration: configuration)
+        let cache = try cache(busySeconds: 0.05)
+        try other.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
+        // Readers are not held up by a writer.
+        #expect(cache.digest(of: identity()) == digest)
+        cache.keep(digest, for: identity(2))
+        cache.flush()
+        #expect(cache.digest(of: identity(2)) == nil)
+        try other.writeWithoutTransaction { try $0.execute(sql: "ROLLBACK") }
+        #expect(try self.cache().digest(of: identity()) == digest)
+    }
+
+    @Test("a full disk costs only what is not kept", .enabled(if: geteuid() == 0, "needs root"))
+    func fullDisk() throws {
+        let disk = try SmallDisk(kibibytes: 512)
+        let cache = HashCache(directory: disk.path + "/cache")
+        try disk.fill()
+        for inode in 0..<5_000 { cache.keep(digest, for: identity(UInt64(inode))) }
+        cache.flush()
+        #expect(cache.digest(of: identity(4_999)) == nil)
+        try disk.empty()
+        let next = HashCache(directory: disk.path + "/cache")
+        next.keep(digest, for: identity())
+        next.flush()
+        #expect(HashCache(directory: disk.path + "/cache").digest(of: identity()) == digest)
+    }
+
+    @Test(
+        "a directory without write permission behaves like an empty cache",
+        .enabled(if: geteuid() == 0, "needs root")
+    )
+    func readOnly() throws {
+        let disk = try SmallDisk(kibibytes: 512)
+        let path = disk.path + "/cache"
+        do { HashCache(directory: path).keep(digest, for: identity()) }
+        #expect(mount("none", disk.path, nil, UInt(MS_REMOUNT | MS_RDONLY), nil) == 0)
+        let cache = HashCache(directory: path)
+        cache.keep(digest, for: identity(2))
+        cache.flush()
+        #expect(cache.digest(of: identity(2)) == nil)
+    }
+
+    // MARK: Many at once
+
+    @Test(
+        "16 processes that start at once on no cache, or on garbage, all keep their entries",
+        arguments: [false, true]
+    )
+    func manyProcesses(isGarbage: Bool) throws {
+        let directory = try directory
+        if isGarbage {
+            try keepOne()
+            try Data(repeating: 0x41, count: 8192).write(to: URL(fileURLWithPath: file))
+        }
+        let data = try temporary.get().file("data")
+        let workers = try (0..<16).map { try WorkerProcess(["hashes", data, directory, "\($0)"]) }
+        for worker in workers { #expect(try worker.line() == "kept 100") }
+        for worker in workers { #expect(try worker.wait() == 0) }
+        let cache = HashCache(directory: directory)
+        let found = (0..<1600).count { cache.digest(of: identity($0 + 1)) != nil }
+        #expect(found == 1600)
+    }
+
+    @Test("10,000 entries kept and asked for by many tasks")
+    func manyTasks() async throws {
+        let cache = try cache()
+        let digest = digest
+        let identities = (0..<10_000).map { identity($0) }
+        await withTaskGroup(of: Void.self) { group in
+            for part in 0..<10 {
+                group.addTask {
+                    for identity in identities[(part * 1000)..<(part * 1000 + 1000)] {
+                        cache.keep(digest, for: identity)
+                    }
+                }
+            }
+        }
+        cache.flush()
+        let found = await withTaskGroup(of: Int.self) { group in
+            for part in 0..<10 {
+                group.addTask {
+                    identities[(part * 1000)..<(part * 1000 + 1000)].count { cache.digest(of: $0) == digest }
+                }
+            }
+            return await group.reduce(0, +)
+        }
+        #expect(found == 10_000)
+    }
+
+    private func names() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: directory).sorted()
+    }
+}
