@@ -36,6 +36,10 @@ CURLcode shim_set_error_buffer(CURL *handle, char *buffer) {
     return curl_easy_setopt(handle, CURLOPT_ERRORBUFFER, buffer);
 }
 
+CURLMcode shim_multi_setopt_long(CURLM *handle, CURLMoption option, long value) {
+    return curl_multi_setopt(handle, option, value);
+}
+
 // Sets a callback and its context, in that order; stops at the first failure.
 #define SET_CALLBACK(handle, function_option, callback, data_option, context)         \
     do {                                                                              \

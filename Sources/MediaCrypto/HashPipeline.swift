@@ -16,12 +16,45 @@ public final class HashPipeline: Sendable {
         ring.abandon()
     }
 
-    /// Adds bytes, in order. One caller at a time; never together with `restart` or `finish`.
+    /// Adds bytes, in order. One caller at a time; never together with `mark`, `restart` or `finish`.
     public func append(_ bytes: UnsafeRawBufferPointer) {
         ring.append(bytes)
     }
 
-    /// Forgets everything appended.
+    /// Adds bytes of an open file, read with `pread` on a thread of its own; the file offset stays.
+    ///
+    /// Cancelling ends the reading after at most one block of 1 MiB and throws `CancellationError`.
+    ///
+    /// - Parameters:
+    ///   - descriptor: Open for reading; it must stay open until this returns.
+    ///   - offset: Of the first byte.
+    ///   - byteCount: How many.
+    ///   - onBlock: Called on the reading thread after each block of at most 1 MiB with the number of bytes read so far; an
+    ///     error that it throws ends the reading.
+    /// - Throws: `CryptoError`, with `systemError` when reading failed; also when the file ends early.
+    public func append(
+        file descriptor: Int32,
+        from offset: Int64,
+        byteCount: Int64,
+        onBlock: @escaping @Sendable (Int64) throws -> Void = { _ in }
+    ) async throws {
+        try await FileReading.onOwnThread { [ring] isCancelled in
+            var done: Int64 = 0
+            try FileReading.read(descriptor, from: offset, byteCount: byteCount) { block in
+                if isCancelled() { throw CancellationError() }
+                ring.append(block)
+                done += Int64(block.count)
+                try onBlock(done)
+            }
+        }
+    }
+
+    /// Makes this the point to which `restart` goes back.
+    public func mark() {
+        ring.mark()
+    }
+
+    /// Forgets everything appended since the mark; without one, everything.
     public func restart() {
         ring.restart()
     }

@@ -2,7 +2,8 @@
 ///
 /// Unchecked: three rules guard the state.
 /// - `spare`, `filled` and the flags are touched with `condition` locked.
-/// - `open` and `byteCount` belong to the one caller of `append`, `restart` and `finish`.
+/// - `open`, `byteCount`, `marked` and `markedByteCount` belong to the one caller of `append`, `mark`, `restart` and
+///   `finish`.
 /// - `hasher` and the bytes of the oldest filled block belong to whoever has set `isHashing`; while that is false, to
 ///   whoever holds the lock.
 final class HashRing: @unchecked Sendable {
@@ -18,6 +19,8 @@ final class HashRing: @unchecked Sendable {
 
     private var open: Block?
     private var byteCount: Int64 = 0
+    private var marked: SHA256Hasher
+    private var markedByteCount: Int64 = 0
 
     /// Blocks in existence; never more than `blockCount`.
     private(set) var allocated = 0
@@ -30,6 +33,7 @@ final class HashRing: @unchecked Sendable {
 
     init() throws(CryptoError) {
         hasher = try SHA256Hasher()
+        marked = try SHA256Hasher()
         spare.reserveCapacity(Self.blockCount)
     }
 
@@ -59,14 +63,28 @@ final class HashRing: @unchecked Sendable {
         }
     }
 
-    /// Drops all bytes, also those that wait to be hashed.
+    /// Keeps the state after all bytes appended so far.
+    func mark() {
+        let last = open
+        open = nil
+        condition.lock()
+        defer { condition.unlock() }
+        if let last { filled.append(last) }
+        condition.wakeAll()
+        while isThreadRunning && (isHashing || filled.count > 0) { condition.wait() }
+        hashFilled()
+        marked.resume(from: hasher)
+        markedByteCount = byteCount
+    }
+
+    /// Drops all bytes since the mark, also those that wait to be hashed.
     func restart() {
-        byteCount = 0
+        byteCount = markedByteCount
         condition.withLock {
             while isHashing { condition.wait() }
             while let block = filled.takeFirst() { spare.append(block.emptied()) }
             if let open { spare.append(open.emptied()) }
-            hasher.reset()
+            hasher.resume(from: marked)
         }
         open = nil
     }
@@ -132,11 +150,16 @@ final class HashRing: @unchecked Sendable {
     /// Hashes what is filled on the calling thread. No hashing thread runs.
     private func hashInline() -> Outcome {
         condition.withLock {
-            while let block = filled.takeFirst() {
-                hasher.update(block.bytes)
-                spare.append(block.emptied())
-            }
+            hashFilled()
             return outcome()
+        }
+    }
+
+    /// The caller holds the lock, and no hashing thread has bytes to hash.
+    private func hashFilled() {
+        while let block = filled.takeFirst() {
+            hasher.update(block.bytes)
+            spare.append(block.emptied())
         }
     }
 

@@ -1,4 +1,4 @@
-internal import Glibc
+internal import Synchronization
 
 /// Sends requests over libcurl. One thread owns all of libcurl; any number of tasks may call `execute` at once.
 public final class HTTPClient: Sendable {
@@ -6,12 +6,16 @@ public final class HTTPClient: Sendable {
     public let configuration: HTTPClientConfiguration
 
     private let loop: TransferLoop
+    private let quiet: QuietPeriods
+    /// Servers that have taken the last body they were sent.
+    private let familiar = Mutex<Set<Origin>>([])
 
     /// Prepares the transfer loop. Its thread starts with the first request.
     ///
     /// - Throws: `TransportError` of kind `.unusable` when libcurl cannot be set up.
     public init(configuration: HTTPClientConfiguration = HTTPClientConfiguration()) throws(TransportError) {
         self.configuration = configuration
+        quiet = QuietPeriods(policy: configuration.retry)
         loop = try TransferLoop(configuration: configuration)
     }
 
@@ -22,7 +26,8 @@ public final class HTTPClient: Sendable {
     /// Sends a request and waits for its answer. Any status is an answer; only a missing one is an error.
     ///
     /// A `.safe` request is tried again after network failures and after 408, 429, 502, 503 and 504, as the retry policy
-    /// says; the last answer is returned whatever its status.
+    /// says; the last answer is returned whatever its status. After a 429 or 503 to any request, no request of this client
+    /// goes to that origin until the wait is over.
     ///
     /// Cancelling the task stops a `.safe` request at once (`.cancelled`), and an `.atMostOnce` request only while body
     /// bytes remain; after that the call waits for the answer. `control` can do more.
@@ -42,15 +47,14 @@ public final class HTTPClient: Sendable {
         let started = ContinuousClock.now
         var attempt = 1
         while true {
+            while let wait = quiet.remaining(for: request.url.origin) {
+                try await rest(wait, before: attempt, control: control, progress: progress, started: started)
+            }
             let result = await perform(request, attempt: attempt, control: control, progress: progress)
             guard let wait = delayBeforeRetry(of: request, after: result, attempt: attempt, control: control) else {
                 return try result.get(attempts: attempt, duration: started.duration(to: .now))
             }
-            progress?(TransferProgress(phase: .waitingToRetry, attempt: attempt))
-            if await control.waitForStop(upTo: wait) {
-                let metrics = TransferMetrics(attempts: attempt, duration: started.duration(to: .now))
-                throw TransportError(.cancelled, detail: "stopped between two tries", metrics: metrics)
-            }
+            try await rest(wait, before: attempt, control: control, progress: progress, started: started)
             attempt += 1
         }
     }
@@ -58,6 +62,21 @@ public final class HTTPClient: Sendable {
     /// Refuses new requests and cancels running ones.
     public func shutdown() {
         loop.shutdown()
+    }
+
+    /// Waits; a stop ends that with an error.
+    private func rest(
+        _ wait: Duration,
+        before attempt: Int,
+        control: TransferControl,
+        progress: (@Sendable (TransferProgress) -> Void)?,
+        started: ContinuousClock.Instant
+    ) async throws(TransportError) {
+        progress?(TransferProgress(phase: .waitingToRetry, attempt: attempt))
+        if await control.waitForStop(upTo: wait) {
+            let metrics = TransferMetrics(attempts: attempt, duration: started.duration(to: .now))
+            throw TransportError(.cancelled, detail: "stopped between two tries", metrics: metrics)
+        }
     }
 
     /// One try. A server that fails the expectation is asked once more without it (RFC 9110 section 10.1.1).
@@ -71,6 +90,8 @@ public final class HTTPClient: Sendable {
             request: request,
             attempt: attempt,
             expectsContinue: true,
+            // HTTP/2 loses an early refusal of an unasked body that is longer than its first window (trap T3).
+            isFamiliar: !configuration.http2 && familiar.withLock { $0.contains(request.url.origin) },
             control: control,
             progress: progress
         )
@@ -83,18 +104,38 @@ public final class HTTPClient: Sendable {
     }
 
     private func run(_ submission: Submission) async -> Result<HTTPResponse, TransportError> {
+        let started = ContinuousClock.now
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 loop.submit(submission) { continuation.resume(returning: $0) }
             }
         } onCancel: {
             switch submission.request.repeatability {
-            case .safe: submission.control.abandon()
+            case .safe, .resumable: submission.control.abandon()
             case .atMostOnce: submission.control.stop()
             }
         }
+        note(result, of: submission.request, startedAt: started)
         report(result, of: submission.request)
         return result
+    }
+
+    /// What an exchange says about later ones with the same server.
+    private func note(
+        _ result: Result<HTTPResponse, TransportError>,
+        of request: HTTPRequest,
+        startedAt: ContinuousClock.Instant
+    ) {
+        let origin = request.url.origin
+        switch result {
+        case .success(let response):
+            quiet.note(response.head, from: origin, requestedAt: startedAt)
+            if request.body != nil, (200..<300).contains(response.status) {
+                familiar.withLock { _ = $0.insert(origin) }
+            }
+        case .failure:
+            familiar.withLock { _ = $0.remove(origin) }
+        }
     }
 
     /// How long to wait before the next try; nil when there is none.
@@ -110,8 +151,7 @@ public final class HTTPClient: Sendable {
         switch result {
         case .success(let response):
             guard [408, 429, 502, 503, 504].contains(response.status) else { return nil }
-            let wish = response.head.value(of: "Retry-After").flatMap { RetryAfter.parse($0, now: Int64(time(nil))) }
-            return configuration.retry.delay(after: attempt, retryAfter: wish)
+            return configuration.retry.delay(after: attempt, retryAfter: RetryAfter.wish(in: response.head))
         case .failure(let error):
             return error.isWorthRepeating ? configuration.retry.delay(after: attempt, retryAfter: nil) : nil
         }

@@ -67,6 +67,9 @@ public struct HTTPClientConfiguration: Sendable {
     public var retry: RetryPolicy
     /// Upper bound of the sending rate in bytes a second, shared evenly by the transfers; nil for none.
     public var maximumSendRate: Int64?
+    /// For how long a kept connection may have been idle, in whole seconds, to be trusted with what may be sent once only.
+    /// Servers close after 5 s and more (Apache's default), and a request that meets the close has an unknown outcome.
+    public var idleLimit: Duration
     /// Value of `User-Agent`.
     public var userAgent: String
     /// Told of every exchange when it has ended, for `-v`. Sees no header field, no credentials and no content.
@@ -78,6 +81,7 @@ public struct HTTPClientConfiguration: Sendable {
         http2: Bool = false,
         retry: RetryPolicy = RetryPolicy(),
         maximumSendRate: Int64? = nil,
+        idleLimit: Duration = .seconds(3),
         userAgent: String = "mediactl",
         observer: (@Sendable (ExchangeRecord) -> Void)? = nil
     ) {
@@ -85,6 +89,7 @@ public struct HTTPClientConfiguration: Sendable {
         self.http2 = http2
         self.retry = retry
         self.maximumSendRate = maximumSendRate
+        self.idleLimit = idleLimit
         self.userAgent = userAgent
         self.observer = observer
     }

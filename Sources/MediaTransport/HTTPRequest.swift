@@ -68,12 +68,16 @@ public struct Authorization: Sendable, CustomStringConvertible {
 
 /// Whether a request may reach the server more than once.
 public enum Repeatability: Sendable {
-    /// Repeating changes nothing (GET, HEAD, a PATCH at an offset): the retry policy applies.
+    /// Repeating changes nothing (GET, HEAD): the retry policy applies.
     case safe
     /// The request reaches the server at most once per call, and is never repeated by the client. A caller may repeat
     /// it when `TransportError.isBeforeRequest` says that the server cannot have seen it; every other failure is the
     /// caller's to resolve.
     case atMostOnce
+    /// The caller asks the server how far it has got after every failure (a PATCH of tus): never repeated by the client,
+    /// and a body that has begun is never sent again, but nothing is lost when it is broken off. Goes over a kept
+    /// connection, and ends at once when it is stopped.
+    case resumable
 }
 
 /// How long each stage may be silent.
@@ -123,6 +127,9 @@ public struct HTTPRequest: Sendable {
     public var authorization: Authorization?
     /// Whether it may be repeated.
     public var repeatability: Repeatability
+    /// Whether a large body asks `Expect: 100-continue` first (RFC 9110 section 10.1.1), so that a refusal costs no body.
+    /// A server that knows nothing of it costs a second, after which the body goes anyway.
+    public var asksBeforeLargeBody: Bool
     /// Silence limits.
     public var timeouts: TransferTimeouts
     /// Where the answer goes.
@@ -136,6 +143,7 @@ public struct HTTPRequest: Sendable {
         body: (any RequestBody)? = nil,
         authorization: Authorization? = nil,
         repeatability: Repeatability,
+        asksBeforeLargeBody: Bool = true,
         timeouts: TransferTimeouts = TransferTimeouts(),
         destination: ResponseDestination = .memory(limit: 8 << 20)
     ) {
@@ -145,6 +153,7 @@ public struct HTTPRequest: Sendable {
         self.body = body
         self.authorization = authorization
         self.repeatability = repeatability
+        self.asksBeforeLargeBody = asksBeforeLargeBody
         self.timeouts = timeouts
         self.destination = destination
     }

@@ -21,6 +21,21 @@ public protocol RequestBodyReader: AnyObject {
     ///
     /// - Throws: When the source cannot be read again.
     func rewind() throws
+
+    /// Whether no further byte may go out for now. While this is true, `read` is not called, the transfer rests without
+    /// holding up others, and its stall limit does not run. It can be stopped as ever.
+    var isHeld: Bool { get }
+
+    /// Takes what has to be called, from any thread, when `isHeld` has become false.
+    func onRelease(_ wake: @escaping @Sendable () -> Void)
+}
+
+extension RequestBodyReader {
+    /// Most readers never hold anything back.
+    public var isHeld: Bool { false }
+
+    /// Most readers never hold anything back.
+    public func onRelease(_ wake: @escaping @Sendable () -> Void) {}
 }
 
 /// A body held in memory.

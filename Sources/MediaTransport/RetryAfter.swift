@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// `Retry-After` (RFC 9110 section 10.2.3).
 public enum RetryAfter {
     /// Reads a field value: seconds, or an HTTP date of which only the distance to `now` counts.
@@ -12,7 +14,13 @@ public enum RetryAfter {
             // More digits than an Int64 holds still mean "very long".
             return .seconds(min(Int64(text) ?? .max, longest))
         }
-        return HTTPDate.seconds(of: text).map { .seconds(min(max(0, $0 - now), longest)) }
+        guard let date = HTTPDate.parse(text) else { return nil }
+        return .seconds(min(max(0, date - now), longest))
+    }
+
+    /// What an answer asks for.
+    public static func wish(in head: HTTPResponseHead) -> Duration? {
+        head.value(of: "Retry-After").flatMap { parse($0, now: Int64(time(nil))) }
     }
 
     /// One year: keeps later arithmetic far from overflow.

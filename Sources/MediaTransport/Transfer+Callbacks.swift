@@ -5,6 +5,10 @@ extension Transfer {
     /// Fills libcurl's upload buffer from the body.
     fileprivate func readBody(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         guard let reader else { return 0 }
+        if reader.isHeld {
+            isPaused = true
+            return Int(CURL_READFUNC_PAUSE)
+        }
         var window = buffer
         if let sendRate {
             // Small steps keep a limited rate even; libcurl itself sends whole buffers and then waits.
@@ -24,8 +28,9 @@ extension Transfer {
     /// libcurl wants to send the body (again) from the start.
     fileprivate func rewindBody(to offset: Int64) -> CInt {
         guard offset == 0, let reader else { return CInt(CURL_SEEKFUNC_CANTSEEK) }
-        if bytesRead > 0 && request.repeatability == .atMostOnce {
+        if bytesRead > 0 && request.repeatability != .safe {
             callbackError = TransportError(.connectionLost, detail: "the connection closed before the answer")
+            bytesSentBeforeRewind = bytesRead
             return CInt(CURL_SEEKFUNC_FAIL)
         }
         do {
@@ -36,6 +41,16 @@ extension Transfer {
             callbackError = TransportError(.bodyUnreadable, underlying: error)
             return CInt(CURL_SEEKFUNC_FAIL)
         }
+    }
+
+    /// Lets a body go on that its reader does not hold back any more, and one that the server has refused: libcurl, which
+    /// then stops sending by itself, does not end a transfer that rests.
+    func resumeIfReleased() {
+        let isRefused = isHeadComplete && (head?.status ?? 0) >= 300
+        guard isPaused, isRefused || reader?.isHeld == false else { return }
+        isPaused = false
+        lastActivity = .now
+        curl_easy_pause(handle, CInt(CURLPAUSE_CONT))
     }
 
     /// One header line, the status line and the closing empty line included. Returns false to abort.

@@ -2,12 +2,22 @@ internal import CCurl
 internal import CCurlShims
 
 extension Transfer {
-    /// Bodies above this length ask `Expect: 100-continue` first, so that a refusal costs no body (trap T3).
-    private static let expectThreshold: Int64 = 65_536
+    /// Bodies of up to this length fit into the buffers on the way: they are out before a refusal could spare them.
+    private static let smallBodyBytes: Int64 = 65_536
+    /// The same for servers that have just taken a body, so that a refusal is not to be expected.
+    private static let smallBodyBytesOnceFamiliar: Int64 = 1 << 20
     private static let uploadBufferBytes = 262_144
 
     /// Whether this try asks before it sends its body.
-    var expectsContinue: Bool { submission.expectsContinue && bodyByteCount > Self.expectThreshold }
+    var expectsContinue: Bool {
+        submission.expectsContinue && request.asksBeforeLargeBody && isBodyLarge
+    }
+
+    /// Large bodies ask `Expect: 100-continue` first, so that a refusal costs no body (trap T3), and go over a connection
+    /// of their own when they may be sent once only (docs/adr/0002).
+    private var isBodyLarge: Bool {
+        bodyByteCount > (submission.isFamiliar ? Self.smallBodyBytesOnceFamiliar : Self.smallBodyBytes)
+    }
 
     func configure(_ configuration: HTTPClientConfiguration) throws(TransportError) {
         let context = Unmanaged.passUnretained(self).toOpaque()
@@ -28,7 +38,7 @@ extension Transfer {
         try check(shim_set_quick_exit(handle))
         try configureTrust(configuration.trust)
         try configureAuthorization()
-        try configureMethodAndBody(context)
+        try configureMethodAndBody(context, configuration)
         try configureHeaders()
     }
 
@@ -54,7 +64,10 @@ extension Transfer {
         try set(CURLOPT_PASSWORD, password)
     }
 
-    private func configureMethodAndBody(_ context: UnsafeMutableRawPointer) throws(TransportError) {
+    private func configureMethodAndBody(
+        _ context: UnsafeMutableRawPointer,
+        _ configuration: HTTPClientConfiguration
+    ) throws(TransportError) {
         switch request.method {
         case .get: try set(CURLOPT_HTTPGET, 1)
         case .head: try set(CURLOPT_NOBODY, 1)
@@ -69,13 +82,14 @@ extension Transfer {
             let lengthOption = request.method == .post ? CURLOPT_POSTFIELDSIZE_LARGE : CURLOPT_INFILESIZE_LARGE
             try check(shim_setopt_off(handle, lengthOption, bodyByteCount))
         }
-        if bodyByteCount > Self.expectThreshold {
+        if bodyByteCount > Self.smallBodyBytes {
             try set(CURLOPT_UPLOAD_BUFFERSIZE, Self.uploadBufferBytes)
         }
         // On a connection that dies before the answer, libcurl sends a request again without telling. A body that has
         // begun cannot go twice (`seekCallback`); a request without one, and a large one, get a connection of their own.
-        if request.repeatability == .atMostOnce, bodyByteCount == 0 || bodyByteCount > Self.expectThreshold {
-            try set(CURLOPT_FRESH_CONNECT, 1)
+        if request.repeatability == .atMostOnce {
+            try set(CURLOPT_MAXAGE_CONN, max(1, Int(configuration.idleLimit.components.seconds)))
+            if bodyByteCount == 0 || isBodyLarge { try set(CURLOPT_FRESH_CONNECT, 1) }
         }
     }
 

@@ -13,7 +13,7 @@ extension Transfer {
     var bytesSent: Int64 {
         var sent: Int64 = 0
         shim_getinfo_off(handle, CURLINFO_SIZE_UPLOAD_T, &sent)
-        return min(sent, bodyByteCount)
+        return min(max(sent, bytesSentBeforeRewind), bodyByteCount)
     }
 
     /// Bytes in our send buffer that the peer's kernel has not acknowledged.
@@ -30,6 +30,8 @@ extension Transfer {
     func observeProgress(at now: ContinuousClock.Instant) {
         guard now - lastLook >= .milliseconds(50) else { return }
         lastLook = now
+        // What the reader holds back is no fault of the peer's.
+        if isPaused { lastActivity = now }
         let sent = bytesSent
         if sent > 0 || bytesRead > 0 {
             let acknowledged = max(bytesAcknowledged, sent - bytesUnacknowledged)

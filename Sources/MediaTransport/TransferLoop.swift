@@ -9,6 +9,8 @@ struct Submission: Sendable {
     var attempt: Int
     /// Whether a large body may ask `Expect: 100-continue`.
     var expectsContinue: Bool
+    /// Whether the server has taken the last body that it was sent.
+    var isFamiliar: Bool
     var control: TransferControl
     var progress: (@Sendable (TransferProgress) -> Void)?
 }
@@ -34,6 +36,8 @@ final class TransferLoop: Sendable {
             throw TransportError(.unusable, detail: "libcurl cannot be initialised")
         }
         multi = MultiHandle(raw: handle, sockets: OpenSockets())
+        // libcurl would keep four connections for each running transfer: between two files of a batch that is too few.
+        _ = shim_multi_setopt_long(handle, CURLMOPT_MAXCONNECTS, Self.keptConnections)
         self.configuration = configuration
     }
 
@@ -97,6 +101,7 @@ final class TransferLoop: Sendable {
             var running: CInt = 0
             curl_multi_perform(multi.raw, &running)
             finishCompleted(&transfers)
+            transfers.values.forEach { $0.resumeIfReleased() }
             watch(&transfers)
 
             let isIdle = transfers.isEmpty
@@ -106,6 +111,7 @@ final class TransferLoop: Sendable {
 
     /// Progress and watchdogs look ten times a second; sockets and wake-ups rouse the loop at once.
     private static let tickMilliseconds: CInt = 100
+    private static let keptConnections = 32
     private static let idlePollMilliseconds: CInt = 60_000
 
     private func add(
@@ -128,6 +134,7 @@ final class TransferLoop: Sendable {
                 throw TransportError(.unusable, detail: String(cString: curl_multi_strerror(code)))
             }
             submission.control.attach { self.wake() }
+            transfer.reader?.onRelease { self.wake() }
         } catch {
             complete(.failure(error))
         }

@@ -38,20 +38,6 @@ public struct TusFeatures: Sendable, Equatable {
     }
 }
 
-/// A pair of `Upload-Metadata`: the key in ASCII without blanks and commas, the value sent in base64.
-public struct TusMetadata: Sendable, Equatable {
-    /// The key.
-    public var key: String
-    /// The value, sent as UTF-8.
-    public var value: String
-
-    /// Makes a pair.
-    public init(_ key: String, _ value: String) {
-        self.key = key
-        self.value = value
-    }
-}
-
 /// A created upload.
 public struct TusCreation: Sendable, Equatable {
     /// Last segment of `Location`.

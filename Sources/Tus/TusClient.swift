@@ -40,53 +40,82 @@ public struct TusClient: Sendable {
 
     /// Asks what the server can do (`OPTIONS`, tus 1.0.0 section "OPTIONS").
     ///
-    /// - Throws: `TusError`; `.unsupported` when no tus server answers there.
+    /// - Throws: `TusError`; `.unsupported` when no server of tus 1.0.0 answers there.
     public func features(control: TransferControl = TransferControl()) async throws(TusError) -> TusFeatures {
-        throw TusError(.unsupported)
+        let answer = try await exchange(request(.options), as: .options, control)
+        return try TusFeatures(answer.head)
     }
 
     /// Creates an upload (`POST`, extension "creation").
     ///
-    /// A lost answer leaves an empty upload on the server, which nobody knows of and which costs nothing; creation may
-    /// therefore be repeated.
+    /// A lost answer leaves an empty upload on the server, which nobody knows of and which costs nothing; creation is
+    /// therefore repeated like any safe request.
     ///
     /// - Parameters:
     ///   - byteCount: Length of the whole upload.
     ///   - metadata: `Upload-Metadata`.
     ///   - isPartial: Whether it will be joined with others (extension "concatenation").
     ///   - control: Stops it at once.
+    /// - Returns: The upload's id.
+    /// - Throws: `TusError`; `.tooLarge` when the server takes no upload of this length.
     public func create(
         byteCount: Int64,
         metadata: [TusMetadata],
         isPartial: Bool = false,
         control: TransferControl = TransferControl()
     ) async throws(TusError) -> TusCreation {
-        throw TusError(.unsupported)
+        var headers = [HTTPHeader("Upload-Length", String(byteCount))]
+        if isPartial { headers.append(HTTPHeader("Upload-Concat", "partial")) }
+        return try await create(headers, metadata, control)
     }
 
     /// Joins finished partial uploads, in order, to one (extension "concatenation").
+    ///
+    /// A partial upload that is still locked (423) is waited for, up to five minutes.
+    ///
+    /// - Throws: `TusError`.
     public func concatenate(
         _ ids: [String],
         metadata: [TusMetadata],
         control: TransferControl = TransferControl()
     ) async throws(TusError) -> TusCreation {
-        throw TusError(.unsupported)
+        var parts: [String] = []
+        for id in ids { parts.append(try resource(id)) }
+        let headers = [HTTPHeader("Upload-Concat", "final;" + parts.joined(separator: " "))]
+        return try await waitingForLocks(control) { () async throws(TusError) in
+            try await create(headers, metadata, control)
+        }
     }
 
     /// Asks how far an upload has got (`HEAD`).
+    ///
+    /// An upload that is locked by another request (423) is waited for, up to five minutes.
     ///
     /// - Throws: `TusError`; `.gone` when the server does not know it (any more).
     public func status(
         of id: String,
         control: TransferControl = TransferControl()
     ) async throws(TusError) -> TusStatus {
-        throw TusError(.unsupported)
+        try await waitingForLocks(control) { () async throws(TusError) in
+            try await head(id, repeatability: .safe, control)
+        }
     }
 
     /// Gives an upload up, with its bytes on the server (`DELETE`, extension "termination"). One that is gone already is
     /// no error.
+    ///
+    /// An upload that is locked by another request (423) is waited for, up to five minutes.
+    ///
+    /// - Throws: `TusError`.
     public func terminate(_ id: String, control: TransferControl = TransferControl()) async throws(TusError) {
-        throw TusError(.unsupported)
+        let request = request(.delete, try resource(id))
+        do throws(TusError) {
+            try await waitingForLocks(control) { () async throws(TusError) in
+                _ = try await exchange(request, as: .delete, control)
+            }
+        } catch  where error.kind == .gone {
+            return
+        }
     }
 
     /// Sends what the server lacks, in chunks, until it has everything.
@@ -99,7 +128,8 @@ public struct TusClient: Sendable {
     ///   - content: The bytes.
     ///   - id: The upload.
     ///   - options: Size of chunks, tries.
-    ///   - control: `stop` and `abandon` end it at once; the upload stays resumable.
+    ///   - control: `stop` and `abandon` end it at once, like cancelling the task; the upload stays resumable. A
+    ///     `content.keep` that has begun is waited for.
     ///   - onEvent: Called on any thread; must return quickly.
     /// - Returns: The digest of the whole content, and what was sent.
     /// - Throws: `TusError`.
@@ -110,6 +140,7 @@ public struct TusClient: Sendable {
         control: TransferControl = TransferControl(),
         onEvent: @escaping @Sendable (TusEvent) -> Void = { _ in }
     ) async throws(TusError) -> TusDelivery {
-        throw TusError(.unsupported)
+        var sender = try TusSender(self, content, to: id, options, control, onEvent)
+        return try await sender.run()
     }
 }

@@ -54,10 +54,18 @@ public struct TusSendOptions: Sendable {
     public var minimumChunkBytes: Int64
     /// No chunk is made larger than this; proxies stop bodies of 100 MB.
     public var maximumChunkBytes: Int64
-    /// Faults in a row without any progress after which sending fails; each completed chunk starts the count anew.
+    /// Faults in a row without any progress after which sending fails; each completed chunk starts the count anew. A cut
+    /// after which the next chunk is smaller never ends it.
     public var retry: RetryPolicy
     /// How long an upload that is locked by another request (423) is waited for.
     public var lockLimit: Duration
+    /// The first wait for a locked upload; each further one is twice as long, up to 30 s.
+    public var lockBackOff: Duration
+    /// Says that the upload has just been created and holds nothing: spares the question how far it has got.
+    public var isNew: Bool
+    /// Sends a checksum with each chunk (extension "checksum"), for which every chunk is read twice; nil for none. See
+    /// `TusFeatures.preferredChecksum`.
+    public var checksum: DigestAlgorithm?
 
     /// Makes a set of options; the defaults are those of the command line.
     public init(
@@ -65,13 +73,19 @@ public struct TusSendOptions: Sendable {
         minimumChunkBytes: Int64 = 256 << 10,
         maximumChunkBytes: Int64 = 64 << 20,
         retry: RetryPolicy = RetryPolicy(),
-        lockLimit: Duration = .seconds(300)
+        lockLimit: Duration = .seconds(300),
+        lockBackOff: Duration = .seconds(1),
+        isNew: Bool = false,
+        checksum: DigestAlgorithm? = nil
     ) {
         self.chunkBytes = chunkBytes
         self.minimumChunkBytes = minimumChunkBytes
         self.maximumChunkBytes = maximumChunkBytes
         self.retry = retry
         self.lockLimit = lockLimit
+        self.lockBackOff = lockBackOff
+        self.isNew = isNew
+        self.checksum = checksum
     }
 }
 

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -42,6 +43,46 @@ import Testing
         let (digest, byteCount) = try await pipeline.finish()
         #expect(digest.hex == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
         #expect(byteCount == 3)
+    }
+
+    /// Around the inputs that need no thread, and with one.
+    @Test(arguments: [0, 1000, 6 << 20], [0, 1000, 6 << 20]) func restartGoesBackToTheMark(
+        size: Int,
+        more: Int
+    ) async throws {
+        let kept = sampleBytes(size)
+        let pipeline = try HashPipeline()
+        append(kept, to: pipeline, chunk: 70_001)
+        pipeline.mark()
+        for round in 1...3 {
+            append(Array(repeating: 0x21, count: more), to: pipeline, chunk: 70_001)
+            if round == 2 { _ = try await pipeline.finish() }
+            pipeline.restart()
+        }
+        append(Array("abc".utf8), to: pipeline, chunk: 2)
+        let (digest, byteCount) = try await pipeline.finish()
+        #expect(digest == (try hash(kept + Array("abc".utf8))))
+        #expect(byteCount == Int64(size + 3))
+    }
+
+    @Test(arguments: [0, 1, 1 << 20, 5_000_000]) func readsAPieceOfAFile(size: Int) async throws {
+        let bytes = sampleBytes(100 + size + 100)
+        let directory = try TemporaryDirectory()
+        let path = directory.file("sample")
+        try Data(bytes).write(to: URL(fileURLWithPath: path))
+        let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+        let pipeline = try HashPipeline()
+        append(Array("abc".utf8), to: pipeline, chunk: 3)
+        let seen = Mutex<[Int64]>([])
+        try await pipeline.append(file: file.fileDescriptor, from: 100, byteCount: Int64(size)) { done in
+            seen.withLock { $0.append(done) }
+        }
+        let digest = try await pipeline.finish().digest
+        #expect(digest == (try hash(Array("abc".utf8) + bytes[100..<100 + size])))
+        #expect(seen.withLock { $0.last ?? 0 } == Int64(size))
+        await #expect(throws: CryptoError("the file ended after \(bytes.count) of \(bytes.count + 1) bytes")) {
+            try await pipeline.append(file: file.fileDescriptor, from: 100, byteCount: Int64(size + 101))
+        }
     }
 
     @Test func memoryIsBoundedByTheRing() async throws {

@@ -64,6 +64,20 @@ import Testing
         #expect(digest.hex == (try OpenSSLTool.sha256(ofFile: path)))
     }
 
+    /// "abc": FIPS 180-4 examples.
+    @Test(arguments: [
+        (DigestAlgorithm.sha1, "a9993e364706816aba3e25717850c26c9cd0d89d"),
+        (.sha256, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
+    ])
+    func hashesAPieceOfAFile(algorithm: DigestAlgorithm, hex: String) async throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.file("sample")
+        try Data("xxabcxx".utf8).write(to: URL(fileURLWithPath: path))
+        let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+        let digest = try await algorithm.digest(ofFile: file.fileDescriptor, from: 2, byteCount: 3)
+        #expect(digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() == hex)
+    }
+
     @Test func leavesTheFileOffsetAlone() async throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("sample")

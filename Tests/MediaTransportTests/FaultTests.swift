@@ -17,7 +17,7 @@ struct FaultTests {
 
     @Test(
         "a POST whose kept-alive connection dies before the answer reaches the server once",
-        arguments: [5, 200_000]
+        arguments: [5, 64_000, 200_000, 1 << 20, (1 << 20) + 1, 3_000_000]
     )
     func atMostOnce(bodyLength: Int64) async throws {
         let requests = Mutex(0)
@@ -45,6 +45,113 @@ struct FaultTests {
         // A later request proves that the server would have counted a repetition.
         _ = try await http.execute(post(url, CountingBody(bodyLength)))
         #expect(requests.withLock { $0 } == 3)
+    }
+
+    @Test(
+        "a POST whose kept-alive connection is reset under way reaches the server once",
+        arguments: [1, 50_000, 999_999]
+    )
+    func atMostOnceReset(after count: Int) async throws {
+        let requests = Mutex(0)
+        let server = try ScriptedServer { connection, _ in
+            while true {
+                let head = try connection.readHead()
+                let number = requests.withLock { requests in
+                    requests += 1
+                    return requests
+                }
+                if number == 2 {
+                    try connection.readBody(count)
+                    return connection.reset()
+                }
+                try connection.readBody(ScriptedServer.Connection.contentLength(of: head))
+                try connection.answer(201, "{}")
+            }
+        }
+        let http = try client(retries: 3)
+        let url = try server.url()
+        _ = try await http.execute(post(url, CountingBody(1_000_000)))
+        let error = await transportError { () async throws(TransportError) in
+            try await http.execute(post(url, CountingBody(1_000_000)))
+        }
+        #expect(error?.kind == .connectionLost)
+        #expect(error?.isBeforeRequest == false)
+        _ = try await http.execute(post(url, CountingBody(5)))
+        #expect(requests.withLock { $0 } == 3)
+    }
+
+    @Test(
+        "once a server has taken a body, others of up to 1 MiB share a connection and do not ask first",
+        arguments: [(65_536, 1, 0), (65_537, 1, 1), (100_000, 1, 1), (1 << 20, 1, 1), ((1 << 20) + 1, 5, 5)]
+    )
+    func keptConnection(bodyLength: Int64, connections: Int, asked: Int) async throws {
+        let expectations = Mutex(0)
+        let server = try ScriptedServer { connection, _ in
+            while true {
+                let request = try connection.readRequest()
+                if request.head.contains("\r\nExpect:") { expectations.withLock { $0 += 1 } }
+                try connection.answer(201, "{}")
+            }
+        }
+        let http = try client()
+        let url = try server.url()
+        for _ in 0..<5 { #expect(try await http.execute(post(url, CountingBody(bodyLength))).status == 201) }
+        #expect(server.connectionCount == connections)
+        #expect(expectations.withLock { $0 } == asked)
+    }
+
+    @Test("a server that broke off is asked first again")
+    func unfamiliar() async throws {
+        let expectations = Mutex<[Bool]>([])
+        let server = try ScriptedServer { connection, _ in
+            while true {
+                let request = try connection.readRequest()
+                let number = expectations.withLock { list in
+                    list.append(request.head.contains("\r\nExpect:"))
+                    return list.count
+                }
+                if number == 3 { return }
+                try connection.answer(201, "{}")
+            }
+        }
+        let http = try client()
+        let url = try server.url()
+        for _ in 0..<5 { _ = try? await http.execute(post(url, CountingBody(100_000))) }
+        #expect(expectations.withLock { $0 } == [true, false, false, true, false])
+    }
+
+    @Test(
+        "a refusal before the body is read is an answer, not a lost connection",
+        arguments: [100_000, 1 << 20],
+        [true, false]
+    )
+    func earlyRefusal(bodyLength: Int64, isKept: Bool) async throws {
+        let server = try ScriptedServer { connection, number in
+            if isKept {
+                try connection.readRequest()
+                try connection.answer(201, "{}")
+            }
+            try connection.readHead()
+            // Like Apache and nginx: answer at once, then take what is still coming for a while.
+            try connection.answer(401, "<html>", type: "text/html", headers: ["Connection: close"])
+            connection.waitForClose()
+        }
+        let http = try client()
+        let url = try server.url()
+        if isKept { _ = try await http.execute(post(url, CountingBody(bodyLength))) }
+        let response = try await http.execute(post(url, CountingBody(bodyLength)))
+        #expect(response.status == 401)
+    }
+
+    @Test("the first refusal is an answer even when the server closes at once", arguments: 1...10)
+    func hastyRefusal(round: Int) async throws {
+        let server = try ScriptedServer { connection, _ in
+            try connection.readHead()
+            try connection.answer(401, "<html>", type: "text/html", headers: ["Connection: close"])
+        }
+        let response = try await client().execute(post(server.url(), CountingBody(1 << 20)))
+        #expect(response.status == 401)
+        #expect(response.metrics.bodyBytesSent == 0)
     }
 
     @Test("a GET whose kept-alive connection dies is repeated")

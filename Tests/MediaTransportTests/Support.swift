@@ -4,7 +4,7 @@ import MediaTransport
 import Synchronization
 import TestSupport
 
-/// A client without waits between tries.
+/// A client without waits between tries, that keeps its connections however slow the machine is.
 func client(
     retries: Int = 0,
     trust: ServerTrust = ServerTrust(),
@@ -16,7 +16,8 @@ func client(
             trust: trust,
             http2: http2,
             retry: RetryPolicy(retries: retries, base: .zero),
-            maximumSendRate: rate
+            maximumSendRate: rate,
+            idleLimit: .seconds(3600)
         )
     )
 }

@@ -44,7 +44,11 @@ public final class ScriptedServer: Sendable {
         Thread.detachNewThread { [counter, running] in
             while true {
                 let accepted = accept(descriptor, nil, nil)
-                if accepted < 0 { return }
+                if accepted < 0 {
+                    // Only here: closed by another thread, the number could be another server's before the next `accept`.
+                    Glibc.close(descriptor)
+                    return
+                }
                 let number = counter.next()
                 running.enter()
                 Thread.detachNewThread {
@@ -59,7 +63,6 @@ public final class ScriptedServer: Sendable {
 
     deinit {
         Glibc.shutdown(listener, Int32(SHUT_RDWR))
-        Glibc.close(listener)
     }
 
     /// `http://127.0.0.1:PORT`.

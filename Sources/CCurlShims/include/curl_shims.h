@@ -24,6 +24,7 @@ CURLcode shim_setopt_slist(CURL *handle, CURLoption option, struct curl_slist *l
 // Lets go of a name look-up at once when its transfer is removed (libcurl 7.87 and later; does nothing before).
 CURLcode shim_set_quick_exit(CURL *handle);
 CURLcode shim_set_error_buffer(CURL *handle, char *buffer);
+CURLMcode shim_multi_setopt_long(CURLM *handle, CURLMoption option, long value);
 
 // Callbacks with their contexts.
 CURLcode shim_set_read(CURL *handle, shim_data_callback callback, void *context);

@@ -211,7 +211,7 @@ public struct ServerCheckup: Sendable {
             client.request(.get, "/db/health.php", isAuthorized: false),
             control: TransferControl()
         )
-        guard let theirs = response.head.value(of: "Date").flatMap(HTTPDate.seconds(of:)) else {
+        guard let theirs = response.head.value(of: "Date").flatMap(HTTPDate.parse) else {
             return ServerCheck("clock", .skipped, "the server does not tell its time")
         }
         let ahead = theirs - UnixTime.now()

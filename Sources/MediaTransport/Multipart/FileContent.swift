@@ -21,7 +21,7 @@ public final class FileContent: Sendable {
     ///
     /// - Returns: Bytes read, at least 1 when any remain.
     /// - Throws: `FileContentError`.
-    func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(FileContentError) -> Int {
+    public func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(FileContentError) -> Int {
         let wanted = Int(min(Int64(buffer.count), byteCount - offset))
         guard wanted > 0 else { return 0 }
         while true {

@@ -1,0 +1,76 @@
+internal import COpenSSL
+
+/// A running digest of one of OpenSSL's algorithms. Not thread-safe; one owner.
+struct DigestContext: ~Copyable {
+    /// An `EVP_MD_CTX`, owned: made in `init`, freed in `deinit`, never handed out.
+    private let context: OpaquePointer
+    private let algorithm: DigestAlgorithm
+    /// The first failure; reported by `snapshot` so that the hot path need not throw.
+    private var failure: CryptoError?
+
+    /// Starts a digest.
+    init(_ algorithm: DigestAlgorithm) throws(CryptoError) {
+        guard let context = EVP_MD_CTX_new() else { throw .fromOpenSSL("no memory for a digest") }
+        guard EVP_DigestInit_ex(context, algorithm.type, nil) == 1 else {
+            EVP_MD_CTX_free(context)
+            throw .fromOpenSSL("cannot start \(algorithm.name)")
+        }
+        self.context = context
+        self.algorithm = algorithm
+    }
+
+    deinit {
+        EVP_MD_CTX_free(context)
+    }
+
+    mutating func update(_ bytes: UnsafeRawBufferPointer) {
+        guard let start = bytes.baseAddress, failure == nil else { return }
+        if EVP_DigestUpdate(context, start, bytes.count) != 1 {
+            failure = .fromOpenSSL("cannot continue \(algorithm.name)")
+        }
+    }
+
+    /// Forgets everything added.
+    mutating func reset() {
+        let restarted = EVP_DigestInit_ex(context, algorithm.type, nil) == 1
+        failure = restarted ? nil : .fromOpenSSL("cannot start \(algorithm.name)")
+    }
+
+    /// Takes over the state of another digest, which goes on by itself.
+    mutating func resume(from other: borrowing DigestContext) {
+        failure = other.failure
+        if EVP_MD_CTX_copy_ex(context, other.context) != 1 {
+            failure = .fromOpenSSL("cannot copy \(algorithm.name)")
+        }
+    }
+
+    /// The digest of everything added so far; more may follow.
+    func snapshot() throws(CryptoError) -> [UInt8] {
+        if let failure { throw failure }
+        // Finalising ends a context, so that happens to a copy.
+        guard let copy = EVP_MD_CTX_new() else { throw .fromOpenSSL("no memory for a digest") }
+        defer { EVP_MD_CTX_free(copy) }
+        var bytes = [UInt8](repeating: 0, count: algorithm.byteCount)
+        guard EVP_MD_CTX_copy_ex(copy, context) == 1, EVP_DigestFinal_ex(copy, &bytes, nil) == 1 else {
+            throw .fromOpenSSL("cannot finish \(algorithm.name)")
+        }
+        return bytes
+    }
+}
+
+extension DigestAlgorithm {
+    /// OpenSSL's description of the algorithm; static, never freed.
+    fileprivate var type: OpaquePointer? {
+        switch self {
+        case .sha256: EVP_sha256()
+        case .sha1: EVP_sha1()
+        }
+    }
+
+    fileprivate var byteCount: Int {
+        switch self {
+        case .sha256: 32
+        case .sha1: 20
+        }
+    }
+}

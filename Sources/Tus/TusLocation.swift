@@ -1,0 +1,61 @@
+/// The id of an upload inside a `Location`.
+enum TusLocation {
+    /// The last path segment of an absolute or relative address, percent-decoded. Query, fragment and trailing slashes do
+    /// not count, and neither does the origin: requests go to the configured server, whatever a proxy believes its name
+    /// to be (gighive contract T13).
+    ///
+    /// - Parameters:
+    ///   - location: The field value as received.
+    ///   - path: Where uploads are created; an answer that names just this is no upload.
+    /// - Returns: nil when there is no id, or none that `isID` accepts.
+    static func id(in location: String, createdAt path: String) -> String? {
+        var text = location.prefix { $0 != "?" && $0 != "#" }
+        if let scheme = text.firstRange(of: "://") {
+            text = text[scheme.upperBound...].drop { $0 != "/" }
+        } else if text.hasPrefix("//") {
+            text = text.dropFirst(2).drop { $0 != "/" }
+        }
+        let segments = text.split(separator: "/")
+        guard let last = segments.last, segments != path.split(separator: "/"), let id = decoded(last), isID(id) else {
+            return nil
+        }
+        return id
+    }
+
+    /// Whether a text can be an id: unreserved characters and sub-delimiters of RFC 3986, `:` and `@`, which is what
+    /// servers use (tusd: hexadecimal digits, `-`, `_`, and `+` with S3). No slash, no control character, not `.` or `..`.
+    static func isID(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.count <= 512 && text != "." && text != ".."
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "a")...UInt8(ascii: "z"):
+                    true
+                default: punctuation.contains(byte)
+                }
+            }
+    }
+
+    private static let punctuation = Set("-._~!$&'()*+,;=:@".utf8)
+
+    /// nil for a `%` without two digits.
+    private static func decoded(_ segment: Substring) -> String? {
+        var bytes: [UInt8] = []
+        var rest = Array(segment.utf8)[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit) else {
+                return nil
+            }
+            bytes.append(high << 4 | low)
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
+
+    private static func digit(_ byte: UInt8) -> UInt8? {
+        Character(Unicode.Scalar(byte)).hexDigitValue.map { UInt8($0) }
+    }
+}

@@ -1,0 +1,247 @@
+internal import Foundation
+internal import MediaCrypto
+internal import MediaTransport
+
+/// One run of `TusClient.send`: where it stands, and what it does about faults.
+struct TusSender {
+    private let client: TusClient
+    private let content: TusContent
+    private let id: String
+    private let options: TusSendOptions
+    private let control: TransferControl
+    private let onEvent: @Sendable (TusEvent) -> Void
+    /// Between chunks its state, and its mark, are those of the first `offset` bytes.
+    private let pipeline: HashPipeline
+
+    /// What the server is known to have.
+    private var offset: Int64 = 0
+    private var size: ChunkSize
+    private var patience: LockPatience
+    /// Faults since the server last had more than before.
+    private var faultsInARow = 0
+    private var faults = 0
+    private var bytesSent: Int64 = 0
+    /// The most bytes after `offset` that any try has sent: so many may turn up on the server later.
+    private var sentAhead: Int64 = 0
+
+    init(
+        _ client: TusClient,
+        _ content: TusContent,
+        to id: String,
+        _ options: TusSendOptions,
+        _ control: TransferControl,
+        _ onEvent: @escaping @Sendable (TusEvent) -> Void
+    ) throws(TusError) {
+        self.client = client
+        self.content = content
+        self.id = id
+        self.options = options
+        self.control = control
+        self.onEvent = onEvent
+        size = ChunkSize(options)
+        patience = LockPatience(limit: options.lockLimit, first: options.lockBackOff)
+        pipeline = try HashPipeline.forContent()
+    }
+
+    mutating func run() async throws(TusError) -> TusDelivery {
+        do throws(TusError) {
+            if !options.isNew {
+                offset = try await ask().offset
+                try await provePrefix()
+            }
+            let resumedAt = offset
+            while offset < content.byteCount {
+                try await sendChunk()
+            }
+            return TusDelivery(
+                digest: try await digest(),
+                resumedAt: resumedAt,
+                bytesSent: bytesSent,
+                faults: faults
+            )
+        } catch {
+            var error = error
+            error.bytesSent = bytesSent
+            throw error
+        }
+    }
+
+    // MARK: Asking
+
+    /// The server's word on the upload, whatever it takes to get it.
+    private mutating func ask() async throws(TusError) -> TusStatus {
+        while true {
+            try throwIfStopped()
+            do throws(TusError) {
+                let status = try await client.head(id, repeatability: .resumable, control)
+                if let length = status.byteCount, length != content.byteCount {
+                    throw TusError(
+                        .conflict,
+                        detail: "the upload is \(length) bytes long, the content \(content.byteCount)"
+                    )
+                }
+                guard status.offset <= content.byteCount else {
+                    throw TusError(.conflict, detail: "the server has more bytes than the content")
+                }
+                return status
+            } catch  where error.kind != .conflict {
+                try await waitOut(error)
+            }
+        }
+    }
+
+    /// Waits until something that failed may be tried again.
+    ///
+    /// - Parameters:
+    ///   - error: What failed.
+    ///   - isEased: Whether the next try asks less of the network, which makes it worth a try in any case.
+    /// - Throws: The error itself when it cannot get better, or has not for too long.
+    private mutating func waitOut(_ error: TusError, isEased: Bool = false) async throws(TusError) {
+        let wait: Duration
+        if error.kind == .locked {
+            guard let next = patience.next() else { throw error }
+            wait = next
+        } else {
+            faultsInARow += 1
+            guard error.isWorthAnotherTry, isEased || faultsInARow <= options.retry.retries else { throw error }
+            wait = options.retry.delay(
+                after: faultsInARow,
+                retryAfter: error.retryAfterSeconds.map { .seconds($0) }
+            )
+        }
+        faults += 1
+        onEvent(.retrying(attempt: faultsInARow, after: wait, because: error))
+        if await control.waitForStop(upTo: wait) { throw TusError(.cancelled) }
+    }
+
+    private func throwIfStopped() throws(TusError) {
+        if control.isStopRequested || Task.isCancelled { throw TusError(.cancelled) }
+    }
+
+    // MARK: Sending
+
+    private mutating func sendChunk() async throws(TusError) {
+        try throwIfStopped()
+        let started = ContinuousClock.now
+        let chunk = offset..<min(offset + size.current, content.byteCount)
+        let body = try ChunkBody(chunk, of: content, pipeline)
+        let (error, outcome) = await client.patch(id, body, of: content, options.checksum, control, onEvent)
+        bytesSent += outcome.bytesSent
+        sentAhead = max(sentAhead, outcome.bytesSent)
+        guard let error else {
+            size.completed(in: started.duration(to: .now))
+            return advance(to: chunk.upperBound)
+        }
+        if error.kind == .tooLarge {
+            guard size.refused(Int64(chunk.count)) else { throw error }
+            faults += 1
+            onEvent(.retrying(attempt: faultsInARow, after: .zero, because: error))
+        } else {
+            let isSmaller = error.isCut && size.cut()
+            // A network that breaks every chunk of one size may yet carry smaller ones.
+            try await waitOut(error, isEased: isSmaller && error.transport != nil)
+        }
+        try await settle(at: try await ask().offset, chunk, isKept: outcome.isKept)
+    }
+
+    /// Goes on from where the server says it is after a fault.
+    private mutating func settle(at found: Int64, _ chunk: Range<Int64>, isKept: Bool) async throws(TusError) {
+        guard found >= offset, found - offset <= sentAhead else {
+            throw TusError(.conflict, detail: "the server's offset is \(found) where \(offset) was due")
+        }
+        if found == chunk.upperBound && isKept {
+            return advance(to: found)
+        }
+        pipeline.restart()
+        guard found > offset else { return }
+        // A server without a firewall before it keeps what it got of a chunk. The same bytes go through the hash again.
+        try await hash(from: offset, to: found, of: try content.openChecked())
+        try await keepProof(at: found)
+        advance(to: found)
+    }
+
+    private mutating func advance(to end: Int64) {
+        offset = end
+        sentAhead = 0
+        faultsInARow = 0
+        patience.reset()
+        pipeline.mark()
+        onEvent(.acknowledged(offset: end))
+    }
+
+    // MARK: Proving
+
+    /// Reads again what the server has, and refuses to go on unless it is what was sent.
+    private mutating func provePrefix() async throws(TusError) {
+        guard offset > 0 else { return }
+        let file = try content.openChecked()
+        let longest = max(options.chunkBytes, options.maximumChunkBytes)
+        let proven = content.proofs.filter { $0.offset <= offset }.max { $0.offset < $1.offset }
+        let provenBytes = proven?.offset ?? 0
+        // Before the last byte of a chunk goes out its proof is kept: only a part of one chunk can be without.
+        guard offset - provenBytes <= longest else {
+            throw TusError(
+                .prefixChanged,
+                detail: "the server has \(offset) bytes, but only the first \(provenBytes) can be compared"
+            )
+        }
+        try await hash(from: 0, to: provenBytes, of: file)
+        if let proven { try await compare(with: proven) }
+        if offset > provenBytes {
+            try await hash(from: provenBytes, to: offset, of: file)
+            pipeline.mark()
+            let next = content.proofs.filter { $0.offset > offset }.min { $0.offset < $1.offset }
+            if let next, next.offset - offset <= longest, next.offset <= content.byteCount {
+                // The chunk was cut, and its proof covers the part that the server has.
+                try await hash(from: offset, to: next.offset, of: file)
+                try await compare(with: next)
+                pipeline.restart()
+            }
+            try await keepProof(at: offset)
+        }
+        pipeline.mark()
+        onEvent(.acknowledged(offset: offset))
+    }
+
+    private func compare(with proof: TusProof) async throws(TusError) {
+        guard try await digest() == proof.digest else {
+            throw TusError(.prefixChanged, detail: "the first \(proof.offset) bytes are not those that were sent")
+        }
+    }
+
+    /// Puts a piece of the content through the hash.
+    private func hash(from first: Int64, to end: Int64, of file: FileContent) async throws(TusError) {
+        let total = offset
+        do {
+            try await pipeline.append(
+                file: file.descriptor,
+                from: content.start + first,
+                byteCount: end - first
+            ) { [control, onEvent] done in
+                if control.isStopRequested { throw CancellationError() }
+                onEvent(.proving(bytes: min(first + done, total), byteCount: total))
+            }
+        } catch is CancellationError {
+            throw TusError(.cancelled)
+        } catch {
+            throw TusError(.sourceFailed, detail: "\(error)", underlying: error)
+        }
+    }
+
+    private func digest() async throws(TusError) -> SHA256Digest {
+        do throws(CryptoError) {
+            return try await pipeline.finish().digest
+        } catch {
+            throw TusError(.sourceFailed, detail: error.detail, underlying: error)
+        }
+    }
+
+    private func keepProof(at offset: Int64) async throws(TusError) {
+        let proof = TusProof(offset: offset, digest: try await digest())
+        do {
+            try await content.keep(proof)
+        } catch {
+            throw TusError(.journal, detail: "\(error)", underlying: error)
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import MediaTransport
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("A server that asks for quiet", .prompt)
+struct QuietPeriodTests {
+    private func client(cap: Duration) throws -> HTTPClient {
+        try HTTPClient(
+            configuration: HTTPClientConfiguration(
+                retry: RetryPolicy(retries: 0, base: .zero, retryAfterCap: cap)
+            )
+        )
+    }
+
+    /// Refuses its first request, then answers 200.
+    private func server(_ status: Int) throws -> ScriptedServer {
+        let requests = Mutex(0)
+        return try ScriptedServer { connection, _ in
+            while true {
+                try connection.readRequest()
+                let isFirst = requests.withLock { count in
+                    count += 1
+                    return count == 1
+                }
+                try connection.answer(isFirst ? status : 200, "{}", headers: isFirst ? ["Retry-After: 3600"] : [])
+            }
+        }
+    }
+
+    @Test("every request of the client waits, of whatever kind", .timeLimit(.minutes(1)), arguments: [429, 503])
+    func wait(status: Int) async throws {
+        let server = try server(status)
+        let http = try client(cap: .milliseconds(300))
+        let url = try server.url()
+        let refused = ContinuousClock.now
+        #expect(try await http.execute(HTTPRequest(.get, url, repeatability: .safe)).status == status)
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            for repeatability in [Repeatability.safe, .atMostOnce, .resumable] {
+                group.addTask {
+                    let request = HTTPRequest(.post, url, body: BytesBody("x"), repeatability: repeatability)
+                    let status = try await http.execute(request).status
+                    // Not before the cap has passed; how much later is the machine's affair.
+                    #expect(refused.duration(to: .now) >= .milliseconds(300))
+                    return status
+                }
+            }
+            for try await status in group { #expect(status == 200) }
+        }
+    }
+
+    @Test("other origins and other clients do not wait", .timeLimit(.minutes(1)))
+    func others() async throws {
+        let (busy, idle) = (try server(503), try server(200))
+        let http = try client(cap: .seconds(3600))
+        _ = try await http.execute(HTTPRequest(.get, busy.url(), repeatability: .safe))
+        #expect(try await http.execute(HTTPRequest(.get, idle.url(), repeatability: .safe)).status == 200)
+        let other = try client(cap: .seconds(3600))
+        #expect(try await other.execute(HTTPRequest(.get, busy.url(), repeatability: .safe)).status == 200)
+    }
+
+    @Test(
+        "a request of any kind waits; a stop ends that, and the request is never sent",
+        .timeLimit(.minutes(1)),
+        arguments: [Repeatability.safe, .atMostOnce, .resumable],
+        [0, 1, 2]
+    )
+    func stop(repeatability: Repeatability, way: Int) async throws {
+        let server = try server(429)
+        let http = try client(cap: .seconds(3600))
+        let url = try server.url()
+        _ = try await http.execute(HTTPRequest(.get, url, repeatability: .safe))
+        let (waiting, control) = (Gate(), TransferControl())
+        let task = Task {
+            await transportError { () async throws(TransportError) in
+                try await http.execute(
+                    HTTPRequest(.post, url, body: CountingBody(10), repeatability: repeatability),
+                    control: control
+                ) { if $0.phase == .waitingToRetry { waiting.open() } }
+            }
+        }
+        #expect(await waiting.opened())
+        switch way {
+        case 0: control.stop()
+        case 1: control.abandon()
+        default: task.cancel()
+        }
+        let error = await task.value
+        #expect(error?.kind == .cancelled)
+        #expect(error?.metrics.bodyBytesSent == 0 && error?.metrics.bodyComplete == false)
+        #expect(server.connectionCount == 1)
+    }
+}

@@ -1,0 +1,156 @@
+import Foundation
+import MediaCrypto
+import MediaTransport
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Tus
+
+@Suite("Chunks", .prompt)
+struct ChunkTests {
+    private func options(_ size: Int64, _ minimum: Int64, _ maximum: Int64) -> TusSendOptions {
+        TusSendOptions(chunkBytes: size, minimumChunkBytes: minimum, maximumChunkBytes: maximum)
+    }
+
+    @Test("chunks grow while the network holds, up to the maximum")
+    func growth() {
+        var size = ChunkSize(options(8, 1, 64))
+        var sizes: [Int64] = []
+        for _ in 0..<9 {
+            size.completed(in: .seconds(1))
+            sizes.append(size.current)
+        }
+        #expect(sizes == [8, 16, 16, 32, 32, 64, 64, 64, 64])
+    }
+
+    @Test("chunks that take long do not grow")
+    func slowGrowth() {
+        var size = ChunkSize(options(8, 1, 64))
+        for _ in 0..<9 { size.completed(in: .seconds(6)) }
+        #expect(size.current == 8)
+    }
+
+    @Test("cuts halve chunks down to the minimum, and make growing slower")
+    func cuts() {
+        var size = ChunkSize(options(8, 2, 64))
+        let answers = (0..<3).map { _ in (isSmaller: size.cut(), now: size.current) }
+        #expect(answers.map(\.isSmaller) == [true, true, false])
+        #expect(answers.map(\.now) == [4, 2, 2])
+        var grewAfter = 0
+        while size.current == 2 && grewAfter < 100 {
+            size.completed(in: .seconds(1))
+            grewAfter += 1
+        }
+        #expect(grewAfter == 16)
+    }
+
+    @Test("what a 413 refused is never tried again")
+    func refusals() {
+        var size = ChunkSize(options(64, 2, 64))
+        // The last piece of a content is smaller than the current size.
+        let answers = [64, 10].map { (isSmaller: size.refused($0), now: size.current) }
+        #expect(answers.map(\.isSmaller) == [true, true])
+        #expect(answers.map(\.now) == [32, 5])
+        for _ in 0..<20 { size.completed(in: .seconds(1)) }
+        #expect(size.current == 5)
+        let last = [5, 2].map { (isSmaller: size.refused($0), now: size.current) }
+        #expect(last.map(\.isSmaller) == [true, false])
+        #expect(last.map(\.now) == [2, 2])
+    }
+
+    @Test("413 halves chunks until they fit; at the smallest it is final")
+    func tooLarge() async throws {
+        let source = try Source(6000)
+        let limit = try TusServer(length: 6000) { request, _ in
+            request.bodyLength > 700 ? .answer(413, [], body: "<html>", type: "text/html") : .obey
+        }
+        let delivery = try await limit.client()
+            .send(source.content(), to: "abc", options: plainOptions(chunk: 2000, minimum: 10, retries: 0))
+        #expect(limit.stored == source.bytes)
+        #expect(delivery.digest == (try source.digest))
+        #expect(limit.chunks.prefix(3) == [2000, 1000, 500] && delivery.faults == 2)
+        #expect(limit.chunks.dropFirst(2).allSatisfy { $0 == 500 })
+
+        let never = try TusServer(length: 6000) { request, _ in request.method == "PATCH" ? .answer(413) : .obey }
+        let client = try never.client()
+        let error = await tusError { () async throws(TusError) in
+            try await client.send(source.content(), to: "abc", options: plainOptions(chunk: 2000, minimum: 500))
+        }
+        #expect(error?.kind == .tooLarge && error?.status == 413)
+        #expect(never.chunks == [2000, 1000, 500])
+    }
+
+    @Test("a network that cuts every connection after 700 KB is got through with smaller chunks")
+    func cutOften() async throws {
+        let source = try Source(5_000_000)
+        let carried = Mutex<[Int: Int]>([:])
+        let server = try TusServer(length: 5_000_000) { request, _ in
+            guard request.method == "PATCH" else { return .obey }
+            let rest = carried.withLock { carried in
+                defer { carried[request.connection, default: 0] += request.bodyLength }
+                return 700_000 - carried[request.connection, default: 0]
+            }
+            return request.bodyLength > rest ? .reset(afterBytes: rest, storing: false) : .obey
+        }
+        let delivery = try await server.client().send(
+            source.content(),
+            to: "abc",
+            options: plainOptions(chunk: 4 << 20, minimum: 100_000, retries: 2)
+        )
+        #expect(server.stored == source.bytes)
+        #expect(delivery.digest == (try source.digest))
+    }
+
+    @Test("a checksum goes with each chunk where asked for", arguments: DigestAlgorithm.allCases)
+    func checksum(algorithm: DigestAlgorithm) async throws {
+        let source = try Source(1500)
+        let server = try TusServer(length: 1500)
+        var options = plainOptions()
+        options.checksum = algorithm
+        _ = try await server.client().send(source.content(), to: "abc", options: options)
+        let sums = server.requests.compactMap { $0.header("Upload-Checksum") }
+        let tool = algorithm == .sha1 ? "sha1" : "sha256"
+        let expected = try [0..<1000, 1000..<1500].map { range in
+            try "\(tool) " + openSSL(tool, Array(source.bytes[range])).base64EncodedString()
+        }
+        #expect(sums == expected)
+    }
+
+    @Test("stopping while the proof is being kept ends the transfer at once", arguments: [true, false])
+    func stopWhileHeld(byTask: Bool) async throws {
+        let (almost, keeping, keep) = (Gate(), Gate(), Gate())
+        let source = try Source(300_000)
+        let server = try TusServer(length: 300_000, beforeLastByte: { almost.open() })
+        let client = try server.client()
+        let control = TransferControl()
+        let content = source.content { _ in
+            keeping.open()
+            await keep.opened()
+        }
+        let task = Task {
+            await tusError { () async throws(TusError) in
+                try await client.send(content, to: "abc", options: plainOptions(chunk: 300_000), control: control)
+            }
+        }
+        #expect(await almost.opened())
+        #expect(await keeping.opened())
+        if byTask { task.cancel() } else { control.stop() }
+        // The server sees the connection end while the proof is still being kept.
+        #expect(await server.closed.opened())
+        keep.open()
+        let error = await task.value
+        #expect(error?.kind == .cancelled)
+        #expect(server.stored.isEmpty)
+        #expect(error?.bytesSent == 299_999)
+    }
+
+    /// The digest as the `openssl` program computes it.
+    private func openSSL(_ algorithm: String, _ bytes: [UInt8]) throws -> Data {
+        let directory = try TemporaryDirectory()
+        let (input, output) = (directory.file("chunk"), directory.file("digest"))
+        try Data(bytes).write(to: URL(fileURLWithPath: input))
+        _ = try ChildProcess.run("openssl", ["dgst", "-\(algorithm)", "-binary", "-out", output, input])
+        return try Data(contentsOf: URL(fileURLWithPath: output))
+    }
+}

@@ -1,0 +1,213 @@
+import MediaTransport
+import Synchronization
+import TestSupport
+import Testing
+import Tus
+
+/// What each verb makes of each status (tus 1.0.0 and RFC 9110; gighive contract 4.1 for tusd's and Apache's).
+@Suite("Statuses", .prompt)
+struct StatusTests {
+    struct Row: Sendable, CustomTestStringConvertible {
+        var status: Int
+        var verb: String
+        var kind: TusError.Kind
+        var type = "text/plain"
+
+        var testDescription: String { "\(verb) \(status) \(type)" }
+    }
+
+    /// Statuses that end a call at once, and how, per verb: (OPTIONS, POST, HEAD, PATCH, DELETE).
+    static let final: [Row] = {
+        let table: [(Int, [TusError.Kind?])] = [
+            (301, [.redirected, .redirected, .redirected, .redirected, .redirected]),
+            (307, [.redirected, .redirected, .redirected, .redirected, .redirected]),
+            (400, [.refused, .refused, .refused, .refused, .refused]),
+            (401, [.unauthorized, .unauthorized, .unauthorized, .unauthorized, .unauthorized]),
+            (403, [.forbidden, .forbidden, .forbidden, .forbidden, .forbidden]),
+            (404, [.unsupported, .unsupported, .gone, .gone, nil]),
+            (405, [.unsupported, .unsupported, .unsupported, .unsupported, .unsupported]),
+            (410, [.unsupported, .unsupported, .gone, .gone, nil]),
+            (412, [.unsupported, .unsupported, .unsupported, .unsupported, .unsupported]),
+            (413, [.tooLarge, .tooLarge, .tooLarge, nil, .tooLarge]),
+            (415, [.refused, .refused, .refused, .refused, .refused]),
+            (501, [.unsupported, .unsupported, .unsupported, .unsupported, .unsupported]),
+        ]
+        let verbs = ["OPTIONS", "POST", "HEAD", "PATCH", "DELETE"]
+        return table.flatMap { status, kinds in
+            zip(verbs, kinds).compactMap { verb, kind in
+                kind.map { Row(status: status, verb: verb, kind: $0) }
+            }
+        }
+            // Apache's and a proxy's pages.
+            + [
+                Row(status: 401, verb: "PATCH", kind: .unauthorized, type: "text/html"),
+                Row(status: 403, verb: "POST", kind: .forbidden, type: "text/html"),
+                Row(status: 404, verb: "POST", kind: .unsupported, type: "text/html"),
+                Row(status: 413, verb: "POST", kind: .tooLarge, type: "text/html"),
+            ]
+    }()
+
+    /// Statuses that are tried again and reported when they stay.
+    static let persistent: [Row] = {
+        let table: [(Int, TusError.Kind)] = [
+            (408, .rateLimited), (409, .conflict), (429, .rateLimited), (460, .checksumMismatch), (500, .server),
+            (502, .server), (503, .server), (504, .server), (507, .server), (200, .unexpectedAnswer),
+            (204, .unexpectedAnswer),
+        ]
+        return table.flatMap { status, kind in
+            ["text/plain", "text/html"].map { Row(status: status, verb: "PATCH", kind: kind, type: $0) }
+        } + [
+            Row(status: 200, verb: "HEAD", kind: .unexpectedAnswer),
+            Row(status: 404, verb: "HEAD", kind: .unexpectedAnswer, type: "text/html"),
+            Row(status: 404, verb: "PATCH", kind: .unexpectedAnswer, type: "text/html"),
+            Row(status: 500, verb: "HEAD", kind: .server),
+            Row(status: 503, verb: "HEAD", kind: .server, type: "text/html"),
+        ]
+    }()
+
+    private func server(_ row: Row) throws -> TusServer {
+        try TusServer(length: 3000) { request, _ in
+            request.method == row.verb
+                ? .answer(row.status, ["Location: http://127.0.0.1:1/files/else"], body: "words", type: row.type)
+                : .obey
+        }
+    }
+
+    private func call(_ verb: String, _ client: TusClient, _ source: Source) async throws -> TusError? {
+        switch verb {
+        case "OPTIONS": await tusError { () async throws(TusError) in try await client.features() }
+        case "POST":
+            await tusError { () async throws(TusError) in try await client.create(byteCount: 3000, metadata: []) }
+        case "DELETE": await tusError { () async throws(TusError) in try await client.terminate("abc") }
+        default:
+            await tusError { () async throws(TusError) in
+                try await client.send(source.content(), to: "abc", options: plainOptions(retries: 2))
+            }
+        }
+    }
+
+    @Test("a refusal ends the call at once, and is not repeated", arguments: final)
+    func refused(_ row: Row) async throws {
+        let server = try server(row)
+        let error = try await call(row.verb, server.client(), Source(3000))
+        #expect(error?.kind == row.kind)
+        #expect(error?.status == row.status)
+        #expect(server.methods.count { $0 == row.verb } == 1)
+        #expect(server.stored.isEmpty)
+    }
+
+    @Test("what may pass is tried again, with HEAD in between, and reported when it stays", arguments: persistent)
+    func persists(_ row: Row) async throws {
+        let server = try server(row)
+        let error = try await call(row.verb, server.client(), Source(3000))
+        #expect(error?.kind == row.kind)
+        #expect(error?.status == row.status)
+        #expect(server.methods.count { $0 == row.verb } == 3)
+        if row.verb == "PATCH" {
+            #expect(server.methods == ["HEAD", "PATCH", "HEAD", "PATCH", "HEAD", "PATCH"])
+            #expect(error?.bytesSent == Int64(server.chunks.reduce(0, +)))
+        }
+    }
+
+    @Test("what may pass and does is made good", arguments: persistent)
+    func passes(_ row: Row) async throws {
+        let source = try Source(3000)
+        let server = try TusServer(length: 3000) { request, number in
+            request.method == row.verb && number == 2 || number == 1 && row.verb == "HEAD" && request.method == "HEAD"
+                ? .answer(row.status, [], body: "", type: row.type) : .obey
+        }
+        let delivery = try await server.client()
+            .send(source.content(), to: "abc", options: plainOptions())
+        #expect(server.stored == source.bytes)
+        #expect(delivery.digest == (try source.digest))
+        #expect(delivery.faults > 0)
+    }
+
+    @Test("an upload that is gone already counts as given up", arguments: [204, 200, 404, 410])
+    func terminated(status: Int) async throws {
+        let server = try TusServer(length: 3000) { _, _ in .answer(status) }
+        try await server.client().terminate("abc")
+        #expect(server.methods == ["DELETE"])
+    }
+
+    @Test("a 2xx without the new offset counts when HEAD confirms it", arguments: [200, 204])
+    func withoutOffset(status: Int) async throws {
+        let source = try Source(3000)
+        let server = try TusServer(length: 3000) { request, _ in
+            request.method == "PATCH" ? .storeAndAnswer(status) : .obey
+        }
+        let delivery = try await server.client().send(source.content(), to: "abc", options: plainOptions(retries: 1))
+        #expect(server.stored == source.bytes && delivery.bytesSent == 3000)
+    }
+
+    @Test("an impossible offset in the answer is not believed", arguments: ["5000", "-1", "999", "x", ""])
+    func impossibleOffset(value: String) async throws {
+        let source = try Source(3000)
+        let server = try TusServer(length: 3000) { request, number in
+            request.method == "PATCH" && number == 1 ? .answer(204, ["Upload-Offset: \(value)"]) : .obey
+        }
+        let delivery = try await server.client().send(source.content(), to: "abc", options: plainOptions())
+        #expect(server.stored == source.bytes && delivery.faults == 1)
+    }
+
+    @Test("a lock is waited out with HEAD in between", arguments: ["PATCH", "HEAD", "DELETE"])
+    func locked(verb: String) async throws {
+        let source = try Source(3000)
+        let server = try TusServer(length: 3000) { request, number in
+            request.method == verb && number <= (verb == "DELETE" ? 1 : 7) ? .answer(423) : .obey
+        }
+        if verb == "DELETE" {
+            try await server.client().terminate("abc")
+            #expect(server.methods == ["DELETE", "DELETE"])
+        } else {
+            // Locks do not use up the tries.
+            let delivery = try await server.client().send(
+                source.content(),
+                to: "abc",
+                options: plainOptions(retries: 0)
+            )
+            #expect(server.stored == source.bytes && delivery.faults == 7)
+        }
+    }
+
+    @Test("a lock that stays is reported when patience ends")
+    func lockedForGood() async throws {
+        let source = try Source(3000)
+        let server = try TusServer(length: 3000) { request, _ in request.method == "PATCH" ? .answer(423) : .obey }
+        let client = try server.client()
+        let waits = Mutex<[Duration]>([])
+        let error = await tusError { () async throws(TusError) in
+            try await client.send(
+                source.content(),
+                to: "abc",
+                options: plainOptions(lockLimit: .milliseconds(10))
+            ) { event in
+                if case .retrying(_, let wait, _) = event { waits.withLock { $0.append(wait) } }
+            }
+        }
+        #expect(error?.kind == .locked && error?.status == 423)
+        // 1 + 2 + 4 + 3 = 10.
+        #expect(waits.withLock { $0 } == [1, 2, 4, 3].map { .milliseconds($0) })
+        #expect(server.methods == ["HEAD"] + (0..<4).flatMap { _ in ["PATCH", "HEAD"] } + ["PATCH"])
+    }
+
+    @Test("Retry-After is told, and waited for up to the policy's cap")
+    func retryAfter() async throws {
+        let source = try Source(3000)
+        let server = try TusServer(length: 3000) { request, number in
+            request.method == "PATCH" && number == 1 ? .answer(429, ["Retry-After: 7"]) : .obey
+        }
+        var options = plainOptions()
+        options.retry.retryAfterCap = .milliseconds(3)
+        let waits = Mutex<[Duration]>([])
+        let http = try HTTPClient(configuration: HTTPClientConfiguration(retry: options.retry))
+        let client = TusClient(http: http, server: try ServerURL(server.address), path: "/files/", authorization: nil)
+        _ = try await client.send(source.content(), to: "abc", options: options) { event in
+            if case .retrying(_, let wait, let error) = event {
+                #expect(error.retryAfterSeconds == 7 && error.kind == .rateLimited)
+                waits.withLock { $0.append(wait) }
+            }
+        }
+        #expect(waits.withLock { $0 } == [.milliseconds(3)])
+    }
+}
