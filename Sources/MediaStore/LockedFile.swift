@@ -150,7 +150,13 @@ enum RandomName {
 
     /// 16 characters of lower-case base 32: 80 random bits.
     static func make() -> String {
-        var generator = SystemRandomNumberGenerator()
-        return String((0..<16).map { _ in alphabet[Int.random(in: 0..<32, using: &generator)] })
+        // One call of the system for 128 bits; 80 are used.
+        var bits = UInt128.random(in: .min ... .max)
+        return String(
+            (0..<16).map { _ in
+                defer { bits >>= 5 }
+                return alphabet[Int(truncatingIfNeeded: bits & 31)]
+            }
+        )
     }
 }

@@ -81,11 +81,8 @@ enum UploadRow {
         where condition: String,
         _ arguments: [(any DatabaseValueConvertible)?]
     ) throws -> [UploadRecord] {
-        let rows = try Row.fetchCursor(
-            db,
-            sql: select(where: condition),
-            arguments: StatementArguments(arguments)
-        )
+        let statement = try db.cachedStatement(sql: select(where: condition))
+        let rows = try Row.fetchCursor(statement, arguments: StatementArguments(arguments))
         var records: [UploadRecord] = []
         while let row = try rows.next() { records.append(try record(row)) }
         return records

@@ -19,12 +19,27 @@ public final class TransferControl: Sendable {
         var wake: (@Sendable () -> Void)?
         var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
         var nextWaiter: UInt64 = 0
+        var linked: [TransferControl] = []
     }
 
     private let state = Mutex(State())
 
     /// A control that has asked for nothing yet.
     public init() {}
+
+    /// Another control, which is asked for whatever this one is asked for, and may be stopped alone. It lives as long as
+    /// this one.
+    public func linked() -> TransferControl {
+        let control = TransferControl()
+        let wish = state.withLock { state in
+            state.linked.append(control)
+            return state.wish
+        }
+        if wish != .none {
+            control.set(wish)
+        }
+        return control
+    }
 
     /// Stops the transfer if a body byte remains to be sent; otherwise lets it wait for its answer.
     ///
@@ -62,6 +77,14 @@ public final class TransferControl: Sendable {
         return isStopRequested || Task.isCancelled
     }
 
+    /// Waits for a stop, without an end of its own.
+    ///
+    /// - Returns: Whether a stop was asked for; false when the task was cancelled before.
+    public func waitForStop() async -> Bool {
+        await stopRequested()
+        return isStopRequested
+    }
+
     /// Returns when a stop is asked for or the task is cancelled.
     private func stopRequested() async {
         let id = state.withLock { state in
@@ -83,14 +106,15 @@ public final class TransferControl: Sendable {
     }
 
     private func set(_ wish: Wish) {
-        let (wake, waiters) = state.withLock { state in
+        let (wake, waiters, linked) = state.withLock { state in
             if state.wish != .abandon {
                 state.wish = wish
             }
             defer { state.waiters = [:] }
-            return (state.wake, Array(state.waiters.values))
+            return (state.wake, Array(state.waiters.values), state.linked)
         }
         wake?()
+        for control in linked { control.set(wish) }
         for waiter in waiters { waiter.resume() }
     }
 

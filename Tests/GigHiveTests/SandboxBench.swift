@@ -19,7 +19,8 @@ struct SandboxBench {
     let temporary: TemporaryDirectory
     let store: TokenStore
     let client: GigHiveClient
-    let uploader: Uploader
+    var uploader: Uploader
+    var hashes: HashCache?
     let deleter: Deleter
 
     init(_ sandbox: SandboxProcess, user: String, retries: Int) throws {

@@ -1,4 +1,4 @@
-/// Uploads many files, several at a time: goes on after failures, sends the same bytes once, and asks the server once
+/// Uploads many files, several at a time: goes on after failures, sends the same file once, and asks the server once
 /// what it has.
 public struct UploadBatch: Sendable {
     /// In which order files are begun.
@@ -13,7 +13,8 @@ public struct UploadBatch: Sendable {
         public var jobs: Int
         /// In which order files are begun.
         public var order: Order
-        /// Begin nothing more after the first failure.
+        /// Begin nothing more after the first failure: any end but `done`, `duplicate` and `cancelled`, refused items
+        /// included.
         public var failFast: Bool
 
         /// Makes a set of rules.
@@ -37,7 +38,7 @@ public struct UploadBatch: Sendable {
         case began(Int)
         /// Something happens to it.
         case upload(Int, UploadEvent)
-        /// It has ended. Every begun or refused item has exactly one end.
+        /// It has ended. Every begun item, and every refused one whose turn came, has exactly one end.
         case ended(Int, UploadResult)
     }
 
@@ -54,31 +55,26 @@ public struct UploadBatch: Sendable {
 
     /// Runs the batch.
     ///
+    /// A file that is named more than once for the same event (the same device and inode, or the same digest where it is
+    /// known) is sent once; the others end as the first did, `isSkipped`, and as `duplicate` when it is on the server.
+    /// For different events its uploads follow each other. Cancelling the task is `control.stop()`.
+    ///
+    /// Ends when every begun item has ended. Items that were never begun have no event.
+    ///
     /// - Parameters:
     ///   - items: The inputs.
     ///   - control: Stops it: nothing new is begun, and what is being sent stops as `BatchControl` says.
     ///   - onEvent: Called on any thread, one call at a time; must return quickly.
-    /// - Returns: When every begun item has ended. Items that were never begun have no event.
     public func run(
         _ items: [Item],
         control: BatchControl = BatchControl(),
         onEvent: @escaping @Sendable (Event) -> Void
-    ) async {}
-}
-
-/// Stops a batch, gently or at once, from any thread; what it asks for is passed to every running transfer.
-public final class BatchControl: Sendable {
-    /// A control that has asked for nothing yet.
-    public init() {}
-
-    /// Begin nothing more; stop what is still being sent; wait for the answers of what is sent.
-    ///
-    /// - Parameter finishWithin: How long answers may still take; nil keeps the requests' own limits.
-    public func stop(finishWithin: Duration? = nil) {}
-
-    /// Stop everything at once.
-    public func abandon() {}
-
-    /// Begin nothing more, and let everything that is running come to its end.
-    public func drain() {}
+    ) async {
+        let run = BatchRun(self, items, control: control, onEvent: onEvent)
+        await withTaskCancellationHandler {
+            await run.perform()
+        } onCancel: {
+            control.stop()
+        }
+    }
 }

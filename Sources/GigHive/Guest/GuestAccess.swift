@@ -1,4 +1,4 @@
-internal import MediaTransport
+public import MediaTransport
 
 /// What an event link stands for (gighive contract section 6). The token is a secret; its description never shows it.
 public struct GuestAccess: Sendable, CustomStringConvertible {
@@ -18,26 +18,33 @@ public struct GuestAccess: Sendable, CustomStringConvertible {
     public var event: Event
     /// Name shown to the organiser, at most 100 characters; nil for none.
     public var displayName: String?
+    /// Whether the guest has accepted the site's terms; without that nothing is sent.
+    public private(set) var acceptsTerms = false
+    /// The only server that ever gets the token.
+    public let origin: Origin
     let token: EventToken
+
+    init(event: Event, displayName: String?, origin: Origin, token: EventToken) {
+        self.event = event
+        self.displayName = displayName
+        self.origin = origin
+        self.token = token
+    }
+
+    /// The same access for a guest who has accepted the site's terms (`tos_accepted`). Only a person may decide that.
+    public func acceptingTerms() -> GuestAccess {
+        var access = self
+        access.acceptsTerms = true
+        return access
+    }
 
     /// The event's name, without the secret.
     public var description: String { "guest of \(event.orgName), \(event.eventDate)" }
-}
 
-/// The token of an event link: 43 characters `[A-Za-z0-9_-]`. Prints as redacted.
-public struct EventToken: Sendable, Equatable, CustomStringConvertible {
-    let secret: String
-
-    /// Reads a token, or takes it out of a link `https://HOST/upload/TOKEN`; surrounding white space does not matter.
-    ///
-    /// - Returns: nil for anything else.
-    public init?(_ text: String) { return nil }
-
-    /// Address of the server that a link names; nil for a bare token.
-    public static func server(ofLink text: String) -> String? { nil }
-
-    /// Never the secret.
-    public var description: String { "***" }
+    /// `X-Upload-Token`, for every request of tus and for finalize; takes the place of a login.
+    var authorization: Authorization {
+        .apiKey(token.secret, header: "X-Upload-Token", for: origin)
+    }
 }
 
 /// Where a guest's upload stands.

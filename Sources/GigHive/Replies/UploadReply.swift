@@ -33,6 +33,8 @@ public struct UploadReply: Sendable, Equatable {
     public var fileType: String?
     /// Id of the stored copy, in the answer to a duplicate; either spelling.
     public var existingFileID: Int64?
+    /// What a guest gets besides (gighive contract section 6).
+    public var guest: GuestReceipt?
     /// The error's short name.
     public var error: String?
     /// The error in words; of an HTML page the title.
@@ -65,6 +67,9 @@ public struct UploadReply: Sendable, Equatable {
         fileName = members.text("file_name")
         fileType = members.text("file_type")
         existingFileID = members.identifier("existing_asset_id") ?? members.identifier("existing_file_id")
+        if let nonce = members.text("status_nonce"), let jobID = members.identifier("upload_job_id") {
+            guest = GuestReceipt(nonce: nonce, jobID: jobID)
+        }
         error = members.text("error")
         message = members.text("message")
     }
@@ -100,6 +105,9 @@ public struct UploadReply: Sendable, Equatable {
         guard !text.unicodeScalars.contains(where: { (0x80...0x9f).contains($0.value) }) else { return nil }
         return DeleteToken(String(text.drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed()))
     }
+
+    /// Whether nothing stands in the token's place.
+    var isWithoutToken: Bool { deleteToken == nil && !hasUnusableToken }
 
     /// Whether the message names the database's unique key: a duplicate, not an outage (trap T19).
     var isDuplicateKeyError: Bool {

@@ -1,6 +1,5 @@
 public import MediaStore
 public import MediaTransport
-public import Tus
 
 extension Uploader {
     /// Goes on with an upload of the journal that has not ended: proves the prefix, sends the rest, finalizes.
@@ -14,29 +13,68 @@ extension Uploader {
     ///   - details: Corrected details; nil for those of the row.
     ///   - control: Stops it.
     ///   - onEvent: As for `upload`.
-    /// - Returns: The end. `.notResumable` when the file is gone or changed.
+    /// - Returns: The end. `.notResumable` when the file is gone or changed, or when the row needs another login or event
+    ///   link than the uploader has; the row is then as it was.
     public func resume(
         _ record: UploadRecord,
         details: UploadDetails?,
         control: TransferControl = TransferControl(),
         onEvent: @escaping @Sendable (UploadEvent) -> Void = { _ in }
     ) async -> UploadResult {
-        await resolve(record)
+        await shielded(control) {
+            let run = ResumeRun(uploader: self, record: record, details: details, control: control, onEvent: onEvent)
+            return await run.perform()
+        }
     }
 
     /// Gives an upload up: removes what the tus server has of it (tus DELETE) and ends its row as `cancelled`.
     ///
+    /// - Parameters:
+    ///   - record: A row that has not ended.
+    ///   - evenUnreachable: Ends the row also when the server does not remove what it has.
     /// - Returns: The end; with an error, and the row as it was, when the server may have stored the file (a finalize is
-    ///   in flight) or cannot be reached and `keepsGoing` is false.
+    ///   in flight) or does not answer and `evenUnreachable` is false.
     public func discard(_ record: UploadRecord, evenUnreachable: Bool = false) async -> UploadResult {
-        await resolve(record)
+        await shielded(TransferControl()) {
+            var run = DiscardRun(uploader: self, record: record, evenUnreachable: evenUnreachable)
+            return await run.perform()
+        }
     }
 
-    /// What the server's tus side offers; asked once an uploader.
+    /// Whether `resume` can go on with a row: an upload over tus that has not ended, or that failed while the server holds
+    /// something of it; or a multipart upload that a dead process left.
     ///
-    /// - Returns: nil when there is no tus server.
-    /// - Throws: `GigHiveError` when the server does not answer.
-    public func tusFeatures() async throws(GigHiveError) -> TusFeatures? {
-        nil
+    /// - Throws: `GigHiveError` with code `.storeUnusable`.
+    public static func isResumable(_ record: UploadRecord, in store: TokenStore) throws(GigHiveError) -> Bool {
+        guard record.transport == .tus, record.state != .finalized else { return !record.state.isFinal }
+        switch record.state {
+        case .done, .duplicate, .tokenLost, .finalized: return false
+        case .planned, .sending, .sent, .unknownOutcome: return true
+        case .failed, .cancelled: break
+        }
+        do {
+            return try store.tusRecord(record.uploadID)?.tusIDs.isEmpty == false
+        } catch {
+            throw .store(error)
+        }
+    }
+
+    /// Whether the server may be storing, or may have stored, what a row has sent over tus.
+    func mayBeFinalizing(_ record: UploadRecord) throws(GigHiveError) -> Bool {
+        guard record.transport == .tus, ![.done, .duplicate, .tokenLost].contains(record.state) else { return false }
+        do {
+            return try store.tusRecord(record.uploadID)?.finalizeStartedAt != nil
+        } catch {
+            throw .store(error)
+        }
+    }
+
+    /// Whether an upload can go on after it was settled: the server has not stored it, and is not about to.
+    func canGoOn(_ record: UploadRecord, after settled: UploadResult) throws(GigHiveError) -> Bool {
+        switch settled.state {
+        case .failed, .cancelled: true
+        case .planned, .sending, .sent: record.transport == .tus ? try !mayBeFinalizing(record) : false
+        case .finalized, .done, .duplicate, .unknownOutcome, .tokenLost: false
+        }
     }
 }

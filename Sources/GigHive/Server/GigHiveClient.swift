@@ -22,6 +22,11 @@ public struct GigHiveClient: Sendable {
         self.timeouts = timeouts
     }
 
+    /// The same server with another proof of identity.
+    func authorized(_ authorization: Authorization) -> GigHiveClient {
+        GigHiveClient(server: server, http: http, authorization: authorization, timeouts: timeouts)
+    }
+
     /// Asks whether an asset exists (`GET /api/uploads/<id>`, gighive contract 2.5).
     ///
     /// - Returns: nil on the JSON `{"error":"Not Found"}` only; an HTML 404 is an error (wrong address or a proxy).

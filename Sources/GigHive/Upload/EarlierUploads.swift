@@ -1,44 +1,54 @@
 internal import MediaStore
 internal import MediaTransport
 
-/// What the journal knows of the very same file (device, inode, size, times) on the same server.
+/// What the journal, the hash cache and the server's listing know of a file that is to be uploaded.
 struct EarlierUploads {
     let uploader: Uploader
     let upload: PreparedUpload
     let control: TransferControl
     let onEvent: @Sendable (UploadEvent) -> Void
 
+    private var host: String { uploader.client.server.scope }
+
     /// Whether the upload has its end already.
     ///
-    /// A row that a dead process left is settled first. A finished upload to the same event is a duplicate when the
-    /// server still has the file under that id (unless `force`); then nothing is sent.
+    /// A row of the very same file (device, inode, size, times) that a dead process left is settled first. Then, unless
+    /// `force`, the file is a duplicate without being sent when `known` says so.
     ///
     /// - Returns: The end; nil when the file is to be sent.
-    /// - Throws: `GigHiveError`: `.uploadInProgress`, a store that fails, or a server that does not say.
+    /// - Throws: `GigHiveError`: `.uploadInProgress`, a store that fails, or a network that does.
     func end() async throws(GigHiveError) -> UploadResult? {
-        guard let identity = upload.identity else { return nil }
-        let rows: [UploadRecord]
-        do {
-            rows = try uploader.store.uploads(identity: identity, host: uploader.client.server.scope)
-        } catch {
-            throw .store(error)
-        }
-        var finished: [UploadRecord] = []
-        for row in rows {
-            if row.state.isFinal {
-                finished.append(row)
-            } else if let end = try await settle(row) {
+        let rows = try rows()
+        for row in rows where try isUnsettled(row) {
+            if let end = try await settle(row) {
                 return end
             }
         }
-        guard !uploader.options.force else { return nil }
-        for row in finished where isSameEvent(row) {
-            if let end = try await duplicate(of: row) {
-                return end
-            }
-        }
-        return nil
+        return try await known(rows.filter(\.state.isFinal))
     }
+
+    /// Whether the upload has its end already, told without settling anything: safe without owning the file.
+    ///
+    /// - Returns: The end; nil when `end` has to tell.
+    func endOfFinished() async throws(GigHiveError) -> UploadResult? {
+        let rows = try rows()
+        guard rows.allSatisfy(\.state.isFinal) else { return nil }
+        return try await known(rows)
+    }
+
+    /// Whether the server may have stored what a row has sent. Of a tus upload that was never finalized it has stored
+    /// nothing; `TusUploadRun` goes on with that, or leaves it to `resume`.
+    private func isUnsettled(_ row: UploadRecord) throws(GigHiveError) -> Bool {
+        guard !row.state.isFinal else { return false }
+        return row.transport == .tus && row.state != .finalized ? try uploader.mayBeFinalizing(row) : true
+    }
+
+    private func rows() throws(GigHiveError) -> [UploadRecord] {
+        guard let identity = upload.identity else { return [] }
+        return try stored { () throws(StoreError) in try uploader.store.uploads(identity: identity, host: host) }
+    }
+
+    // MARK: Cut short
 
     /// Resolves what a dead process left.
     private func settle(_ row: UploadRecord) async throws(GigHiveError) -> UploadResult? {
@@ -46,38 +56,132 @@ struct EarlierUploads {
         if let error = result.error, [.uploadInProgress, .storeUnusable].contains(error.code) {
             throw error
         }
+        guard try !uploader.canGoOn(row, after: result) else { return nil }
         switch result.state {
-        case .failed, .cancelled:
-            return nil
         case .done, .duplicate, .tokenLost:
             return isSameEvent(row) && !uploader.options.force ? result : nil
-        case .planned, .sending, .sent, .finalized, .unknownOutcome:
+        case .planned, .sending, .sent, .finalized, .unknownOutcome, .failed, .cancelled:
             // Sending the file again now could store it twice or lose its token.
             return result
         }
     }
 
-    private func duplicate(of row: UploadRecord) async throws(GigHiveError) -> UploadResult? {
-        guard [.done, .duplicate, .tokenLost].contains(row.state), let fileID = row.fileID,
-            let checksum = row.checksumSHA256,
-            let asset = try await uploader.client.asset(fileID), asset.checksumSHA256 == checksum
-        else { return nil }
-        var result = UploadSettlement(store: uploader.store, record: row).result
-        result.state = .duplicate
-        result.isResumed = false
-        result.attempts = 0
-        result.httpStatus = nil
-        result.fileType = asset.fileType
-        result.isDeletableDuplicate = result.hasDeleteToken
+    // MARK: Known
+
+    /// Whether the server is known to have the bytes in that event, so that sending them would only bring a 409
+    /// (gighive contract section 3): this machine has sent them there, from this path or another, or the listing shows
+    /// them there. For another event they are sent, because D3 links them only then, and nothing tells its dialect
+    /// beforehand. What was deleted from here is always sent again; guests may not read the listing.
+    private func known(_ finished: [UploadRecord]) async throws(GigHiveError) -> UploadResult? {
+        guard !uploader.options.force, uploader.options.guest == nil else { return nil }
+        if let checksum = uploader.knownDigest(upload) {
+            return try await known(checksum)
+        }
+        // Without the cache the journal knows the digest, and what was sent; the listing is not worth it then.
+        guard let checksum = finished.compactMap(\.checksumSHA256).first else { return nil }
+        return try await sentFromHere(checksum)
+    }
+
+    /// As above, for a digest.
+    func known(_ checksum: String) async throws(GigHiveError) -> UploadResult? {
+        if let end = try await sentFromHere(checksum) {
+            return end
+        }
+        return try await listed(checksum)
+    }
+
+    private func sentFromHere(_ checksum: String) async throws(GigHiveError) -> UploadResult? {
+        let sent = try stored { () throws(StoreError) in
+            try uploader.store.uploads(checksumSHA256: checksum, host: host)
+        }
+        var asked: Set<Int64> = []
+        for row in sent where isSameEvent(row) && [.done, .duplicate, .tokenLost].contains(row.state) {
+            guard let fileID = row.fileID, asked.insert(fileID).inserted, try !isRemoved(fileID, checksum),
+                let fileType = try await confirmed(fileID, checksum)
+            else { continue }
+            return duplicate(of: row, fileType: fileType.text)
+        }
+        return nil
+    }
+
+    /// Whether the server has a file: by the listing, and where that does not show it, by its id, because sending the
+    /// file again costs more than a question.
+    ///
+    /// - Returns: Its type, if the server tells it; nil when the file is not there.
+    private func confirmed(_ fileID: Int64, _ checksum: String) async throws(GigHiveError) -> FileType? {
+        let event = InventoryEvent(upload.details)
+        if await uploader.inventory.isWorthListing(),
+            case .stored(let stored) = try await uploader.inventory.find(checksum, in: event, control: control),
+            stored.fileID == fileID
+        {
+            return FileType(text: stored.fileType)
+        }
+        guard let asset = try await uploader.client.asset(fileID), asset.checksumSHA256 == checksum else { return nil }
+        return FileType(text: asset.fileType)
+    }
+
+    private struct FileType {
+        var text: String?
+    }
+
+    /// The end when the listing shows the bytes in that event. A single question begins with whether the media are served
+    /// at all, which is cheaper than the listing and nearly always no.
+    private func listed(_ checksum: String) async throws(GigHiveError) -> UploadResult? {
+        if await !uploader.inventory.isWorthListing() {
+            let inquiry = uploader.inquiry(checksum: checksum, fileName: upload.fileName)
+            guard try await inquiry.isServed(control: control) else { return nil }
+        }
+        let event = InventoryEvent(upload.details)
+        let finding = try await uploader.inventory.find(checksum, in: event, control: control)
+        guard case .stored(let stored) = finding, stored.isInEvent, try !isRemoved(stored.fileID, checksum) else {
+            return nil
+        }
+        var record = uploader.record(of: upload)
+        record.checksumSHA256 = checksum
+        record.fileID = stored.fileID
+        record.state = .duplicate
+        var result = skipped(UploadSettlement(store: uploader.store, record: record).result, stored.fileType)
+        result.uploadID = nil
+        return result
+    }
+
+    private func duplicate(of row: UploadRecord, fileType: String?) -> UploadResult {
+        var result = skipped(UploadSettlement(store: uploader.store, record: row).result, fileType)
         if row.state == .tokenLost && !result.hasDeleteToken {
             result.warnings.append(.tokenLostEarlier)
         }
         return result
     }
 
+    private func skipped(_ known: UploadResult, _ fileType: String?) -> UploadResult {
+        var result = known
+        result.state = .duplicate
+        result.isSkipped = true
+        result.isResumed = false
+        result.attempts = 0
+        result.httpStatus = nil
+        result.fileType = fileType
+        result.isDeletableDuplicate = result.hasDeleteToken
+        return result
+    }
+
+    private func isRemoved(_ fileID: Int64, _ checksum: String) throws(GigHiveError) -> Bool {
+        try stored { () throws(StoreError) in
+            try uploader.store.isRemoved(host: host, fileID: fileID, checksumSHA256: checksum)
+        }
+    }
+
     private func isSameEvent(_ row: UploadRecord) -> Bool {
         let names: Set<String> = ["event_date", "org_name"]
         let event = { (fields: [UploadField]) in fields.filter { names.contains($0.name) } }
         return event(row.fields) == event(upload.details.fields)
+    }
+
+    private func stored<Value>(_ read: () throws(StoreError) -> Value) throws(GigHiveError) -> Value {
+        do {
+            return try read()
+        } catch {
+            throw .store(error)
+        }
     }
 }

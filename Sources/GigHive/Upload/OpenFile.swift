@@ -10,6 +10,10 @@ struct OpenFile: Sendable {
     private let file: SourceFile?
     private let descriptor: Int32
     let byteCount: Int64
+    /// Before any of it was read.
+    let openedAt = Date()
+    /// Noticed in the first bytes.
+    let warnings: [UploadWarning]
 
     /// Opens the source again and makes sure that it still is what was checked.
     ///
@@ -42,6 +46,8 @@ struct OpenFile: Sendable {
             descriptor = spool.descriptor
             byteCount = spool.byteCount
         }
+        let prefix = Self.prefix(of: descriptor, MediaType.prefixCount)
+        warnings = MediaType.mismatch(fileName: upload.fileName, prefix: prefix).map { [$0] } ?? []
     }
 
     /// Whether descriptor and path still show the file that was opened.

@@ -77,6 +77,18 @@ struct OutcomeInquiry: Sendable {
         }
     }
 
+    /// Whether the media are served, under this extension.
+    ///
+    /// - Returns: true also when the server does not let this user see.
+    /// - Throws: `GigHiveError` when the network failed.
+    func isServed(control: TransferControl) async throws(GigHiveError) -> Bool {
+        do {
+            return try await servedKind(control: control) != nil
+        } catch  where error.transport == nil {
+            return true
+        }
+    }
+
     // MARK: One look
 
     private enum Sighting: Sendable {
@@ -139,7 +151,7 @@ extension TransferControl {
     func abandoning<Value: Sendable>(_ ask: (TransferControl) async -> Value) async -> Value {
         let inner = TransferControl()
         let watcher = Task {
-            _ = await waitForStop(upTo: .seconds(24 * 3600))
+            _ = await waitForStop()
             inner.abandon()
         }
         defer { watcher.cancel() }

@@ -34,17 +34,16 @@ extension Uploader {
     /// Room for the text parts and boundaries of a body.
     private static let formOverhead: Int64 = 16 << 10
 
-    /// Checks everything the server would only refuse after the whole body. Sends nothing, writes nothing.
+    /// Checks everything the server would only refuse after the whole body. Sends nothing, writes nothing, and reads only
+    /// where the name does not tell the type: what needs no sending is not read.
     ///
     /// - Throws: `GigHiveError`: the file's own errors, `.fileTooLarge`, `.unknownExtension`.
     public func prepare(_ source: UploadSource, details: UploadDetails) throws(GigHiveError) -> PreparedUpload {
         switch source {
         case .file(let path):
             let file: SourceFile
-            let prefix: [UInt8]
             do {
                 file = try SourceFile(path: path)
-                prefix = try file.prefix(4096)
             } catch {
                 throw .source(error)
             }
@@ -54,7 +53,7 @@ extension Uploader {
                 fileName: FileName.last(of: path),
                 sizeBytes: file.status.size,
                 identity: FileIdentity(file.status),
-                prefix: prefix,
+                prefix: { () throws(SourceFileError) in try file.prefix(MediaType.prefixCount) },
                 details: details
             )
         case .spooled(let spool, let name):
@@ -64,7 +63,7 @@ extension Uploader {
                 fileName: FileName.last(of: Array(name.utf8)),
                 sizeBytes: spool.byteCount,
                 identity: nil,
-                prefix: OpenFile.prefix(of: spool.descriptor, 4096),
+                prefix: { OpenFile.prefix(of: spool.descriptor, MediaType.prefixCount) },
                 details: details
             )
         }
@@ -76,7 +75,7 @@ extension Uploader {
         fileName: String,
         sizeBytes: Int64,
         identity: FileIdentity?,
-        prefix: [UInt8],
+        prefix: () throws(SourceFileError) -> [UInt8],
         details: UploadDetails
     ) throws(GigHiveError) -> PreparedUpload {
         guard sizeBytes > 0 else {
@@ -99,10 +98,12 @@ extension Uploader {
         if sizeBytes + Self.formOverhead > Self.directBodyLimit {
             warnings.append(.aboveDirectLimit)
         }
-        let declared = MediaType.declared(fileName: fileName, prefix: prefix)
-        let contentType = declared?.mimeType ?? "application/octet-stream"
-        if let declared, let sniffed = MediaType.sniffed(prefix), sniffed.kind != declared.kind {
-            warnings.append(.typeMismatch(declared: declared.mimeType, sniffed: sniffed.mimeType))
+        let contentType: String
+        do {
+            contentType =
+                try MediaType.declared(fileName: fileName, lazily: prefix)?.mimeType ?? "application/octet-stream"
+        } catch {
+            throw .source(error)
         }
         return PreparedUpload(
             path: path,
@@ -114,6 +115,31 @@ extension Uploader {
             source: source,
             identity: identity
         )
+    }
+}
+
+extension MediaType {
+    /// How much of a file tells its type.
+    static let prefixCount = 4096
+
+    /// As `declared`, reading the content only when it matters: the name is unknown, or stands for a container that may
+    /// hold either kind.
+    fileprivate static func declared(
+        fileName: String,
+        lazily prefix: () throws(SourceFileError) -> [UInt8]
+    ) throws(SourceFileError) -> MediaType? {
+        if let byName = declared(fileName: fileName, prefix: []), byName.mimeType != "audio/ogg" {
+            return byName
+        }
+        return declared(fileName: fileName, prefix: try prefix())
+    }
+
+    /// What to say of a file whose content is of another kind than its name says.
+    static func mismatch(fileName: String, prefix: [UInt8]) -> UploadWarning? {
+        guard let declared = declared(fileName: fileName, prefix: prefix), let sniffed = sniffed(prefix),
+            sniffed.kind != declared.kind
+        else { return nil }
+        return .typeMismatch(declared: declared.mimeType, sniffed: sniffed.mimeType)
     }
 }
 

@@ -45,8 +45,26 @@ public enum RescueAdoption {
         // A broken answer may lack the id that asking has found since.
         reply.fileID = reply.fileID ?? record.fileID
         var settlement = UploadSettlement(store: store, record: record)
+        switch record.transport {
+        case .multipart: await settle(reply, abandoned, &settlement)
+        case .tus: try await settleFinalize(reply, abandoned, &settlement)
+        }
+        if let error = settlement.result.error?.store {
+            throw error
+        }
+        guard !settlement.keepsReply else { return releaseUnlessNeeded(abandoned, reply, isTokenStored: false) }
+        abandoned.file.release()
+        guard reply.deleteToken != nil, let fileID = settlement.result.fileID else { return nil }
+        return .rescued(uploadID: abandoned.uploadID, fileID: fileID)
+    }
+
+    private static func settle(
+        _ reply: UploadReply,
+        _ abandoned: AbandonedReply,
+        _ settlement: inout UploadSettlement
+    ) async {
         // Whether the body was complete is not known here; a refusal that would hang on it is left for asking.
-        switch UploadVerdict.of(reply, head: HTTPResponseHead(status: status), bodyComplete: true) {
+        switch UploadVerdict.of(reply, head: HTTPResponseHead(status: reply.status), bodyComplete: true) {
         case .stored(let reply):
             await settlement.commit(reply, isSourceUnchanged: true, rescuePath: abandoned.file.path)
         case .duplicate(let fileID, let checksum):
@@ -56,13 +74,29 @@ public enum RescueAdoption {
         case .unknown(let error, _):
             settlement.end(.unknownOutcome, error.asUnknownOutcome)
         }
-        if let error = settlement.result.error?.store {
-            throw error
+    }
+
+    /// The answer to a finalize. One that ends nothing only tells whether that finalize may still be in flight.
+    private static func settleFinalize(
+        _ reply: UploadReply,
+        _ abandoned: AbandonedReply,
+        _ settlement: inout UploadSettlement
+    ) async throws(StoreError) {
+        // After a lost answer the row says so until its end.
+        let isRepeat = settlement.record.state == .unknownOutcome
+        switch FinalizeVerdict.of(reply, head: HTTPResponseHead(status: reply.status)) {
+        case .stored(let reply) where isRepeat && reply.isWithoutToken && reply.guest == nil:
+            settlement.endAsRemembered(reply)
+        case .stored(let reply):
+            await settlement.commit(reply, isSourceUnchanged: true, rescuePath: abandoned.file.path)
+        case .duplicate(let fileID, let checksum):
+            settlement.endAsDuplicate(of: fileID, checksum: checksum)
+        case .tooEarly, .unknownUpload, .refused:
+            guard !isRepeat, let tus = try settlement.store.tusRecord(settlement.record.uploadID) else { return }
+            try await TusJournal(tus, store: settlement.store).finalizeRefused()
+        case .usedUp, .broken, .lost:
+            break
         }
-        guard !settlement.keepsReply else { return releaseUnlessNeeded(abandoned, reply, isTokenStored: false) }
-        abandoned.file.release()
-        guard reply.deleteToken != nil, let fileID = settlement.result.fileID else { return nil }
-        return .rescued(uploadID: abandoned.uploadID, fileID: fileID)
     }
 
     /// Releases a file that holds nothing more, and tells of one that does.

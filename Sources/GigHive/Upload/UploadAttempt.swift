@@ -18,7 +18,8 @@ struct UploadAttempt: Sendable {
     /// Why the rescue file does not hold the whole answer.
     var rescueError: StoreError?
 
-    /// Sends the file once. The answer is in the rescue file, on the disk, before it is parsed.
+    /// Sends the file once, under the control `transfer`, which is linked to the user's. The answer is in the rescue file,
+    /// on the disk, before it is parsed.
     ///
     /// - Throws: `GigHiveError` when nothing could be sent at all.
     static func send(
@@ -28,6 +29,7 @@ struct UploadAttempt: Sendable {
         uploadID: String,
         uploader: Uploader,
         control: TransferControl,
+        transfer: TransferControl,
         onEvent: @escaping @Sendable (UploadEvent) -> Void
     ) async throws(GigHiveError) -> UploadAttempt {
         let tap: HashTap
@@ -49,9 +51,8 @@ struct UploadAttempt: Sendable {
         let collector = ReplyCollector(rescue)
         let bodyEnd = BodyEnd(tap, uploadID: uploadID, store: uploader.store, bodyByteCount: form.byteCount)
         let watcher = Task {
-            _ = await control.waitForStop(upTo: .seconds(24 * 3600))
             // The wait also ends when this task is cancelled.
-            if control.isStopRequested, tap.completedAt != nil, !Task.isCancelled {
+            if await control.waitForStop(), tap.completedAt != nil, !Task.isCancelled {
                 onEvent(.waitingForToken)
             }
         }
@@ -60,7 +61,7 @@ struct UploadAttempt: Sendable {
         do {
             let response = try await uploader.client.http.execute(
                 uploader.request(form, collector),
-                control: control,
+                control: transfer,
                 progress: { progress in
                     if progress.phase == .processing {
                         bodyEnd.reach()

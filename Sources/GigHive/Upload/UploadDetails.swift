@@ -54,6 +54,19 @@ public struct UploadDetails: Sendable, Equatable {
         )
     }
 
+    /// The same for a guest: the event's fields are the server's, and the label's limit is 255 UTF-8 bytes (gighive contract
+    /// section 6).
+    ///
+    /// - Throws: `GigHiveError` with code `.invalidDetail` for a longer label.
+    public func forGuest(of event: GuestAccess.Event) throws(GigHiveError) -> UploadDetails {
+        try DetailRule("label").checkBytes(label, limit: 255)
+        var details = self
+        details.eventDate = event.eventDate
+        details.orgName = event.orgName
+        details.eventType = event.eventType
+        return details
+    }
+
     /// The form's fields in the order they are sent; what is unset is left out.
     public var fields: [UploadField] {
         let optional = [
@@ -67,8 +80,29 @@ public struct UploadDetails: Sendable, Equatable {
     }
 }
 
+extension UploadDetails {
+    /// What a journal row says; nil when the row lacks what every upload has.
+    init?(_ fields: [UploadField]) {
+        let value = { (name: String) in fields.first { $0.name == name }?.value }
+        guard let eventDate = value("event_date"), let orgName = value("org_name"),
+            let eventType = value("event_type"), let label = value("label")
+        else { return nil }
+        self.init(
+            eventDate: eventDate,
+            orgName: orgName,
+            eventType: eventType,
+            label: label,
+            participants: value("participants"),
+            keywords: value("keywords"),
+            location: value("location"),
+            rating: value("rating"),
+            notes: value("notes")
+        )
+    }
+}
+
 /// The rule of one field.
-private struct DetailRule {
+struct DetailRule {
     let field: String
     let allowsLineBreaks: Bool
 
@@ -81,11 +115,29 @@ private struct DetailRule {
         guard let text = try optional(value) else {
             throw invalid(value, "must not be blank")
         }
+        try checkLength(text, limit: limit, of: value)
+        return text
+    }
+
+    func limited(_ value: String?, limit: Int) throws(GigHiveError) -> String? {
+        guard let value, let text = try optional(value) else { return nil }
+        try checkLength(text, limit: limit, of: value)
+        return text
+    }
+
+    private func checkLength(_ text: String, limit: Int, of value: String) throws(GigHiveError) {
         let count = text.unicodeScalars.count
         guard count <= limit else {
             throw invalid(value, "has \(count) characters; at most \(limit) are allowed", limit: Int64(limit))
         }
-        return text
+    }
+
+    /// The limit of a guest's label (gighive contract section 6).
+    func checkBytes(_ text: String, limit: Int) throws(GigHiveError) {
+        let count = text.utf8.count
+        guard count <= limit else {
+            throw invalid(text, "has \(count) bytes; at most \(limit) are allowed for guests", limit: Int64(limit))
+        }
     }
 
     func optional(_ value: String?) throws(GigHiveError) -> String? {

@@ -5,18 +5,22 @@ internal import MediaTransport
 /// Settles a row that a dead process left (design section 4: a row in `sending` is never simply "not sent").
 struct UploadResolution {
     private let uploader: Uploader
+    private let details: UploadDetails?
     private let control: TransferControl
     private let onEvent: @Sendable (UploadEvent) -> Void
     private let started = ContinuousClock.now
     private var settlement: UploadSettlement
 
+    /// With corrected details for a finalize that is sent again, or nil for those of the row.
     init(
         uploader: Uploader,
         record: UploadRecord,
+        details: UploadDetails? = nil,
         control: TransferControl,
         onEvent: @escaping @Sendable (UploadEvent) -> Void
     ) {
         self.uploader = uploader
+        self.details = details
         self.control = control
         self.onEvent = onEvent
         settlement = UploadSettlement(store: uploader.store, record: record)
@@ -34,31 +38,17 @@ struct UploadResolution {
 
     private mutating func settle() async throws(GigHiveError) {
         let uploadID = settlement.record.uploadID
-        let lock: UploadLock
-        do {
-            guard let own = try UploadLock.acquire(uploadID, in: uploader.directory) else {
-                throw GigHiveError(
-                    .uploadInProgress,
-                    detail: "upload \(uploadID) is running",
-                    isRetryable: true,
-                    path: settlement.record.path
-                )
-            }
-            lock = own
-        } catch let error as StoreError {
-            throw .store(error)
-        } catch let error as GigHiveError {
-            throw error
-        } catch {
-            throw GigHiveError(.internalError, detail: "\(error)")
-        }
+        let lock = try UploadOwnership.ofRow(settlement.record, in: uploader.directory)
         defer { lock.release() }
         // Its answer may lie in a rescue file that nobody has adopted since it died.
         let rescued = try await RescueAdoption.run(store: uploader.store, directory: uploader.directory)
         try reload(uploadID)
         settlement.result.warnings += rescued.filter(\.isOfStoredToken)
-        guard !settlement.record.state.isFinal else { return }
-        try await ask()
+        if settlement.record.transport == .tus && settlement.record.state != .finalized {
+            try await settleTus(uploadID)
+        } else if !settlement.record.state.isFinal {
+            try await ask()
+        }
         guard settlement.result.state == .tokenLost else {
             if settlement.result.state == .finalized {
                 sayTokenIsKept(in: rescued)
@@ -77,6 +67,46 @@ struct UploadResolution {
             sayTokenIsKept(in: late)
         }
         settlement.result.warnings += (rescued + late).filter(\.isOfStoredToken)
+    }
+
+    /// A tus upload that was never finalized is on no listing; it waits for being resumed. A finalize that may be in flight
+    /// is brought to its end.
+    private mutating func settleTus(_ uploadID: String) async throws(GigHiveError) {
+        guard try uploader.mayBeFinalizing(settlement.record) else { return }
+        guard settlement.record.isGuest == (uploader.options.guest != nil) else {
+            let need = settlement.record.isGuest ? "it needs the event link again" : "it needs a login"
+            throw GigHiveError(.notResumable, detail: need, path: settlement.record.path)
+        }
+        do {
+            guard let tus = try uploader.store.tusRecord(uploadID), let tusID = tus.finalTusID,
+                let details = details ?? UploadDetails(settlement.record.fields)
+            else {
+                throw GigHiveError(
+                    .notResumable,
+                    detail: "the journal lacks its upload id",
+                    path: settlement.record.path
+                )
+            }
+            var finalization = Finalization(
+                tusID,
+                details: details,
+                fileName: settlement.result.fileName,
+                startedAt: tus.finalizeStartedAt,
+                journal: TusJournal(tus, store: uploader.store),
+                uploader: uploader,
+                control: control,
+                onEvent: onEvent
+            )
+            if case .sendAgain(let error) = await finalization.run(&settlement) {
+                settlement.end(.failed, error)
+            }
+        } catch let error as StoreError {
+            throw .store(error)
+        } catch let error as GigHiveError {
+            throw error
+        } catch {
+            throw GigHiveError(.internalError, detail: "\(error)")
+        }
     }
 
     /// The server's answer was a success, and its token still lies in a rescue file.

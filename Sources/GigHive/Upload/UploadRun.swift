@@ -33,20 +33,7 @@ struct UploadRun {
         result.sizeBytes = upload.sizeBytes
         result.details = upload.details
         result.warnings = upload.warnings
-        let now = Date()
-        let record = UploadRecord(
-            uploadID: TokenStore.newUploadID(),
-            path: upload.journalPath,
-            state: .sending,
-            host: uploader.client.server.scope,
-            baseURL: uploader.client.server.description,
-            fields: upload.details.fields,
-            identity: upload.identity,
-            sizeBytes: upload.sizeBytes,
-            createdAt: now,
-            updatedAt: now
-        )
-        settlement = UploadSettlement(store: uploader.store, record: record, result: result)
+        settlement = UploadSettlement(store: uploader.store, record: uploader.record(of: upload), result: result)
     }
 
     mutating func perform() async -> UploadResult {
@@ -62,36 +49,49 @@ struct UploadRun {
     // MARK: Before the first byte
 
     private mutating func send() async throws(GigHiveError) {
-        // The source is owned before the journal is searched, so that two uploads of one file cannot both pass.
+        let earlier = EarlierUploads(uploader: uploader, upload: upload, control: control, onEvent: onEvent)
+        if let end = try await earlier.endOfFinished() {
+            settlement.adopt(end)
+            return
+        }
+        // The source is owned before the journal is searched again, so that two uploads of one file cannot both pass.
         let sourceLock = try lockSource()
         defer { sourceLock?.release() }
-        let earlier = EarlierUploads(uploader: uploader, upload: upload, control: control, onEvent: onEvent)
         if let end = try await earlier.end() {
             settlement.adopt(end)
             return
         }
-        if control.isStopRequested {
+        guard await mayBegin() else {
             throw GigHiveError(.cancelled)
         }
         let file = try OpenFile(upload)
+        settlement.result.warnings += file.warnings
         let rescue: RescueFile
         let lock: UploadLock
         do {
             lock = try ownership(of: settlement.record.uploadID)
-            rescue = try RescueFile(for: settlement.record.uploadID, in: uploader.directory)
+            rescue = try uploader.rescueFile(for: settlement.record.uploadID)
         } catch {
             throw .store(error)
         }
         defer { lock.release() }
         do {
-            try uploader.store.insert(settlement.record)
+            try await uploader.store.plan(settlement.record)
         } catch {
-            rescue.release()
+            uploader.giveBack(rescue)
             throw .store(error)
         }
         settlement.isPlanned = true
         KillPoint.afterIntent.reach()
         await sendUntilSettled(file, rescue)
+    }
+
+    /// Waits for its turn to send.
+    ///
+    /// - Returns: false when it is not to be begun (again).
+    private func mayBegin() async -> Bool {
+        guard !control.isStopRequested, await uploader.turn?.begin() ?? true else { return false }
+        return !control.isStopRequested
     }
 
     private func lockSource() throws(GigHiveError) -> UploadLock? {
@@ -127,8 +127,10 @@ struct UploadRun {
 
     private mutating func sendUntilSettled(_ file: OpenFile, _ firstRescue: RescueFile) async {
         var rescue = firstRescue
+        let lookAhead = LookAhead(uploader, upload, control: control)
         while true {
             let attempt: UploadAttempt
+            lookAhead?.begin()
             do {
                 attempt = try await UploadAttempt.send(
                     upload,
@@ -137,16 +139,27 @@ struct UploadRun {
                     uploadID: settlement.record.uploadID,
                     uploader: uploader,
                     control: control,
-                    onEvent: onEvent
+                    transfer: lookAhead?.control ?? control,
+                    onEvent: lookAhead?.observing(onEvent) ?? onEvent
                 )
+                await lookAhead?.finish()
+                uploader.turn?.end()
             } catch {
+                await lookAhead?.finish()
                 // Nothing was sent.
                 settlement.end(.failed, error)
                 break
             }
             settlement.note(attempt)
+            if let end = lookAhead?.end, case .refused(let error, _) = attempt.verdict, error.code == .cancelled {
+                settlement.endAsKnown(end)
+                break
+            }
+            if let checksum = attempt.checksum, file.isUnchanged {
+                uploader.keep(checksum, of: upload, readingBegan: file.openedAt)
+            }
             guard let again = await settle(attempt, file, rescue) else { break }
-            guard await waitToRepeat(because: again) else {
+            guard await waitToRepeat(because: again), await mayBegin() else {
                 settlement.end(.cancelled, GigHiveError(.cancelled, transport: again.transport))
                 break
             }
@@ -162,7 +175,7 @@ struct UploadRun {
             settlement.reopen()
         }
         if !settlement.keepsReply {
-            rescue.release()
+            uploader.giveBack(rescue)
         }
     }
 

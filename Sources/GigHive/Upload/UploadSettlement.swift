@@ -35,9 +35,11 @@ struct UploadSettlement {
         result.attempts = record.attempts
         result.httpStatus = record.httpStatus
         result.details = UploadDetails(record.fields)
+        result.transport = record.transport
         result.isResumed = true
         self.init(store: store, record: record, result: result)
         isPlanned = true
+        self.result.guest = record.isGuest ? (try? store.guestReceipt(record.uploadID)) : nil
         let tokens = knownTokens(fileID: record.fileID, checksum: record.checksumSHA256)
         self.result.hasDeleteToken = record.fileID != nil && !tokens.isEmpty
         self.result.mediaURL = mediaURL(fileType: nil)
@@ -54,6 +56,35 @@ struct UploadSettlement {
         result.bytesSent = attempt.metrics.bodyBytesSent
         result.checksumSHA256 = record.checksumSHA256
         result.httpStatus = attempt.status
+    }
+
+    /// The upload goes on, or begins, in this run, with these details from now on.
+    mutating func begin(_ details: UploadDetails) async throws(StoreError) {
+        record.attempts += 1
+        record.fields = details.fields
+        record.state = .sending
+        record.failureCode = nil
+        result.details = details
+        result.attempts = record.attempts
+        result.state = .sending
+        try await store.note(
+            record.uploadID,
+            UploadChange(state: .sending, attempts: record.attempts, clearsFailure: true, fields: record.fields)
+        )
+    }
+
+    /// Every byte is on the server.
+    mutating func noteSent(checksum: String) async throws(StoreError) {
+        note(checksum: checksum)
+        record.state = .sent
+        result.state = .sent
+        try await store.note(record.uploadID, UploadChange(state: .sent, checksumSHA256: checksum))
+    }
+
+    /// Takes over the status of an answer.
+    mutating func note(status: Int?) {
+        record.httpStatus = status
+        result.httpStatus = status
     }
 
     /// Takes over a digest found otherwise.
@@ -75,6 +106,12 @@ struct UploadSettlement {
     /// An end before anything was planned.
     mutating func refuse(_ error: GigHiveError) {
         result.state = error.code == .cancelled ? .cancelled : .failed
+        result.error = error
+    }
+
+    /// An end of this run, not of the upload: its row stays as it is, and the upload can go on later.
+    mutating func suspend(_ error: GigHiveError) {
+        result.state = .cancelled
         result.error = error
     }
 
@@ -131,6 +168,16 @@ struct UploadSettlement {
         end(.duplicate, nil)
     }
 
+    /// The server turned out to have the bytes while they were being sent.
+    mutating func endAsKnown(_ known: UploadResult) {
+        if let checksum = known.checksumSHA256 {
+            note(checksum: checksum)
+        }
+        result.fileType = known.fileType
+        result.isSkipped = true
+        endAsDuplicate(of: known.fileID, checksum: known.checksumSHA256)
+    }
+
     /// Tells of an upload from here that left these bytes on the server without a token.
     private mutating func warnOfLostToken() {
         guard !result.hasDeleteToken, let checksum = record.checksumSHA256,
@@ -168,7 +215,28 @@ struct UploadSettlement {
         }
     }
 
-    /// The server has answered with success: stores the token and the end in one transaction.
+    /// The server has answered a repeated request with what it remembers of the first one, which never holds a token
+    /// (trap T8).
+    ///
+    /// No token of this machine for the file means that it was in the answer that got lost, or that there was none because
+    /// the server had the bytes under another event (gighive contract 4.4).
+    mutating func endAsRemembered(_ reply: UploadReply) {
+        describe(reply)
+        if let problem = problem(reply, isSourceUnchanged: true) {
+            end(.failed, problem)
+            return
+        }
+        let tokens = knownTokens(fileID: reply.fileID, checksum: reply.checksumSHA256 ?? record.checksumSHA256)
+        result.hasDeleteToken = !tokens.isEmpty
+        guard tokens.isEmpty else {
+            end(.done, nil)
+            return
+        }
+        let detail = "its token was in an answer that got lost, or the server had the bytes under another event"
+        end(.tokenLost, GigHiveError(.tokenLost, detail: detail, httpStatus: reply.status, fileID: reply.fileID))
+    }
+
+    /// The server has answered with success: stores the token, what a guest gets, and the end in one transaction.
     ///
     /// A file that changed under way, or arrived damaged, ends as `failed` with its token stored, so that the bad copy
     /// can be deleted. A token that cannot be stored leaves the upload `finalized`, its reply in the rescue file and the
@@ -197,7 +265,8 @@ struct UploadSettlement {
                     httpStatus: reply.status,
                     failureCode: (problem ?? unusable)?.code.rawValue
                 ),
-                token: entry
+                token: entry,
+                guest: reply.guest
             )
         } catch {
             if let token = reply.deleteToken {
@@ -210,7 +279,8 @@ struct UploadSettlement {
         result.error = problem ?? result.error ?? unusable
         result.hasDeleteToken = entry != nil || !tokens.isEmpty
         result.isDeletableDuplicate = !tokens.isEmpty
-        if reply.deleteToken == nil && tokens.isEmpty {
+        // A guest takes the file back with the receipt.
+        if reply.deleteToken == nil && tokens.isEmpty && reply.guest == nil {
             result.warnings.append(.noDeleteToken)
         }
         if reply.hasUnusableToken {
@@ -232,6 +302,7 @@ struct UploadSettlement {
     private mutating func describe(_ reply: UploadReply) {
         result.fileID = reply.fileID
         result.fileType = reply.fileType
+        result.guest = reply.guest ?? result.guest
         result.httpStatus = reply.status
         result.isVerified = reply.checksumSHA256 != nil && reply.checksumSHA256 == record.checksumSHA256
         result.mediaURL = mediaURL(fileType: reply.fileType)
@@ -300,73 +371,11 @@ struct UploadSettlement {
         try? store.update(record.uploadID, UploadChange(state: .finalized, fileID: result.fileID))
     }
 
-    // MARK: Facts
-
-    /// The entry for the token of a reply; nil without token or id.
-    private func entry(_ reply: UploadReply) -> TokenEntry? {
-        guard let token = reply.deleteToken, let fileID = reply.fileID else { return nil }
-        let field = { (name: String) in record.fields.first { $0.name == name }?.value }
-        let guessed = AcceptedMedia.kind(ofExtension: FileName.pathExtension(of: result.fileName))
-        return TokenEntry(
-            host: record.host,
-            fileID: fileID,
-            token: token,
-            createdAt: Date(),
-            eventDate: field("event_date") ?? "",
-            orgName: field("org_name") ?? "",
-            eventType: field("event_type") ?? "",
-            label: field("label"),
-            fileName: result.fileName,
-            fileType: reply.fileType ?? guessed ?? "",
-            checksumSHA256: reply.checksumSHA256 ?? record.checksumSHA256 ?? "",
-            sizeBytes: record.sizeBytes,
-            baseURL: record.baseURL
-        )
-    }
-
-    /// Tokens of this machine for a stored file. The id is compared as well where it is known, because a rebuilt server
-    /// gives the same bytes a new id and forgets old tokens (gighive contract section 0).
-    private func knownTokens(fileID: Int64?, checksum: String?) -> [TokenEntry] {
-        guard let checksum, let rows = try? store.tokens(host: record.host, checksumSHA256: checksum) else { return [] }
-        return rows.filter { !$0.isSuperseded && (fileID == nil || $0.fileID == fileID) }
-    }
-
-    /// Where the media is served: `/audio/` or `/video/`, then digest and extension (trap T16).
-    private func mediaURL(fileType: String?) -> String? {
-        let pathExtension = FileName.pathExtension(of: result.fileName)
-        guard result.fileID != nil, let checksum = record.checksumSHA256,
-            let kind = fileType ?? AcceptedMedia.kind(ofExtension: pathExtension), ["audio", "video"].contains(kind)
-        else { return nil }
-        let suffix = pathExtension.isEmpty ? "" : "." + PercentEncoding.encode(pathExtension)
-        return "\(record.baseURL)/\(kind)/\(checksum)\(suffix)"
-    }
-
     private mutating func write(_ change: UploadChange) {
         do {
             try store.update(record.uploadID, change)
         } catch {
             result.error = result.error ?? .store(error)
         }
-    }
-}
-
-extension UploadDetails {
-    /// What a journal row says; nil when the row lacks what every upload has.
-    init?(_ fields: [UploadField]) {
-        let value = { (name: String) in fields.first { $0.name == name }?.value }
-        guard let eventDate = value("event_date"), let orgName = value("org_name"),
-            let eventType = value("event_type"), let label = value("label")
-        else { return nil }
-        self.init(
-            eventDate: eventDate,
-            orgName: orgName,
-            eventType: eventType,
-            label: label,
-            participants: value("participants"),
-            keywords: value("keywords"),
-            location: value("location"),
-            rating: value("rating"),
-            notes: value("notes")
-        )
     }
 }

@@ -9,15 +9,36 @@ public struct Uploader: Sendable {
     let directory: DataDirectory
     let options: UploadOptions
     let schedule: OutcomeInquiry.Schedule
+    /// Pauses after which finalize is sent again to a server whose tus side has not told it yet that an upload is complete
+    /// (gighive contract 4.4).
+    let hookPauses: [Duration]
+    let featureCache = TusFeatureCache()
+    let hashes: HashCache?
+    let inventory: ServerInventory
+    /// After this time of sending, a large file is looked ahead of.
+    var lookAheadDelay = Duration.seconds(1)
+    /// Set while a batch runs.
+    var rescues: RescuePool?
+    /// Set while a batch runs: when this upload may send.
+    var turn: TransferTurn?
 
-    /// Makes an uploader.
-    public init(client: GigHiveClient, store: TokenStore, directory: DataDirectory, options: UploadOptions) {
+    /// Makes an uploader. With an event link among the options no login is ever sent; the link's token takes its place.
+    /// With a hash cache, files whose digest is known are not read to find out that the server has them, and what is read
+    /// goes there.
+    public init(
+        client: GigHiveClient,
+        store: TokenStore,
+        directory: DataDirectory,
+        options: UploadOptions,
+        hashes: HashCache? = nil
+    ) {
         self.init(
             client: client,
             store: store,
             directory: directory,
             options: options,
-            schedule: OutcomeInquiry.Schedule()
+            schedule: OutcomeInquiry.Schedule(),
+            hashes: hashes
         )
     }
 
@@ -27,27 +48,43 @@ public struct Uploader: Sendable {
         store: TokenStore,
         directory: DataDirectory,
         options: UploadOptions,
-        schedule: OutcomeInquiry.Schedule
+        schedule: OutcomeInquiry.Schedule,
+        hookPauses: [Duration] = [0.2, 0.5, 1, 2, 5, 10].map { .seconds($0) },
+        hashes: HashCache? = nil
     ) {
-        self.client = client
+        self.client = options.guest.map { client.authorized($0.authorization) } ?? client
         self.store = store
         self.directory = directory
         self.options = options
         self.schedule = schedule
+        self.hookPauses = hookPauses
+        self.hashes = hashes
+        inventory = ServerInventory(self.client)
     }
 
     /// Sends a prepared upload. Never throws: every end is a result with a state.
     ///
+    /// An upload over tus that a dead process left, of the same file to the same event, goes on where it stopped.
+    ///
     /// Cancelling the task is `control.stop()`: it takes effect while bytes are being sent; afterwards the token is
-    /// awaited.
+    /// awaited. A tus upload that is stopped ends as `cancelled` here, and stays resumable in the journal.
     public func upload(
         _ upload: PreparedUpload,
         control: TransferControl = TransferControl(),
         onEvent: @escaping @Sendable (UploadEvent) -> Void = { _ in }
     ) async -> UploadResult {
         await shielded(control) {
-            var run = UploadRun(uploader: self, upload: upload, control: control, onEvent: onEvent)
-            return await run.perform()
+            do throws(GigHiveError) {
+                let upload = try asGuest(upload)
+                guard let features = try await tusFeatures(for: upload) else {
+                    var run = UploadRun(uploader: self, upload: upload, control: control, onEvent: onEvent)
+                    return await run.perform()
+                }
+                var run = TusUploadRun(self, upload, features: features, control: control, onEvent: onEvent)
+                return await run.perform()
+            } catch {
+                return refusal(of: upload, error)
+            }
         }
     }
 
@@ -55,26 +92,45 @@ public struct Uploader: Sendable {
     /// its row.
     ///
     /// A row whose digest is not in the journal is settled by hashing the file again, if it is still the same file. A
-    /// row that a living process owns ends in `.uploadInProgress` and stays as it is. Cancelling the task ends the
-    /// asking; the row then stays `unknown_outcome`.
+    /// row that a living process owns ends in `.uploadInProgress` and stays as it is. So does a tus upload that was never
+    /// finalized: it can be resumed; a finalize that may be in flight is waited for, and repeated once the server is quiet.
+    /// Cancelling the task ends the asking; the row then stays `unknown_outcome`.
     public func resolve(_ record: UploadRecord) async -> UploadResult {
         await resolve(record, control: TransferControl(), onEvent: { _ in })
     }
 
     func resolve(
         _ record: UploadRecord,
+        details: UploadDetails? = nil,
         control: TransferControl,
         onEvent: @escaping @Sendable (UploadEvent) -> Void
     ) async -> UploadResult {
         await shielded(control) {
-            var resolution = UploadResolution(uploader: self, record: record, control: control, onEvent: onEvent)
+            var resolution = UploadResolution(
+                uploader: self,
+                record: record,
+                details: details,
+                control: control,
+                onEvent: onEvent
+            )
             return await resolution.perform()
         }
     }
 
+    /// The result of an upload that was never planned.
+    private func refusal(of upload: PreparedUpload, _ error: GigHiveError) -> UploadResult {
+        var result = UploadResult(path: upload.path, fileName: upload.fileName, server: client.server.description)
+        result.sizeBytes = upload.sizeBytes
+        result.details = upload.details
+        result.warnings = upload.warnings
+        result.state = error.code == .cancelled ? .cancelled : .failed
+        result.error = error
+        return result
+    }
+
     /// Runs work in a task of its own that is awaited here, so that cancelling the caller cannot tear the bookkeeping
     /// after the last byte; it becomes a gentle stop instead.
-    private func shielded(
+    func shielded(
         _ control: TransferControl,
         _ work: @escaping @Sendable () async -> UploadResult
     ) async -> UploadResult {

@@ -1,0 +1,134 @@
+internal import MediaStore
+internal import Synchronization
+
+/// The items of a batch in the order they are begun, and which of them are the same file.
+///
+/// Items of one file are begun one after another: while the first runs, those that come to their turn wait without
+/// holding a slot.
+final class BatchQueue: Sendable {
+    let items: [UploadBatch.Item]
+    private let order: [Int]
+    /// The file of an item, where the batch names that file more than once.
+    private let files: [Int: Int]
+    private let state = Mutex(State())
+
+    private struct State {
+        var position = 0
+        /// Items whose turn has come while their file is being sent; no entry for a file that is not.
+        var waiting: [Int: [Int]] = [:]
+        var outcomes: [Outcome: UploadResult] = [:]
+    }
+
+    /// What is sent once: a file to an event (gighive contract section 3).
+    private struct Outcome: Hashable {
+        var file: Int
+        var eventDate: String
+        var orgName: String
+
+        init(file: Int, _ details: UploadDetails) {
+            self.file = file
+            eventDate = details.eventDate
+            orgName = details.orgName
+        }
+    }
+
+    /// Orders the items and finds those of one file; `digest` is what is known of a file without reading it.
+    init(_ items: [UploadBatch.Item], order: UploadBatch.Order, digest: (PreparedUpload) -> String?) {
+        self.items = items
+        self.order =
+            switch order {
+            case .asGiven: Array(items.indices)
+            case .largestFirst: items.indices.sorted { (-items[$0].sizeBytes, $0) < (-items[$1].sizeBytes, $1) }
+            }
+        files = Self.files(of: items, digest)
+    }
+
+    private static func files(
+        of items: [UploadBatch.Item],
+        _ digest: (PreparedUpload) -> String?
+    ) -> [Int: Int] {
+        var firstByInode: [Inode: Int] = [:]
+        var firstByDigest: [String: Int] = [:]
+        var files: [Int: Int] = [:]
+        for index in items.indices {
+            guard case .ready(let upload) = items[index], let identity = upload.identity else { continue }
+            let inode = Inode(device: identity.device, inode: identity.inode)
+            let digest = digest(upload)
+            guard let first = firstByInode[inode] ?? digest.flatMap({ firstByDigest[$0] }) else {
+                firstByInode[inode] = index
+                if let digest {
+                    firstByDigest[digest] = index
+                }
+                continue
+            }
+            let file = files[first] ?? first
+            firstByInode[inode] = file
+            files[first] = file
+            files[index] = file
+        }
+        return files
+    }
+
+    private struct Inode: Hashable {
+        var device: UInt64
+        var inode: UInt64
+    }
+
+    /// The next item to begin, for a slot that has ended `last`.
+    ///
+    /// - Returns: nil when there is none.
+    func next(after last: Int?) -> Int? {
+        state.withLock { state in
+            if let file = last.flatMap({ files[$0] }), var waiting = state.waiting[file] {
+                if !waiting.isEmpty {
+                    let index = waiting.removeFirst()
+                    state.waiting[file] = waiting
+                    return index
+                }
+                state.waiting[file] = nil
+            }
+            while state.position < order.count {
+                let index = order[state.position]
+                state.position += 1
+                guard let file = files[index] else { return index }
+                if state.waiting[file] == nil {
+                    state.waiting[file] = []
+                    return index
+                }
+                state.waiting[file]?.append(index)
+            }
+            return nil
+        }
+    }
+
+    /// How the same file, sent to the same event, has ended before; nil when it was not sent.
+    func outcome(for index: Int) -> UploadResult? {
+        guard let key = key(index) else { return nil }
+        return state.withLock { $0.outcomes[key] }
+    }
+
+    /// Keeps an end for the items of the same file.
+    func note(_ result: UploadResult, of index: Int) {
+        guard result.state != .cancelled, let key = key(index) else { return }
+        state.withLock { state in
+            if state.outcomes[key] == nil {
+                state.outcomes[key] = result
+            }
+        }
+    }
+
+    private func key(_ index: Int) -> Outcome? {
+        guard let file = files[index], case .ready(let upload) = items[index] else { return nil }
+        return Outcome(file: file, upload.details)
+    }
+}
+
+extension UploadBatch.Item {
+    /// Length in bytes.
+    fileprivate var sizeBytes: Int64 {
+        switch self {
+        case .ready(let upload): upload.sizeBytes
+        case .refused(let result): result.sizeBytes
+        }
+    }
+}

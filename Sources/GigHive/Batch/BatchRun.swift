@@ -1,0 +1,125 @@
+internal import MediaStore
+internal import MediaTransport
+
+/// One run of a batch.
+struct BatchRun: Sendable {
+    /// Uploads that may store their tokens, or be looked up, beside each one that sends. Rescue files hold what they have
+    /// not stored, so this bounds what a full disk could lose.
+    private static let companions = 2
+
+    private let uploader: Uploader
+    private let options: UploadBatch.Options
+    private let queue: BatchQueue
+    private let control: BatchControl
+    private let events: BatchEvents
+    private let slots: TransferSlots
+    private let rescues: RescuePool
+
+    init(
+        _ batch: UploadBatch,
+        _ items: [UploadBatch.Item],
+        control: BatchControl,
+        onEvent: @escaping @Sendable (UploadBatch.Event) -> Void
+    ) {
+        options = batch.options
+        queue = BatchQueue(items, order: options.order, digest: batch.uploader.knownDigest)
+        events = BatchEvents(onEvent)
+        slots = TransferSlots(max(1, options.jobs))
+        rescues = RescuePool(batch.uploader.directory)
+        var uploader = batch.uploader
+        uploader.rescues = rescues
+        self.uploader = uploader
+        self.control = control
+    }
+
+    /// Items under way at a time. With one job, or when a failure has to be known before the next file is begun, each
+    /// upload ends before the next one begins.
+    private var workerCount: Int {
+        let jobs = max(1, options.jobs)
+        return min(queue.items.count, jobs == 1 || options.failFast ? jobs : jobs * (1 + Self.companions))
+    }
+
+    func perform() async {
+        control.whenClosed { [slots] in slots.close() }
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<workerCount {
+                group.addTask { await work() }
+            }
+        }
+        rescues.release()
+        uploader.hashes?.flush()
+    }
+
+    /// Takes items until none is left or nothing more is to be begun.
+    private func work() async {
+        var last: Int?
+        while let transfer = control.begin() {
+            defer { control.end(transfer) }
+            guard let index = queue.next(after: last) else { return }
+            if let result = await end(of: index, transfer) {
+                queue.note(result, of: index)
+                if options.failFast, result.isFailure {
+                    control.drain()
+                }
+                events.ended(index, result)
+            }
+            last = index
+        }
+    }
+
+    /// - Returns: nil when the item was not begun after all.
+    private func end(of index: Int, _ transfer: TransferControl) async -> UploadResult? {
+        switch queue.items[index] {
+        case .refused(let result):
+            return result
+        case .ready(let upload):
+            if let first = queue.outcome(for: index) {
+                events.began(index)
+                return UploadResult(upload, endingLike: first)
+            }
+            let turn = TransferTurn(slots) { events.began(index) }
+            defer { turn.end() }
+            var uploader = uploader
+            uploader.turn = turn
+            let result = await uploader.upload(upload, control: transfer) { events.upload(index, $0) }
+            if !turn.hasBegun {
+                guard result.state != .cancelled else { return nil }
+                events.began(index)
+            }
+            return result
+        }
+    }
+}
+
+extension UploadResult {
+    /// The end of an upload whose file was sent to the same event before in this run.
+    fileprivate init(_ upload: PreparedUpload, endingLike first: UploadResult) {
+        self = first
+        path = upload.path
+        fileName = upload.fileName
+        details = upload.details
+        warnings = upload.warnings
+        isSkipped = true
+        bytesSent = 0
+        duration = .zero
+        attempts = 0
+        httpStatus = nil
+        unstoredToken = nil
+        guard [.done, .duplicate, .tokenLost].contains(first.state) else { return }
+        state = .duplicate
+        error = nil
+        isDeletableDuplicate = first.hasDeleteToken
+        if first.state == .tokenLost {
+            warnings.append(.tokenLostEarlier)
+        }
+    }
+
+    /// Whether it is what `failFast` stops at.
+    fileprivate var isFailure: Bool {
+        switch state {
+        case .done, .duplicate: error != nil
+        case .cancelled: false
+        case .planned, .sending, .sent, .finalized, .failed, .unknownOutcome, .tokenLost: true
+        }
+    }
+}

@@ -1,0 +1,121 @@
+internal import Foundation
+internal import MediaTransport
+
+/// What a server has, by digest: one paged listing a run, made when it is first needed.
+///
+/// It is the view by event, because identical bytes count as sent only for an event that holds them (gighive contract
+/// section 3), and the view by asset names no event. An asset that belongs to no event is missing here.
+actor ServerInventory {
+    /// A file on the server.
+    struct Stored: Sendable, Equatable {
+        var fileID: Int64
+        /// `audio` or `video`.
+        var fileType: String?
+        /// Whether the event that was asked for holds it.
+        var isInEvent: Bool
+    }
+
+    /// What the listing says of a digest.
+    enum Finding: Sendable, Equatable {
+        case stored(Stored)
+        case absent
+        /// The server gives this user no listing.
+        case unavailable
+    }
+
+    private enum State {
+        case unasked
+        case asking(Task<GigHiveError?, Never>)
+        case listed
+        case unavailable
+    }
+
+    /// Questions that are cheaper asked singly than with the listing.
+    private var singleQuestions = 2
+    private let client: GigHiveClient
+    private var state = State.unasked
+    private var index = InventoryIndex()
+
+    init(_ client: GigHiveClient) {
+        self.client = client
+    }
+
+    /// Whether the next question is one of many, so that the listing pays.
+    func isWorthListing() -> Bool {
+        if case .listed = state {
+            return true
+        }
+        singleQuestions -= 1
+        return singleQuestions < 0
+    }
+
+    /// Looks for a file.
+    ///
+    /// - Parameters:
+    ///   - checksum: SHA-256, 64 hexadecimal characters.
+    ///   - event: For `Stored.isInEvent`.
+    ///   - control: A stop breaks the listing off.
+    /// - Returns: What the listing said when it was made.
+    /// - Throws: `GigHiveError` when the network failed; the next question tries again.
+    func find(
+        _ checksum: String,
+        in event: InventoryEvent,
+        control: TransferControl
+    ) async throws(GigHiveError) -> Finding {
+        while true {
+            switch state {
+            case .listed:
+                return index.find(checksum, in: event).map { .stored($0) } ?? .absent
+            case .unavailable:
+                return .unavailable
+            case .unasked:
+                state = .asking(Task { await list(control) })
+            case .asking(let task):
+                let error = await task.value
+                if control.isStopRequested {
+                    throw GigHiveError(.cancelled)
+                }
+                // Another upload's stop breaks its listing off, not ours.
+                if let error, error.code != .cancelled {
+                    throw error
+                }
+            }
+        }
+    }
+
+    /// - Returns: Why the network did not bring it.
+    private func list(_ control: TransferControl) async -> GigHiveError? {
+        let outcome = await control.abandoning { [client] inner -> Result<InventoryIndex, GigHiveError> in
+            do throws(GigHiveError) {
+                return .success(try await InventoryIndex.fetch(client, control: inner))
+            } catch {
+                return .failure(error)
+            }
+        }
+        switch outcome {
+        case .success(let index):
+            self.index = index
+            state = .listed
+        case .failure(let error) where error.transport != nil || error.code == .cancelled:
+            state = .unasked
+            return error
+        case .failure:
+            state = .unavailable
+        }
+        return nil
+    }
+}
+
+/// An event as its key tells it (gighive contract 2.1): date and organisation, blanks collapsed, composed.
+struct InventoryEvent: Hashable, Sendable {
+    private let key: String
+
+    init(date: String, orgName: String) {
+        let words = orgName.precomposedStringWithCanonicalMapping.split(whereSeparator: \.isWhitespace)
+        key = date + " " + words.joined(separator: " ")
+    }
+
+    init(_ details: UploadDetails) {
+        self.init(date: details.eventDate, orgName: details.orgName)
+    }
+}

@@ -1,0 +1,83 @@
+internal import MediaStore
+internal import MediaTransport
+internal import Tus
+
+/// One call of `Uploader.discard`.
+struct DiscardRun {
+    private let uploader: Uploader
+    private let evenUnreachable: Bool
+    private var settlement: UploadSettlement
+
+    init(uploader: Uploader, record: UploadRecord, evenUnreachable: Bool) {
+        self.uploader = uploader
+        self.evenUnreachable = evenUnreachable
+        settlement = UploadSettlement(store: uploader.store, record: record)
+    }
+
+    mutating func perform() async -> UploadResult {
+        do {
+            try await discard()
+        } catch {
+            settlement.result.error = error
+        }
+        return settlement.result
+    }
+
+    private mutating func discard() async throws(GigHiveError) {
+        if settlement.record.transport == .multipart, !settlement.record.state.isFinal {
+            // Whether the server has it is what has to be found out first.
+            settlement.result = await uploader.resolve(settlement.record)
+            guard settlement.result.state == .failed else { return }
+        }
+        let lock = try UploadOwnership.ofRow(settlement.record, in: uploader.directory)
+        defer { lock.release() }
+        // Its answer may lie in a rescue file that nobody has adopted yet.
+        _ = try await RescueAdoption.run(store: uploader.store, directory: uploader.directory)
+        do {
+            guard let row = try uploader.store.upload(settlement.record.uploadID) else { return }
+            settlement = UploadSettlement(store: uploader.store, record: row)
+        } catch {
+            throw .store(error)
+        }
+        let (row, state) = (settlement.record, settlement.record.state)
+        guard ![.done, .duplicate, .tokenLost, .finalized].contains(state) else {
+            throw GigHiveError(.notResumable, detail: "it has ended as \(state.rawValue)", path: row.path)
+        }
+        guard try !uploader.mayBeFinalizing(row) else {
+            throw GigHiveError(
+                .outcomeUnknown,
+                detail: "the server may be storing it; it has to be settled first",
+                isRetryable: true,
+                path: row.path
+            )
+        }
+        try await removeBytes(of: row)
+        settlement.end(.cancelled, nil)
+    }
+
+    private func removeBytes(of row: UploadRecord) async throws(GigHiveError) {
+        do {
+            guard let tus = try uploader.store.tusRecord(row.uploadID) else { return }
+            for id in tus.tusIDs {
+                try await remove(id)
+            }
+            try await TusJournal(tus, store: uploader.store).forget()
+        } catch let error as GigHiveError {
+            throw error
+        } catch let error as StoreError {
+            throw .store(error)
+        } catch {
+            throw GigHiveError(.internalError, detail: "\(error)")
+        }
+    }
+
+    private func remove(_ id: String) async throws(GigHiveError) {
+        do {
+            try await uploader.tus.terminate(id)
+        } catch  where error.kind == .unsupported {
+            // A server that cannot remove uploads keeps their bytes until it cleans up by itself.
+        } catch {
+            guard evenUnreachable else { throw .tus(error) }
+        }
+    }
+}

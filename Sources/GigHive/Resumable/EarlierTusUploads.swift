@@ -1,0 +1,74 @@
+internal import MediaStore
+internal import MediaTransport
+
+/// What the journal knows of the very same file on the same server, for an upload over tus.
+struct EarlierTusUploads {
+    let uploader: Uploader
+    let upload: PreparedUpload
+    let control: TransferControl
+    let onEvent: @Sendable (UploadEvent) -> Void
+
+    /// Whether the upload has its end already.
+    ///
+    /// - Returns: The end; nil when the file is to be sent.
+    /// - Throws: `GigHiveError`.
+    func end() async throws(GigHiveError) -> UploadResult? {
+        guard uploader.options.guest != nil else {
+            return try await EarlierUploads(uploader: uploader, upload: upload, control: control, onEvent: onEvent)
+                .end()
+        }
+        for row in try rows() where row.isGuest && isSameEvent(row) {
+            if let end = try await guestEnd(of: row) {
+                return end
+            }
+        }
+        return nil
+    }
+
+    /// An upload of the same file to the same event that has not come to its end, and can.
+    func resumable() throws(GigHiveError) -> UploadRecord? {
+        let isGuest = uploader.options.guest != nil
+        for row in try rows() where row.isGuest == isGuest && isSameEvent(row) {
+            if try Uploader.isResumable(row, in: uploader.store) {
+                return row
+            }
+        }
+        return nil
+    }
+
+    private func rows() throws(GigHiveError) -> [UploadRecord] {
+        guard let identity = upload.identity else { return [] }
+        do {
+            return try uploader.store.uploads(identity: identity, host: uploader.client.server.scope)
+        } catch {
+            throw .store(error)
+        }
+    }
+
+    private func isSameEvent(_ row: UploadRecord) -> Bool {
+        let key = { (fields: [UploadField]) in fields.filter { $0.name == "event_date" || $0.name == "org_name" } }
+        return key(row.fields) == key(upload.details.fields)
+    }
+
+    // MARK: Guests
+
+    /// A guest may not ask for files; the receipt tells how an upload stands.
+    private func guestEnd(of row: UploadRecord) async throws(GigHiveError) -> UploadResult? {
+        var row = row
+        if try uploader.mayBeFinalizing(row) {
+            let result = await uploader.resolve(row, control: control, onEvent: onEvent)
+            return try uploader.canGoOn(row, after: result) ? nil : result
+        }
+        guard row.state == .done, !uploader.options.force else { return nil }
+        row.httpStatus = nil
+        var result = UploadSettlement(store: uploader.store, record: row).result
+        guard let receipt = result.guest, let status = try await uploader.client.guestStatus(receipt),
+            status.state == .pending || status.state == .approved
+        else { return nil }
+        result.state = .duplicate
+        result.isSkipped = true
+        result.isResumed = false
+        result.attempts = 0
+        return result
+    }
+}

@@ -1,0 +1,356 @@
+internal import Foundation
+internal import MediaStore
+internal import MediaTransport
+internal import Tus
+
+/// Turns an upload whose bytes are on the tus server into a stored file, at most once (gighive contract 4.3 and 4.4).
+///
+/// Whoever runs it holds the upload's lock, so that two finalizes of one upload never run at once. A finalize whose answer
+/// was lost is repeated only when the server cannot be working on it any more: after `settleTime` of quiet, or when the
+/// upload id is gone.
+struct Finalization {
+    /// How it came out.
+    enum End: Sendable {
+        /// The settlement says how.
+        case settled
+        /// The server has not got the bytes (any more), and has not stored them: they have to be sent.
+        case sendAgain(GigHiveError)
+    }
+
+    private enum Step {
+        /// Send finalize (again).
+        case request
+        case end(End)
+    }
+
+    private let uploader: Uploader
+    private let journal: TusJournal
+    private let tusID: String
+    private let details: UploadDetails
+    private let fileName: String
+    private let isSourceUnchanged: @Sendable () -> Bool
+    private let control: TransferControl
+    private let onEvent: @Sendable (UploadEvent) -> Void
+    private let quiet: ServerQuiet
+
+    /// When another finalize of this id was last in flight; a success without token is then a repeat, and its token lost.
+    private var lostAt: Date?
+    private var hookRetries = 0
+    private var refusals = 0
+    private var losses = 0
+    private var usedUpAnswers = 0
+
+    /// For the complete upload `tusID`; `startedAt` is when an earlier process last sent finalize, if one may be in flight.
+    init(
+        _ tusID: String,
+        details: UploadDetails,
+        fileName: String,
+        startedAt: Date?,
+        journal: TusJournal,
+        uploader: Uploader,
+        isSourceUnchanged: @escaping @Sendable () -> Bool = { true },
+        control: TransferControl,
+        onEvent: @escaping @Sendable (UploadEvent) -> Void
+    ) {
+        self.tusID = tusID
+        self.details = details
+        self.fileName = fileName
+        self.journal = journal
+        self.uploader = uploader
+        self.isSourceUnchanged = isSourceUnchanged
+        self.control = control
+        self.onEvent = onEvent
+        quiet = ServerQuiet(tusID: tusID, uploader: uploader, control: control, onEvent: onEvent)
+        lostAt = startedAt
+    }
+
+    mutating func run(_ settlement: inout UploadSettlement) async -> End {
+        do throws(StoreError) {
+            var step = await begin(&settlement)
+            while case .request = step {
+                step = try await request(&settlement)
+            }
+            guard case .end(let end) = step else { return .settled }
+            return end
+        } catch {
+            settlement.end(lostAt == nil ? .failed : .unknownOutcome, .store(error))
+            return .settled
+        }
+    }
+
+    private func begin(_ settlement: inout UploadSettlement) async -> Step {
+        guard let lostAt else { return .request }
+        return await waitForQuiet(since: lostAt, endsWhenGone: true, &settlement)
+    }
+
+    // MARK: One request
+
+    private mutating func request(_ settlement: inout UploadSettlement) async throws(StoreError) -> Step {
+        guard !control.isStopRequested else { return stopped(&settlement) }
+        let rescue = try uploader.rescueFile(for: settlement.record.uploadID)
+        try await journal.finalizing()
+        onEvent(.finalizing)
+        let pulse = pulse()
+        let answer = await FinalizeRequest(tusID, details: details, sizeBytes: settlement.record.sizeBytes, uploader)
+            .send(rescue: rescue, control: control, onEvent: onEvent)
+        pulse.cancel()
+        await pulse.value
+        // The answer is on the disk: the next file of a batch may be sent.
+        uploader.turn?.end()
+        settlement.note(status: answer.status)
+        let step = try await settle(answer, rescue, &settlement)
+        if !settlement.keepsReply {
+            uploader.giveBack(rescue)
+        }
+        return step
+    }
+
+    /// Notes now and then that the request is still in flight: the quiet that a later process keeps counts from its end.
+    private func pulse() -> Task<Void, Never> {
+        let interval = max(uploader.options.settleTime / 20, .milliseconds(1))
+        return Task { [journal] in
+            while (try? await Task.sleep(for: interval)) != nil {
+                // One that is not noted only makes the quiet a little shorter; the next change of the journal tells of a
+                // store that fails.
+                try? await journal.finalizing()
+            }
+        }
+    }
+
+    private mutating func settle(
+        _ answer: FinalizeAnswer,
+        _ rescue: RescueFile,
+        _ settlement: inout UploadSettlement
+    ) async throws(StoreError) -> Step {
+        switch answer.verdict {
+        case .stored(let reply):
+            return await store(reply, answer.rescueError == nil ? rescue.path : nil, &settlement)
+        case .duplicate(let fileID, let checksum):
+            return await settleDuplicate(fileID, checksum, &settlement)
+        case .tooEarly(let error):
+            try await noteAnswered()
+            return try await waitForHook(error, &settlement)
+        case .unknownUpload(let error):
+            try await noteAnswered()
+            return try await settleGone(error, &settlement)
+        case .usedUp(let error):
+            return try await settleUsedUp(error, &settlement)
+        case .refused(let error, let mayRepeat):
+            return try await settleRefusal(error, mayRepeat: mayRepeat, &settlement)
+        case .broken(let error):
+            return try await settleBroken(error, &settlement)
+        case .lost(let error):
+            return try await settleLoss(error, &settlement)
+        }
+    }
+
+    // MARK: Answers
+
+    private func store(
+        _ reply: UploadReply,
+        _ rescuePath: String?,
+        _ settlement: inout UploadSettlement
+    ) async -> Step {
+        var reply = reply
+        if reply.fileID == nil, let checksum = reply.checksumSHA256 ?? settlement.record.checksumSHA256,
+            case .present(let fileID, _) = await uploader.inquiry(checksum: checksum, fileName: fileName)
+                .run(for: nil, control: control)
+        {
+            reply.fileID = fileID
+        }
+        KillPoint.beforeTokenCommit.reach()
+        if lostAt != nil && reply.isWithoutToken && reply.guest == nil {
+            settlement.endAsRemembered(reply)
+        } else {
+            await settlement.commit(reply, isSourceUnchanged: isSourceUnchanged(), rescuePath: rescuePath)
+        }
+        KillPoint.afterTokenCommit.reach()
+        return await ended()
+    }
+
+    private func settleDuplicate(
+        _ fileID: Int64?,
+        _ checksum: String?,
+        _ settlement: inout UploadSettlement
+    ) async -> Step {
+        var known = fileID
+        if known == nil, let sent = settlement.record.checksumSHA256,
+            case .present(let found, let fileType) = await uploader.inquiry(checksum: sent, fileName: fileName)
+                .run(for: nil, control: control)
+        {
+            known = found
+            settlement.result.fileType = fileType
+        }
+        settlement.endAsDuplicate(of: known, checksum: checksum)
+        return await ended()
+    }
+
+    /// The upload id is used up. That the tus record goes is for tidiness: an ended row is never resumed.
+    private func ended() async -> Step {
+        try? await journal.forget()
+        return .end(.settled)
+    }
+
+    /// tus has told of the last chunk before its hook has told the application (trap T9).
+    private mutating func waitForHook(
+        _ error: GigHiveError,
+        _ settlement: inout UploadSettlement
+    ) async throws(StoreError) -> Step {
+        switch await quiet.look() {
+        case .complete:
+            guard hookRetries < uploader.hookPauses.count else { return fail(error, &settlement) }
+            let pause = uploader.hookPauses[hookRetries]
+            hookRetries += 1
+            onEvent(.retrying(attempt: hookRetries, after: pause, because: error))
+            return await control.waitForStop(upTo: pause) ? stopped(&settlement) : .request
+        case .incomplete:
+            return .end(.sendAgain(error))
+        case .gone(let gone):
+            return try await settleGone(gone, &settlement)
+        case .unanswered(let reason):
+            return fail(reason, &settlement)
+        }
+    }
+
+    /// This finalize is not in flight any more. An earlier one whose answer was lost may be: this answer says nothing about
+    /// it.
+    private func noteAnswered() async throws(StoreError) {
+        if let lostAt {
+            try await journal.finalizing(at: lostAt)
+        } else {
+            try await journal.finalizeRefused()
+        }
+    }
+
+    private mutating func settleRefusal(
+        _ error: GigHiveError,
+        mayRepeat: Bool,
+        _ settlement: inout UploadSettlement
+    ) async throws(StoreError) -> Step {
+        try await noteAnswered()
+        guard error.code != .cancelled else { return stopped(&settlement) }
+        refusals += 1
+        guard mayRepeat, refusals <= uploader.options.retry.retries else { return fail(error, &settlement) }
+        let delay = uploader.options.retry.delay(
+            after: refusals,
+            retryAfter: error.retryAfterSeconds.map { .seconds($0) }
+        )
+        onEvent(.retrying(attempt: refusals, after: delay, because: error))
+        return await control.waitForStop(upTo: delay) ? stopped(&settlement) : .request
+    }
+
+    /// Another finalize has taken the bytes: one that got lost, or one of another process that may still run. The server
+    /// remembers its answer once it has ended; a server that does not is asked for the file itself.
+    private mutating func settleUsedUp(
+        _ error: GigHiveError,
+        _ settlement: inout UploadSettlement
+    ) async throws(StoreError) -> Step {
+        usedUpAnswers += 1
+        let wasLost = lostAt != nil
+        let since = lostAt ?? Date()
+        lostAt = since
+        try await journal.finalizing(at: since)
+        guard usedUpAnswers == 1 else {
+            return try await ask(error, for: quiet.remaining(since: since), &settlement)
+        }
+        return wasLost ? await waitForQuiet(since: since, endsWhenGone: false, &settlement) : .request
+    }
+
+    /// The upload id is gone. Without an earlier finalize nothing was stored.
+    private func settleGone(
+        _ error: GigHiveError,
+        _ settlement: inout UploadSettlement
+    ) async throws(StoreError) -> Step {
+        guard let lostAt else {
+            try await journal.forget()
+            return .end(.sendAgain(error))
+        }
+        return try await ask(error, for: quiet.remaining(since: lostAt), &settlement)
+    }
+
+    /// A 500 of a script that has ended, perhaps after it had stored the file (trap T7): while tus has the bytes, it has not.
+    private func settleBroken(
+        _ error: GigHiveError,
+        _ settlement: inout UploadSettlement
+    ) async throws(StoreError) -> Step {
+        switch await quiet.look() {
+        case .complete, .incomplete:
+            try await noteAnswered()
+            return fail(error, &settlement)
+        case .gone, .unanswered:
+            return try await ask(error, for: nil, &settlement)
+        }
+    }
+
+    private mutating func settleLoss(
+        _ error: GigHiveError,
+        _ settlement: inout UploadSettlement
+    ) async throws(StoreError) -> Step {
+        let now = Date()
+        lostAt = now
+        losses += 1
+        try await journal.finalizing(at: now)
+        settlement.end(.unknownOutcome, error.asUnknownOutcome)
+        guard !control.isStopRequested, losses <= max(1, uploader.options.retry.retries) else { return .end(.settled) }
+        return await waitForQuiet(since: now, endsWhenGone: true, &settlement)
+    }
+
+    // MARK: Ends
+
+    /// Refused; the bytes stay on the server, so the upload can be resumed.
+    private func fail(_ error: GigHiveError, _ settlement: inout UploadSettlement) -> Step {
+        var error = error
+        error.path = settlement.record.path
+        settlement.end(lostAt == nil ? .failed : .unknownOutcome, lostAt == nil ? error : error.asUnknownOutcome)
+        return .end(.settled)
+    }
+
+    private func stopped(_ settlement: inout UploadSettlement) -> Step {
+        if lostAt == nil {
+            settlement.suspend(GigHiveError(.cancelled, path: settlement.record.path))
+        } else {
+            settlement.end(.unknownOutcome, GigHiveError(.outcomeUnknown, detail: "stopped", isRetryable: true))
+        }
+        return .end(.settled)
+    }
+
+    /// Asks for the file by its digest, for as long as the server may still be working on it (nil: it has finished).
+    private func ask(
+        _ error: GigHiveError,
+        for limit: Duration?,
+        _ settlement: inout UploadSettlement
+    ) async throws(StoreError) -> Step {
+        guard let checksum = settlement.record.checksumSHA256 else {
+            settlement.end(.unknownOutcome, error.asUnknownOutcome)
+            return .end(.settled)
+        }
+        onEvent(.resolving(for: limit ?? .zero))
+        let finding = await uploader.inquiry(checksum: checksum, fileName: fileName).run(for: limit, control: control)
+        switch finding {
+        case .present(let fileID, let fileType):
+            settlement.endAsPresent(fileID: fileID, fileType: fileType, cause: error)
+            return await ended()
+        case .absent where limit == nil:
+            // What failed once will fail again; sending everything anew is the user's to decide.
+            try await journal.forget()
+            return fail(error, &settlement)
+        case .absent:
+            try await journal.forget()
+            return .end(.sendAgain(error))
+        case .unanswered(let reason):
+            settlement.end(.unknownOutcome, error.asUnknownOutcome(reason))
+            return .end(.settled)
+        case .stopped:
+            settlement.end(.unknownOutcome, error.asUnknownOutcome)
+            return .end(.settled)
+        }
+    }
+
+    private func waitForQuiet(
+        since start: Date,
+        endsWhenGone: Bool,
+        _ settlement: inout UploadSettlement
+    ) async -> Step {
+        await quiet.wait(since: start, endsWhenGone: endsWhenGone) ? .request : stopped(&settlement)
+    }
+}

@@ -1,0 +1,113 @@
+internal import MediaTransport
+
+/// What the answer to a finalize request, or its absence, says about an upload (gighive contract 4.3 and 4.4).
+enum FinalizeVerdict: Sendable {
+    /// On the server now, as the reply says. Whether a missing token is lost depends on what was asked before.
+    case stored(UploadReply)
+    /// The server had the bytes already; the upload id is used up. The id is nil where the answer does not name it.
+    case duplicate(fileID: Int64?, checksum: String?)
+    /// tus has not told the application yet that the upload is complete: ask again a little later (trap T9).
+    case tooEarly(GigHiveError)
+    /// The application does not know the upload id.
+    case unknownUpload(GigHiveError)
+    /// The bytes were taken by another finalize, which succeeded, was refused as a duplicate, or is running now.
+    case usedUp(GigHiveError)
+    /// Refused; the bytes stay on the server, and the same id can be finalized again.
+    case refused(GigHiveError, mayRepeat: Bool)
+    /// The script has failed, perhaps after storing the file (trap T7). It is not running any more.
+    case broken(GigHiveError)
+    /// The server may still be working on it, or has stored it: nobody knows.
+    case lost(GigHiveError)
+
+    /// Judges an answer.
+    static func of(_ reply: UploadReply, head: HTTPResponseHead) -> FinalizeVerdict {
+        let isJSON = reply.form == .json
+        var error = GigHiveError.answered(head, message: reply.message ?? reply.error, isJSON: isJSON)
+        if isJSON, GuestRefusal.rejectsLink(status: head.status, reply.error) {
+            error.code = .invalidEventLink
+        }
+        switch head.status {
+        case 200..<300:
+            return success(reply)
+        case 400:
+            error.field = correctableField(reply.message)
+            return .refused(error, mayRepeat: false)
+        case 409:
+            return .duplicate(fileID: reply.existingFileID, checksum: reply.checksumSHA256)
+        case 408, 423, 429:
+            return .refused(error, mayRepeat: true)
+        case 500:
+            return failure(reply, error)
+        case 501:
+            return .refused(error, mayRepeat: false)
+        case 502...:
+            // From a proxy, behind which the application may go on.
+            return .lost(error)
+        default:
+            return .refused(error, mayRepeat: false)
+        }
+    }
+
+    /// Judges a missing or cut answer.
+    ///
+    /// - Parameters:
+    ///   - failure: Why there is no whole answer.
+    ///   - reply: What had arrived of one.
+    /// - Returns: The verdict.
+    static func of(_ failure: TransportError, reply: UploadReply?) -> FinalizeVerdict {
+        if let reply, let head = failure.head {
+            // The status is there and decides; only a success needs its body.
+            switch of(reply, head: head) {
+            case .lost, .broken: return .lost(.transport(failure))
+            case let verdict: return verdict
+            }
+        }
+        let error = GigHiveError.transport(failure)
+        // A server that has not got the whole request cannot act on it.
+        return failure.metrics.bodyComplete ? .lost(error) : .refused(error, mayRepeat: error.isRetryable)
+    }
+
+    private static func success(_ reply: UploadReply) -> FinalizeVerdict {
+        if reply.deleteToken != nil || reply.hasUnusableToken || (reply.form != .broken && reply.fileID != nil) {
+            return .stored(reply)
+        }
+        return .broken(
+            GigHiveError(
+                .unexpectedAnswer,
+                detail: reply.message ?? "a success without id and token",
+                httpStatus: reply.status
+            )
+        )
+    }
+
+    private static func failure(_ reply: UploadReply, _ error: GigHiveError) -> FinalizeVerdict {
+        if reply.isDuplicateKeyError {
+            return .duplicate(fileID: reply.existingFileID, checksum: nil)
+        }
+        let message = reply.message ?? ""
+        let says = { (words: String) in message.contains(words) }
+        if says("hook output has not been written yet") || says("Upload not found or not finished yet") {
+            return .tooEarly(error)
+        }
+        if says("no data or hook record") {
+            return .unknownUpload(error)
+        }
+        if says("Upload data missing on disk") || says("Failed to move file (rename)") {
+            return .usedUp(error)
+        }
+        if says("Uploaded file is empty") {
+            return .refused(error, mayRepeat: false)
+        }
+        return .broken(error)
+    }
+
+    /// The field that a 400 is about, if the user can correct it (gighive contract 2.5 and section 6).
+    private static func correctableField(_ message: String?) -> String? {
+        switch message {
+        case let message? where message.hasPrefix("Label is required"): "label"
+        case let message? where message.hasPrefix("Invalid event_date"): "event_date"
+        case let message? where message.hasPrefix("Missing or invalid token-mode fields"): "label"
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,92 @@
+internal import MediaStore
+internal import MediaTransport
+
+/// One call of `Uploader.resume`.
+struct ResumeRun: Sendable {
+    let uploader: Uploader
+    let record: UploadRecord
+    let details: UploadDetails?
+    let control: TransferControl
+    let onEvent: @Sendable (UploadEvent) -> Void
+
+    func perform() async -> UploadResult {
+        do {
+            return try await resume()
+        } catch {
+            // The upload is as it was; only this call has failed.
+            var result = UploadSettlement(store: uploader.store, record: record).result
+            result.error = error
+            return result
+        }
+    }
+
+    private func resume() async throws(GigHiveError) -> UploadResult {
+        guard ![.done, .duplicate, .tokenLost].contains(record.state) else {
+            throw GigHiveError(.notResumable, detail: "it has ended as \(record.state.rawValue)", path: record.path)
+        }
+        try checkAccess()
+        var settled: UploadResult?
+        if try isUnsettled() {
+            let end = await uploader.resolve(record, details: details, control: control, onEvent: onEvent)
+            guard end.error?.code != .notResumable, try uploader.canGoOn(record, after: end) else { return end }
+            settled = end
+        }
+        let upload = try prepared()
+        if record.transport == .multipart {
+            var result = await uploader.upload(upload, control: control, onEvent: onEvent)
+            result.warnings = (settled?.warnings ?? []) + result.warnings
+            return result
+        }
+        guard let features = try await uploader.tusFeatures() else {
+            throw GigHiveError(.tusUnavailable, detail: "the server offers no resumable uploads", path: record.path)
+        }
+        var run = TusUploadRun(
+            uploader,
+            upload,
+            features: features,
+            continuing: record,
+            control: control,
+            onEvent: onEvent
+        )
+        return await run.perform()
+    }
+
+    /// Whether the server may have stored it already.
+    private func isUnsettled() throws(GigHiveError) -> Bool {
+        switch record.transport {
+        case .multipart: !record.state.isFinal
+        case .tus: record.state == .finalized ? true : try uploader.mayBeFinalizing(record)
+        }
+    }
+
+    private func checkAccess() throws(GigHiveError) {
+        guard record.host == uploader.client.server.scope else {
+            throw GigHiveError(.notResumable, detail: "it belongs to \(record.host)", path: record.path)
+        }
+        guard record.isGuest == (uploader.options.guest != nil) else {
+            let need = record.isGuest ? "it needs the event link again" : "it was begun with a login, not an event link"
+            throw GigHiveError(.notResumable, detail: need, path: record.path)
+        }
+    }
+
+    /// The file as it was when the upload began.
+    private func prepared() throws(GigHiveError) -> PreparedUpload {
+        guard let identity = record.identity else {
+            throw GigHiveError(.notResumable, detail: "standard input is gone", path: record.path)
+        }
+        guard let details = details ?? UploadDetails(record.fields) else {
+            throw GigHiveError(.notResumable, detail: "the journal lacks its details", path: record.path)
+        }
+        let upload: PreparedUpload
+        do {
+            upload = try uploader.prepare(.file(path: record.path), details: details)
+        } catch  where error.code == .fileNotFound {
+            throw GigHiveError(.notResumable, detail: "the file is gone", path: record.path)
+        }
+        guard upload.identity == identity else {
+            let detail = "the file has changed since the upload began; upload it anew"
+            throw GigHiveError(.notResumable, detail: detail, path: record.path)
+        }
+        return try uploader.asGuest(upload)
+    }
+}

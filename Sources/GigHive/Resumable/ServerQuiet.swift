@@ -1,0 +1,59 @@
+internal import Foundation
+internal import MediaTransport
+internal import Tus
+
+/// Tells when a server cannot be working on a finalize any more: after `settleTime` of quiet, or once tus has nothing left
+/// of the upload.
+struct ServerQuiet {
+    /// What tus says about the upload.
+    enum Look {
+        case complete
+        case incomplete
+        case gone(GigHiveError)
+        case unanswered(GigHiveError)
+    }
+
+    let tusID: String
+    let uploader: Uploader
+    let control: TransferControl
+    let onEvent: @Sendable (UploadEvent) -> Void
+
+    func look() async -> Look {
+        await control.abandoning { inner in
+            do throws(TusError) {
+                let status = try await uploader.tus.status(of: tusID, control: inner)
+                return status.byteCount == nil || status.byteCount == status.offset ? .complete : .incomplete
+            } catch {
+                return error.kind == .gone ? .gone(.tus(error)) : .unanswered(.tus(error))
+            }
+        }
+    }
+
+    /// How long the server may still be at work on a request that ended then.
+    func remaining(since start: Date) -> Duration {
+        // A clock that was set back must not make the wait longer than it can have to be.
+        let quiet = Duration.seconds(max(0, Date().timeIntervalSince(start)))
+        return max(.zero, uploader.options.settleTime - quiet)
+    }
+
+    /// Waits.
+    ///
+    /// - Returns: false when the user stopped it.
+    func wait(since start: Date, endsWhenGone: Bool) async -> Bool {
+        onEvent(.waitingForQuiet(remaining(since: start)))
+        var looks = 0
+        while !control.isStopRequested {
+            let rest = remaining(since: start)
+            if rest <= .zero {
+                return true
+            }
+            if endsWhenGone, case .gone = await look() {
+                return true
+            }
+            let pause = uploader.schedule.pauses[min(looks, uploader.schedule.pauses.count - 1)]
+            looks += 1
+            _ = await control.waitForStop(upTo: min(pause, rest))
+        }
+        return false
+    }
+}

@@ -1,0 +1,256 @@
+internal import Foundation
+internal import MediaCrypto
+internal import MediaStore
+internal import MediaTransport
+internal import Synchronization
+internal import Tus
+
+/// Brings the bytes of a file to a tus server: creates what is missing, sends what the server lacks, joins parts.
+struct TusTransfer: Sendable {
+    /// How often in one call the server may forget what was sent.
+    private static let restartLimit = 3
+
+    let tus: TusClient
+    let upload: PreparedUpload
+    let file: OpenFile
+    let journal: TusJournal
+    let options: TusSendOptions
+    let control: TransferControl
+    let tally: TransferTally
+    let onEvent: @Sendable (UploadEvent) -> Void
+
+    /// - Returns: The id to finalize, and the digest of the whole file.
+    /// - Throws: `TusError`; `.journal` when the journal failed.
+    func run() async throws(TusError) -> (tusID: String, checksum: String) {
+        let parts = await journal.record.parts
+        guard parts.count > 1 else {
+            let sent = try await send(0, parts: parts, control: control)
+            return (sent.tusID, sent.digest.hex)
+        }
+        return try await sendInParallel(parts)
+    }
+
+    // MARK: Parts
+
+    /// Sends the parts at once. Their digests say nothing about the whole, so the file is read once more for its own.
+    private func sendInParallel(_ parts: [TusRecord.Part]) async throws(TusError) -> (tusID: String, checksum: String) {
+        let wholeDigest = Task { await checksum() }
+        defer { wholeDigest.cancel() }
+        let outcomes = await control.abandoning { inner in
+            await withTaskGroup(of: (Int, Result<SentPart, TusError>).self) { group in
+                for index in parts.indices {
+                    group.addTask {
+                        do throws(TusError) {
+                            return (index, .success(try await send(index, parts: parts, control: inner)))
+                        } catch {
+                            inner.abandon()
+                            return (index, .failure(error))
+                        }
+                    }
+                }
+                return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+            }
+        }
+        // The part that failed first has stopped the others.
+        let failures = outcomes.values.compactMap { outcome in
+            if case .failure(let error) = outcome { error } else { nil }
+        }
+        if let failure = failures.first(where: { $0.kind != .cancelled }) ?? failures.first {
+            throw failure
+        }
+        guard let checksum = await wholeDigest.value else {
+            throw TusError(.sourceFailed, detail: "the file could not be read to its end")
+        }
+        var ids: [String] = []
+        for index in parts.indices {
+            ids.append(try outcomes[index]?.get().tusID ?? "")
+        }
+        if let joined = await journal.record.finalTusID {
+            return (joined, checksum)
+        }
+        return (try await finalizable(tus.concatenate(ids, metadata: metadata, control: control)).id, checksum)
+    }
+
+    private func checksum() async -> String? {
+        guard let identity = upload.identity else { return nil }
+        return await FileDigest.hex(path: upload.path, identity: identity)
+    }
+
+    // MARK: One part
+
+    private struct SentPart: Sendable {
+        var tusID: String
+        var digest: SHA256Digest
+    }
+
+    private func send(
+        _ index: Int,
+        parts: [TusRecord.Part],
+        control: TransferControl
+    ) async throws(TusError) -> SentPart {
+        var restarts = 0
+        while true {
+            do throws(TusError) {
+                var options = options
+                let id: String
+                if let known = try await known(index, control) {
+                    id = known
+                } else {
+                    id = try await create(index, parts, control)
+                    options.isNew = true
+                }
+                let delivery = try await tus.send(
+                    await content(index),
+                    to: id,
+                    options: options,
+                    control: control,
+                    onEvent: { relay($0, of: index, parts[index]) }
+                )
+                tally.add(bytesSent: delivery.bytesSent)
+                return SentPart(tusID: id, digest: delivery.digest)
+            } catch {
+                tally.add(bytesSent: error.bytesSent)
+                guard error.kind == .gone, restarts < Self.restartLimit else { throw error }
+                restarts += 1
+                onEvent(.restarting(because: .tus(error, path: upload.path)))
+                try await noting { () async throws(StoreError) in try await journal.lost(index) }
+                tally.reset(index)
+            }
+        }
+    }
+
+    /// The upload that an earlier run has created, if the server still has it.
+    private func known(_ index: Int, _ control: TransferControl) async throws(TusError) -> String? {
+        let part = await journal.record.parts[index]
+        guard let id = part.tusID else { return nil }
+        let status = try await tus.status(of: id, control: control)
+        guard status.byteCount == nil || status.byteCount == part.byteCount else {
+            throw TusError(.gone, detail: "the server has another upload under this id")
+        }
+        onEvent(.resuming(from: tally.reached(status.offset, in: index)))
+        return id
+    }
+
+    private func create(
+        _ index: Int,
+        _ parts: [TusRecord.Part],
+        _ control: TransferControl
+    ) async throws(TusError) -> String {
+        let isPartial = parts.count > 1
+        let creation = try await tus.create(
+            byteCount: parts[index].byteCount,
+            metadata: isPartial ? [] : metadata,
+            isPartial: isPartial,
+            control: control
+        )
+        if !isPartial {
+            _ = try finalizable(creation)
+        }
+        KillPoint.afterCreate.reach()
+        try await noting { () async throws(StoreError) in try await journal.created(index, creation) }
+        KillPoint.afterTusID.reach()
+        return creation.id
+    }
+
+    /// - Throws: `.unexpectedAnswer` for an id that could never be finalized: better told before the bytes are sent.
+    private func finalizable(_ creation: TusCreation) throws(TusError) -> TusCreation {
+        guard FinalizeRequest.canName(creation.id) else {
+            throw TusError(.unexpectedAnswer, detail: "the upload id \"\(creation.id)\" cannot be finalized")
+        }
+        return creation
+    }
+
+    /// `filename` always, because without it the server calls the file `upload.bin`; and all details, which survive here
+    /// whatever happens to this machine (gighive contract 4.1 and 4.2).
+    private var metadata: [TusMetadata] {
+        [TusMetadata("filename", upload.fileName), TusMetadata("filetype", upload.contentType)]
+            + upload.details.fields.map { TusMetadata($0.name, $0.value) }
+    }
+
+    private func content(_ index: Int) async -> TusContent {
+        let part = await journal.record.parts[index]
+        return TusContent(
+            start: part.start,
+            byteCount: part.byteCount,
+            proofs: part.proofs.compactMap { proof in
+                SHA256Digest(hex: proof.digest).map { TusProof(offset: proof.offset, digest: $0) }
+            },
+            open: { try file.content(path: upload.path) },
+            keep: { proof in
+                try await journal.keep(proof, of: index)
+                // A chunk is out but for its last byte.
+                if proof.offset > part.byteCount / 2 {
+                    KillPoint.midPatch.reach()
+                }
+            }
+        )
+    }
+
+    private func relay(_ event: TusEvent, of index: Int, _ part: TusRecord.Part) {
+        switch event {
+        case .proving(let bytes, let byteCount):
+            onEvent(.proving(bytes: bytes, byteCount: byteCount))
+        case .progress(let offset, let progress):
+            let bytes = tally.reached(offset, in: index)
+            onEvent(
+                .progress(
+                    TransferProgress(
+                        // A chunk that the server works on is nothing that a person waits for.
+                        phase: progress.phase == .waitingToRetry || progress.phase == .connecting
+                            ? progress.phase : .sending,
+                        bytesAcknowledged: bytes,
+                        bodyByteCount: upload.sizeBytes,
+                        attempt: progress.attempt
+                    )
+                )
+            )
+        case .acknowledged(let offset):
+            tally.reached(offset, in: index)
+            if offset > part.byteCount / 2, offset < part.byteCount {
+                KillPoint.afterPatch.reach()
+            }
+        case .retrying(let attempt, let delay, let error):
+            onEvent(.retrying(attempt: attempt, after: delay, because: .tus(error, path: upload.path)))
+        }
+    }
+
+    private func noting(_ change: () async throws(StoreError) -> Void) async throws(TusError) {
+        do {
+            try await change()
+        } catch {
+            throw TusError(.journal, detail: error.detail, underlying: error)
+        }
+    }
+}
+
+/// Counts what the parts of one upload send.
+final class TransferTally: Sendable {
+    private struct State {
+        var offsets: [Int: Int64] = [:]
+        var bytesSent: Int64 = 0
+    }
+
+    private let state = Mutex(State())
+
+    /// Body bytes that went over the wire in this call, those sent again included.
+    var bytesSent: Int64 { state.withLock { $0.bytesSent } }
+
+    func add(bytesSent count: Int64) {
+        state.withLock { $0.bytesSent += count }
+    }
+
+    /// Notes how far a part has got.
+    ///
+    /// - Returns: How far all parts have got together.
+    @discardableResult
+    func reached(_ offset: Int64, in part: Int) -> Int64 {
+        state.withLock { state in
+            state.offsets[part] = offset
+            return state.offsets.values.reduce(0, +)
+        }
+    }
+
+    func reset(_ part: Int) {
+        state.withLock { $0.offsets[part] = 0 }
+    }
+}

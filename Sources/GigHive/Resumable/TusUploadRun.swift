@@ -1,0 +1,301 @@
+internal import Foundation
+internal import MediaStore
+internal import MediaTransport
+internal import Tus
+
+/// One call of `Uploader.upload` or `Uploader.resume` over tus: create, send, finalize, each step in the journal before the
+/// next begins, so that whoever comes after a crash goes on where this one stopped (design section 4).
+struct TusUploadRun {
+    /// How often in one call everything may have to be sent again because the server lost it before it was stored.
+    private static let restartLimit = 2
+
+    private let uploader: Uploader
+    private let upload: PreparedUpload
+    private let features: TusFeatures
+    private let continued: UploadRecord?
+    private let control: TransferControl
+    private let onEvent: @Sendable (UploadEvent) -> Void
+    private let started = ContinuousClock.now
+    private let tally = TransferTally()
+    private let lookAhead: LookAhead?
+    private var settlement: UploadSettlement
+
+    /// Goes on with the row `continued`, or, when that is nil, with what the journal has of the same file.
+    init(
+        _ uploader: Uploader,
+        _ upload: PreparedUpload,
+        features: TusFeatures,
+        continuing continued: UploadRecord? = nil,
+        control: TransferControl,
+        onEvent: @escaping @Sendable (UploadEvent) -> Void
+    ) {
+        self.uploader = uploader
+        self.upload = upload
+        self.features = features
+        self.continued = continued
+        self.control = control
+        self.onEvent = onEvent
+        lookAhead = LookAhead(uploader, upload, control: control)
+        settlement = UploadSettlement(planning: upload, uploader)
+    }
+
+    mutating func perform() async -> UploadResult {
+        do {
+            try await run()
+        } catch {
+            settlement.refuse(error)
+        }
+        settlement.result.bytesSent = tally.bytesSent
+        settlement.result.duration = .now - started
+        return settlement.result
+    }
+
+    // MARK: Ownership
+
+    private mutating func run() async throws(GigHiveError) {
+        // The source is owned before the journal is searched, so that two uploads of one file cannot both pass.
+        let sourceLock = try UploadOwnership.ofSource(upload, host: settlement.record.host, in: uploader.directory)
+        defer { sourceLock?.release() }
+        var earlier = continued
+        if earlier == nil {
+            let uploads = EarlierTusUploads(uploader: uploader, upload: upload, control: control, onEvent: onEvent)
+            if let end = try await uploads.end() {
+                settlement.adopt(end)
+                return
+            }
+            earlier = try uploads.resumable()
+        }
+        guard await mayBegin() else { throw GigHiveError(.cancelled) }
+        let file = try OpenFile(upload)
+        settlement.result.warnings += file.warnings
+        let lock = try UploadOwnership.ofRow(earlier ?? settlement.record, in: uploader.directory)
+        defer { lock.release() }
+        do throws(StoreError) {
+            let journal = try await earlier == nil ? plan() : takeOver(earlier)
+            guard let journal else { return }
+            try await settlement.begin(upload.details)
+            await sendUntilSettled(file, journal)
+        } catch {
+            throw .store(error)
+        }
+    }
+
+    /// Writes the intent row.
+    private mutating func plan() async throws(StoreError) -> TusJournal? {
+        try await uploader.store.plan(settlement.record)
+        settlement.isPlanned = true
+        KillPoint.afterIntent.reach()
+        return TusJournal(TusRecord(uploadID: settlement.record.uploadID, parts: []), store: uploader.store)
+    }
+
+    /// Goes on with a row, as it is now that nobody else can change it.
+    ///
+    /// - Returns: nil when it has ended meanwhile.
+    private mutating func takeOver(_ earlier: UploadRecord?) async throws(StoreError) -> TusJournal? {
+        guard let earlier, let row = try uploader.store.upload(earlier.uploadID) else { return nil }
+        let warnings = settlement.result.warnings
+        settlement = UploadSettlement(store: uploader.store, record: row)
+        settlement.result.path = upload.path
+        settlement.result.fileName = upload.fileName
+        settlement.result.warnings += warnings
+        let record = try uploader.store.tusRecord(row.uploadID) ?? TusRecord(uploadID: row.uploadID, parts: [])
+        guard record.finalizeStartedAt == nil else {
+            let detail = "another process has finalized it meanwhile"
+            settlement.result.error = GigHiveError(.outcomeUnknown, detail: detail, isRetryable: true)
+            return nil
+        }
+        guard ![.done, .duplicate, .tokenLost, .finalized].contains(row.state) else { return nil }
+        return TusJournal(record, store: uploader.store)
+    }
+
+    /// Waits for its turn to send.
+    ///
+    /// - Returns: false when it is not to be begun (again).
+    private func mayBegin() async -> Bool {
+        guard !control.isStopRequested, await uploader.turn?.begin() ?? true else { return false }
+        return !control.isStopRequested
+    }
+
+    // MARK: Bytes, then finalize
+
+    private mutating func sendUntilSettled(_ file: OpenFile, _ journal: TusJournal) async {
+        var restarts = 0
+        while true {
+            guard let tusID = await send(file, journal) else { return }
+            var finalization = Finalization(
+                tusID,
+                details: upload.details,
+                fileName: upload.fileName,
+                startedAt: nil,
+                journal: journal,
+                uploader: uploader,
+                isSourceUnchanged: { file.isUnchanged },
+                control: control,
+                onEvent: onEvent
+            )
+            guard case .sendAgain(let error) = await finalization.run(&settlement) else { return }
+            restarts += 1
+            guard restarts <= Self.restartLimit else {
+                settlement.end(.failed, error)
+                return
+            }
+            onEvent(.restarting(because: error))
+            guard await mayBegin() else {
+                settlement.suspend(GigHiveError(.cancelled, path: upload.path))
+                return
+            }
+        }
+    }
+
+    /// Brings all bytes to the server.
+    ///
+    /// - Returns: The id to finalize; nil when the upload has ended, or was stopped.
+    private mutating func send(_ file: OpenFile, _ journal: TusJournal) async -> String? {
+        do throws(TusError) {
+            if let complete = try await completeUpload(journal) {
+                return complete
+            }
+            try await journalled { () async throws(StoreError) in
+                if await journal.record.parts.isEmpty {
+                    try await journal.restart(layout())
+                }
+            }
+            let sent = try await transfer(file, journal)
+            KillPoint.afterAllBytes.reach()
+            guard file.isUnchanged else {
+                throw TusError(.prefixChanged, detail: "the file changed while it was sent")
+            }
+            uploader.keep(sent.checksum, of: upload, readingBegan: file.openedAt)
+            try await journalled { () async throws(StoreError) in
+                try await journal.completed(as: sent.tusID)
+                try await settlement.noteSent(checksum: sent.checksum)
+            }
+            return sent.tusID
+        } catch {
+            await endSending(error, file, journal)
+            return nil
+        }
+    }
+
+    private func transfer(
+        _ file: OpenFile,
+        _ journal: TusJournal
+    ) async throws(TusError) -> (tusID: String, checksum: String) {
+        let transfer = TusTransfer(
+            tus: uploader.tus,
+            upload: upload,
+            file: file,
+            journal: journal,
+            options: uploader.chunks,
+            control: lookAhead?.control ?? control,
+            tally: tally,
+            onEvent: lookAhead?.observing(onEvent) ?? onEvent
+        )
+        lookAhead?.begin()
+        do throws(TusError) {
+            let sent = try await transfer.run()
+            await lookAhead?.finish()
+            return sent
+        } catch {
+            await lookAhead?.finish()
+            throw error
+        }
+    }
+
+    /// The upload of an earlier run, if the server has all of it and its digest is known.
+    private func completeUpload(_ journal: TusJournal) async throws(TusError) -> String? {
+        guard let tusID = await journal.record.finalTusID, settlement.record.checksumSHA256 != nil else { return nil }
+        do throws(TusError) {
+            let status = try await uploader.tus.status(of: tusID, control: control)
+            guard status.offset == upload.sizeBytes else { return nil }
+            onEvent(.resuming(from: status.offset))
+            return tusID
+        } catch  where error.kind == .gone {
+            onEvent(.restarting(because: .tus(error, path: upload.path)))
+            try await journalled { () async throws(StoreError) in try await journal.forget() }
+            return nil
+        }
+    }
+
+    /// One part, or as many as asked for where the server can join them and each is at least a chunk long. Standard input
+    /// goes in one: its digest can only be taken in passing.
+    private func layout() -> [TusRecord.Part] {
+        let parts = uploader.options.parallelParts
+        let isLargeEnough = upload.sizeBytes / uploader.options.chunks.chunkBytes >= Int64(parts)
+        let isParallel =
+            parts > 1 && isLargeEnough && upload.identity != nil && features.extensions.contains(.concatenation)
+        return TusRecord.layout(byteCount: upload.sizeBytes, parts: isParallel ? parts : 1)
+    }
+
+    private mutating func endSending(_ error: TusError, _ file: OpenFile, _ journal: TusJournal) async {
+        switch error.kind {
+        case .cancelled:
+            if let end = lookAhead?.end {
+                await removeBytes(journal)
+                settlement.endAsKnown(end)
+                return
+            }
+            settlement.suspend(GigHiveError(.cancelled, path: upload.path))
+        case .prefixChanged:
+            await giveUp(error, journal)
+        case .sourceFailed where !file.isUnchanged:
+            await giveUp(error, journal)
+        default:
+            settlement.end(.failed, .tus(error, path: upload.path))
+        }
+    }
+
+    /// The bytes on the server are not those of the file any more. They are removed, and what is uploaded next is the file
+    /// as it is then.
+    private mutating func giveUp(_ error: TusError, _ journal: TusJournal) async {
+        await removeBytes(journal)
+        let detail = error.kind == .prefixChanged ? error.detail : "the file changed while it was sent"
+        settlement.end(.failed, GigHiveError(.sourceChanged, detail: detail, path: upload.path))
+    }
+
+    private func removeBytes(_ journal: TusJournal) async {
+        for id in await journal.record.tusIDs {
+            // Bytes that stay cost the server some space; nothing here depends on them.
+            try? await uploader.tus.terminate(id, control: control)
+        }
+        try? await journal.forget()
+    }
+
+    private func journalled(_ change: () async throws(StoreError) -> Void) async throws(TusError) {
+        do {
+            try await change()
+        } catch {
+            throw TusError(.journal, detail: error.detail, underlying: error)
+        }
+    }
+}
+
+extension UploadSettlement {
+    /// For an upload over tus that is not in the journal yet.
+    fileprivate init(planning upload: PreparedUpload, _ uploader: Uploader) {
+        var result = UploadResult(
+            path: upload.path,
+            fileName: upload.fileName,
+            server: uploader.client.server.description
+        )
+        result.sizeBytes = upload.sizeBytes
+        result.details = upload.details
+        result.transport = .tus
+        // The limit of direct bodies is none for tus (gighive contract 2.6).
+        result.warnings = upload.warnings.filter { $0 != .aboveDirectLimit }
+        var record = uploader.record(of: upload)
+        record.state = .planned
+        record.transport = .tus
+        record.isGuest = uploader.options.guest != nil
+        self.init(store: uploader.store, record: record, result: result)
+    }
+}
+
+extension Uploader {
+    /// How chunks are sent: the run's own retries count for them as well.
+    var chunks: TusSendOptions {
+        var chunks = options.chunks
+        chunks.retry = options.retry
+        return chunks
+    }
+}

@@ -1,0 +1,52 @@
+internal import MediaStore
+
+/// The locks of a running upload: its source on this server, and its row of the journal.
+enum UploadOwnership {
+    /// Becomes the only one on this machine that uploads a file to a host.
+    ///
+    /// - Returns: nil for a source without identity, which nobody else can name.
+    /// - Throws: `GigHiveError` with code `.uploadInProgress`, or a store that fails.
+    static func ofSource(
+        _ upload: PreparedUpload,
+        host: String,
+        in directory: DataDirectory
+    ) throws(GigHiveError) -> UploadLock? {
+        guard let identity = upload.identity else { return nil }
+        return try acquire(
+            SourceLock.name(of: identity, host: host),
+            in: directory,
+            detail: "another upload of this file is running",
+            path: upload.path
+        )
+    }
+
+    /// Becomes the only owner of a row.
+    ///
+    /// - Throws: `GigHiveError` with code `.uploadInProgress`, or a store that fails.
+    static func ofRow(_ record: UploadRecord, in directory: DataDirectory) throws(GigHiveError) -> UploadLock {
+        try acquire(
+            record.uploadID,
+            in: directory,
+            detail: "upload \(record.uploadID) is running",
+            path: record.path
+        )
+    }
+
+    private static func acquire(
+        _ name: String,
+        in directory: DataDirectory,
+        detail: String,
+        path: [UInt8]
+    ) throws(GigHiveError) -> UploadLock {
+        let lock: UploadLock?
+        do {
+            lock = try UploadLock.acquire(name, in: directory)
+        } catch {
+            throw .store(error)
+        }
+        guard let lock else {
+            throw GigHiveError(.uploadInProgress, detail: detail, isRetryable: true, path: path)
+        }
+        return lock
+    }
+}

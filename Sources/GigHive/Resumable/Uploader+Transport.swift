@@ -1,0 +1,81 @@
+internal import MediaStore
+internal import MediaTransport
+public import Tus
+
+extension Uploader {
+    /// From this size on, `auto` takes tus: many proxies stop bodies of 100 MB, and a cut costs a whole body.
+    static let smallestForTus: Int64 = 64 << 20
+
+    /// What the server's tus side offers; asked once an uploader.
+    ///
+    /// - Returns: nil when there is no tus server.
+    /// - Throws: `GigHiveError` when the server does not answer, or does not let this user in.
+    public func tusFeatures() async throws(GigHiveError) -> TusFeatures? {
+        try await featureCache.features(of: tus)
+    }
+
+    /// The server's tus side: `/files/`, with the slash (trap T13).
+    var tus: TusClient {
+        TusClient(
+            http: client.http,
+            server: client.server,
+            path: "/files/",
+            authorization: client.authorization,
+            timeouts: options.timeouts
+        )
+    }
+
+    /// How a file goes.
+    ///
+    /// - Returns: The features of the tus server to use; nil for multipart.
+    /// - Throws: `GigHiveError`: `.tusUnavailable` where tus was asked for and is not offered.
+    func tusFeatures(for upload: PreparedUpload) async throws(GigHiveError) -> TusFeatures? {
+        let isNeeded = options.guest != nil || options.transport == .tus
+        guard isNeeded || (options.transport == .auto && upload.sizeBytes >= Self.smallestForTus) else { return nil }
+        let features = try await tusFeatures()
+        if let features, let limit = features.maximumBytes, upload.sizeBytes > limit {
+            guard isNeeded else { return nil }
+            throw GigHiveError(
+                .fileTooLarge,
+                detail: "\(upload.sizeBytes) bytes; the server takes at most \(limit) over tus",
+                path: upload.path,
+                value: String(upload.sizeBytes),
+                limit: limit
+            )
+        }
+        guard features != nil || !isNeeded else {
+            throw GigHiveError(.tusUnavailable, detail: "the server offers no resumable uploads", path: upload.path)
+        }
+        return features
+    }
+
+    /// The upload as a guest makes it: with the event of the link (gighive contract section 6).
+    ///
+    /// - Throws: `GigHiveError`: `.termsNotAccepted`, `.invalidEventLink` for a link to another server, `.invalidDetail`.
+    func asGuest(_ upload: PreparedUpload) throws(GigHiveError) -> PreparedUpload {
+        guard let guest = options.guest else { return upload }
+        guard guest.acceptsTerms else {
+            throw GigHiveError(.termsNotAccepted, path: upload.path)
+        }
+        guard guest.origin == client.server.origin else {
+            throw GigHiveError(.invalidEventLink, detail: "the link is for \(guest.origin)", path: upload.path)
+        }
+        return upload.with(try upload.details.forGuest(of: guest.event))
+    }
+}
+
+extension PreparedUpload {
+    /// The same file with other details.
+    func with(_ details: UploadDetails) -> PreparedUpload {
+        PreparedUpload(
+            path: path,
+            fileName: fileName,
+            sizeBytes: sizeBytes,
+            contentType: contentType,
+            details: details,
+            warnings: warnings,
+            source: source,
+            identity: identity
+        )
+    }
+}

@@ -1,0 +1,46 @@
+internal import Foundation
+internal import MediaFiles
+internal import MediaStore
+internal import MediaTransport
+
+/// What the store and the row know besides.
+extension UploadSettlement {
+    /// The entry for the token of a reply; nil without token or id.
+    func entry(_ reply: UploadReply) -> TokenEntry? {
+        guard let token = reply.deleteToken, let fileID = reply.fileID else { return nil }
+        let field = { (name: String) in record.fields.first { $0.name == name }?.value }
+        let guessed = AcceptedMedia.kind(ofExtension: FileName.pathExtension(of: result.fileName))
+        return TokenEntry(
+            host: record.host,
+            fileID: fileID,
+            token: token,
+            createdAt: Date(),
+            eventDate: field("event_date") ?? "",
+            orgName: field("org_name") ?? "",
+            eventType: field("event_type") ?? "",
+            label: field("label"),
+            fileName: result.fileName,
+            fileType: reply.fileType ?? guessed ?? "",
+            checksumSHA256: reply.checksumSHA256 ?? record.checksumSHA256 ?? "",
+            sizeBytes: record.sizeBytes,
+            baseURL: record.baseURL
+        )
+    }
+
+    /// Tokens of this machine for a stored file. The id is compared as well where it is known, because a rebuilt server
+    /// gives the same bytes a new id and forgets old tokens (gighive contract section 0).
+    func knownTokens(fileID: Int64?, checksum: String?) -> [TokenEntry] {
+        guard let checksum, let rows = try? store.tokens(host: record.host, checksumSHA256: checksum) else { return [] }
+        return rows.filter { !$0.isSuperseded && (fileID == nil || $0.fileID == fileID) }
+    }
+
+    /// Where the media is served: `/audio/` or `/video/`, then digest and extension (trap T16).
+    func mediaURL(fileType: String?) -> String? {
+        let pathExtension = FileName.pathExtension(of: result.fileName)
+        guard result.fileID != nil, let checksum = record.checksumSHA256,
+            let kind = fileType ?? AcceptedMedia.kind(ofExtension: pathExtension), ["audio", "video"].contains(kind)
+        else { return nil }
+        let suffix = pathExtension.isEmpty ? "" : "." + PercentEncoding.encode(pathExtension)
+        return "\(record.baseURL)/\(kind)/\(checksum)\(suffix)"
+    }
+}

@@ -1,0 +1,15 @@
+import GRDB
+
+extension TokenStore {
+    /// Whether the entry of a stored file was removed here and no token for it has come since.
+    ///
+    /// - Throws: `StoreError`.
+    public func isRemoved(host: String, fileID: Int64, checksumSHA256: String) throws(StoreError) -> Bool {
+        try connection.read { db in
+            let statement = try db.cachedStatement(
+                sql: "SELECT 1 FROM tombstones WHERE host = ? AND file_id = ? AND checksum_sha256 = ?"
+            )
+            return try Row.fetchOne(statement, arguments: [host, fileID, checksumSHA256]) != nil
+        }
+    }
+}

@@ -1,0 +1,372 @@
+import MediaStore
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import GigHive
+
+/// What a batch has said, in order.
+final class BatchLog: Sendable {
+    private struct State {
+        var lines: [String] = []
+        var ends: [Int: UploadResult] = [:]
+        var isBusy = false
+    }
+
+    private let state = Mutex(State())
+    let overlaps = Atomic(0)
+
+    func note(_ event: UploadBatch.Event) {
+        let isFirst = state.withLock { state in
+            defer { state.isBusy = true }
+            return !state.isBusy
+        }
+        if !isFirst {
+            overlaps.add(1, ordering: .relaxed)
+        }
+        state.withLock { state in
+            switch event {
+            case .began(let index): state.lines.append("began \(index)")
+            case .upload: break
+            case .ended(let index, let result):
+                state.lines.append("ended \(index)")
+                state.ends[index] = result
+            }
+            state.isBusy = false
+        }
+    }
+
+    var lines: [String] { state.withLock { $0.lines } }
+    var begun: [Int] { lines.filter { $0.hasPrefix("began") }.compactMap { Int($0.dropFirst(6)) } }
+    var ended: [Int] { lines.filter { $0.hasPrefix("ended") }.compactMap { Int($0.dropFirst(6)) } }
+    subscript(index: Int) -> UploadResult? { state.withLock { $0.ends[index] } }
+}
+
+@Suite(.prompt) struct BatchTests {
+    private func run(
+        _ bench: Workbench,
+        _ items: [UploadBatch.Item],
+        _ options: UploadBatch.Options = UploadBatch.Options(),
+        control: BatchControl = BatchControl(),
+        also: @escaping @Sendable (UploadBatch.Event) -> Void = { _ in }
+    ) async -> BatchLog {
+        let log = BatchLog()
+        await UploadBatch(uploader: bench.uploader, options: options).run(items, control: control) { event in
+            log.note(event)
+            also(event)
+        }
+        #expect(log.overlaps.load(ordering: .relaxed) == 0)
+        return log
+    }
+
+    private func refused(_ bench: Workbench) -> UploadBatch.Item {
+        var result = UploadResult(path: Array("x.txt".utf8), fileName: "x.txt", server: bench.host, state: .failed)
+        result.error = GigHiveError(.unknownExtension)
+        return .refused(result)
+    }
+
+    /// Answers uploads whose content begins with a status with that status.
+    private static func picky() throws -> FakeGigHive {
+        try FakeGigHive { request, connection, _, _ in
+            guard request.path == "/api/uploads.php", let status = Int(request.fileContent.prefix(3)) else {
+                return false
+            }
+            try connection.answer(status, #"{"error":"Bad Request","message":"no"}"#)
+            return true
+        }
+    }
+
+    // MARK: Order
+
+    @Test(
+        arguments: [
+            (.asGiven, [0, 1, 2, 3]), (.largestFirst, [1, 3, 0, 2]),
+        ] as [(UploadBatch.Order, [Int])]
+    )
+    func filesAreBegunInOrder(_ order: UploadBatch.Order, _ expected: [Int]) async throws {
+        let bench = try Workbench(try FakeGigHive())
+        let items: [UploadBatch.Item] = try ["bb", "dddd", "b", "cccc"].enumerated().map { index, content in
+            .ready(try bench.prepare(content, name: "\(index).mp4"))
+        }
+        let log = await run(bench, items, UploadBatch.Options(order: order))
+        #expect(log.begun == expected)
+        #expect(log.ended == expected)
+        #expect(bench.server.uploads.count == 4)
+    }
+
+    @Test func aRefusedItemIsReportedInItsTurn() async throws {
+        let bench = try Workbench(try FakeGigHive())
+        let items: [UploadBatch.Item] = [
+            .ready(try bench.prepare("a", name: "a.mp4")), refused(bench),
+            .ready(try bench.prepare("b", name: "b.mp4")),
+        ]
+        let log = await run(bench, items)
+        #expect(log.lines == ["began 0", "ended 0", "ended 1", "began 2", "ended 2"])
+        #expect(log[1]?.error?.code == .unknownExtension)
+    }
+
+    @Test func anEmptyBatchEnds() async throws {
+        #expect(await run(try Workbench(try FakeGigHive()), []).lines.isEmpty)
+    }
+
+    @Test(arguments: [1, 3, 8]) func asManyTransfersRunAsThereAreJobs(_ jobs: Int) async throws {
+        let running = Mutex((now: 0, most: 0))
+        let all = Gate()
+        let bench = try Workbench(
+            try FakeGigHive { request, _, _, _ in
+                guard request.path == "/api/uploads.php" else { return false }
+                let isFull = running.withLock { running in
+                    running.now += 1
+                    running.most = max(running.most, running.now)
+                    return running.now == jobs
+                }
+                if isFull {
+                    for _ in 0..<12 { all.open() }
+                }
+                all.wait()
+                running.withLock { $0.now -= 1 }
+                return false
+            }
+        )
+        let items: [UploadBatch.Item] = try (0..<12).map { .ready(try bench.prepare("\($0)", name: "\($0).mp4")) }
+        let log = await run(bench, items, UploadBatch.Options(jobs: jobs))
+        #expect(log.ended.sorted() == Array(0..<12))
+        #expect(running.withLock { $0.most } <= jobs)
+        #expect(bench.rescueFiles.isEmpty)
+    }
+
+    // MARK: Failures
+
+    @Test(arguments: [true, false]) func aFailureStopsABatchOnlyWhenAskedTo(_ failFast: Bool) async throws {
+        let bench = try Workbench(try Self.picky())
+        let items: [UploadBatch.Item] = try ["a", "400", "b"].enumerated().map { index, content in
+            .ready(try bench.prepare(content, name: "\(index).mp4"))
+        }
+        let log = await run(bench, items, UploadBatch.Options(failFast: failFast))
+        #expect(log.ended == (failFast ? [0, 1] : [0, 1, 2]))
+        #expect(log[1]?.error?.code == .badRequest)
+        #expect(bench.server.uploads.count == (failFast ? 2 : 3))
+    }
+
+    @Test func aRefusedItemIsAFailureToo() async throws {
+        let bench = try Workbench(try FakeGigHive())
+        let items = [refused(bench), .ready(try bench.prepare())]
+        let log = await run(bench, items, UploadBatch.Options(failFast: true))
+        #expect(log.lines == ["ended 0"])
+        #expect(bench.server.requests.isEmpty)
+    }
+
+    @Test func aDuplicateIsNoFailure() async throws {
+        let bench = try Workbench(
+            try FakeGigHive { request, connection, _, number in
+                guard request.path == "/api/uploads.php", number == 1 else { return false }
+                try connection.answer(409, #"{"existing_asset_id":7}"#)
+                return true
+            }
+        )
+        let items: [UploadBatch.Item] = try ["a", "b"].map { .ready(try bench.prepare($0, name: "\($0).mp4")) }
+        let log = await run(bench, items, UploadBatch.Options(failFast: true))
+        #expect(log[0]?.state == .duplicate)
+        #expect(log[1]?.state == .done)
+    }
+
+    // MARK: The same file twice
+
+    @Test(arguments: [1, 4]) func aFileNamedTwiceIsSentOnce(_ jobs: Int) async throws {
+        let bench = try Workbench(try FakeGigHive())
+        let upload = try bench.prepare()
+        let other = try bench.prepare("other", name: "other.mp4")
+        let items: [UploadBatch.Item] = [.ready(upload), .ready(upload), .ready(other), .ready(upload)]
+        let log = await run(bench, items, UploadBatch.Options(jobs: jobs))
+        #expect(log.ended.sorted() == [0, 1, 2, 3])
+        #expect(bench.server.uploads.count == 2)
+        let results = [0, 1, 3].compactMap { log[$0] }
+        let sent = try #require(results.first { $0.state == .done })
+        #expect(results.filter { $0.state == .duplicate && $0.isSkipped }.count == 2)
+        #expect(Set(results.map(\.fileID)) == [sent.fileID])
+        #expect(Set(results.map(\.uploadID)) == [sent.uploadID])
+        #expect(results.allSatisfy { $0.hasDeleteToken })
+        #expect(results.allSatisfy { $0.isDeletableDuplicate == ($0.state == .duplicate) })
+    }
+
+    @Test func aFileThatFailedIsNotTriedTwice() async throws {
+        let bench = try Workbench(try Self.picky())
+        let upload = try bench.prepare("400")
+        let log = await run(bench, [.ready(upload), .ready(upload)])
+        #expect(log[1]?.state == .failed)
+        #expect(log[1]?.error?.code == .badRequest)
+        #expect(log[1]?.isSkipped == true)
+        #expect(bench.server.uploads.count == 1)
+    }
+
+    @Test func aFileForTwoEventsIsSentTwiceOneAfterTheOther() async throws {
+        let running = Atomic(0)
+        let overlaps = Atomic(0)
+        let bench = try Workbench(
+            try FakeGigHive { request, _, _, _ in
+                guard request.path == "/api/uploads.php" else { return false }
+                if running.add(1, ordering: .relaxed).newValue > 1 { overlaps.add(1, ordering: .relaxed) }
+                running.subtract(1, ordering: .relaxed)
+                return false
+            }
+        )
+        let path = try bench.file()
+        let items: [UploadBatch.Item] = try ["2026-03-01", "2026-03-02", "2026-03-01"].map { date in
+            .ready(try bench.uploader.prepare(.file(path: path), details: try bench.details(date: date)))
+        }
+        let log = await run(bench, items, UploadBatch.Options(jobs: 3))
+        #expect([log[0]?.state, log[1]?.state] == [.done, .done])
+        #expect(log[2]?.isSkipped == true)
+        #expect(bench.server.uploads.count == 2)
+        #expect(overlaps.load(ordering: .relaxed) == 0)
+    }
+
+    // MARK: Stopping
+
+    /// Holds uploads up after their body has arrived.
+    private struct Slow {
+        let reached = Gate()
+        let go = Gate()
+
+        func server() throws -> FakeGigHive {
+            try FakeGigHive { request, _, _, _ in
+                if request.path == "/api/uploads.php" {
+                    reached.open()
+                    go.wait()
+                }
+                return false
+            }
+        }
+    }
+
+    enum Way: CaseIterable { case stop, drain, cancel }
+
+    @Test(arguments: Way.allCases) func aGentleStopWaitsForTheTokenAndBeginsNothing(_ way: Way) async throws {
+        let slow = Slow()
+        let bench = try Workbench(try slow.server())
+        let items: [UploadBatch.Item] = try (0..<3).map { .ready(try bench.prepare("\($0)", name: "\($0).mp4")) }
+        let control = BatchControl()
+        let batch = Task { await run(bench, items, control: control) }
+        #expect(await slow.reached.opened())
+        switch way {
+        case .stop: control.stop()
+        case .drain: control.drain()
+        case .cancel: batch.cancel()
+        }
+        slow.go.open()
+        let log = await batch.value
+        #expect(log.lines == ["began 0", "ended 0"])
+        #expect(log[0]?.state == .done)
+        #expect(log[0]?.hasDeleteToken == true)
+        #expect(try bench.row()?.state == .done)
+    }
+
+    @Test func abandoningEndsAtOnceWithoutClaimingAnything() async throws {
+        let slow = Slow()
+        let bench = try Workbench(try slow.server())
+        let items: [UploadBatch.Item] = try (0..<3).map { .ready(try bench.prepare("\($0)", name: "\($0).mp4")) }
+        let control = BatchControl()
+        let batch = Task { await run(bench, items, control: control) }
+        #expect(await slow.reached.opened())
+        control.abandon()
+        let log = await batch.value
+        slow.go.open()
+        #expect(log.lines == ["began 0", "ended 0"])
+        #expect(log[0]?.state == .unknownOutcome)
+    }
+
+    @Test func aBatchStoppedBeforeItRunsBeginsNothing() async throws {
+        let bench = try Workbench(try FakeGigHive())
+        let control = BatchControl()
+        control.stop()
+        #expect(await run(bench, [refused(bench), .ready(try bench.prepare())], control: control).lines.isEmpty)
+        #expect(bench.server.requests.isEmpty)
+    }
+
+    // MARK: Faults
+
+    @Test func everyFileHasOneEndAndTheServerHasWhatTheyClaim() async throws {
+        let sandbox = try await SandboxProcess.start(faults: [
+            "upload:early-status=503,times=5", "upload:reset,after=body,times=3",
+        ])
+        let bench = try sandbox.bench(retries: 9)
+        let items: [UploadBatch.Item] = try (0..<60).map { index in
+            .ready(try bench.prepare(bench.file("content \(index)", name: "\(index).mp4")))
+        }
+        let log = BatchLog()
+        await UploadBatch(uploader: bench.uploader, options: UploadBatch.Options(jobs: 6)).run(items) { log.note($0) }
+        #expect(log.ended.sorted() == Array(0..<60))
+        #expect(log.begun.sorted() == Array(0..<60))
+        let results = (0..<60).compactMap { log[$0] }
+        let stored = results.filter { $0.state == .done }.compactMap(\.fileID)
+        #expect(stored.count == 60)
+        #expect(try await bench.client.listing().entries.compactMap(\.fileID).sorted() == stored.sorted())
+        #expect(try bench.store.tokens(host: nil).count == 60)
+    }
+
+    // MARK: The store
+
+    @Test func aStoreThatFailsEndsEveryItemAndSendsNothing() async throws {
+        let bench = try Workbench(try FakeGigHive())
+        let items: [UploadBatch.Item] = try (0..<4).map { .ready(try bench.prepare("\($0)", name: "\($0).mp4")) }
+        try bench.execute("CREATE TRIGGER full BEFORE INSERT ON uploads BEGIN SELECT RAISE(ABORT, 'disk full'); END")
+        let log = await run(bench, items, UploadBatch.Options(jobs: 2))
+        #expect(log.ended.sorted() == [0, 1, 2, 3])
+        #expect((0..<4).allSatisfy { log[$0]?.error?.code == .storeUnusable })
+        #expect(bench.server.uploads.isEmpty)
+        #expect(bench.rescueFiles.isEmpty)
+    }
+}
+
+@Suite(.prompt) struct TransferSlotsTests {
+    private func waits(_ count: Int, _ slots: TransferSlots) async {
+        while slots.waitingCount != count { await Task.yield() }
+    }
+
+    @Test func aSlotGoesToWhoAskedFirst() async {
+        let slots = TransferSlots(1)
+        #expect(await slots.take())
+        async let second = slots.take()
+        await waits(1, slots)
+        slots.giveBack()
+        #expect(await second)
+        slots.giveBack()
+        #expect(await slots.take())
+    }
+
+    @Test func closingSendsEverybodyAway() async {
+        let slots = TransferSlots(1)
+        #expect(await slots.take())
+        async let second = slots.take()
+        await waits(1, slots)
+        slots.close()
+        #expect(await !second)
+        slots.giveBack()
+        #expect(await !slots.take())
+    }
+
+    @Test func aTurnTakesOneSlotHoweverOftenItBegins() async {
+        let slots = TransferSlots(1)
+        let begun = Atomic(0)
+        let turn = TransferTurn(slots) { begun.add(1, ordering: .relaxed) }
+        for _ in 1...2 {
+            #expect(await turn.begin())
+            #expect(await turn.begin())
+            turn.end()
+            turn.end()
+        }
+        #expect(begun.load(ordering: .relaxed) == 1)
+        #expect(await slots.take())
+        slots.close()
+        #expect(await !turn.begin())
+    }
+}
+
+extension Workbench {
+    /// Changes the database behind the store's back.
+    func execute(_ sql: String) throws {
+        let script = "import sqlite3,sys; sqlite3.connect(sys.argv[1]).executescript(sys.argv[2])"
+        let python = try ChildProcess.run("python3", ["-c", script, directory.path + "/tokens.sqlite", sql])
+        #expect(python.status == 0, "\(python.errors)")
+    }
+}

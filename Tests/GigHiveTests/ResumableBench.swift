@@ -1,0 +1,163 @@
+import Foundation
+import MediaCrypto
+import MediaFiles
+import MediaStore
+import MediaTransport
+import Synchronization
+import TestSupport
+import Tus
+
+@testable import GigHive
+
+/// A machine that uploads to a sandbox in small chunks over tus.
+struct ResumableBench {
+    static let chunkBytes: Int64 = 64 << 10
+
+    let sandbox: SandboxProcess
+    let temporary: TemporaryDirectory
+    let directory: DataDirectory
+    let store: TokenStore
+    let client: GigHiveClient
+    var options: UploadOptions
+
+    init(_ sandbox: SandboxProcess, user: String? = "uploader", retries: Int = 0) throws {
+        self.sandbox = sandbox
+        temporary = try TemporaryDirectory()
+        directory = try DataDirectory.open(temporary.file("data"))
+        store = try TokenStore(in: directory)
+        let server = try ServerURL(sandbox.baseURL)
+        client = GigHiveClient(
+            server: server,
+            http: try HTTPClient(configuration: HTTPClientConfiguration(retry: RetryPolicy(retries: 0))),
+            authorization: user.map { .basic(user: $0, password: $0, for: server.origin) }
+        )
+        options = Self.options(retries: retries)
+    }
+
+    static func options(retries: Int = 0) -> UploadOptions {
+        UploadOptions(
+            retry: RetryPolicy(retries: retries, base: .milliseconds(1), retryAfterCap: .milliseconds(1)),
+            settleTime: .milliseconds(300),
+            transport: .tus,
+            chunks: TusSendOptions(
+                chunkBytes: chunkBytes,
+                minimumChunkBytes: chunkBytes,
+                maximumChunkBytes: chunkBytes,
+                lockBackOff: .milliseconds(1)
+            )
+        )
+    }
+
+    var uploader: Uploader {
+        Uploader(
+            client: client,
+            store: store,
+            directory: directory,
+            options: options,
+            schedule: OutcomeInquiry.Schedule(pauses: [.milliseconds(20)], settledLooks: 2),
+            hookPauses: Array(repeating: .milliseconds(50), count: 40)
+        )
+    }
+
+    // MARK: Files
+
+    /// A file of this many bytes, different for each seed.
+    func file(_ byteCount: Int = 640 << 10, seed: UInt8 = 7, name: String = "clip.mp4") throws -> [UInt8] {
+        let path = temporary.file(name)
+        try Data((0..<byteCount).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) ^ seed }).write(
+            to: URL(fileURLWithPath: path)
+        )
+        return Array(path.utf8)
+    }
+
+    func details(label: String = "one", date: String = "2026-03-01") throws(GigHiveError) -> UploadDetails {
+        try UploadDetails.validated(eventDate: date, orgName: "Band", eventType: "band", label: label)
+    }
+
+    func prepare(_ path: [UInt8], label: String = "one", date: String = "2026-03-01") throws -> PreparedUpload {
+        try uploader.prepare(.file(path: path), details: try details(label: label, date: date))
+    }
+
+    /// What `sha256sum` says.
+    func checksum(_ path: [UInt8]) throws -> String {
+        let result = try ChildProcess.run("sha256sum", ["-b", String(decoding: path, as: UTF8.self)])
+        return String(result.output.prefix(64))
+    }
+
+    // MARK: The journal
+
+    /// The only row of the journal.
+    func row() throws -> UploadRecord? {
+        let rows = try store.uploads(states: [], host: nil)
+        return rows.count == 1 ? rows.first : nil
+    }
+
+    var rescueFiles: [String] {
+        ((try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []).filter {
+            $0.hasPrefix("rescue-")
+        }
+    }
+
+    /// Sends a file until so many chunks are acknowledged, then stops.
+    func stopped(_ upload: PreparedUpload, afterChunks count: Int = 3) async throws -> UploadResult {
+        let control = TransferControl()
+        let chunks = Mutex(0)
+        return await uploader.upload(upload, control: control) { event in
+            guard case .progress(let progress) = event, progress.bytesAcknowledged > Int64(count) * Self.chunkBytes
+            else { return }
+            chunks.withLock { $0 += 1 }
+            control.stop()
+        }
+    }
+
+    // MARK: The server
+
+    /// Digests of what the server has, by the listing.
+    func stored() async throws -> [String] {
+        let admin = GigHiveClient(
+            server: client.server,
+            http: client.http,
+            authorization: .basic(user: "admin", password: "admin", for: client.server.origin)
+        )
+        return try await admin.listing(view: .librarian).entries.compactMap { entry in
+            entry.fileName.map { String($0.prefix(64)) }
+        }
+    }
+
+    /// A request of the sandbox's control route; the answer's text.
+    @discardableResult
+    func control(_ method: HTTPMethod, _ path: String) async throws -> String {
+        let request = HTTPRequest(method, client.server.resource("/__sandbox/\(path)"), repeatability: .atMostOnce)
+        return String(decoding: try await client.http.execute(request).body, as: UTF8.self)
+    }
+
+    /// Titles in the listing.
+    func titles() async throws -> [String] {
+        let request = client.request(.get, "/db/database.php", [("format", "json")])
+        let body = try await client.http.execute(request).body
+        return ReplyText.content(of: body).members["entries"]?.elements.compactMap { $0.members?.text("song_title") }
+            ?? []
+    }
+
+    func count(_ method: String, _ path: String) async throws -> Int {
+        try await sandbox.requests().count { $0.method == method && $0.path.hasPrefix(path) }
+    }
+
+    /// Body bytes that the server took in all PATCH requests.
+    func patchedBytes() async throws -> Int64 {
+        try await sandbox.requests().filter { $0.method == "PATCH" }.reduce(0) { $0 + Int64($1.bodyBytesRead) }
+    }
+}
+
+/// What an upload tells while it runs.
+final class EventLog: Sendable {
+    private let events = Mutex<[UploadEvent]>([])
+
+    var all: [UploadEvent] { events.withLock { $0 } }
+
+    @Sendable func add(_ event: UploadEvent) {
+        events.withLock { $0.append(event) }
+    }
+
+    func contains(_ matches: (UploadEvent) -> Bool) -> Bool { all.contains(where: matches) }
+}

@@ -1,0 +1,312 @@
+import Foundation
+import MediaStore
+import MediaTransport
+import TestSupport
+import Testing
+import Tus
+
+@testable import GigHive
+
+/// What becomes of an upload whose bytes are on the tus server, whatever finalize answers (gighive contract 4.3 and 4.4).
+@Suite struct ResumableFinalizeTests {
+    // MARK: The hook race
+
+    @Test(arguments: [["--hook-wait", "0"], ["--hook-wait", "0.05"]])
+    func theHookRaceIsWaitedOut(_ arguments: [String]) async throws {
+        let bench = try ResumableBench(try await SandboxProcess.start(arguments: ["--hook-delay", "0.4"] + arguments))
+        let path = try bench.file()
+        let result = await bench.uploader.upload(try bench.prepare(path))
+        #expect(result.error == nil)
+        #expect(result.state == .done)
+        #expect(result.hasDeleteToken)
+        #expect(try await bench.stored().count == 1)
+    }
+
+    @Test func aHookThatNeverComesLeavesTheUploadResumable() async throws {
+        var bench = try ResumableBench(
+            try await SandboxProcess.start(arguments: ["--hook-delay", "3600", "--hook-wait", "0"])
+        )
+        bench.options.settleTime = .seconds(330)
+        let uploader = Uploader(
+            client: bench.client,
+            store: bench.store,
+            directory: bench.directory,
+            options: bench.options,
+            schedule: OutcomeInquiry.Schedule(),
+            hookPauses: [.milliseconds(1), .milliseconds(1)]
+        )
+        let result = await uploader.upload(try bench.prepare(try bench.file()))
+        #expect(result.state == .failed)
+        #expect(result.error?.code == .serverError)
+        #expect(try await bench.count("POST", "/api/uploads/finalize") == 3)
+        #expect(try Uploader.isResumable(try #require(try bench.row()), in: bench.store))
+    }
+
+    @Test func bytesThatTheServerLacksAreSentBeforeFinalizeIsRepeated() async throws {
+        // The sandbox forgets the upload as finalize comes.
+        let bench = try ResumableBench(try await SandboxProcess.start(faults: ["finalize:forget,times=1"]))
+        let path = try bench.file()
+        let log = EventLog()
+        let result = await bench.uploader.upload(try bench.prepare(path), onEvent: log.add)
+        #expect(result.error == nil)
+        #expect(result.state == .done)
+        #expect(result.bytesSent == 2 * (640 << 10))
+        #expect(log.contains { if case .restarting = $0 { true } else { false } })
+        #expect(try await bench.stored() == [try bench.checksum(path)])
+    }
+
+    // MARK: Lost answers
+
+    /// The server does not act on it, or does, and no answer comes; after quiet, finalize is repeated.
+    @Test(
+        arguments: [
+            ("finalize:status=504,times=1", UploadState.done),
+            ("finalize:status=502,times=1", .done),
+            ("finalize:reset,after=body,times=1", .done),
+            ("finalize:drop-answer,times=1", .tokenLost),
+            ("finalize:status-after=504,times=1", .tokenLost),
+            ("finalize:truncate=60,times=1", .tokenLost),
+        ]
+    )
+    func aLostAnswerIsFollowedByOneRepeatAfterQuiet(_ fault: String, _ end: UploadState) async throws {
+        let bench = try ResumableBench(try await SandboxProcess.start(faults: [fault]))
+        let path = try bench.file()
+        let log = EventLog()
+        let result = await bench.uploader.upload(try bench.prepare(path), onEvent: log.add)
+        #expect(result.state == end, "\(String(describing: result.error))")
+        #expect(result.fileID != nil)
+        #expect(result.isVerified == true)
+        #expect(result.hasDeleteToken == (end == .done))
+        #expect((result.error?.code == .tokenLost) == (end == .tokenLost))
+        #expect(log.contains { if case .waitingForQuiet = $0 { true } else { false } })
+        #expect(try await bench.count("POST", "/api/uploads/finalize") == 2)
+        #expect(try await bench.stored() == [try bench.checksum(path)])
+        #expect(try bench.row()?.state == end)
+        #expect(bench.rescueFiles.isEmpty)
+    }
+
+    @Test func whileTheServerMayBeAtWorkFinalizeIsNotRepeated() async throws {
+        var bench = try ResumableBench(try await SandboxProcess.start(faults: ["finalize:status=504"]))
+        bench.options.settleTime = .seconds(330)
+        let control = TransferControl()
+        let result = await bench.uploader.upload(try bench.prepare(try bench.file()), control: control) { event in
+            if case .waitingForQuiet(let rest) = event {
+                #expect(rest > .seconds(300))
+                control.stop()
+            }
+        }
+        #expect(result.state == .unknownOutcome)
+        #expect(try await bench.count("POST", "/api/uploads/finalize") == 1)
+        let row = try #require(try bench.row())
+        #expect(row.state == .unknownOutcome)
+        // A later process waits for the same quiet, and neither discards nor sends anew.
+        let discarded = await bench.uploader.discard(row)
+        #expect(discarded.error?.code == .outcomeUnknown)
+        let asked = TransferControl()
+        let again = await bench.uploader.resume(row, details: nil, control: asked) { event in
+            if case .waitingForQuiet = event { asked.stop() }
+        }
+        #expect(again.state == .unknownOutcome)
+        #expect(try await bench.count("POST", "/api/uploads/finalize") == 1)
+        #expect(try await bench.count("POST", "/files/") == 1)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func quietIsKeptWhileTusHasTheBytes() async throws {
+        var bench = try ResumableBench(try await SandboxProcess.start(faults: ["finalize:status=504"]))
+        bench.options.settleTime = .seconds(330)
+        let control = TransferControl()
+        let uploader = bench.uploader
+        let upload = try bench.prepare(try bench.file())
+        async let pending = uploader.upload(upload, control: control)
+        while try await bench.count("HEAD", "/files/") < 3, try await bench.count("POST", "/api/uploads/finalize") < 2 {
+        }
+        control.stop()
+        let result = await pending
+        #expect(result.state == .unknownOutcome)
+        #expect(try await bench.count("POST", "/api/uploads/finalize") == 1)
+    }
+
+    @Test func anIdThatIsGoneShortensTheQuiet() async throws {
+        var bench = try ResumableBench(try await SandboxProcess.start(faults: ["finalize:drop-answer,times=1"]))
+        bench.options.settleTime = .seconds(330)
+        let result = await bench.uploader.upload(try bench.prepare(try bench.file()))
+        #expect(result.state == .tokenLost)
+        #expect(try await bench.count("POST", "/api/uploads/finalize") == 2)
+    }
+
+    /// The client waits for the answer as long as the server may need, however short its own limit is set.
+    @Test(arguments: [(1, 330), (600, 600)])
+    func noAnswerLimitIsShorterThanTheServersOwn(_ set: Int, _ limit: Int)
+        async throws
+    {
+        var bench = try ResumableBench(try await SandboxProcess.start())
+        bench.options.timeouts.answer = .seconds(set)
+        let request = FinalizeRequest("ab", details: try bench.details(), sizeBytes: 1, bench.uploader)
+        #expect(request.timeouts.answer == .seconds(limit))
+    }
+
+    /// A later process counts the quiet from the end of the request, not from its beginning.
+    @Test(.timeLimit(.minutes(1))) func aFinalizeInFlightIsNotedAgainAndAgain() async throws {
+        let bench = try ResumableBench(try await SandboxProcess.start(faults: ["finalize:stall,after=body,times=1"]))
+        let control = TransferControl()
+        let uploader = bench.uploader
+        let upload = try bench.prepare(try bench.file())
+        async let pending = uploader.upload(upload, control: control)
+        var times: Set<Date> = []
+        while times.count < 3 {
+            if let row = try bench.row(), let time = try bench.store.tusRecord(row.uploadID)?.finalizeStartedAt {
+                times.insert(time)
+            }
+            await Task.yield()
+        }
+        control.abandon()
+        let result = await pending
+        #expect(result.state == .unknownOutcome)
+    }
+
+    @Test func theRefusalOfADeadProcessIsNotWaitedFor() async throws {
+        var bench = try ResumableBench(try await SandboxProcess.start(faults: ["finalize:status=401,times=1"]))
+        bench.options.settleTime = .seconds(330)
+        let path = try bench.file()
+        _ = await bench.uploader.upload(try bench.prepare(path))
+        let row = try #require(try bench.row())
+        // It dies between the answer's reaching the rescue file and the journal's hearing of it.
+        var tus = try #require(try bench.store.tusRecord(row.uploadID))
+        tus.finalizeStartedAt = Date()
+        try await bench.store.save(tus)
+        try await bench.store.note(row.uploadID, UploadChange(state: .sent))
+        do {
+            let rescue = try RescueFile(for: row.uploadID, in: bench.directory)
+            try rescue.begin(status: 401)
+        }
+        let result = await bench.uploader.upload(try bench.prepare(path))
+        #expect(result.state == .done)
+        #expect(bench.rescueFiles.isEmpty)
+    }
+
+    @Test(arguments: [true, false]) func aFinalizeOfADeadProcessIsSettled(_ byStatus: Bool) async throws {
+        let bench = try ResumableBench(try await SandboxProcess.start(faults: ["finalize:status=401,times=1"]))
+        let path = try bench.file()
+        _ = await bench.uploader.upload(try bench.prepare(path))
+        let row = try #require(try bench.row())
+        // It dies after it has noted that it sends finalize, before it does.
+        var tus = try #require(try bench.store.tusRecord(row.uploadID))
+        tus.finalizeStartedAt = Date()
+        try await bench.store.save(tus)
+        try await bench.store.note(row.uploadID, UploadChange(state: .sent))
+        let left = try #require(try bench.row())
+        let result =
+            byStatus ? await bench.uploader.resolve(left) : await bench.uploader.upload(try bench.prepare(path))
+        #expect(result.state == .done, "\(String(describing: result.error))")
+        #expect(result.hasDeleteToken)
+        #expect(try await bench.stored().count == 1)
+        #expect(try await bench.count("POST", "/files/") == 1)
+    }
+
+    // MARK: Duplicates
+
+    @Test(arguments: ["d2", "d3"]) func bytesThatTheServerHasAreADuplicate(_ dialect: String) async throws {
+        let sandbox = try await SandboxProcess.start(dialect: dialect)
+        let other = try ResumableBench(sandbox)
+        let first = await other.uploader.upload(try other.prepare(try other.file()))
+        let bench = try ResumableBench(sandbox)
+        let result = await bench.uploader.upload(try bench.prepare(try bench.file()))
+        #expect(result.state == .duplicate)
+        #expect(result.fileID == first.fileID)
+        #expect(result.error == nil)
+        #expect(!result.hasDeleteToken)
+        #expect(try bench.store.tokens(host: nil).isEmpty)
+        #expect(try !Uploader.isResumable(try #require(try bench.row()), in: bench.store))
+    }
+
+    @Test func theSameBytesUnderAnotherEventAreStoredWithoutToken() async throws {
+        let sandbox = try await SandboxProcess.start()
+        let other = try ResumableBench(sandbox)
+        _ = await other.uploader.upload(try other.prepare(try other.file()))
+        let bench = try ResumableBench(sandbox)
+        let result = await bench.uploader.upload(try bench.prepare(try bench.file(), date: "2026-04-01"))
+        #expect(result.state == .done)
+        #expect(result.warnings == [.noDeleteToken])
+        #expect(!result.hasDeleteToken)
+    }
+
+    @Test func theLoserOfARaceIsADuplicate() async throws {
+        let bench = try ResumableBench(try await SandboxProcess.start(faults: ["finalize:1062,times=1"]))
+        let result = await bench.uploader.upload(try bench.prepare(try bench.file()))
+        #expect(result.state == .duplicate)
+        #expect(result.fileID != nil)
+    }
+
+    // MARK: Refusals
+
+    @Test(arguments: ["finalize:status=401,times=1", "finalize:status=400,times=1", "finalize:status=413,times=1"])
+    func aRefusalKeepsTheUploadForOtherDetails(_ fault: String) async throws {
+        let bench = try ResumableBench(try await SandboxProcess.start(faults: [fault]))
+        let path = try bench.file()
+        let first = await bench.uploader.upload(try bench.prepare(path))
+        #expect(first.state == .failed)
+        let row = try #require(try bench.row())
+        #expect(row.state == .failed)
+        let result = await bench.uploader.resume(row, details: try bench.details(label: "corrected"))
+        #expect(result.state == .done, "\(String(describing: result.error))")
+        #expect(result.bytesSent == 0)
+        #expect(try bench.store.tokens(host: nil).first?.label == "corrected")
+        #expect(try await bench.titles() == ["corrected"])
+    }
+
+    @Test func aRefusalThatPassesIsRepeated() async throws {
+        let bench = try ResumableBench(
+            try await SandboxProcess.start(faults: ["finalize:status=429,times=2,retry-after=1"]),
+            retries: 2
+        )
+        let result = await bench.uploader.upload(try bench.prepare(try bench.file()))
+        #expect(result.state == .done)
+        #expect(try await bench.count("POST", "/api/uploads/finalize") == 3)
+    }
+
+    @Test func aServerErrorAfterStoringIsATokenLost() async throws {
+        let bench = try ResumableBench(try await SandboxProcess.start(faults: ["finalize:500-after-store,times=1"]))
+        let path = try bench.file()
+        let result = await bench.uploader.upload(try bench.prepare(path))
+        #expect(result.state == .tokenLost)
+        #expect(result.fileID != nil)
+        #expect(try await bench.stored() == [try bench.checksum(path)])
+    }
+
+    @Test(arguments: ["html", "whitespace=5000"]) func anOddlyWrappedTokenIsKept(_ fault: String) async throws {
+        let bench = try ResumableBench(try await SandboxProcess.start(faults: ["finalize:\(fault),times=1"]))
+        let result = await bench.uploader.upload(try bench.prepare(try bench.file()))
+        #expect(result.state == .done)
+        #expect(try bench.store.tokens(host: nil).count == 1)
+    }
+
+    // MARK: Stopping
+
+    @Test func aStopWhileTheServerStoresWaitsForTheToken() async throws {
+        let bench = try ResumableBench(try await SandboxProcess.start(faults: ["finalize:delay-answer=0.5"]))
+        let control = TransferControl()
+        let log = EventLog()
+        let result = await bench.uploader.upload(try bench.prepare(try bench.file()), control: control) { event in
+            log.add(event)
+            if case .progress(let progress) = event, progress.phase == .processing { control.stop() }
+        }
+        #expect(result.state == .done)
+        #expect(result.hasDeleteToken)
+        #expect(log.contains { if case .waitingForToken = $0 { true } else { false } })
+    }
+
+    @Test func aStopWithALimitLeavesTheOutcomeUnknown() async throws {
+        let bench = try ResumableBench(try await SandboxProcess.start(faults: ["finalize:stall,after=body,times=1"]))
+        let control = TransferControl()
+        let result = await bench.uploader.upload(try bench.prepare(try bench.file()), control: control) { event in
+            if case .progress(let progress) = event, progress.phase == .processing {
+                control.stop(finishWithin: .milliseconds(50))
+            }
+        }
+        #expect(result.state == .unknownOutcome)
+        #expect(try bench.row()?.state == .unknownOutcome)
+        try await bench.sandbox.clearFaults()
+        let settled = await bench.uploader.resume(try #require(try bench.row()), details: nil)
+        #expect(settled.state == .done, "\(String(describing: settled.error))")
+    }
+}

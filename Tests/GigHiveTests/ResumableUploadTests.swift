@@ -1,0 +1,443 @@
+import Foundation
+import MediaStore
+import MediaTransport
+import TestSupport
+import Testing
+import Tus
+
+@testable import GigHive
+
+/// Uploads over tus against the sandbox: sent in chunks, stopped, and gone on with.
+@Suite struct ResumableUploadTests {
+    @Test(arguments: ["d1", "d2", "d3"]) func aTusUploadIsStoredVerifiedAndDeletable(_ dialect: String) async throws {
+        let bench = try ResumableBench(try await SandboxProcess.start(dialect: dialect))
+        let path = try bench.file()
+        let log = EventLog()
+        let result = await bench.uploader.upload(try bench.prepare(path), onEvent: log.add)
+        #expect(result.error == nil)
+        #expect(result.state == .done)
+        #expect(result.transport == .tus)
+        #expect(result.isVerified == true)
+        #expect(result.hasDeleteToken)
+        #expect(!result.isResumed)
+        #expect(result.bytesSent == 640 << 10)
+        #expect(result.checksumSHA256 == (try bench.checksum(path)))
+        #expect(try await bench.stored() == [try bench.checksum(path)])
+        #expect(try await bench.count("PATCH", "/files/") == 10)
+        #expect(try await bench.count("POST", "/api/uploads/finalize") == 1)
+        #expect(log.contains { if case .finalizing = $0 { true } else { false } })
+        let row = try #require(try bench.row())
+        #expect(row.state == .done)
+        #expect(row.transport == .tus)
+        #expect(try !Uploader.isResumable(row, in: bench.store))
+        #expect(try bench.store.tokens(host: nil).map(\.fileID) == [result.fileID])
+        #expect(bench.rescueFiles.isEmpty)
+    }
+
+    @Test func aStoppedUploadGoesOnWhereItStopped() async throws {
+        let bench = try ResumableBench(try await SandboxProcess.start())
+        let path = try bench.file()
+        let stopped = try await bench.stopped(try bench.prepare(path))
+        #expect(stopped.state == .cancelled)
+        #expect(stopped.error?.code == .cancelled)
+        let row = try #require(try bench.row())
+        #expect(row.state == .sending)
+        #expect(try Uploader.isResumable(row, in: bench.store))
+        #expect(try await bench.stored().isEmpty)
+        let before = try await bench.patchedBytes()
+
+        let log = EventLog()
+        let result = await bench.uploader.resume(row, details: nil, onEvent: log.add)
+        #expect(result.error == nil)
+        #expect(result.state == .done)
+        #expect(result.isResumed)
+        #expect(result.uploadID == row.uploadID)
+        #expect(result.isVerified == true)
+        #expect(result.bytesSent < 640 << 10)
+        #expect(try await bench.patchedBytes() <= (640 << 10) + ResumableBench.chunkBytes)
+        #expect(before + result.bytesSent >= 640 << 10)
+        #expect(log.contains { if case .resuming(let offset) = $0 { offset >= 3 * (64 << 10) } else { false } })
+        #expect(try await bench.stored() == [try bench.checksum(path)])
+        #expect(try await bench.count("POST", "/files/") == 1)
+    }
+
+    @Test func aRepetitionGoesOnAndTakesTheNewLabel() async throws {
+        let bench = try ResumableBench(try await SandboxProcess.start())
+        let path = try bench.file()
+        _ = try await bench.stopped(try bench.prepare(path))
+        let result = await bench.uploader.upload(try bench.prepare(path, label: "other"))
+        #expect(result.state == .done)
+        #expect(result.isResumed)
+        #expect(result.details?.label == "other")
+        #expect(try bench.row()?.fields.first { $0.name == "label" }?.value == "other")
+        #expect(try bench.store.tokens(host: nil).first?.label == "other")
+        #expect(try await bench.count("POST", "/files/") == 1)
+    }
+
+    @Test func anotherEventIsAnotherUpload() async throws {
+        let bench = try ResumableBench(try await SandboxProcess.start())
+        let path = try bench.file()
+        _ = try await bench.stopped(try bench.prepare(path))
+        let result = await bench.uploader.upload(try bench.prepare(path, date: "2026-03-02"))
+        #expect(result.state == .done)
+        #expect(!result.isResumed)
+        #expect(try await bench.count("POST", "/files/") == 2)
+        #expect(
+            try bench.store.uploads(states: [], host: nil).map(\.state).sorted { $0.rawValue < $1.rawValue } == [
+                .done, .sending,
+            ]
+        )
+    }
+
+    @Test func everythingThereIsOnlyFinalized() async throws {
+        let bench = try ResumableBench(try await SandboxProcess.start(faults: ["finalize:status=401,times=1"]))
+        let path = try bench.file()
+        let first = await bench.uploader.upload(try bench.prepare(path))
+        #expect(first.state == .failed)
+        #expect(first.error?.code == .unauthorized)
+        #expect(try bench.row()?.state == .failed)
+        let patched = try await bench.patchedBytes()
+        let second = await bench.uploader.upload(try bench.prepare(path))
+        #expect(second.state == .done)
+        #expect(second.bytesSent == 0)
+        #expect(second.hasDeleteToken)
+        #expect(try await bench.patchedBytes() == patched)
+    }
+
+    @Test(arguments: ["tus-head:forget,times=1", "tus-head:expire,times=1"])
+    func anUploadThatTheServerHasForgottenStartsAnew(_ fault: String) async throws {
+        let bench = try ResumableBench(try await SandboxProcess.start())
+        let path = try bench.file()
+        _ = try await bench.stopped(try bench.prepare(path))
+        try await bench.sandbox.addFaults(fault)
+        let log = EventLog()
+        let result = await bench.uploader.resume(try #require(try bench.row()), details: nil, onEvent: log.add)
+        #expect(result.state == .done)
+        #expect(result.bytesSent == 640 << 10)
+        #expect(
+            log.contains { event in
+                if case .restarting(let error) = event { error.code == .uploadExpired } else { false }
+            }
+        )
+        #expect(try await bench.stored() == [try bench.checksum(path)])
+    }
+
+    // MARK: Changed files
+
+    @Test(arguments: ["replaced", "touched", "gone"]) func aChangedFileIsNeverSpliced(_ change: String) async throws {
+        let bench = try ResumableBench(try await SandboxProcess.start())
+        let path = try bench.file()
+        _ = try await bench.stopped(try bench.prepare(path))
+        let name = bench.temporary.file("clip.mp4")
+        switch change {
+        case "replaced": _ = try bench.file(seed: 9)
+        case "gone": unlink(name)
+        default: utimes(name, [timeval(tv_sec: 1, tv_usec: 0), timeval(tv_sec: 1, tv_usec: 0)])
+        }
+        let row = try #require(try bench.row())
+        let patched = try await bench.patchedBytes()
+        let result = await bench.uploader.resume(row, details: nil)
+        #expect(result.error?.code == .notResumable)
+        #expect(result.state == .sending)
+        #expect(try bench.row() == row)
+        #expect(try await bench.patchedBytes() == patched)
+        guard change != "gone" else { return }
+        let anew = await bench.uploader.upload(try bench.prepare(path))
+        #expect(anew.state == .done)
+        #expect(!anew.isResumed)
+        #expect(anew.bytesSent == 640 << 10)
+        #expect(try await bench.stored() == [try bench.checksum(path)])
+    }
+
+    @Test func aFileThatChangesWhileItIsSentIsNotFinalized() async throws {
+        let bench = try ResumableBench(try await SandboxProcess.start())
+        let path = try bench.file()
+        let name = bench.temporary.file("clip.mp4")
+        let result = await bench.uploader.upload(try bench.prepare(path)) { event in
+            if case .progress = event {
+                utimes(name, [timeval(tv_sec: 1, tv_usec: 0), timeval(tv_sec: 1, tv_usec: 0)])
+            }
+        }
+        #expect(result.state == .failed)
+        #expect(result.error?.code == .sourceChanged)
+        #expect(try await bench.count("POST", "/api/uploads/finalize") == 0)
+        #expect(try await bench.count("DELETE", "/files/") == 1)
+        let row = try #require(try bench.row())
+        #expect(row.state == .failed)
+        #expect(try !Uploader.isResumable(row, in: bench.store))
+        let anew = await bench.uploader.upload(try bench.prepare(path))
+        #expect(anew.state == .done)
+    }
+
+    @Test func aPrefixThatTheFileSystemHidesIsFound() async throws {
+        let bench = try ResumableBench(try await SandboxProcess.start())
+        let path = try bench.file()
+        _ = try await bench.stopped(try bench.prepare(path))
+        let row = try #require(try bench.row())
+        // As if the content had changed behind an unchanged status.
+        var tus = try #require(try bench.store.tusRecord(row.uploadID))
+        tus.parts[0].proofs = tus.parts[0].proofs.map { TusRecord.Proof(offset: $0.offset, digest: abcChecksum) }
+        try await bench.store.save(tus)
+        let result = await bench.uploader.resume(row, details: nil)
+        #expect(result.state == .failed)
+        #expect(result.error?.code == .sourceChanged)
+        #expect(try await bench.count("DELETE", "/files/") == 1)
+        #expect(try await bench.stored().isEmpty)
+        let anew = await bench.uploader.upload(try bench.prepare(path))
+        #expect(anew.state == .done)
+        #expect(anew.bytesSent == 640 << 10)
+    }
+
+    // MARK: One owner
+
+    @Test func ofTwoResumesOneWins() async throws {
+        let bench = try ResumableBench(try await SandboxProcess.start())
+        let path = try bench.file()
+        _ = try await bench.stopped(try bench.prepare(path))
+        let row = try #require(try bench.row())
+        let uploader = bench.uploader
+        let upload = try bench.prepare(path)
+        async let first = uploader.resume(row, details: nil)
+        async let second = uploader.resume(row, details: nil)
+        async let third = uploader.upload(upload)
+        let results = await [first, second, third]
+        // Who comes late finds the upload ended.
+        for result in results {
+            #expect(
+                [.done, .duplicate].contains(result.state)
+                    || [.uploadInProgress, .notResumable].contains(result.error?.code),
+                "\(result.state) \(String(describing: result.error))"
+            )
+        }
+        #expect(results.contains { $0.state == .done })
+        #expect(try await bench.stored() == [try bench.checksum(path)])
+        #expect(try await bench.count("POST", "/api/uploads/finalize") == 1)
+    }
+
+    // MARK: Parts
+
+    @Test func partsAreSentAtOnceAndJoined() async throws {
+        var bench = try ResumableBench(try await SandboxProcess.start())
+        bench.options.parallelParts = 3
+        let path = try bench.file()
+        let result = await bench.uploader.upload(try bench.prepare(path))
+        #expect(result.error == nil)
+        #expect(result.state == .done)
+        #expect(result.isVerified == true)
+        #expect(result.bytesSent == 640 << 10)
+        #expect(try await bench.count("POST", "/files/") == 4)
+        #expect(try await bench.stored() == [try bench.checksum(path)])
+    }
+
+    @Test func stoppedPartsGoOn() async throws {
+        var bench = try ResumableBench(try await SandboxProcess.start())
+        bench.options.parallelParts = 3
+        let path = try bench.file()
+        let stopped = try await bench.stopped(try bench.prepare(path), afterChunks: 4)
+        #expect(stopped.state == .cancelled)
+        bench.options.parallelParts = 1
+        let result = await bench.uploader.upload(try bench.prepare(path))
+        #expect(result.error == nil)
+        #expect(result.state == .done)
+        #expect(result.isResumed)
+        #expect(result.bytesSent < 640 << 10)
+        #expect(try await bench.count("POST", "/files/") == 4)
+        #expect(try await bench.stored() == [try bench.checksum(path)])
+    }
+
+    @Test func aServerThatCannotJoinGetsOnePart() async throws {
+        var bench = try ResumableBench(
+            try await SandboxProcess.start(arguments: ["--tus-extensions", "creation,termination"])
+        )
+        bench.options.parallelParts = 3
+        let result = await bench.uploader.upload(try bench.prepare(try bench.file()))
+        #expect(result.state == .done)
+        #expect(try await bench.count("POST", "/files/") == 1)
+    }
+
+    @Test(arguments: [KillPoint.afterCreate, .midPatch, .afterPatch, .afterAllBytes])
+    func partsOfADeadProcessGoOn(_ point: KillPoint) async throws {
+        var bench = try ResumableBench(try await SandboxProcess.start())
+        bench.options.parallelParts = 3
+        let path = try bench.file()
+        try await ResumableKillTests.upload(dyingAt: point, bench, path, parts: 3)
+        let result = await bench.uploader.resume(try #require(try bench.row()), details: nil)
+        #expect(result.error == nil)
+        #expect(result.state == .done)
+        #expect(try await bench.stored() == [try bench.checksum(path)])
+        #expect(try await bench.patchedBytes() <= (640 << 10) + 3 * ResumableBench.chunkBytes)
+    }
+
+    @Test func anIdThatCannotBeFinalizedIsToldBeforeTheBytesAreSent() async throws {
+        let fake = try FakeGigHive { request, connection, _, _ in
+            switch (request.method, request.path) {
+            case ("OPTIONS", "/files/"):
+                try connection.write(
+                    "HTTP/1.1 204 No Content\r\nTus-Resumable: 1.0.0\r\nTus-Version: 1.0.0\r\n"
+                        + "Tus-Extension: creation\r\nContent-Length: 0\r\n\r\n"
+                )
+            case ("POST", "/files/"):
+                try connection.write(
+                    "HTTP/1.1 201 Created\r\nTus-Resumable: 1.0.0\r\nLocation: /files/ab+cd\r\n"
+                        + "Content-Length: 0\r\n\r\n"
+                )
+            default: return false
+            }
+            return true
+        }
+        var bench = try Workbench(fake)
+        bench.options.transport = .tus
+        let result = await bench.uploader.upload(try bench.prepare())
+        #expect(result.state == .failed)
+        #expect(result.error?.code == .unexpectedAnswer)
+        #expect(!fake.requests.contains { $0.method == "PATCH" })
+    }
+
+    // MARK: Which transport
+
+    @Test func tusIsRefusedWhereThereIsNone() async throws {
+        let bench = try ResumableBench(try await SandboxProcess.start(arguments: ["--no-tus"]))
+        #expect(try await bench.uploader.tusFeatures() == nil)
+        let result = await bench.uploader.upload(try bench.prepare(try bench.file()))
+        #expect(result.state == .failed)
+        #expect(result.error?.code == .tusUnavailable)
+        #expect(try bench.row() == nil)
+    }
+
+    @Test(arguments: [true, false]) func autoTakesTusFrom64MiBWhereOffered(_ isOffered: Bool) async throws {
+        var bench = try ResumableBench(try await SandboxProcess.start(arguments: isOffered ? [] : ["--no-tus"]))
+        bench.options.transport = .auto
+        bench.options.chunks = TusSendOptions()
+        let small = await bench.uploader.upload(try bench.prepare(try bench.file()))
+        #expect(small.transport == .multipart)
+        #expect(try await bench.count("OPTIONS", "/files/") == 0)
+        let path = try bench.file(1, name: "large.mp4")
+        #expect(truncate(bench.temporary.file("large.mp4"), off_t(Uploader.smallestForTus)) == 0)
+        let uploader = bench.uploader
+        let large = await uploader.upload(try bench.prepare(path))
+        #expect(large.state == .done)
+        #expect(large.transport == (isOffered ? .tus : .multipart))
+        _ = try await uploader.tusFeatures()
+        #expect(try await bench.count("OPTIONS", "/files/") == 1)
+    }
+
+    @Test func aWrongPasswordIsToldBeforeAnythingIsSent() async throws {
+        let bench = try ResumableBench(try await SandboxProcess.start(), user: "viewer")
+        let result = await bench.uploader.upload(try bench.prepare(try bench.file()))
+        #expect(result.error?.code == .unauthorized)
+        #expect(try bench.row() == nil)
+    }
+
+    @Test func whatTheEventHasIsFoundUnderWay() async throws {
+        // The second machine's bytes never get through, so that what it asks is answered first.
+        let sandbox = try await SandboxProcess.start()
+        let other = try ResumableBench(sandbox)
+        let first = await other.uploader.upload(try other.prepare(try other.file()))
+        try await sandbox.addFaults("tus-patch:stall,after=body,skip=2")
+        var bench = try ResumableBench(sandbox)
+        bench.options.lookAheadBytes = 1
+        var uploader = bench.uploader
+        uploader.lookAheadDelay = .zero
+        let result = await uploader.upload(try bench.prepare(try bench.file()))
+        #expect(result.state == .duplicate)
+        #expect(result.isSkipped)
+        #expect(result.fileID == first.fileID)
+        #expect(try bench.row()?.state == .duplicate)
+        #expect(try await bench.count("DELETE", "/files/") == 1)
+        #expect(try !Uploader.isResumable(try #require(try bench.row()), in: bench.store))
+    }
+
+    // MARK: Networks
+
+    @Test func cutsAreMadeGood() async throws {
+        let faults = ["tus-patch:reset,after=30000,every=3", "tus-patch:status=503,every=5,skip=1"]
+        let bench = try ResumableBench(try await SandboxProcess.start(faults: faults), retries: 4)
+        let path = try bench.file()
+        let result = await bench.uploader.upload(try bench.prepare(path))
+        #expect(result.error == nil)
+        #expect(result.state == .done)
+        #expect(result.bytesSent > 640 << 10)
+        #expect(try await bench.stored() == [try bench.checksum(path)])
+    }
+
+    @Test func aServerThatStaysAwayLeavesTheUploadResumable() async throws {
+        let bench = try ResumableBench(
+            try await SandboxProcess.start(faults: ["tus-patch:status=503,skip=4"]),
+            retries: 1
+        )
+        let path = try bench.file()
+        let first = await bench.uploader.upload(try bench.prepare(path))
+        #expect(first.state == .failed)
+        #expect(first.error?.code == .serverError)
+        let row = try #require(try bench.row())
+        #expect(row.state == .failed)
+        #expect(row.failureCode == "server_error")
+        #expect(try Uploader.isResumable(row, in: bench.store))
+        try await bench.sandbox.clearFaults()
+        let second = await bench.uploader.resume(row, details: nil)
+        #expect(second.error == nil)
+        #expect(second.state == .done)
+        #expect(second.bytesSent == 6 * ResumableBench.chunkBytes)
+        #expect(try bench.row()?.failureCode == nil)
+    }
+
+    // MARK: Discarding
+
+    @Test(arguments: [1, 3]) func aDiscardedUploadLeavesNothing(_ parts: Int) async throws {
+        var bench = try ResumableBench(try await SandboxProcess.start())
+        bench.options.parallelParts = parts
+        let path = try bench.file()
+        _ = try await bench.stopped(try bench.prepare(path))
+        let row = try #require(try bench.row())
+        let result = await bench.uploader.discard(row)
+        #expect(result.error == nil)
+        #expect(result.state == .cancelled)
+        #expect(try await bench.control(.get, "uploads") == "[]")
+        let ended = try #require(try bench.row())
+        #expect(ended.state == .cancelled)
+        #expect(try !Uploader.isResumable(ended, in: bench.store))
+        // What comes next is another upload.
+        let anew = await bench.uploader.upload(try bench.prepare(path))
+        #expect(anew.state == .done)
+        #expect(anew.bytesSent == 640 << 10)
+        #expect(anew.uploadID != row.uploadID)
+    }
+
+    @Test func anUnreachableServerKeepsAnUploadUnlessAskedOtherwise() async throws {
+        let bench = try ResumableBench(try await SandboxProcess.start())
+        _ = try await bench.stopped(try bench.prepare(try bench.file()))
+        let row = try #require(try bench.row())
+        _ = try await bench.sandbox.stop()
+        let refused = await bench.uploader.discard(row)
+        #expect(refused.error?.code == .cannotConnect)
+        #expect(try bench.row() == row)
+        let forced = await bench.uploader.discard(row, evenUnreachable: true)
+        #expect(forced.state == .cancelled)
+        #expect(try bench.row()?.state == .cancelled)
+    }
+
+    // MARK: Asking
+
+    @Test func anUnfinishedUploadIsNotAskedFor() async throws {
+        let bench = try ResumableBench(try await SandboxProcess.start())
+        _ = try await bench.stopped(try bench.prepare(try bench.file()))
+        let row = try #require(try bench.row())
+        let requests = try await bench.sandbox.requests().count
+        let result = await bench.uploader.resolve(row)
+        #expect(result.state == .sending)
+        #expect(result.error == nil)
+        #expect(try bench.row() == row)
+        #expect(try await bench.sandbox.requests().count == requests)
+    }
+
+    @Test func aCutMultipartUploadIsSentAnew() async throws {
+        var bench = try ResumableBench(try await SandboxProcess.start(faults: ["upload:reset,after=300000,times=1"]))
+        bench.options.transport = .multipart
+        let path = try bench.file()
+        let first = await bench.uploader.upload(try bench.prepare(path))
+        #expect(first.state == .failed)
+        let result = await bench.uploader.resume(try #require(try bench.row()), details: nil)
+        #expect(result.state == .done)
+        #expect(try await bench.stored() == [try bench.checksum(path)])
+    }
+}
