@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import MediaStore
 internal import MediaTransport
 internal import Synchronization
@@ -40,6 +41,15 @@ final class ReplyCollector: ResponseReceiver {
             throw ReplyTooLarge()
         }
     }
+
+    /// As `finish`, on a thread that may wait: Swift has one for each core, and a disk takes many requests at once.
+    func finished() async -> (body: [UInt8], rescueError: StoreError?) {
+        await withCheckedContinuation { continuation in
+            Self.waiting.async { continuation.resume(returning: self.finish()) }
+        }
+    }
+
+    private static let waiting = DispatchQueue(label: "mediactl.replies", attributes: .concurrent)
 
     /// Waits until the answer is on the disk and gives its bytes.
     func finish() -> (body: [UInt8], rescueError: StoreError?) {

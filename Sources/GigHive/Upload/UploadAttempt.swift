@@ -73,7 +73,7 @@ struct UploadAttempt: Sendable {
         } catch {
             outcome = .failure(error)
         }
-        let (body, rescueError) = collector.finish()
+        let (body, rescueError) = await collector.finished()
         KillPoint.replyInRescueFile.reach()
         let checksum = await bodyEnd.checksum()
         let timeSinceBody = tap.completedAt.map { .now - $0 } ?? .zero

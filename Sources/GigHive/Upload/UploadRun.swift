@@ -50,11 +50,12 @@ struct UploadRun {
 
     private mutating func send() async throws(GigHiveError) {
         let earlier = EarlierUploads(uploader: uploader, upload: upload, control: control, onEvent: onEvent)
-        if let end = try await earlier.endOfFinished() {
+        // A file whose digest is known was probably sent before: no lock is taken for finding that out.
+        if uploader.knownDigest(upload) != nil, let end = try await earlier.endOfFinished() {
             settlement.adopt(end)
             return
         }
-        // The source is owned before the journal is searched again, so that two uploads of one file cannot both pass.
+        // The source is owned before the journal is searched, so that two uploads of one file cannot both pass.
         let sourceLock = try lockSource()
         defer { sourceLock?.release() }
         if let end = try await earlier.end() {
