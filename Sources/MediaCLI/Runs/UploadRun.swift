@@ -47,7 +47,7 @@ struct UploadRun: Sendable {
     ///
     /// - Throws: `SpoolError`, `StoreError` when standard input cannot be kept; `Diagnosis` when nothing can be reported.
     func run() async throws -> ExitCode {
-        SpoolFile.sweep(in: store.directory)
+        SpoolFile.sweep(in: store.directory) { Uploader.needsSpool($0, in: store.store) }
         let began = console.context.elapsed()
         var items: [Item] = []
         for source in request.sources {
