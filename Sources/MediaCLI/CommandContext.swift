@@ -3,6 +3,8 @@ internal import Foundation
 /// Everything a command touches outside itself. Tests pass their own; nothing else reads the process's surroundings.
 struct CommandContext: Sendable {
     var environment: [String: String]
+    /// Where relative paths begin.
+    var workingDirectory: String
     /// The descriptor of standard input.
     var standardInput: Int32
     /// Results.
@@ -22,6 +24,7 @@ struct CommandContext: Sendable {
         let start = ContinuousClock.now
         return CommandContext(
             environment: ProcessInfo.processInfo.environment,
+            workingDirectory: FileManager.default.currentDirectoryPath,
             standardInput: STDIN_FILENO,
             output: Output(STDOUT_FILENO),
             errors: Output(STDERR_FILENO),

@@ -7,7 +7,7 @@ import Testing
 /// The built program and its streams, without a server.
 @Suite(.prompt) struct BinaryTests {
     @Test(arguments: [
-        (["upload", "--json"], "missing expected argument '<path> ...'"),
+        (["upload", "--json"], "name files to upload, or where they are listed: --files-from, --manifest or --watch"),
         (["--json", "uplaod", "x"], "unknown command \"uplaod\""),
         (["uploads", "show", "x", "--json"], "the value 'x' is invalid for '<id>'"),
     ])

@@ -108,8 +108,8 @@ import Testing
         var entry = JSONSchemaTests.entry
         entry.label = "日本の結婚式 with a rather long label"
         for isTokenShown in [false, true] {
-            let lines = TextRenderer.tokens(
-                [entry, JSONSchemaTests.entry],
+            let lines = TextRenderer.kept(
+                [KeptUpload(entry), KeptUpload(JSONSchemaTests.entry)],
                 now: Date(timeIntervalSince1970: 1_780_000_000),
                 width: width,
                 isTokenShown: isTokenShown,

@@ -11,7 +11,8 @@ import Testing
             try MediactlCommand.parseAsRoot([
                 "upload", "a.mp4", "--event-date", "2026-03-01", "--org-name", "Tus", "--event-type", "wedding",
                 "--label", "One", "--participants", "Ann, Bo", "--keywords", "live", "--location", "Ulm", "--rating",
-                "9", "--notes", "n", "--transport", "multipart", "--force", "--dry-run", "b.mp4", "--user", "uploader",
+                "9", "--notes", "n", "--transport", "multipart", "--chunk-size", "1M", "-j", "8", "--force",
+                "--dry-run", "b.mp4", "--user", "uploader",
                 "--server", "https://h", "--profile", "p", "--pinned-key", "sha256//x",
                 "--insecure", "--allow-http", "--http2", "--connect-timeout", "5s", "--stall-timeout", "6s",
                 "--answer-timeout", "7s", "--finish-timeout", "8s", "--settle-timeout", "9s", "--limit-rate", "1M",
@@ -24,12 +25,17 @@ import Testing
         #expect(command.details.eventDate == "2026-03-01")
         #expect(command.details.eventType == "wedding")
         #expect(command.details.rating == "9")
-        #expect(command.sending.transport == .multipart)
+        #expect(command.sending.transfer.transport == .multipart)
         #expect(command.sending.force && command.sending.dryRun)
         #expect(command.credentials.passwordFile == "pw")
         #expect(command.global.json && command.global.noInput && command.global.progressEvents)
         #expect(command.global.verbose == 2)
-        let flags = SettingsFlags(global: command.global, connection: command.connection, details: command.details)
+        let flags = SettingsFlags(
+            global: command.global,
+            connection: command.connection,
+            details: command.details,
+            sending: SendingFlags(jobs: command.sending.jobs, transport: command.sending.transfer)
+        )
         #expect(
             flags
                 == SettingsFlags(
@@ -49,7 +55,10 @@ import Testing
                     retries: "0",
                     color: "never",
                     orgName: "Tus",
-                    eventType: "wedding"
+                    eventType: "wedding",
+                    jobs: "8",
+                    transport: "multipart",
+                    chunkSize: "1M"
                 )
         )
     }
@@ -83,6 +92,18 @@ import Testing
         ["uploads", "clear", "--all-hosts", "--yes", "--dry-run"], ["uploads", "clear", "--host", "h"],
         ["uploads", "status", "--host", "h", "--dry-run"], ["config", "show", "--server", "h"],
         ["help", "exit-codes"], ["upload", "-", "--stdin-name", "a.mp4"],
+        [
+            "upload", "in", "-r", "--include", "*.mp4", "--include", "*.mov", "--exclude", "old", "--shard", "1/4",
+            "--date-from-media", "--order", "largest-first", "--fail-fast", "--report", "r.json", "--parallel-parts",
+            "3",
+        ],
+        ["upload", "--files-from", "-"], ["upload", "--files-from0", "l"], ["upload", "--manifest", "m.csv"],
+        ["upload", "--retry-failed", "r.json"], ["upload", "--watch", "d", "--include", "*.mp4"],
+        ["upload", "a", "--event-link-file", "l", "--accept-terms", "--display-name", "Ann", "--transport", "tus"],
+        ["upload", "a", "--event-link", "ask"], ["upload", "a", "--upload-token-file", "t"],
+        ["uploads", "resume"], ["uploads", "resume", "u-1", "--label", "x"],
+        ["uploads", "resume", "--all", "--host", "h"],
+        ["uploads", "discard", "u-1", "u-2", "--yes", "--even-unreachable", "--dry-run"],
     ])
     func everyCommandParses(arguments: [String]) throws {
         let command = try MediactlCommand.parseAsRoot(arguments + ["--json"])
@@ -91,7 +112,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (["upload"], "missing expected argument '<path> ...'"),
+        (["upload"], "name files to upload, or where they are listed: --files-from, --manifest or --watch"),
         (["upload", "-"], "standard input needs a name: --stdin-name NAME"),
         (["upload", "-", "-", "--stdin-name", "a"], "standard input can be uploaded once only"),
         (["upload", "a", "--stdin-name", "b"], "--stdin-name is for standard input, and no path is -"),
@@ -99,6 +120,46 @@ import Testing
             ["upload", "-", "--stdin-name", "a", "--password-stdin"],
             "standard input cannot be both the file and the password"
         ),
+        (
+            ["upload", "a", "--include", "*.mp4"],
+            "--include and --exclude are for files found in directories: add --recursive"
+        ),
+        (["upload", "a", "--watch", "d"], "--watch takes what appears in its directory, and nothing else"),
+        (
+            ["upload", "--watch", "d", "--manifest", "m"],
+            "--watch takes what appears in its directory, and nothing else"
+        ),
+        (["upload", "--watch", "d", "--dry-run"], "--watch goes on until it is stopped: no --dry-run, no --fail-fast"),
+        (
+            ["upload", "--files-from", "-", "--password-stdin"],
+            "standard input can be read once only, not for --password-stdin and --files-from"
+        ),
+        (
+            ["upload", "-", "--stdin-name", "a.mp4", "--shard", "0/2"],
+            "standard input cannot be shared: leave out --shard"
+        ),
+        (["upload", "a", "--parallel-parts", "0"], "--parallel-parts takes a whole number from 1 to 16"),
+        (
+            ["upload", "a", "--parallel-parts", "2", "--transport", "multipart"],
+            "--parallel-parts needs tus, and --transport multipart is something else"
+        ),
+        (
+            ["upload", "a", "--event-link-file", "l", "--event-link", "ask"],
+            "give one event link: --event-link-file, --event-link or --upload-token-file"
+        ),
+        (
+            ["upload", "a", "--accept-terms"],
+            "--accept-terms and --display-name go with an event link: --event-link-file FILE"
+        ),
+        (
+            ["upload", "a", "--event-link-file", "l", "--org-name", "x", "--event-date", "2026-01-01"],
+            "the event link says what the event is: leave out --event-date, --org-name"
+        ),
+        (
+            ["upload", "a", "--event-link-file", "l", "--transport", "multipart"],
+            "with an event link files go over tus: leave out --transport multipart"
+        ),
+        (["uploads", "resume", "u-1", "--all"], "--all and ids exclude each other"),
         (["uploads", "delete"], "name a file by its number, or use --last"),
         (["uploads", "delete", "1", "--last"], "--last and numbers exclude each other"),
         (["uploads", "delete", "0"], "a file's number is 1 or more"),
@@ -117,7 +178,7 @@ import Testing
         ),
         (
             ["upload", "a", "--transport", "x"],
-            "the value 'x' is invalid for '--transport <transport>': use auto or multipart"
+            "the value 'x' is invalid for '--transport <way>': use auto, multipart or tus"
         ),
         (
             ["upload", "a", "--rating", "-1"],
@@ -126,6 +187,10 @@ import Testing
         (
             ["upload", "--limit-rate", "-5", "a"],
             "--limit-rate: \"-5\" looks like a flag; a rate is a number of bytes above 0"
+        ),
+        (
+            ["upload", "a", "--jobs", "-1"],
+            "--jobs: \"-1\" looks like a flag; it is a whole number from 1 to 16"
         ),
         (
             ["upload", "a", "--stall-timeout", "-1s"],

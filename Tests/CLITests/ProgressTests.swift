@@ -1,5 +1,7 @@
+import Foundation
 import GigHive
 import MediaTransport
+import Synchronization
 import Testing
 
 @testable import MediaCLI
@@ -20,17 +22,18 @@ import Testing
             mode: .terminal,
             writesRecords: false
         )
-        display.begin(path: Array("a\u{1b}.mp4".utf8), byteCount: 1_000_000, position: 2, total: 5)
-        display.handle(progress(.sending, 0))
+        display.begin(0, path: Array("a\u{1b}.mp4".utf8), byteCount: 1_000_000)
+        display.handle(0, progress(.sending, 0))
         test.advance(.seconds(2))
-        display.handle(progress(.sending, 500_000))
+        display.handle(0, progress(.sending, 500_000))
         test.advance(.seconds(1))
-        display.handle(progress(.processing, 1_000_000))
+        display.handle(0, progress(.processing, 1_000_000))
         test.advance(.seconds(42))
         display.tick()
-        display.end()
+        display.end(0, byteCount: 1_000_000, isGood: true)
+        display.close()
         let lines = test.errors.split(separator: "\n").map(String.init)
-        #expect(lines[0] == "[2/5] a\\u{1b}.mp4  connecting")
+        #expect(lines[0] == "a\\u{1b}.mp4  connecting")
         #expect(lines.contains { $0.hasSuffix("500 kB of 1.00 MB  50 %  250 kB/s  ETA 0:02") })
         #expect(lines.contains { $0.hasSuffix("1.00 MB sent  server is processing (0:42)") })
         #expect(test.errors.hasSuffix("\r\u{1b}[1A\u{1b}[J"))
@@ -45,13 +48,12 @@ import Testing
             writesRecords: false
         )
         display.begin(
+            0,
             path: Array(String(repeating: "日", count: 200).utf8),
-            byteCount: 5_000_000_000,
-            position: 1,
-            total: 1
+            byteCount: 5_000_000_000
         )
         test.advance(.seconds(3))
-        display.handle(progress(.sending, 77_777_777, of: 5_000_000_000))
+        display.handle(0, progress(.sending, 77_777_777, of: 5_000_000_000))
         for line in test.errors.replacing("\r\u{1b}[1A\u{1b}[J", with: "").split(separator: "\n") {
             #expect(line.unicodeScalars.reduce(0) { $0 + ($1.value > 0x2000 && $1 != "…" ? 2 : 1) } <= 29)
         }
@@ -60,16 +62,16 @@ import Testing
     @Test func plainSaysALineEveryTenSecondsOrTenPercent() throws {
         let test = try TestConsole()
         let display = ProgressDisplay(test.console(), mode: .plain, writesRecords: false)
-        display.begin(path: Array("a.mp4".utf8), byteCount: 1_000_000, position: 1, total: 1)
-        display.handle(progress(.sending, 50_000))
+        display.begin(0, path: Array("a.mp4".utf8), byteCount: 1_000_000)
+        display.handle(0, progress(.sending, 50_000))
         #expect(test.errors.isEmpty)
         test.advance(.seconds(2))
-        display.handle(progress(.sending, 90_000))
+        display.handle(0, progress(.sending, 90_000))
         #expect(test.errors.isEmpty)
-        display.handle(progress(.sending, 110_000))
+        display.handle(0, progress(.sending, 110_000))
         #expect(test.errors.split(separator: "\n").count == 1)
         test.advance(.seconds(9))
-        display.handle(progress(.sending, 120_000))
+        display.handle(0, progress(.sending, 120_000))
         #expect(test.errors.split(separator: "\n").count == 1)
         test.advance(.seconds(1))
         display.tick()
@@ -80,9 +82,9 @@ import Testing
     @Test func silentSaysNothingButAnswersSIGUSR1() throws {
         let test = try TestConsole()
         let display = ProgressDisplay(test.console(), mode: .silent, writesRecords: false)
-        display.begin(path: Array("a.mp4".utf8), byteCount: 1_000_000, position: 1, total: 1)
+        display.begin(0, path: Array("a.mp4".utf8), byteCount: 1_000_000)
         test.advance(.seconds(60))
-        display.handle(progress(.sending, 500_000))
+        display.handle(0, progress(.sending, 500_000))
         #expect(test.errors.isEmpty)
         test.interruption.onStatusRequest { display.showStatus() }
         test.interruption.receiveStatusRequest()
@@ -96,11 +98,11 @@ import Testing
             mode: .silent,
             writesRecords: true
         )
-        display.begin(path: Array("a.mp4".utf8), byteCount: 1_000_000, position: 1, total: 1)
-        display.handle(progress(.sending, 1))
-        display.handle(progress(.sending, 2))
+        display.begin(0, path: Array("a.mp4".utf8), byteCount: 1_000_000)
+        display.handle(0, progress(.sending, 1))
+        display.handle(0, progress(.sending, 2))
         test.advance(.seconds(1))
-        display.handle(progress(.sending, 500_000))
+        display.handle(0, progress(.sending, 500_000))
         let lines = test.output.split(separator: "\n")
         #expect(lines.count == 3)
         #expect(
@@ -112,12 +114,12 @@ import Testing
     @Test func waitingIsSaidOnce() throws {
         let test = try TestConsole()
         let display = ProgressDisplay(test.console(), mode: .plain, writesRecords: false)
-        display.begin(path: Array("a.mp4".utf8), byteCount: 10, position: 1, total: 1)
+        display.begin(0, path: Array("a.mp4".utf8), byteCount: 10)
         #expect(!display.isPastLastByte)
-        display.handle(progress(.processing, 10, of: 10))
+        display.handle(0, progress(.processing, 10, of: 10))
         #expect(display.isPastLastByte)
         display.stop(waitingFor: nil)
-        display.handle(.waitingForToken)
+        display.handle(0, .waitingForToken)
         #expect(test.errors == "mediactl: waiting for the delete token; press again to give up\n")
     }
 
@@ -125,21 +127,21 @@ import Testing
     @Test func waitingIsLimitedWithoutAPerson() throws {
         let test = try TestConsole()
         let display = ProgressDisplay(test.console(), mode: .plain, writesRecords: false)
-        display.begin(path: Array("a.mp4".utf8), byteCount: 10, position: 1, total: 1)
+        display.begin(0, path: Array("a.mp4".utf8), byteCount: 10)
         display.stop(waitingFor: .seconds(30))
         #expect(test.errors.isEmpty)
-        display.handle(.waitingForToken)
+        display.handle(0, .waitingForToken)
         #expect(test.errors == "mediactl: waiting up to 30 s for the delete token\n")
     }
 
     @Test func noTokenIsPromisedWhileTheServerIsAsked() throws {
         let test = try TestConsole()
         let display = ProgressDisplay(test.console(), mode: .plain, writesRecords: false)
-        display.begin(path: Array("a.mp4".utf8), byteCount: 10, position: 1, total: 1)
-        display.handle(.resolving(for: .seconds(330)))
+        display.begin(0, path: Array("a.mp4".utf8), byteCount: 10)
+        display.handle(0, .resolving(for: .seconds(330)))
         test.forget()
         display.stop(waitingFor: nil)
-        display.handle(.waitingForToken)
+        display.handle(0, .waitingForToken)
         #expect(test.errors.isEmpty)
     }
 
@@ -147,7 +149,7 @@ import Testing
         let test = try TestConsole()
         let console = test.console(environment: ["TERM": "xterm"], isTerminal: true)
         let display = ProgressDisplay(console, mode: .terminal, writesRecords: false)
-        display.begin(path: Array("a.mp4".utf8), byteCount: 10, position: 1, total: 1)
+        display.begin(0, path: Array("a.mp4".utf8), byteCount: 10)
         console.warning("w")
         #expect(
             test.errors
@@ -166,5 +168,127 @@ import Testing
         #expect(rate.bytesPerSecond == 1000)
         rate.add(bytes: 0, at: .seconds(21))
         #expect(rate.bytesPerSecond == nil)
+    }
+
+    // MARK: Many files
+
+    private func batch(_ test: TestConsole, rows: Int = 24, columns: Int = 80) -> ProgressDisplay {
+        ProgressDisplay(
+            test.console(environment: ["TERM": "xterm"], isTerminal: true, columns: columns, rows: rows),
+            mode: .terminal,
+            writesRecords: false,
+            fileCount: 4,
+            byteCount: 4_000_000
+        )
+    }
+
+    /// The lines that are on the screen after everything that was written.
+    private func screen(_ test: TestConsole) -> [String] {
+        let last = test.errors.components(separatedBy: "\u{1b}[J").last ?? ""
+        return last.split(separator: "\n").map(String.init)
+    }
+
+    @Test func aLineForEachTransferAndOneForAll() throws {
+        let test = try TestConsole()
+        let display = batch(test)
+        display.begin(0, path: Array("a.mp4".utf8), byteCount: 1_000_000)
+        display.begin(2, path: Array("c.mp4".utf8), byteCount: 1_000_000)
+        display.handle(0, progress(.sending, 0))
+        test.advance(.seconds(1))
+        display.handle(0, progress(.sending, 500_000))
+        #expect(
+            screen(test) == [
+                "[1/4] a.mp4  500 kB of 1.00 MB  50 %  500 kB/s  ETA 0:01", "[3/4] c.mp4  connecting",
+                "0 of 4 files  500 kB of 4.00 MB  12 %  500 kB/s  ETA 0:07",
+            ]
+        )
+        test.advance(.seconds(1))
+        display.end(0, byteCount: 1_000_000, isGood: true)
+        test.advance(.seconds(1))
+        display.end(2, byteCount: 1_000_000, isGood: false)
+        #expect(screen(test).last?.hasPrefix("2 of 4 files  2.00 MB of 4.00 MB  50 %") == true)
+        #expect(screen(test).last?.hasSuffix("1 failed") == true)
+        display.close()
+        #expect(screen(test).isEmpty)
+    }
+
+    @Test func linesAreNoMoreThanTheTerminalIsHigh() throws {
+        let test = try TestConsole()
+        let display = batch(test, rows: 4)
+        for index in 0..<4 {
+            test.advance(.seconds(1))
+            display.begin(index, path: [0x61], byteCount: 10)
+        }
+        #expect(screen(test).count == 3)
+        #expect(screen(test).last?.hasPrefix("0 of 4 files") == true)
+    }
+
+    @Test func itIsDrawnAtMostTenTimesASecond() throws {
+        let test = try TestConsole()
+        let display = batch(test)
+        display.begin(0, path: [0x61], byteCount: 1_000_000)
+        for step in 1...100 {
+            test.advance(.milliseconds(10))
+            display.handle(0, progress(.sending, Int64(step)))
+        }
+        #expect(test.errors.components(separatedBy: "files").count - 1 <= 11)
+    }
+
+    @Test func plainTellsTheTotalOnly() throws {
+        let test = try TestConsole()
+        let display = ProgressDisplay(
+            test.console(),
+            mode: .plain,
+            writesRecords: false,
+            fileCount: 3,
+            byteCount: 3_000_000
+        )
+        for index in 0..<3 {
+            display.begin(index, path: [0x61], byteCount: 1_000_000)
+            display.end(index, byteCount: 1_000_000, isGood: true)
+        }
+        #expect(test.errors.isEmpty)
+        test.advance(.seconds(10))
+        display.tick()
+        display.tick()
+        #expect(test.errors == "3 of 3 files  3.00 MB of 3.00 MB  100 %\n")
+    }
+
+    /// Files that need no sending make the rest short, although nothing is sent for them.
+    @Test func timeLeftCountsWhatNeedsNoSending() throws {
+        let test = try TestConsole()
+        let display = batch(test)
+        display.begin(0, path: [0x61], byteCount: 1_000_000)
+        test.advance(.seconds(1))
+        display.end(0, byteCount: 1_000_000, isGood: true)
+        #expect(screen(test) == ["1 of 4 files  1.00 MB of 4.00 MB  25 %  ETA 0:03"])
+    }
+
+    @Test func statusSignalTellsEveryTransfer() throws {
+        let test = try TestConsole()
+        let display = ProgressDisplay(
+            test.console(),
+            mode: .silent,
+            writesRecords: false,
+            fileCount: 2,
+            byteCount: 20
+        )
+        display.begin(0, path: [0x61], byteCount: 10)
+        display.begin(1, path: [0x62], byteCount: 10)
+        display.showStatus()
+        #expect(
+            test.errors == "[1/2] a  connecting\n[2/2] b  connecting\n0 of 2 files  0 B of 20 B  0 %\n"
+        )
+    }
+
+    @Test func aWindowMadeNarrowerIsErasedWhole() throws {
+        let test = try TestConsole()
+        let columns = Mutex(80)
+        let screen = ScreenArea(test.context().errors) { columns.withLock { $0 } }
+        screen.draw([String(repeating: "x", count: 60), "y"])
+        columns.withLock { $0 = 25 }
+        screen.draw(["z"])
+        // 60 columns take three rows of 25, and the short line one.
+        #expect(test.errors.contains("\r\u{1b}[4A\u{1b}[J"))
     }
 }

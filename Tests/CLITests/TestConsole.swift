@@ -42,10 +42,12 @@ final class TestConsole: Sendable {
     func context(
         environment: [String: String] = [:],
         isTerminal: Bool = false,
-        columns: Int = 80
+        columns: Int = 80,
+        rows: Int = 24
     ) -> CommandContext {
         CommandContext(
             environment: ["HOME": directory.path].merging(environment) { $1 },
+            workingDirectory: directory.path,
             standardInput: -1,
             output: Output(outputDescriptor),
             errors: Output(errorDescriptor),
@@ -53,7 +55,8 @@ final class TestConsole: Sendable {
                 isInputTerminal: isTerminal,
                 isOutputTerminal: isTerminal,
                 isErrorTerminal: isTerminal,
-                columns: { _ in columns }
+                columns: { _ in columns },
+                rows: { _ in rows }
             ),
             now: { Date(timeIntervalSince1970: 1_780_000_000) },
             elapsed: { [self] in clock.withLock { $0 } },
@@ -65,10 +68,11 @@ final class TestConsole: Sendable {
         _ preferences: OutputPreferences = OutputPreferences(),
         environment: [String: String] = [:],
         isTerminal: Bool = false,
-        columns: Int = 80
+        columns: Int = 80,
+        rows: Int = 24
     ) -> Console {
         Console(
-            context(environment: environment, isTerminal: isTerminal, columns: columns),
+            context(environment: environment, isTerminal: isTerminal, columns: columns, rows: rows),
             schema: "mediactl.upload/1",
             preferences: preferences
         )

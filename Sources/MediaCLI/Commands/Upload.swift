@@ -1,4 +1,6 @@
 internal import ArgumentParser
+internal import GigHive
+internal import MediaStore
 
 /// `mediactl upload PATH… | -`
 struct Upload: ContextCommand {
@@ -6,33 +8,30 @@ struct Upload: ContextCommand {
     static let configuration = CommandConfiguration(
         abstract: "Upload files, and keep the tokens that take them back.",
         discussion: """
-            Files are sent one after the other. A single - sends standard input under the name given with --stdin-name.
+            Four files are sent at a time; --jobs changes that. A single - sends standard input under the name given with \
+            --stdin-name. Directories need --recursive.
+            What the server is known to have is not sent again. What was cut goes on where it stopped, with the same \
+            command or with mediactl uploads resume.
             Ctrl-C stops while bytes are being sent; after the last byte it waits for the delete token.
             """
     )
 
-    @Argument(help: ArgumentHelp("Files to upload, or - for standard input.", valueName: "path"), completion: .file())
-    var paths: [String]
+    @Argument(
+        help: ArgumentHelp("Files to upload, or - for standard input.", valueName: "path"),
+        completion: .file()
+    )
+    var paths: [String] = []
 
     @OptionGroup(title: "Details of the files") var details: DetailOptions
-
+    @OptionGroup(title: "Which files") var input: InputOptions
     @OptionGroup(title: "Upload options") var sending: SendingOptions
+    @OptionGroup(title: "Guests with an event link") var guest: GuestOptions
     @OptionGroup(title: "Credentials") var credentials: CredentialOptions
     @OptionGroup(title: "Connection options") var connection: ConnectionOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        let inputs = paths.filter { $0 == "-" }.count
-        guard inputs <= 1 else { throw ValidationError("Standard input can be uploaded once only.") }
-        guard inputs == 0 || sending.stdinName != nil else {
-            throw ValidationError("Standard input needs a name: --stdin-name NAME.")
-        }
-        guard inputs == 1 || sending.stdinName == nil else {
-            throw ValidationError("--stdin-name is for standard input, and no path is -.")
-        }
-        guard inputs == 0 || !credentials.passwordStdin else {
-            throw ValidationError("Standard input cannot be both the file and the password.")
-        }
+        try UploadUsage(self).check()
     }
 
     func run(in console: Console) async throws -> ExitCode {
@@ -40,25 +39,71 @@ struct Upload: ContextCommand {
             console,
             global: global,
             connection: connection,
-            details: details
+            details: details,
+            sending: SendingFlags(jobs: sending.jobs, transport: sending.transfer)
         )
-        let server = try settings.requireServer()
-        let store = try await StoreSession.open(settings)
+        let filter = try input.filter()
+        let shard = try input.part(environment: console.context.environment)
+        let inputs = try await InputCollection(
+            paths: paths,
+            options: input,
+            shard: shard,
+            takesEverything: sending.force,
+            console: console
+        ).inputs()
         let servers = try ServerSession(settings, credentials: credentials)
-        let client = sending.dryRun ? await servers.anonymousClient(for: server) : try await servers.client(for: server)
+        let guest = try await guestSession(settings, servers)
+        let details = try DetailPlan(
+            details,
+            settings: settings.settings,
+            today: Formats.localDay(console.context.now()),
+            isDateFromMedia: input.dateFromMedia,
+            guest: guest?.access
+        )
+        if sending.transfer.parallelParts > 1 {
+            console.note("files sent in parts are read once more for their checksum")
+        }
+        let server = try guest?.client.server ?? settings.requireServer()
+        let store = try await StoreSession.open(settings)
+        let client =
+            if let guest { guest.client } else if sending.dryRun { await servers.anonymousClient(for: server) } else {
+                try await servers.client(for: server)
+            }
+        let options = settings.uploadOptions(
+            force: sending.force,
+            parallelParts: sending.transfer.parallelParts,
+            guest: guest?.access
+        )
+        let hashes = HashCache(directory: settings.locations.cacheDirectory)
+        let uploader = { @Sendable in
+            Uploader(
+                client: client,
+                store: store.store,
+                directory: store.directory,
+                options: options,
+                hashes: hashes
+            )
+        }
         let run = UploadRun(
             console: console,
             settings: settings,
             store: store,
-            client: client,
+            uploader: uploader(),
+            anotherUploader: uploader,
             request: UploadRequest(
-                sources: paths.map { UploadRequest.Source(argument: $0, stdinName: sending.stdinName) },
                 details: details,
-                isForced: sending.force,
-                isDryRun: sending.dryRun,
+                sending: sending,
+                manifest: input.manifest,
+                shard: shard,
                 writesProgressRecords: global.progressEvents
             )
         )
-        return try await run.run()
+        guard let directory = input.watch else { return try await run.run(inputs) }
+        return try await run.watch(RawArguments.bytes(of: directory), filter: filter)
+    }
+
+    private func guestSession(_ settings: SettingsSession, _ servers: ServerSession) async throws -> GuestSession? {
+        guard guest.isGuest else { return nil }
+        return try await GuestSession.open(guest, settings: settings, servers: servers, needsTerms: !sending.dryRun)
     }
 }

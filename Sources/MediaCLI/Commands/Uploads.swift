@@ -6,6 +6,7 @@ struct Uploads: ParsableCommand {
         abstract: "List, show, delete or forget what was uploaded from here.",
         subcommands: [
             UploadsList.self, UploadsShow.self, UploadsDelete.self, UploadsClear.self, UploadsStatus.self,
+            UploadsResume.self, UploadsDiscard.self,
             UploadsExport.self, UploadsImport.self,
         ]
     )

@@ -30,12 +30,12 @@ struct UploadsList: ContextCommand {
     func run(in console: Console) async throws -> ExitCode {
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
         let session = try await StoreSession.open(settings)
-        let entries = try session.store.tokens(host: host?.lowercased())
+        let entries = try session.keptUploads(host: host?.lowercased())
         for entry in entries {
-            console.record(.item, JSONRenderer.token(entry, isTokenShown: showToken))
+            console.record(.item, JSONRenderer.kept(entry, isTokenShown: showToken))
         }
         console.text(
-            TextRenderer.tokens(
+            TextRenderer.kept(
                 entries,
                 now: console.context.now(),
                 width: console.outputWidth,

@@ -25,16 +25,15 @@ struct UploadsShow: ContextCommand {
     func run(in console: Console) async throws -> ExitCode {
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
         let session = try await StoreSession.open(settings)
-        let entries = try session.store.tokens(host: host?.lowercased(), includeSuperseded: true)
-            .filter { $0.fileID == id }
+        let entries = try session.keptUploads(host: host?.lowercased(), fileID: id)
         guard !entries.isEmpty else {
             throw GigHiveError(.noDeleteToken, fileID: id)
         }
         for (index, entry) in entries.enumerated() {
-            console.record(.item, JSONRenderer.token(entry, isTokenShown: showToken))
+            console.record(.item, JSONRenderer.kept(entry, isTokenShown: showToken))
             console.text(
                 (index == 0 ? [] : [""])
-                    + TextRenderer.token(
+                    + TextRenderer.kept(
                         entry,
                         now: console.context.now(),
                         isTokenShown: showToken,

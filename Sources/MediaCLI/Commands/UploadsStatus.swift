@@ -43,6 +43,9 @@ struct UploadsStatus: ContextCommand {
         for diagnosis in rows.compactMap(\.diagnosis) {
             console.error(diagnosis)
         }
+        for next in rows.compactMap(\.next).prefix(3) where !console.isJSON {
+            console.note("next: \(next)")
+        }
         if rows.isEmpty {
             console.note("every upload has ended")
         }

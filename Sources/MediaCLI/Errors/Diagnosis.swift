@@ -4,6 +4,8 @@ struct Diagnosis: Error, Sendable, Equatable {
     var code: String
     /// One line: lower case, no full stop. Foreign text in it is escaped already.
     var message: String
+    /// More of what went wrong, a line each, when it is more than one thing.
+    var details: [String] = []
     /// What to do next, one line.
     var hint: String?
     /// How the program ends when nothing else happens.

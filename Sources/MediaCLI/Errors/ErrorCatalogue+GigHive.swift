@@ -85,7 +85,8 @@ extension ErrorCatalogue {
         case .fileNotFound: Words("cannot read \(file): no such file", hint: "check the spelling of the path")
         case .fileUnreadable:
             Words("cannot read \(file)\(detail(error, else: "permission denied"))", hint: "check its permissions")
-        case .isDirectory: Words("cannot upload \(file): it is a directory", hint: "name the files in it")
+        case .isDirectory:
+            Words("cannot upload \(file): it is a directory", hint: "name the files in it, or add --recursive")
         case .notRegularFile:
             Words(
                 "cannot upload \(file): it is not a regular file",
@@ -122,16 +123,19 @@ extension ErrorCatalogue {
     private static func resumableWords(for error: GigHiveError) -> Words {
         switch error.code {
         case .tusUnavailable:
-            Words("the server does not take resumable uploads\(detail(error))", hint: "use --transport multipart")
+            Words(
+                "the server takes no resumable uploads\(detail(error))",
+                hint: "use --transport multipart; an event link cannot be used there"
+            )
         case .uploadExpired:
             Words(
-                "the server has forgotten the upload\(detail(error))",
-                hint: "send the file again with mediactl upload"
+                "the server has forgotten what was sent of \(error.path.map { quoted($0) } ?? "the file")\(detail(error))",
+                hint: "send it again with mediactl upload"
             )
         default:
             Words(
-                "the upload cannot go on\(detail(error))",
-                hint: "mediactl uploads status shows where uploads stand"
+                "cannot go on with \(error.path.map { quoted($0) } ?? "the upload")\(detail(error))",
+                hint: "mediactl uploads status shows where uploads stand; mediactl upload sends the file as it is now"
             )
         }
     }

@@ -17,6 +17,7 @@ enum ErrorCatalogue {
         case let error as CredentialError: diagnosis(of: error)
         case let error as ServerURLError: diagnosis(of: error)
         case let error as SpoolError: diagnosis(of: error)
+        case let error as SourceFileError: diagnosis(of: error)
         case let error as TransportError:
             Diagnosis("transport_failed", "the network cannot be used: \(clean(error.description))", exitCode: .network)
         default: Diagnosis("internal_error", clean(String(describing: error)), exitCode: .failure)
@@ -74,6 +75,23 @@ enum ErrorCatalogue {
                 ("the server's address has a path", "use --server \(clean(suggestion))")
             }
         return Diagnosis("invalid_server", message, hint: hint, exitCode: .usage)
+    }
+
+    /// A directory that cannot be watched.
+    private static func diagnosis(of error: SourceFileError) -> Diagnosis {
+        let reason =
+            switch error.kind {
+            case .notFound: "no such directory"
+            case .permissionDenied: "permission denied"
+            case .isDirectory, .notRegular, .empty: "it is no directory"
+            case .io(let code): String(cString: strerror(code)).lowercased()
+            }
+        return Diagnosis(
+            "cannot_watch",
+            "cannot watch \(quoted(error.path)): \(reason)",
+            hint: "check the path given with --watch",
+            exitCode: .usage
+        )
     }
 
     private static func diagnosis(of error: SpoolError) -> Diagnosis {

@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import GigHive
 
 /// What is told about the files of an upload.
 struct DetailOptions: ParsableArguments {
@@ -12,7 +11,15 @@ struct DetailOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Kind of event: band, wedding or other; band by default.", valueName: "type"))
     var eventType: String?
 
-    @Option(help: ArgumentHelp("Title; the file's name without its extension by default.", valueName: "text"))
+    @Option(
+        help: ArgumentHelp(
+            """
+            Title; the file's name without its extension by default. {stem}, {name}, {ext}, {parent}, {date} and {n} are \
+            filled in, {n:3} as 007; "Auto {date}" is what the phone app calls its recordings.
+            """,
+            valueName: "text"
+        )
+    )
     var label: String?
 
     @Option(help: ArgumentHelp("Names, separated by commas.", valueName: "names"))
@@ -30,20 +37,13 @@ struct DetailOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Notes on the event.", valueName: "text"))
     var notes: String?
 
-    /// Everything told about one file, checked. The stem of `fileName` is the label when none was given, `today` the
-    /// date.
-    func details(fileName: String, today: String, settings: Settings) throws(GigHiveError) -> UploadDetails {
-        try UploadDetails.validated(
-            eventDate: eventDate ?? today,
-            orgName: settings.orgName.value,
-            eventType: settings.eventType.value,
-            label: label ?? Self.stem(of: fileName),
-            participants: participants,
-            keywords: keywords,
-            location: location,
-            rating: rating,
-            notes: notes
-        )
+    /// The flags that were given, by the names of the fields.
+    var given: [String: String] {
+        let all: [String: String?] = [
+            "event_date": eventDate, "org_name": orgName, "event_type": eventType, "label": label,
+            "participants": participants, "keywords": keywords, "location": location, "rating": rating, "notes": notes,
+        ]
+        return all.compactMapValues { $0 }
     }
 
     /// A file name without its last extension; `.hidden` and `name.` keep theirs.

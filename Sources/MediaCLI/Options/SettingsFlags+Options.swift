@@ -1,6 +1,11 @@
 extension SettingsFlags {
     /// What the option groups say, where nothing is said nil.
-    init(global: GlobalOptions, connection: ConnectionOptions, details: DetailOptions? = nil) {
+    init(
+        global: GlobalOptions,
+        connection: ConnectionOptions,
+        details: DetailOptions? = nil,
+        sending: SendingFlags = SendingFlags()
+    ) {
         self.init(
             server: connection.server,
             profile: connection.profile,
@@ -19,7 +24,16 @@ extension SettingsFlags {
             retries: connection.retries,
             color: global.color,
             orgName: details?.orgName,
-            eventType: details?.eventType
+            eventType: details?.eventType,
+            jobs: sending.jobs,
+            transport: sending.transport?.transport?.rawValue,
+            chunkSize: sending.transport?.chunkSize
         )
     }
+}
+
+/// Flags of commands that send, which settings know as well.
+struct SendingFlags {
+    var jobs: String?
+    var transport: TransferOptions?
 }

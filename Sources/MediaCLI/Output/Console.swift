@@ -26,7 +26,9 @@ final class Console: Sendable {
         isQuiet = preferences.isQuiet
         verbosity = preferences.verbosity
         color = Mutex(preferences.color ?? .auto)
-        screen = ScreenArea(context.errors)
+        let terminal = context.terminal
+        let descriptor = context.errors.descriptor
+        screen = ScreenArea(context.errors) { terminal.columns(descriptor) }
     }
 
     // MARK: Results
@@ -103,6 +105,9 @@ final class Console: Sendable {
     /// What went wrong, and what to do next.
     func error(_ diagnosis: Diagnosis) {
         emit(errorStyle.red("error:"), diagnosis.message)
+        if !diagnosis.details.isEmpty {
+            announce(diagnosis.details.map { "  " + $0 })
+        }
         if let hint = diagnosis.hint {
             emit("hint:", hint)
         }

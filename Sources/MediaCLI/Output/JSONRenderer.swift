@@ -8,7 +8,8 @@ enum JSONRenderer {
 
     static func error(_ diagnosis: Diagnosis) -> JSONValue {
         .object([
-            "code": .string(diagnosis.code), "message": .string(diagnosis.message),
+            "code": .string(diagnosis.code),
+            "message": .string(([diagnosis.message] + diagnosis.details).joined(separator: "; ")),
             "http_status": JSONValue(diagnosis.httpStatus), "retryable": .bool(diagnosis.isRetryable),
             "hint": JSONValue(diagnosis.hint),
         ])
@@ -18,7 +19,7 @@ enum JSONRenderer {
         ["error": error(diagnosis), "exit_code": .integer(Int64(diagnosis.exitCode.rawValue))]
     }
 
-    private static func error(_ error: GigHiveError?) -> JSONValue {
+    static func error(_ error: GigHiveError?) -> JSONValue {
         error.map { self.error(ErrorCatalogue.diagnosis(of: $0)) } ?? .null
     }
 
@@ -41,8 +42,42 @@ enum JSONRenderer {
             "label": JSONValue(result.details?.label), "http_status": JSONValue(result.httpStatus),
             "bytes_sent": .integer(result.bytesSent), "duration_ms": .integer(Formats.milliseconds(result.duration)),
             "attempts": JSONValue(result.attempts), "resumed": .bool(result.isResumed),
+            "skipped": .bool(result.isSkipped), "transport": transport(of: result),
+            "guest_job_id": JSONValue(result.guest?.jobID),
             "warnings": .array(result.warnings.map { warning($0, in: result, contact: contact) }),
-            "exit_code": exitCode(result.exitCode), "error": error(result.error),
+            "exit_code": exitCode(result.exitCode), "error": error(of: result),
+        ]
+    }
+
+    static func error(of result: UploadResult) -> JSONValue {
+        ErrorCatalogue.diagnosis(of: result).map { error($0) } ?? .null
+    }
+
+    /// Null for a file that was never sent, or of which nobody knows yet how it would be.
+    static func transport(of result: UploadResult) -> JSONValue {
+        result.attempts > 0 ? .string(result.transport.rawValue) : .null
+    }
+
+    static func shard(_ choice: ShardChoice?) -> JSONValue {
+        guard let choice else { return .null }
+        return .object([
+            "index": JSONValue(choice.shard.index), "count": JSONValue(choice.shard.count),
+            "variable": JSONValue(choice.variable),
+        ])
+    }
+
+    static func counts(_ counts: UploadCounts, duration: Duration, signal: StopSignal?, _ code: ExitCode) -> JSONObject
+    {
+        func count(_ state: UploadState) -> JSONValue { JSONValue(counts.count(state)) }
+        return [
+            "items": JSONValue(counts.items), "planned": count(.planned), "done": count(.done),
+            "duplicate": count(.duplicate), "failed": count(.failed), "cancelled": count(.cancelled),
+            "unknown_outcome": count(.unknownOutcome), "token_lost": count(.tokenLost),
+            "finalized": count(.finalized), "not_started": JSONValue(counts.notStarted),
+            "skipped": JSONValue(counts.skipped),
+            "resumed": JSONValue(counts.resumed), "bytes_sent": .integer(counts.bytesSent),
+            "duration_ms": .integer(Formats.milliseconds(duration)), "signal": JSONValue(signal?.name),
+            "exit_code": exitCode(code),
         ]
     }
 
@@ -66,20 +101,30 @@ enum JSONRenderer {
         ]
     }
 
+    static func discarded(_ row: DiscardedUpload) -> JSONObject {
+        let record = row.record
+        return [
+            "upload_id": .string(record.uploadID), "path": path(record.path), "result": .string(row.end.rawValue),
+            "previous_state": .string(record.state.rawValue), "state": .string((row.state ?? record.state).rawValue),
+            "host": .string(record.host), "server": .string(record.baseURL),
+            "size_bytes": .integer(record.sizeBytes), "exit_code": exitCode(row.exitCode),
+            "error": row.error.map { error(ErrorCatalogue.diagnosis(of: $0)) } ?? .null,
+        ]
+    }
+
     // MARK: Tokens
 
-    static func token(_ entry: TokenEntry, isTokenShown: Bool) -> JSONObject {
+    static func kept(_ upload: KeptUpload, isTokenShown: Bool) -> JSONObject {
         [
-            "host": .string(entry.host), "file_id": .integer(entry.fileID),
-            "created_at": .string(
-                Formats.timestamp(entry.createdAt)
-            ), "event_date": .string(entry.eventDate),
-            "org_name": .string(entry.orgName), "event_type": .string(entry.eventType),
-            "label": JSONValue(entry.label), "file_name": .string(entry.fileName),
-            "file_type": .string(entry.fileType), "size_bytes": .integer(entry.sizeBytes),
-            "checksum_sha256": checksum(entry),
-            "server": .string(entry.baseURL), "superseded": .bool(entry.isSuperseded),
-            "delete_token": isTokenShown ? .string(entry.token.secret) : .null,
+            "host": .string(upload.host), "file_id": .integer(upload.fileID),
+            "created_at": .string(Formats.timestamp(upload.createdAt)), "event_date": .string(upload.eventDate),
+            "org_name": .string(upload.orgName), "event_type": .string(upload.eventType),
+            "label": JSONValue(upload.label), "file_name": .string(upload.fileName),
+            "file_type": JSONValue(upload.fileType), "size_bytes": .integer(upload.sizeBytes),
+            "checksum_sha256": JSONValue(upload.checksumSHA256), "server": .string(upload.server),
+            "transport": JSONValue(upload.transport?.rawValue), "guest": .bool(upload.isGuest),
+            "superseded": .bool(upload.isSuperseded),
+            "delete_token": isTokenShown ? JSONValue(upload.token?.secret) : .null,
         ]
     }
 
@@ -99,6 +144,18 @@ enum JSONRenderer {
         ]
     }
 
+    static func hiding(_ hiding: GuestHiding) -> JSONObject {
+        let upload = hiding.upload
+        return [
+            "file_id": .integer(upload.fileID), "host": .string(upload.host), "state": .string(hiding.state.rawValue),
+            "event_date": .string(upload.eventDate), "org_name": .string(upload.orgName),
+            "event_type": .string(upload.eventType), "label": JSONValue(upload.label),
+            "file_name": .string(upload.fileName), "checksum_sha256": JSONValue(upload.checksumSHA256),
+            "server": .string(upload.server), "http_status": .null, "exit_code": exitCode(hiding.exitCode),
+            "error": hiding.error.map { error(ErrorCatalogue.diagnosis(of: $0)) } ?? .null,
+        ]
+    }
+
     // MARK: Journal and settings
 
     static func journal(_ row: JournalRow) -> JSONObject {
@@ -111,6 +168,9 @@ enum JSONRenderer {
             "size_bytes": .integer(record.sizeBytes),
             "checksum_sha256": JSONValue(row.result?.checksumSHA256 ?? record.checksumSHA256),
             "has_delete_token": JSONValue(row.result?.hasDeleteToken),
+            "transport": .string(record.transport.rawValue), "guest": .bool(record.isGuest),
+            "resumable": .bool(row.sentBytes != nil), "sent_bytes": JSONValue(row.sentBytes),
+            "guest_status": JSONValue(row.guestState?.rawValue), "next": JSONValue(row.next),
             "attempts": JSONValue(record.attempts), "created_at": .string(Formats.timestamp(record.createdAt)),
             "updated_at": .string(Formats.timestamp(record.updatedAt)), "exit_code": exitCode(row.exitCode),
             "error": row.diagnosis.map { error($0) } ?? .null,

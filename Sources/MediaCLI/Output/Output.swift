@@ -28,6 +28,15 @@ final class Output: Sendable {
         }
     }
 
+    /// Learns whether the reader of a pipe has gone, which otherwise the next text would (poll(2): POLLERR).
+    func noticeClosedPipe() {
+        firstFailure.withLock { failure in
+            var event = pollfd(fd: descriptor, events: 0, revents: 0)
+            guard failure == nil, poll(&event, 1, 0) > 0, event.revents & Int16(POLLERR) != 0 else { return }
+            failure = EPIPE
+        }
+    }
+
     /// Writes a text with as few `write(2)` calls as the system allows, usually one.
     func write(_ text: String) {
         firstFailure.withLock { failure in

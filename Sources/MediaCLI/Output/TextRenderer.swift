@@ -26,7 +26,9 @@ enum TextRenderer {
             return ["\(name): already on the server\(number)"] + address(of: result)
         case .planned where result.error == nil:
             return ["\(name): would be uploaded to \(escaped(result.server)) (\(Formats.bytes(result.sizeBytes)))"]
-        case .cancelled: return ["\(name): cancelled"]
+        case .cancelled:
+            let next = result.transport == .tus && result.attempts > 0 ? result.uploadID : nil
+            return ["\(name): cancelled"] + (next.map { ["  goes on with: mediactl uploads resume \($0)"] } ?? [])
         default: return []
         }
     }
@@ -36,6 +38,9 @@ enum TextRenderer {
     }
 
     private static func wayBack(_ result: UploadResult) -> [String] {
+        guard result.guest == nil else {
+            return ["  the organiser decides whether it is shown; see: mediactl uploads status"]
+        }
         guard let id = result.fileID, result.hasDeleteToken || result.isDeletableDuplicate else { return [] }
         return ["  can be taken back with: mediactl uploads delete \(id)"]
     }
@@ -59,17 +64,33 @@ enum TextRenderer {
         }
     }
 
+    /// An upload of the journal on one line, for questions.
+    static func brief(_ record: UploadRecord) -> String {
+        "  \(escaped(record.uploadID))  \(ErrorCatalogue.quoted(record.path))  "
+            + "(\(Formats.bytes(record.sizeBytes)), to \(escaped(record.host)))"
+    }
+
+    static func discarded(_ row: DiscardedUpload, style: Style) -> [String] {
+        let name = "\(escaped(row.record.uploadID)) \(ErrorCatalogue.quoted(row.record.path))"
+        return switch row.end {
+        case .discarded: ["\(style.green("discarded")) \(name)"]
+        case .planned: ["\(name) would be discarded"]
+        case .declined: ["\(name) was not discarded"]
+        case .failed: []
+        }
+    }
+
     // MARK: Tokens
 
     /// The list of `uploads list`.
-    static func tokens(
-        _ entries: [TokenEntry],
+    static func kept(
+        _ uploads: [KeptUpload],
         now: Date,
         width: Int?,
         isTokenShown: Bool,
         style: Style
     ) -> [String] {
-        guard !entries.isEmpty else { return [] }
+        guard !uploads.isEmpty else { return [] }
         var table = Table(columns: [
             .init(title: "ID", alignment: .right), .init(title: "EVENT DATE", dropOrder: 6),
             .init(title: "ORG", isFlexible: true, dropOrder: 4), .init(title: "TYPE", dropOrder: 2),
@@ -80,12 +101,12 @@ enum TextRenderer {
         if isTokenShown {
             table.columns.append(.init(title: "DELETE TOKEN"))
         }
-        table.rows = entries.map { entry in
+        table.rows = uploads.map { upload in
             [
-                "\(entry.fileID)", escaped(entry.eventDate), escaped(entry.orgName), escaped(entry.eventType),
-                escaped(title(of: entry)), Formats.bytes(entry.sizeBytes), Formats.age(of: entry.createdAt, now: now),
-                escaped(entry.host),
-            ] + (isTokenShown ? [escaped(entry.token.secret)] : [])
+                "\(upload.fileID)", escaped(upload.eventDate), escaped(upload.orgName), escaped(upload.eventType),
+                escaped(upload.title) + (upload.isGuest ? " (guest)" : ""), Formats.bytes(upload.sizeBytes),
+                Formats.age(of: upload.createdAt, now: now), escaped(upload.host),
+            ] + (isTokenShown ? [escaped(upload.token?.secret ?? "-")] : [])
         }
         return table.lines(fitting: width, style: style)
     }
@@ -95,18 +116,22 @@ enum TextRenderer {
         entry.label.flatMap { $0.isEmpty ? nil : $0 } ?? entry.fileName
     }
 
-    /// Everything about one entry.
-    static func token(_ entry: TokenEntry, now: Date, isTokenShown: Bool, style: Style) -> [String] {
+    /// Everything about one upload.
+    static func kept(_ upload: KeptUpload, now: Date, isTokenShown: Bool, style: Style) -> [String] {
+        let token =
+            upload.token.map { isTokenShown ? $0.secret : "kept (--show-token shows it)" }
+            ?? "none; what a guest has uploaded can be hidden"
+        let sent = [upload.transport?.rawValue, upload.isGuest ? "with an event link" : nil].compactMap { $0 }
         let fields: [(String, String)] = [
-            ("id", "\(entry.fileID)"), ("server", entry.baseURL), ("host", entry.host),
-            ("event date", entry.eventDate), ("org name", entry.orgName), ("event type", entry.eventType),
-            ("label", entry.label ?? "-"), ("file name", entry.fileName), ("file type", entry.fileType),
-            ("size", "\(Formats.bytes(entry.sizeBytes)) (\(entry.sizeBytes) bytes)"),
-            ("sha-256", entry.checksumSHA256.isEmpty ? "-" : entry.checksumSHA256),
-            ("uploaded", "\(Formats.timestamp(entry.createdAt)) (\(Formats.age(of: entry.createdAt, now: now)))"),
-            ("delete token", isTokenShown ? entry.token.secret : "kept (--show-token shows it)"),
+            ("id", "\(upload.fileID)"), ("server", upload.server), ("host", upload.host),
+            ("event date", upload.eventDate), ("org name", upload.orgName), ("event type", upload.eventType),
+            ("label", upload.label ?? "-"), ("file name", upload.fileName), ("file type", upload.fileType ?? "-"),
+            ("size", "\(Formats.bytes(upload.sizeBytes)) (\(upload.sizeBytes) bytes)"),
+            ("sha-256", upload.checksumSHA256 ?? "-"),
+            ("uploaded", "\(Formats.timestamp(upload.createdAt)) (\(Formats.age(of: upload.createdAt, now: now)))"),
+            ("sent by", sent.isEmpty ? "-" : sent.joined(separator: ", ")), ("delete token", token),
         ]
-        let superseded = entry.isSuperseded ? ["  replaced by a newer upload of the same file"] : []
+        let superseded = upload.isSuperseded ? ["  replaced by a newer upload of the same file"] : []
         return fields.map { name, value in
             style.bold(name.padding(toLength: 14, withPad: " ", startingAt: 0)) + escaped(value)
         } + superseded
@@ -119,6 +144,13 @@ enum TextRenderer {
             + "(\(Formats.bytes(entry.sizeBytes)), uploaded \(Formats.age(of: entry.createdAt, now: now)))"
     }
 
+    /// A guest's upload on one line, for questions.
+    static func brief(_ upload: KeptUpload, now: Date) -> String {
+        "  \(upload.fileID)  \(escaped(upload.eventDate))  \(escaped(upload.orgName))  \(escaped(upload.eventType))  "
+            + "\(ErrorCatalogue.quoted(upload.title))  "
+            + "(\(Formats.bytes(upload.sizeBytes)), uploaded \(Formats.age(of: upload.createdAt, now: now)))"
+    }
+
     static func deletion(_ result: DeleteResult, style: Style) -> [String] {
         let file = result.entry.map { "\(result.fileID) \(ErrorCatalogue.quoted(title(of: $0)))" } ?? "\(result.fileID)"
         let host = escaped(result.host)
@@ -128,6 +160,17 @@ enum TextRenderer {
         case .entryRemoved: ["removed the local entry of \(file); the file is still on \(host)"]
         case .planned: ["\(file) would be deleted from \(host)"]
         case .declined: ["\(file) was not deleted"]
+        case .failed: []
+        }
+    }
+
+    static func hiding(_ hiding: GuestHiding, style: Style) -> [String] {
+        let file = "\(hiding.upload.fileID) \(ErrorCatalogue.quoted(hiding.upload.title))"
+        let host = escaped(hiding.upload.host)
+        return switch hiding.state {
+        case .hidden: ["\(style.green("hidden")) \(file); \(host) keeps the file"]
+        case .planned: ["\(file) would be hidden; \(host) keeps the file"]
+        case .declined: ["\(file) was not hidden"]
         case .failed: []
         }
     }
@@ -145,13 +188,25 @@ enum TextRenderer {
         ])
         table.rows = rows.map { row in
             [
-                escaped(row.record.uploadID), TerminalText.escaped(row.record.path), words(for: row.state),
+                escaped(row.record.uploadID), TerminalText.escaped(row.record.path), words(for: row),
                 (row.result?.fileID ?? row.record.fileID).map { "\($0)" } ?? "-",
                 Formats.bytes(row.record.sizeBytes), Formats.age(of: row.record.createdAt, now: now),
                 escaped(row.record.host),
             ]
         }
         return table.lines(fitting: width, style: style)
+    }
+
+    /// The state, and what can be done about it.
+    static func words(for row: JournalRow) -> String {
+        switch row.standing {
+        case .settled: return words(for: row.state)
+        case .running: return "being sent"
+        case .resumable(let sent):
+            let percent = row.record.sizeBytes > 0 ? sent * 100 / row.record.sizeBytes : 0
+            return "resumable, \(percent) % (\(Formats.bytes(sent)))"
+        case .guest(let state): return "guest, \(state?.rawValue ?? "not asked")"
+        }
     }
 
     static func words(for state: UploadState) -> String {

@@ -1,9 +1,13 @@
 internal import GigHive
+internal import MediaStore
 internal import MediaTransport
 internal import Synchronization
 
 /// Shows how uploads get on: drawn again and again on a terminal, a plain line now and then elsewhere, or not at all.
 /// In JSON with `--progress-events` it writes records as well.
+///
+/// A single file has one line. In a run of many each running upload has one, as far as the terminal is high enough, and
+/// below them stands the total; plain lines are of the total only.
 final class ProgressDisplay: Sendable {
     enum Mode: Sendable {
         case terminal
@@ -11,44 +15,51 @@ final class ProgressDisplay: Sendable {
         case silent
     }
 
-    private struct Current {
-        var progress: UploadProgress
-        var began: Duration
-        var phaseBegan: Duration
+    private struct State {
+        var running: [Int: RunningUpload] = [:]
+        var total: TotalProgress
         var rate = TransferRate()
-        /// When and at which percent a plain line was written last.
+        var passing = TransferRate()
+        /// Bytes that were sent in this run, those of tries that failed included.
+        var bytesSent: Int64 = 0
+        /// Bytes of the files that have ended.
+        var bytesEnded: Int64 = 0
+        /// When, and at which percent, a plain line was written last.
         var lastLine: Duration
         var lastPercent: Int64 = 0
-        var lastRecord: Duration?
         var lastDrawing: Duration?
         /// How long a stop waits for the token; nil for as long as it takes.
         var waitLimit: Duration?
         var hasSaidWaiting = false
 
-        mutating func enter(_ phase: UploadProgress.Phase, at time: Duration) {
-            guard phase != progress.phase else { return }
-            progress.phase = phase
-            phaseBegan = time
-            lastRecord = nil
-            lastDrawing = nil
-        }
+        var indices: [Int] { running.keys.sorted() }
+    }
 
-        mutating func update(at time: Duration) {
-            progress.elapsed = time - began
-            progress.phaseElapsed = time - phaseBegan
-            progress.bytesPerSecond = rate.bytesPerSecond
-        }
+    /// What is due to be shown.
+    private struct Due {
+        var records: [UploadProgress] = []
+        var drawing: (files: [UploadProgress], total: TotalProgress)?
+        var line: String?
     }
 
     private let console: Console
     private let mode: Mode
     private let writesRecords: Bool
-    private let current = Mutex<Current?>(nil)
+    private let fileCount: Int?
+    private let state: Mutex<State>
 
-    init(_ console: Console, mode: Mode, writesRecords: Bool) {
+    /// A display for a run of `fileCount` files, nil when nobody knows, that hold `byteCount` bytes together.
+    init(_ console: Console, mode: Mode, writesRecords: Bool, fileCount: Int? = 1, byteCount: Int64 = 0) {
         self.console = console
         self.mode = mode
         self.writesRecords = writesRecords
+        self.fileCount = fileCount
+        state = Mutex(
+            State(
+                total: TotalProgress(fileCount: fileCount, byteCount: byteCount),
+                lastLine: console.context.elapsed()
+            )
+        )
     }
 
     /// The mode that suits the surroundings.
@@ -60,74 +71,110 @@ final class ProgressDisplay: Sendable {
         return console.context.terminal.isErrorTerminal && !isDumb ? .terminal : .plain
     }
 
-    // MARK: One upload after the other
+    private var isBatch: Bool { fileCount != 1 }
 
-    func begin(path: [UInt8], byteCount: Int64, position: Int, total: Int) {
+    // MARK: What happens
+
+    /// An upload is begun; `index` is its place in the run, from 0.
+    func begin(_ index: Int, path: [UInt8], byteCount: Int64) {
         let now = console.context.elapsed()
-        current.withLock {
-            $0 = Current(
-                progress: UploadProgress(path: path, byteCount: byteCount, position: position, total: total),
-                began: now,
-                phaseBegan: now,
-                lastLine: now
-            )
+        let progress = UploadProgress(path: path, byteCount: byteCount, position: index + 1, total: fileCount ?? 1)
+        state.withLock { state in
+            state.running[index] = RunningUpload(progress, at: now)
+            if !isBatch {
+                state.lastLine = now
+            }
         }
         tick()
     }
 
-    func end() {
-        current.withLock { $0 = nil }
+    /// An upload has ended, or was refused.
+    func end(_ index: Int, byteCount: Int64, isGood: Bool) {
+        state.withLock { state in
+            state.running[index] = nil
+            state.total.ended += 1
+            state.total.failed += isGood ? 0 : 1
+            state.bytesEnded += byteCount
+            if fileCount == nil {
+                state.total.byteCount += byteCount
+            }
+        }
+        tick()
+    }
+
+    /// The run is over: nothing is left on the screen.
+    func close() {
+        state.withLock { $0.running = [:] }
         console.screen.above {}
     }
 
-    /// Whether the last byte is out and the answer is due, so that a stop means waiting.
-    var isPastLastByte: Bool {
-        current.withLock { current in
-            switch current?.progress.phase {
-            case .processing, .receiving, .waiting: true
-            default: false
+    func handle(_ index: Int, _ event: UploadEvent) {
+        let now = console.context.elapsed()
+        state.withLock { state in
+            guard let phase = state.running[index]?.progress.phase else { return }
+            defer {
+                if !isBatch, state.running[index]?.progress.phase != phase {
+                    state.lastDrawing = nil
+                }
+            }
+            switch event {
+            case .progress(let transfer):
+                state.bytesSent += state.running[index]?.take(transfer, at: now) ?? 0
+                state.rate.add(bytes: state.bytesSent, at: now)
+            case .retrying: state.running[index]?.enter(.retrying, at: now)
+            case .resolving: state.running[index]?.enter(.resolving, at: now)
+            case .resuming(let offset): state.running[index]?.begin(from: offset)
+            case .proving(let bytes, let count): state.running[index]?.prove(bytes, of: count, at: now)
+            case .restarting: state.running[index]?.begin(from: 0)
+            case .finalizing: state.running[index]?.enter(.finalizing, at: now)
+            case .waitingForQuiet(let limit): state.running[index]?.enter(.quiet, at: now, limit: limit)
+            case .waitingForToken: break
             }
         }
-    }
-
-    func handle(_ event: UploadEvent) {
-        let now = console.context.elapsed()
-        switch event {
-        case .progress(let transfer): take(transfer, at: now)
-        case .retrying(let attempt, let delay, let cause):
-            current.withLock { $0?.enter(.retrying, at: now) }
-            let reason = ErrorCatalogue.diagnosis(of: cause).message
-            console.warning("try \(attempt) failed: \(reason); trying again in \(Formats.span(delay))")
-        case .resolving(let limit):
-            current.withLock { $0?.enter(.resolving, at: now) }
-            console.note(
-                "the answer was lost; asking the server whether it has the file, for up to \(Formats.span(limit))"
-            )
-        case .waitingForToken: sayWaiting()
-        case .resuming, .proving, .restarting, .finalizing, .waitingForQuiet: break
-        }
+        tell(index, event)
         tick()
     }
 
-    private func take(_ transfer: TransferProgress, at now: Duration) {
-        current.withLock { current in
-            let isWaiting = current?.progress.phase == .waiting
-            let phase = UploadProgress.Phase(transfer.phase)
-            current?.enter(isWaiting && phase != .sending ? .waiting : phase, at: now)
-            current?.progress.bytesAcknowledged = transfer.bytesAcknowledged
-            current?.progress.attempt = transfer.attempt
-            if transfer.bodyByteCount > 0 {
-                current?.progress.byteCount = transfer.bodyByteCount
-            }
-            current?.rate.add(bytes: transfer.bytesAcknowledged, at: now)
+    /// What is worth a line of its own.
+    private func tell(_ index: Int, _ event: UploadEvent) {
+        let name = isBatch ? name(index).map { "\($0): " } ?? "" : ""
+        switch event {
+        case .retrying(let attempt, let delay, let cause):
+            let reason = ErrorCatalogue.diagnosis(of: cause).message
+            console.warning("\(name)try \(attempt) failed: \(reason); trying again in \(Formats.span(delay))")
+        case .resolving(let limit):
+            console.note(
+                "\(name)the answer was lost; asking the server whether it has the file, for up to \(Formats.span(limit))"
+            )
+        case .resuming(let offset):
+            console.note("\(name)going on after \(Formats.bytes(offset)) that the server has already")
+        case .restarting(let cause):
+            console.note("\(name)starting anew: \(ErrorCatalogue.diagnosis(of: cause).message)")
+        case .waitingForQuiet(let limit):
+            console.note(
+                "\(name)an earlier request may still be at work; asking again in \(Formats.span(limit))"
+            )
+        case .waitingForToken: sayWaiting()
+        case .progress, .proving, .finalizing: break
         }
+    }
+
+    private func name(_ index: Int) -> String? {
+        state.withLock { $0.running[index].map { ErrorCatalogue.quoted($0.progress.path) } }
+    }
+
+    // MARK: Stopping
+
+    /// Whether the last byte of an upload is out and its answer is due, so that a stop means waiting.
+    var isPastLastByte: Bool {
+        state.withLock { $0.running.values.contains { $0.progress.phase.isPastLastByte } }
     }
 
     /// A stop was heard.
     ///
     /// - Parameter limit: How long the token is waited for when the last byte is out; nil for as long as it takes.
     func stop(waitingFor limit: Duration?) {
-        current.withLock { $0?.waitLimit = limit }
+        state.withLock { $0.waitLimit = limit }
         if isPastLastByte {
             sayWaiting()
         }
@@ -136,10 +183,14 @@ final class ProgressDisplay: Sendable {
     /// Says once what is waited for. While the server is asked about a lost answer, no token can come any more.
     private func sayWaiting() {
         let now = console.context.elapsed()
-        let message: String? = current.withLock { current in
-            guard let state = current, !state.hasSaidWaiting, state.progress.phase != .resolving else { return nil }
-            current?.hasSaidWaiting = true
-            current?.enter(.waiting, at: now)
+        let message: String? = state.withLock { state in
+            guard !state.hasSaidWaiting else { return nil }
+            let concerned = state.running.filter { $0.value.progress.phase != .resolving }
+            guard !concerned.isEmpty else { return nil }
+            state.hasSaidWaiting = true
+            for index in concerned.keys where !isBatch || concerned[index]?.progress.phase.isPastLastByte == true {
+                state.running[index]?.enter(.waiting, at: now)
+            }
             return WaitingMessage.text(for: "the delete token", limit: state.waitLimit)
         }
         if let message {
@@ -152,58 +203,93 @@ final class ProgressDisplay: Sendable {
     /// Draws, writes a line or a record, when it is time. Called with each event and once a second.
     func tick() {
         let now = console.context.elapsed()
-        let (record, drawing, line) = current.withLock { current in
-            guard current != nil else { return (UploadProgress?.none, UploadProgress?.none, UploadProgress?.none) }
-            current?.update(at: now)
-            return (dueRecord(&current, now), dueDrawing(&current, now), dueLine(&current, now))
-        }
-        if let record {
+        let due: Due = state.withLock { self.due(&$0, at: now) }
+        for record in due.records {
             console.record(.progress, JSONRenderer.progress(record))
         }
-        if let drawing {
-            let columns = console.context.terminal.columns(console.context.errors.descriptor)
-            console.screen.draw([ProgressLine.text(drawing, columns: columns - 1)])
+        if let drawing = due.drawing {
+            draw(drawing.files, drawing.total)
         }
-        if let line {
-            console.announce([ProgressLine.text(line, columns: 200)])
+        if let line = due.line {
+            console.announce([line])
         }
+    }
+
+    private func due(_ state: inout State, at now: Duration) -> Due {
+        var due = Due()
+        let files = state.indices.compactMap { state.running[$0]?.reading(at: now) }
+        update(&state, files, at: now)
+        guard isBatch || !files.isEmpty else { return due }
+        if writesRecords {
+            due.records = dueRecords(&state, now)
+        }
+        switch mode {
+        case .terminal where state.lastDrawing.map({ now - $0 >= .milliseconds(100) }) ?? true:
+            state.lastDrawing = now
+            due.drawing = (files, state.total)
+        case .plain: due.line = dueLine(&state, files, now)
+        case .terminal, .silent: break
+        }
+        return due
+    }
+
+    private func update(_ state: inout State, _ files: [UploadProgress], at now: Duration) {
+        state.total.bytesPassed = state.bytesEnded + files.reduce(0) { $0 + min($1.bytesAcknowledged, $1.byteCount) }
+        state.total.bytesPerSecond = state.rate.bytesPerSecond
+        state.passing.add(bytes: state.total.bytesPassed, at: now)
+        state.total.passedPerSecond = state.passing.bytesPerSecond
+    }
+
+    private func draw(_ files: [UploadProgress], _ total: TotalProgress) {
+        let terminal = console.context.terminal
+        let descriptor = console.context.errors.descriptor
+        let columns = terminal.columns(descriptor) - 1
+        // One row stays for the cursor, and one for the total.
+        let room = max(1, terminal.rows(descriptor) - 2)
+        var lines = files.prefix(isBatch ? room : 1).map { ProgressLine.text($0, columns: columns) }
+        if isBatch {
+            lines.append(ProgressLine.total(total, columns: columns))
+        }
+        console.screen.draw(lines)
     }
 
     /// SIGUSR1: the status now, whatever the mode.
     func showStatus() {
         let now = console.context.elapsed()
-        let progress = current.withLock { current in
-            current?.update(at: now)
-            return current?.progress
+        let (files, total) = state.withLock { state in
+            let files = state.indices.compactMap { state.running[$0]?.reading(at: now) }
+            update(&state, files, at: now)
+            return (files, state.total)
         }
-        console.announce([progress.map { ProgressLine.text($0, columns: 200) } ?? "mediactl: no upload is running"])
+        let lines = files.map { ProgressLine.text($0, columns: 200) }
+        let last = isBatch ? [ProgressLine.total(total, columns: 200)] : []
+        console.announce(lines.isEmpty && !isBatch ? ["mediactl: no upload is running"] : lines + last)
     }
 
-    /// One record a second, and one for each change of phase.
-    private func dueRecord(_ current: inout Current?, _ now: Duration) -> UploadProgress? {
-        guard writesRecords, let state = current, state.lastRecord.map({ now - $0 >= .seconds(1) }) ?? true else {
-            return nil
+    /// One record a second for each upload, and one for each change of phase.
+    private func dueRecords(_ state: inout State, _ now: Duration) -> [UploadProgress] {
+        var records: [UploadProgress] = []
+        for index in state.indices where state.running[index]?.lastRecord.map({ now - $0 >= .seconds(1) }) ?? true {
+            state.running[index]?.lastRecord = now
+            if let reading = state.running[index]?.reading(at: now) {
+                records.append(reading)
+            }
         }
-        current?.lastRecord = now
-        return state.progress
-    }
-
-    private func dueDrawing(_ current: inout Current?, _ now: Duration) -> UploadProgress? {
-        guard mode == .terminal, let state = current,
-            state.lastDrawing.map({ now - $0 >= .milliseconds(100) }) ?? true
-        else { return nil }
-        current?.lastDrawing = now
-        return state.progress
+        return records
     }
 
     /// A line every ten seconds, or every ten percent of the bytes, but not more than one a second.
-    private func dueLine(_ current: inout Current?, _ now: Duration) -> UploadProgress? {
-        guard mode == .plain, let state = current else { return nil }
+    private func dueLine(_ state: inout State, _ files: [UploadProgress], _ now: Duration) -> String? {
         let silence = now - state.lastLine
-        let isStep = state.progress.phase == .sending && state.progress.percent / 10 > state.lastPercent / 10
+        let percent = isBatch ? state.total.percent : files.first?.percent ?? 0
+        let isSending = isBatch || files.first?.phase == .sending
+        let isStep = isSending && percent / 10 > state.lastPercent / 10
         guard silence >= .seconds(10) || (isStep && silence >= .seconds(1)) else { return nil }
-        current?.lastLine = now
-        current?.lastPercent = state.progress.percent
-        return state.progress
+        state.lastLine = now
+        state.lastPercent = percent
+        if isBatch {
+            return ProgressLine.total(state.total, columns: 200)
+        }
+        return files.first.map { ProgressLine.text($0, columns: 200) }
     }
 }

@@ -18,6 +18,7 @@ enum ProgressLine {
         let size = Formats.bytes(progress.byteCount)
         switch progress.phase {
         case .connecting: return "connecting"
+        case .proving: return "checking what was sent before  \(progress.percent) %"
         case .sending:
             var parts = ["\(Formats.bytes(progress.bytesAcknowledged)) of \(size)", "\(progress.percent) %"]
             if let rate = progress.bytesPerSecond {
@@ -27,11 +28,38 @@ enum ProgressLine {
                 parts.append("ETA \(Formats.clock(remaining))")
             }
             return parts.joined(separator: "  ")
-        case .processing: return "\(size) sent  server is processing (\(Formats.clock(progress.phaseElapsed)))"
+        case .processing, .finalizing:
+            return "\(size) sent  server is processing (\(Formats.clock(progress.phaseElapsed)))"
         case .receiving: return "\(size) sent  receiving the answer"
         case .retrying: return "waiting for try \(progress.attempt + 1)"
         case .resolving: return "asking the server whether it has the file (\(Formats.clock(progress.phaseElapsed)))"
+        case .quiet:
+            let rest = progress.phaseLimit.map { ", \(Formats.clock($0 - progress.phaseElapsed)) left" } ?? ""
+            return "the server may still be at work\(rest)"
         case .waiting: return "waiting for the delete token (\(Formats.clock(progress.phaseElapsed)))"
         }
+    }
+
+    /// The line below those of the files.
+    static func total(_ total: TotalProgress, columns: Int) -> String {
+        var parts: [String]
+        if let count = total.fileCount {
+            parts = [
+                "\(total.ended) of \(Formats.count(count, "file"))",
+                "\(Formats.bytes(total.bytesPassed)) of \(Formats.bytes(total.byteCount))", "\(total.percent) %",
+            ]
+        } else {
+            parts = [Formats.count(total.ended, "file"), Formats.bytes(total.bytesPassed)]
+        }
+        if let rate = total.bytesPerSecond {
+            parts.append("\(Formats.bytes(Int64(rate)))/s")
+        }
+        if let remaining = total.remaining {
+            parts.append("ETA \(Formats.clock(remaining))")
+        }
+        if total.failed > 0 {
+            parts.append("\(total.failed) failed")
+        }
+        return TerminalText.truncated(parts.joined(separator: "  "), to: max(1, columns))
     }
 }

@@ -8,6 +8,10 @@ struct TransferRate: Sendable {
         if let last = samples.last, bytes < last.bytes {
             samples.removeAll()
         }
+        // A hundred readings in a window are enough, however often they come.
+        if samples.count > 1, time - samples[samples.count - 2].time < Self.window / 100 {
+            samples.removeLast()
+        }
         samples.append((time, bytes))
         while samples.count > 2, samples[1].time <= time - Self.window {
             samples.removeFirst()

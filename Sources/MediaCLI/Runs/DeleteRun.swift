@@ -29,6 +29,27 @@ struct DeleteRun: Sendable {
     private enum Step: Sendable {
         case candidate(Candidate)
         case refused(DeleteResult)
+        case guest(GuestHiding)
+    }
+
+    /// How one of them ended.
+    private enum End: Sendable {
+        case deletion(DeleteResult)
+        case hiding(GuestHiding)
+
+        var exitCode: ExitCode {
+            switch self {
+            case .deletion(let result): result.exitCode
+            case .hiding(let hiding): hiding.exitCode
+            }
+        }
+
+        var state: String {
+            switch self {
+            case .deletion(let result): result.state.rawValue
+            case .hiding(let hiding): hiding.state.rawValue
+            }
+        }
     }
 
     /// Finds the entries, asks once, deletes, and writes every record, text and summary.
@@ -47,7 +68,7 @@ struct DeleteRun: Sendable {
     }
 
     private func processAll(_ steps: [Step], isConfirmed: Bool) async -> ExitCode {
-        var results: [DeleteResult] = []
+        var results: [End] = []
         for step in steps {
             guard console.context.interruption.signal == nil, console.context.output.failure == nil else { break }
             let result = await process(step, isConfirmed: isConfirmed)
@@ -67,6 +88,9 @@ struct DeleteRun: Sendable {
 
     private func find(_ id: Int64) async throws -> Step {
         var host = plan.host ?? plan.server?.scope ?? ""
+        if !options.isAdmin, let guest = try plan.guestUpload(for: id) {
+            return .guest(guest)
+        }
         do {
             let target = try plan.target(for: id)
             host = target.host
@@ -99,7 +123,10 @@ struct DeleteRun: Sendable {
         let entries = steps.compactMap { step in
             if case .candidate(let candidate) = step { candidate.entry } else { nil }
         }
-        guard !entries.isEmpty else { return false }
+        let guests = steps.compactMap { step in
+            if case .guest(let hiding) = step { hiding.upload } else { nil }
+        }
+        guard !entries.isEmpty || !guests.isEmpty else { return false }
         let now = console.context.now()
         var lines: [String] = []
         for host in Set(entries.map(\.host)).sorted() {
@@ -108,7 +135,15 @@ struct DeleteRun: Sendable {
             )
             lines += entries.filter { $0.host == host }.map { TextRenderer.brief($0, now: now) }
         }
-        return try await confirmation.ask(lines, entries.count == 1 ? "Delete it?" : "Delete them?", on: console)
+        for host in Set(guests.map(\.host)).sorted() {
+            lines.append("This hides from \(ErrorCatalogue.clean(host)), which keeps the file:")
+            lines += guests.filter { $0.host == host }.map { TextRenderer.brief($0, now: now) }
+        }
+        return try await confirmation.ask(
+            lines,
+            entries.count + guests.count == 1 ? "Delete it?" : "Delete them?",
+            on: console
+        )
     }
 
     private func choose(_ entry: TokenEntry) async -> InvalidTokenChoice {
@@ -132,21 +167,31 @@ struct DeleteRun: Sendable {
     // MARK: Deleting
 
     /// A deletion in flight is never torn: the first signal only keeps the next from being begun.
-    private func process(_ step: Step, isConfirmed: Bool) async -> DeleteResult {
+    private func process(_ step: Step, isConfirmed: Bool) async -> End {
         switch step {
-        case .refused(let result): return result
+        case .refused(let result): return .deletion(result)
+        case .guest(let hiding) where options.isDryRun: return .hiding(hiding)
+        case .guest(let hiding) where !isConfirmed: return .hiding(hiding.ending(.declined))
+        case .guest(let hiding):
+            return await console.context.interruption.handling({ outlast($0) }) {
+                .hiding(await hiding.perform(store: plan.store, servers: servers))
+            }
         case .candidate(let candidate) where !isConfirmed:
-            return DeleteResult(
-                fileID: candidate.entry.fileID,
-                state: .declined,
-                entry: candidate.entry,
-                host: candidate.entry.host
+            return .deletion(
+                DeleteResult(
+                    fileID: candidate.entry.fileID,
+                    state: .declined,
+                    entry: candidate.entry,
+                    host: candidate.entry.host
+                )
             )
         case .candidate(let candidate):
             return await console.context.interruption.handling({ outlast($0) }) {
-                options.isAdmin
-                    ? await candidate.deleter.deleteAsAdmin(candidate.entry)
-                    : await candidate.deleter.delete(candidate.entry) { await choose($0) }
+                .deletion(
+                    options.isAdmin
+                        ? await candidate.deleter.deleteAsAdmin(candidate.entry)
+                        : await candidate.deleter.delete(candidate.entry) { await choose($0) }
+                )
             }
         }
     }
@@ -165,20 +210,31 @@ struct DeleteRun: Sendable {
 
     // MARK: Reports
 
-    private func report(_ result: DeleteResult) {
-        console.result(
-            JSONRenderer.deletion(result),
-            TextRenderer.deletion(result, style: console.outputStyle)
-        )
-        if let error = result.error, result.state == .failed {
-            console.error(ErrorCatalogue.diagnosis(of: error))
+    private func report(_ end: End) {
+        switch end {
+        case .deletion(let result):
+            console.result(
+                JSONRenderer.deletion(result),
+                TextRenderer.deletion(result, style: console.outputStyle)
+            )
+            if let error = result.error, result.state == .failed {
+                console.error(ErrorCatalogue.diagnosis(of: error))
+            }
+        case .hiding(let hiding):
+            console.result(JSONRenderer.hiding(hiding), TextRenderer.hiding(hiding, style: console.outputStyle))
+            if let error = hiding.error {
+                console.error(ErrorCatalogue.diagnosis(of: error))
+            }
         }
     }
 
-    private func summarize(_ results: [DeleteResult], notStarted: Int, _ code: ExitCode) {
-        func count(_ state: DeleteResult.State) -> JSONValue { JSONValue(results.count { $0.state == state }) }
+    private func summarize(_ results: [End], notStarted: Int, _ code: ExitCode) {
+        func count(_ state: DeleteResult.State) -> JSONValue {
+            JSONValue(results.count { $0.state == state.rawValue })
+        }
         console.summary([
-            "items": JSONValue(results.count + notStarted), "deleted": count(.deleted), "gone": count(.gone),
+            "items": JSONValue(results.count + notStarted), "deleted": count(.deleted),
+            "hidden": JSONValue(results.count { $0.state == GuestHiding.State.hidden.rawValue }), "gone": count(.gone),
             "entry_removed": count(.entryRemoved), "failed": count(.failed), "planned": count(.planned),
             "declined": count(.declined), "not_started": JSONValue(notStarted),
             "signal": JSONValue(console.context.interruption.signal?.name),

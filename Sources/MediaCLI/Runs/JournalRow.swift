@@ -1,11 +1,24 @@
 internal import GigHive
 internal import MediaStore
 
-/// An upload that had not ended, and what the server said about it when asked now.
+/// An upload that is of interest still, and what the server said about it when asked now.
 struct JournalRow: Sendable {
+    /// What can be done about it.
+    enum Standing: Sendable, Equatable {
+        /// Nothing, or it was settled.
+        case settled
+        /// It can go on; this much is on the server. Bytes.
+        case resumable(sentBytes: Int64)
+        /// Another process is sending it.
+        case running
+        /// A guest's upload, and what the organiser has decided; nil when nobody was asked.
+        case guest(GuestStatus.State?)
+    }
+
     var record: UploadRecord
     /// What was found out; nil when nobody was asked.
     var result: UploadResult?
+    var standing = Standing.settled
 
     var state: UploadState { result?.state ?? record.state }
 
@@ -13,11 +26,30 @@ struct JournalRow: Sendable {
         result?.error.map { ErrorCatalogue.diagnosis(of: $0) }
     }
 
-    /// An upload that another process is still busy with is no failure, and neither is one that was settled.
-    var exitCode: ExitCode {
-        if result?.error?.code == .uploadInProgress {
-            return .success
+    /// Bytes that the server has of an upload that can go on.
+    var sentBytes: Int64? {
+        if case .resumable(let bytes) = standing { bytes } else { nil }
+    }
+
+    /// What the organiser has decided about a guest's upload.
+    var guestState: GuestStatus.State? {
+        if case .guest(let state) = standing { state } else { nil }
+    }
+
+    /// The command to type next; nil when there is nothing to do.
+    var next: String? {
+        switch standing {
+        case .resumable:
+            "mediactl uploads resume \(record.uploadID)" + (record.isGuest ? " --event-link-file FILE" : "")
+        case .guest(.approved): record.fileID.map { "mediactl uploads delete \($0)" }
+        case .settled, .running, .guest: nil
         }
+    }
+
+    /// An upload that another process is still busy with is no failure, and neither is one that was settled or can go
+    /// on.
+    var exitCode: ExitCode {
+        guard standing == .settled, result?.error?.code != .uploadInProgress else { return .success }
         return switch state {
         case .planned, .done, .duplicate, .failed, .cancelled: .success
         case .tokenLost: .deleteToken

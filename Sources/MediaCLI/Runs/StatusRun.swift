@@ -12,32 +12,67 @@ struct StatusRun: Sendable {
     /// Whether servers are asked.
     let isAsking: Bool
 
-    /// Journal rows that are not final, newest first, each settled as far as possible.
+    /// Journal rows that have not ended, that can go on, or that an organiser decides about, newest first, each settled
+    /// as far as possible.
     ///
-    /// - Throws: `StoreError`.
+    /// - Throws: `StoreError`, `GigHiveError` when the store fails.
     func rows(host: String?) async throws -> [JournalRow] {
-        let open = Set(UploadState.allCases.filter { !$0.isFinal })
         var rows: [JournalRow] = []
         var unreachable: Set<String> = []
-        let records = try store.store.uploads(states: open, host: host)
+        let records = try records(host: host)
         console.record(.start, ["items": JSONValue(records.count), "dry_run": .bool(!isAsking)])
         try console.requireOutput()
         for record in records {
+            if let standing = try knownStanding(of: record) {
+                rows.append(JournalRow(record: record, standing: standing))
+                continue
+            }
             guard isAsking, !unreachable.contains(record.baseURL) else {
-                rows.append(JournalRow(record: record))
+                rows.append(JournalRow(record: record, standing: record.isHeldForGuest ? .guest(nil) : .settled))
                 continue
             }
             do {
-                let uploader = try await uploader(record.baseURL)
-                rows.append(JournalRow(record: record, result: await resolve(record, uploader)))
+                rows.append(try await asked(record))
             } catch {
                 unreachable.insert(record.baseURL)
                 let reason = ErrorCatalogue.diagnosis(of: error).message
                 console.warning("cannot ask \(ErrorCatalogue.clean(record.baseURL)): \(reason)")
-                rows.append(JournalRow(record: record))
+                rows.append(JournalRow(record: record, standing: record.isHeldForGuest ? .guest(nil) : .settled))
             }
         }
         return rows
+    }
+
+    private func records(host: String?) throws -> [UploadRecord] {
+        let open = Set(UploadState.allCases.filter { !$0.isFinal })
+        let halted = try store.store.uploads(states: [.failed, .cancelled], host: host)
+            .filter { try Uploader.isResumable($0, in: store.store) }
+        let guests = try store.store.guestUploads(host: host).filter(\.isHeldForGuest)
+        return (try store.store.uploads(states: open, host: host) + halted + guests)
+            .sorted { $0.createdAt > $1.createdAt }
+    }
+
+    /// What needs no question: an upload over tus of which the server cannot have made a file yet.
+    private func knownStanding(of record: UploadRecord) throws -> JournalRow.Standing? {
+        guard record.transport == .tus, try Uploader.isResumable(record, in: store.store) else { return nil }
+        let tus = try store.store.tusRecord(record.uploadID)
+        guard tus?.finalizeStartedAt == nil else { return nil }
+        // Somebody who begins it in this moment would be refused; it is the shortest of moments.
+        guard let lock = try UploadLock.acquire(record.uploadID, in: store.directory) else { return .running }
+        lock.release()
+        return .resumable(sentBytes: tus?.provenBytes ?? 0)
+    }
+
+    private func asked(_ record: UploadRecord) async throws -> JournalRow {
+        guard record.isHeldForGuest, let receipt = try store.store.guestReceipt(record.uploadID) else {
+            let uploader =
+                record.isGuest
+                ? uploader(await servers.anonymousClient(for: try ServerURL(record.baseURL)))
+                : uploader(try await servers.client(for: try ServerURL(record.baseURL)))
+            return JournalRow(record: record, result: await resolve(record, uploader))
+        }
+        let client = await servers.anonymousClient(for: try ServerURL(record.baseURL))
+        return JournalRow(record: record, standing: .guest(try await client.guestStatus(receipt)?.state))
     }
 
     /// Asks, and says so: the server may be asked for minutes.
@@ -64,16 +99,25 @@ struct StatusRun: Sendable {
         return max(.zero, settings.settings.settleTimeout.value - quiet)
     }
 
-    private func uploader(_ address: String) async throws -> Uploader {
+    private func uploader(_ client: GigHiveClient) -> Uploader {
         Uploader(
-            client: try await servers.client(for: try ServerURL(address)),
+            client: client,
             store: store.store,
             directory: store.directory,
-            options: UploadOptions(
-                retry: settings.retryPolicy,
-                timeouts: settings.timeouts,
-                settleTime: settings.settings.settleTimeout.value
-            )
+            options: settings.uploadOptions()
         )
     }
+}
+
+extension UploadRecord {
+    /// `failureCode` of a guest's upload that was hidden from here.
+    static let hidden = "hidden"
+
+    /// Whether it is a guest's upload that is on the server and was not hidden from here.
+    var isHeldForGuest: Bool { isGuest && state.isFinal && fileID != nil && failureCode != Self.hidden }
+}
+
+extension TusRecord {
+    /// Bytes that the server is known to have: those before the newest proof of each part.
+    fileprivate var provenBytes: Int64 { parts.reduce(0) { $0 + ($1.proofs.last?.offset ?? 0) } }
 }

@@ -16,7 +16,8 @@ struct SettingsSession: Sendable {
         _ console: Console,
         global: GlobalOptions,
         connection: ConnectionOptions,
-        details: DetailOptions? = nil
+        details: DetailOptions? = nil,
+        sending: SendingFlags = SendingFlags()
     ) async throws(SettingsError) -> SettingsSession {
         let environment = console.context.environment
         let locations = try SettingsLocations(
@@ -25,7 +26,7 @@ struct SettingsSession: Sendable {
             dataOverride: global.dataDir
         )
         let settings = try await Settings.resolve(
-            flags: SettingsFlags(global: global, connection: connection, details: details),
+            flags: SettingsFlags(global: global, connection: connection, details: details, sending: sending),
             environment: environment,
             locations: locations
         )

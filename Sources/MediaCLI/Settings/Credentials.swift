@@ -52,7 +52,10 @@ enum Credentials {
         return try await search.run()
     }
 
-    private static func refuseClearText(_ origin: Origin, allowed: Bool) throws(CredentialError) {
+    /// Refuses to let a secret travel where others can read it.
+    ///
+    /// - Throws: `CredentialError` (usage).
+    static func refuseClearText(_ origin: Origin, allowed: Bool) throws(CredentialError) {
         guard origin.scheme == "http", !origin.isLoopback, !allowed else { return }
         throw .usage(
             "refusing to send credentials to \(origin) unencrypted",

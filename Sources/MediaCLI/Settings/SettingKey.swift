@@ -23,6 +23,9 @@ enum SettingKey: String, CaseIterable, Sendable {
     case orgName = "org_name"
     case eventType = "event_type"
     case color
+    case jobs
+    case transport
+    case chunkSize = "chunk_size"
 
     /// For example `--stall-timeout`.
     var flag: String { "--" + rawValue.replacing("_", with: "-") }

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import GigHive
 internal import MediaTransport
 
 /// Why a value is refused: `rule` follows the quoted value in the message.
@@ -71,6 +72,28 @@ enum SettingValue {
     /// Bytes a second as in `size`; `0` and `none` stand for no limit.
     static func rate(_ text: String) throws(InvalidValue) -> Int64? {
         text == "0" || text == "none" ? nil : try size(text)
+    }
+
+    /// Files at a time. More than a few do not fill a line better, and every one costs the server a worker.
+    static func jobs(_ text: String) throws(InvalidValue) -> Int {
+        guard isDigits(text), let count = Int(text), (1...16).contains(count) else {
+            throw InvalidValue(rule: "is not a whole number from 1 to 16")
+        }
+        return count
+    }
+
+    static func transport(_ text: String) throws(InvalidValue) -> UploadOptions.TransportChoice {
+        guard let choice = UploadOptions.TransportChoice(rawValue: text) else {
+            throw InvalidValue(rule: "is none of auto, multipart and tus")
+        }
+        return choice
+    }
+
+    /// Bytes as in `size`, from 64K: below that the requests weigh more than what they carry.
+    static func chunkSize(_ text: String) throws(InvalidValue) -> Int64 {
+        let bytes = try size(text)
+        guard bytes >= 64 << 10 else { throw InvalidValue(rule: "is less than 64K") }
+        return bytes
     }
 
     static func color(_ text: String) throws(InvalidValue) -> ColorMode {

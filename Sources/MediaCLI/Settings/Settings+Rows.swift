@@ -1,3 +1,5 @@
+internal import GigHive
+
 extension Settings {
     /// Name, value and origin of each setting, for `config show`. No secret is ever a setting, and of a
     /// `password_command` only the program is shown.
@@ -39,6 +41,9 @@ extension Settings {
         add(.orgName, orgName)
         add(.eventType, eventType)
         add(SettingKey.color.rawValue, color) { $0.rawValue }
+        add(SettingKey.jobs.rawValue, jobs) { String($0) }
+        add(SettingKey.transport.rawValue, transport) { $0.rawValue }
+        add(SettingKey.chunkSize.rawValue, chunkSize) { String($0) }
         return rows
     }
 

@@ -1,3 +1,4 @@
+internal import GigHive
 internal import MediaTransport
 
 /// Every setting of one run, each with its origin.
@@ -37,6 +38,12 @@ struct Settings: Sendable {
     var orgName: Setting<String>
     var eventType: Setting<String>
     var color: Setting<ColorMode>
+    /// Files that are sent at a time.
+    var jobs: Setting<Int>
+    /// How the bytes go.
+    var transport: Setting<UploadOptions.TransportChoice>
+    /// Bytes of the first request of a resumable upload.
+    var chunkSize: Setting<Int64>
     /// The sections of the settings file in use that hold a `password_command`, the profile first.
     private(set) var passwordCommands: [SettingsFile.Section] = []
 
@@ -66,6 +73,9 @@ struct Settings: Sendable {
         orgName = try layers.find(.orgName, or: "Band", SettingValue.text)
         eventType = try layers.find(.eventType, or: "band", SettingValue.text)
         color = try layers.find(.color, or: .auto, SettingValue.color)
+        jobs = try layers.find(.jobs, or: 4, SettingValue.jobs)
+        transport = try layers.find(.transport, or: .auto, SettingValue.transport)
+        chunkSize = try layers.find(.chunkSize, or: 8 << 20, SettingValue.chunkSize)
     }
 
     /// Reads the settings file, if there is one, and puts flags, `MEDIACTL_*`, profile, file and defaults together.

@@ -21,6 +21,9 @@ struct SettingsFlags: Sendable, Equatable {
     var color: String?
     var orgName: String?
     var eventType: String?
+    var jobs: String?
+    var transport: String?
+    var chunkSize: String?
 
     /// The given flags, except `--profile`, which selects and does not set.
     var values: [SettingKey: String] {
@@ -30,7 +33,7 @@ struct SettingsFlags: Sendable, Equatable {
             .http2: http2.map(String.init), .connectTimeout: connectTimeout, .stallTimeout: stallTimeout,
             .answerTimeout: answerTimeout, .finishTimeout: finishTimeout,
             .settleTimeout: settleTimeout, .limitRate: limitRate, .retries: retries, .color: color,
-            .orgName: orgName, .eventType: eventType,
+            .orgName: orgName, .eventType: eventType, .jobs: jobs, .transport: transport, .chunkSize: chunkSize,
         ]
         return all.compactMapValues { $0 }
     }

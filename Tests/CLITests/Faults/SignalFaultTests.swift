@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Ctrl-C and its relatives at each stage of an upload (design: life of an upload, signals).
-@Suite struct SignalFaultTests {
+@Suite(.prompt) struct SignalFaultTests {
     private static func waiting(_ signal: Int32) -> String {
         signal == SIGINT
             ? "mediactl: waiting for the delete token; press again to give up"
@@ -133,7 +133,10 @@ import Testing
         let stage = try FaultStage(sandbox.baseURL)
         let second = stage.runner.home.file("second.mp4")
         try FaultStage.writeMovie(to: second, byteCount: 26_182, seed: 1)
-        let result = try await stage.runner.run(["upload", stage.file, second] + stage.login, streams: .closedOutput)
+        let result = try await stage.runner.run(
+            ["upload", stage.file, second, "-j", "1"] + stage.login,
+            streams: .closedOutput
+        )
         #expect(result.signal == nil)
         #expect(!result.errors.contains("error:"))
         #expect(try stage.states() == [.done])

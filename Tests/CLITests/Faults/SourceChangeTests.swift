@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A file that changes while it is sent: exit code 13, and the token of the useless copy is kept.
-@Suite struct SourceChangeTests {
+@Suite(.prompt) struct SourceChangeTests {
     /// What happens to the file when a part of it is out.
     struct Change: Sendable, CustomTestStringConvertible {
         let testDescription: String
@@ -95,7 +95,7 @@ import Testing
         let held = try HeldAnswer()
         let second = held.stage.runner.home.file("second.mp4")
         try FaultStage.writeMovie(to: second, byteCount: 26_182, seed: 1)
-        let child = try held.stage.startUpload([second])
+        let child = try held.stage.startUpload([second, "-j", "1"])
         #expect(await held.received.opened())
         try FaultStage.writeMovie(to: second, byteCount: 26_183, seed: 2)
         held.answer.open()

@@ -1,0 +1,46 @@
+internal import ArgumentParser
+
+/// `mediactl uploads discard ID…`
+struct UploadsDiscard: ContextCommand {
+    static let schema = "mediactl.uploads-discard/1"
+    static let configuration = CommandConfiguration(
+        commandName: "discard",
+        abstract: "Give up uploads that were cut, and free what the server has of them."
+    )
+
+    @Argument(help: ArgumentHelp("Uploads by their ids, u-…; mediactl uploads status shows them.", valueName: "id"))
+    var ids: [String]
+
+    @Flag(help: "Do not ask.")
+    var yes = false
+
+    @Flag(help: "Give up also when the server does not answer; it then keeps what it has.")
+    var evenUnreachable = false
+
+    @Flag(help: "Only say what would be given up.")
+    var dryRun = false
+
+    @OptionGroup(title: "Guests with an event link") var guest: GuestOptions
+    @OptionGroup(title: "Credentials") var credentials: CredentialOptions
+    @OptionGroup(title: "Connection options") var connection: ConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func validate() throws {
+        try JournalSelection.check(ids)
+    }
+
+    func run(in console: Console) async throws -> ExitCode {
+        let settings = try await SettingsSession.open(console, global: global, connection: connection)
+        let store = try await StoreSession.open(settings)
+        let records = try JournalSelection(store: store, host: nil).named(ids)
+        let servers = try ServerSession(settings, credentials: credentials)
+        let run = DiscardingRun(
+            console: console,
+            uploaders: UploaderSource(settings: settings, store: store, servers: servers, guest: guest),
+            confirmation: Confirmation(prompter: settings.prompter, isGiven: yes),
+            evenUnreachable: evenUnreachable,
+            isDryRun: dryRun
+        )
+        return try await run.run(records)
+    }
+}

@@ -1,0 +1,77 @@
+internal import ArgumentParser
+
+/// What the flags of an upload may not say together.
+struct UploadUsage {
+    private let command: Upload
+
+    init(_ command: Upload) {
+        self.command = command
+    }
+
+    /// - Throws: `ValidationError`.
+    func check() throws {
+        try checkInputs()
+        try checkStandardInput()
+        try checkGuest()
+    }
+
+    private func checkInputs() throws {
+        let input = command.input
+        guard !command.paths.isEmpty || !input.lists.isEmpty || input.watch != nil else {
+            throw ValidationError(
+                "Name files to upload, or where they are listed: --files-from, --manifest or --watch."
+            )
+        }
+        guard input.watch == nil || command.paths.isEmpty else {
+            throw ValidationError("--watch takes what appears in its directory, and nothing else.")
+        }
+        guard input.watch == nil || (!command.sending.dryRun && !command.sending.failFast) else {
+            throw ValidationError("--watch goes on until it is stopped: no --dry-run, no --fail-fast.")
+        }
+    }
+
+    private func checkStandardInput() throws {
+        let isPiped = command.paths.contains("-")
+        guard command.paths.count(where: { $0 == "-" }) <= 1 else {
+            throw ValidationError("Standard input can be uploaded once only.")
+        }
+        guard !isPiped || command.input.stdinName != nil else {
+            throw ValidationError("Standard input needs a name: --stdin-name NAME.")
+        }
+        guard isPiped || command.input.stdinName == nil else {
+            throw ValidationError("--stdin-name is for standard input, and no path is -.")
+        }
+        guard !isPiped || !command.credentials.passwordStdin else {
+            throw ValidationError("Standard input cannot be both the file and the password.")
+        }
+        guard !isPiped || command.input.shard == nil else {
+            throw ValidationError("Standard input cannot be shared: leave out --shard.")
+        }
+        let files =
+            command.input.lists
+            + [
+                ("--event-link-file", command.guest.eventLinkFile),
+                ("--upload-token-file", command.guest.uploadTokenFile),
+            ].compactMap { flag, value in value.map { (flag, $0) } }
+        let readers =
+            (isPiped ? ["the file -"] : []) + (command.credentials.passwordStdin ? ["--password-stdin"] : [])
+            + files.filter { $0.1 == "-" }.map(\.0)
+        guard readers.count <= 1 else {
+            throw ValidationError(
+                "Standard input can be read once only, not for \(readers.joined(separator: " and "))."
+            )
+        }
+    }
+
+    private func checkGuest() throws {
+        guard command.guest.isGuest else { return }
+        let refused = command.details.given.keys.filter { $0 != "label" }.sorted()
+        guard refused.isEmpty else {
+            let flags = refused.map { "--" + $0.replacing("_", with: "-") }.joined(separator: ", ")
+            throw ValidationError("The event link says what the event is: leave out \(flags).")
+        }
+        guard command.sending.transfer.transport != .multipart else {
+            throw ValidationError("With an event link files go over tus: leave out --transport multipart.")
+        }
+    }
+}

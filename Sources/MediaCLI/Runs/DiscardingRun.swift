@@ -1,0 +1,103 @@
+internal import GigHive
+internal import MediaStore
+
+/// Gives up uploads of the journal, one after the other.
+struct DiscardingRun: Sendable {
+    let console: Console
+    let uploaders: UploaderSource
+    let confirmation: Confirmation
+    let evenUnreachable: Bool
+    let isDryRun: Bool
+
+    /// Asks once, gives them up, and writes every record, text and summary.
+    ///
+    /// - Throws: `Diagnosis` when nobody can be asked, or nothing can be told.
+    func run(_ records: [UploadRecord]) async throws -> ExitCode {
+        let question = records.count == 1 ? "Give it up?" : "Give them up?"
+        if !isDryRun {
+            try confirmation.requireSomebody(for: question)
+        }
+        console.record(.start, ["items": JSONValue(records.count), "dry_run": .bool(isDryRun)])
+        try console.requireOutput()
+        let lines = ["This removes from the server what was sent of:"] + records.map(TextRenderer.brief)
+        let isConfirmed = try await isDryRun ? false : confirmation.ask(lines, question, on: console)
+        return await console.context.interruption.handling({ _ in }) {
+            var rows: [DiscardedUpload] = []
+            for record in records {
+                guard console.context.interruption.signal == nil, console.context.output.failure == nil else { break }
+                let row = await discard(record, isConfirmed: isConfirmed)
+                console.result(JSONRenderer.discarded(row), TextRenderer.discarded(row, style: console.outputStyle))
+                if let error = row.error {
+                    console.error(ErrorCatalogue.diagnosis(of: error))
+                }
+                rows.append(row)
+            }
+            return finish(rows, of: records.count)
+        }
+    }
+
+    private func discard(_ record: UploadRecord, isConfirmed: Bool) async -> DiscardedUpload {
+        guard !isDryRun else { return DiscardedUpload(record: record, end: .planned) }
+        guard isConfirmed else { return DiscardedUpload(record: record, end: .declined) }
+        do {
+            let result = try await uploader(for: record).discard(record, evenUnreachable: evenUnreachable)
+            let isGivenUp = result.error == nil && result.state == .cancelled
+            return DiscardedUpload(
+                record: record,
+                end: isGivenUp ? .discarded : .failed,
+                state: result.state,
+                error: isGivenUp ? nil : result.error
+            )
+        } catch {
+            return DiscardedUpload(record: record, end: .failed, error: error)
+        }
+    }
+
+    /// Without access the server keeps what it has, which the user has accepted with `--even-unreachable`.
+    private func uploader(for record: UploadRecord) async throws -> Uploader {
+        do {
+            return try await uploaders.uploader(for: record, needsTerms: false)
+        } catch  where evenUnreachable {
+            return try await uploaders.anonymousUploader(for: record)
+        }
+    }
+
+    private func finish(_ rows: [DiscardedUpload], of total: Int) -> ExitCode {
+        func count(_ end: DiscardedUpload.End) -> JSONValue { JSONValue(rows.count { $0.end == end }) }
+        var code = ExitCode.batch(rows.map(\.exitCode))
+        if rows.count < total, code == .success {
+            code = .partly
+        }
+        code = console.exitCode(code)
+        console.summary([
+            "items": JSONValue(total), "discarded": count(.discarded), "failed": count(.failed),
+            "planned": count(.planned), "declined": count(.declined), "not_started": JSONValue(total - rows.count),
+            "signal": JSONValue(console.context.interruption.signal?.name), "exit_code": JSONRenderer.exitCode(code),
+        ])
+        return code
+    }
+}
+
+/// An upload that was to be given up, and what came of it.
+struct DiscardedUpload: Sendable {
+    enum End: String, Sendable, CaseIterable {
+        case discarded
+        case failed
+        case planned
+        case declined
+    }
+
+    var record: UploadRecord
+    var end: End
+    /// The journal's state now, where it changed.
+    var state: UploadState?
+    var error: (any Error)?
+
+    var exitCode: ExitCode {
+        switch end {
+        case .discarded, .planned: .success
+        case .declined: .failure
+        case .failed: error.map { ErrorCatalogue.diagnosis(of: $0).exitCode } ?? .failure
+        }
+    }
+}

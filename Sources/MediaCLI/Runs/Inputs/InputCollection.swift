@@ -1,0 +1,114 @@
+internal import MediaFiles
+
+/// Puts together what an upload was asked to send: paths, directories, lists, a manifest, a report.
+struct InputCollection: Sendable {
+    let paths: [String]
+    let options: InputOptions
+    /// The part that is wanted; nil for all.
+    let shard: ShardChoice?
+    /// Whether files that are no media are wanted as well.
+    let takesEverything: Bool
+    let console: Console
+
+    /// The inputs in the order they are named; of a directory in the order of their names.
+    ///
+    /// - Throws: `Diagnosis`: a list that cannot be read; a manifest with all its faults.
+    func inputs() async throws -> [UploadInput] {
+        let filter = try options.filter()
+        var inputs = paths.flatMap { named($0, filter) }
+        if let list = options.filesFrom {
+            inputs += try await listed(list, flag: "--files-from", .line).flatMap { expanded($0, filter) }
+        }
+        if let list = options.filesFromZero {
+            inputs += try await listed(list, flag: "--files-from0", .zero).flatMap { expanded($0, filter) }
+        }
+        if let name = options.manifest {
+            inputs += try await manifest(name)
+        }
+        if let name = options.retryFailed {
+            inputs += try await report(name)
+        }
+        for index in inputs.indices {
+            inputs[index].number = index + 1
+        }
+        return part(of: inputs)
+    }
+
+    // MARK: Paths and directories
+
+    private func named(_ argument: String, _ filter: PathFilter) -> [UploadInput] {
+        if argument == "-", let name = options.stdinName {
+            return [UploadInput(source: .standardInput(name: name))]
+        }
+        return expanded(RawArguments.bytes(of: argument), filter)
+    }
+
+    private func expanded(_ path: [UInt8], _ filter: PathFilter) -> [UploadInput] {
+        guard options.recursive, FileWalk.isDirectory(path) else {
+            return [UploadInput(source: .file(path))]
+        }
+        let result = FileWalk(filter: filter).files(below: path)
+        let media = result.files.filter { takesEverything || Self.isMedia($0.path) }
+        if media.count < result.files.count {
+            let count = Formats.count(result.files.count - media.count, "file")
+            console.note(
+                "left out \(count) that are no media, below \(ErrorCatalogue.quoted(path)); --force sends them"
+            )
+        }
+        return media.map { UploadInput(source: .file($0.path), origin: .found) }
+            + result.skipped.map { UploadInput(source: .file($0.path), origin: .found, unreadable: $0.reason) }
+    }
+
+    private static func isMedia(_ path: [UInt8]) -> Bool {
+        let name = String(decoding: path.split(separator: UInt8(ascii: "/")).last ?? [], as: UTF8.self)
+        let type = MediaType.named(byExtension: MediaType.pathExtension(of: name))
+        return type?.kind == .audio || type?.kind == .video
+    }
+
+    // MARK: Lists
+
+    private func listed(_ name: String, flag: String, _ separator: PathList.Separator) async throws -> [[UInt8]] {
+        let bytes = try await InputFile.bytes(name, flag: flag, in: console.context)
+        do {
+            return try PathList.paths(in: bytes, separatedBy: separator)
+        } catch let error {
+            throw Diagnosis.usage("\(flag): entry \(error.entry): \(ErrorCatalogue.clean(error.reason))")
+        }
+    }
+
+    private func manifest(_ name: String) async throws -> [UploadInput] {
+        let bytes = try await InputFile.bytes(name, flag: "--manifest", in: console.context)
+        do {
+            let format = Manifest.format(fileName: name, firstBytes: Array(bytes.prefix(64)))
+            return try Manifest(reading: bytes, as: format).rows.map { row in
+                UploadInput(
+                    source: .file(Array(row.path.utf8)),
+                    origin: .manifest(line: row.line),
+                    fields: row.fields
+                )
+            }
+        } catch {
+            throw ManifestFaults(name: name, faults: error.faults.map(ManifestFaults.Fault.init)).diagnosis
+        }
+    }
+
+    private func report(_ name: String) async throws -> [UploadInput] {
+        let bytes = try await InputFile.bytes(name, flag: "--retry-failed", in: console.context)
+        let report = try PastReport(reading: bytes, name: name)
+        let inputs = report.inputs(from: console.context.workingDirectory)
+        if report.unreadableCount > 0 {
+            console.warning("standard input of that run cannot be sent again from its report")
+        }
+        console.note("\(Formats.count(inputs.count, "file")) of \(report.itemCount) did not end well the last time")
+        return inputs
+    }
+
+    // MARK: Sharing
+
+    private func part(of inputs: [UploadInput]) -> [UploadInput] {
+        guard let shard, options.watch == nil else { return inputs }
+        let own = inputs.filter { shard.shard.contains($0.path) }
+        console.note("\(shard.words): \(own.count) of \(Formats.count(inputs.count, "file"))")
+        return own
+    }
+}

@@ -1,0 +1,57 @@
+internal import Foundation
+
+/// Lists and manifests: files of any kind, or standard input.
+enum InputFile {
+    /// Far above a list of a million paths.
+    private static let limit = 512 << 20
+
+    /// Everything up to the end, read on a thread of its own.
+    ///
+    /// - Parameters:
+    ///   - name: A path, or `-` for standard input.
+    ///   - flag: The option that named it, for messages.
+    ///   - context: Says which descriptor standard input is.
+    /// - Returns: Its bytes.
+    /// - Throws: `Diagnosis` (usage).
+    static func bytes(_ name: String, flag: String, in context: CommandContext) async throws(Diagnosis) -> [UInt8] {
+        let descriptor = name == "-" ? context.standardInput : opened(name)
+        let result = await withCheckedContinuation { continuation in
+            Thread.detachNewThread { continuation.resume(returning: readAll(descriptor)) }
+        }
+        if name != "-", descriptor >= 0 {
+            close(descriptor)
+        }
+        switch result {
+        case .success(let bytes): return bytes
+        case .failure(let failure):
+            let what = name == "-" ? "standard input" : ErrorCatalogue.quoted(RawArguments.bytes(of: name))
+            throw .usage("\(flag): cannot read \(what): \(failure.reason)")
+        }
+    }
+
+    private struct Failure: Error {
+        var reason: String
+    }
+
+    private static func opened(_ name: String) -> Int32 {
+        open(RawArguments.bytes(of: name).map(CChar.init(bitPattern:)) + [0], O_RDONLY | O_CLOEXEC | O_NOCTTY)
+    }
+
+    private static func readAll(_ descriptor: Int32) -> Result<[UInt8], Failure> {
+        guard descriptor >= 0 else { return .failure(failure(errno)) }
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 64 << 10)
+        while true {
+            let got = read(descriptor, &chunk, chunk.count)
+            if got < 0, errno == EINTR { continue }
+            guard got >= 0 else { return .failure(failure(errno)) }
+            guard got > 0 else { return .success(bytes) }
+            bytes += chunk[..<got]
+            guard bytes.count <= limit else { return .failure(Failure(reason: "it is larger than 512 MiB")) }
+        }
+    }
+
+    private static func failure(_ code: Int32) -> Failure {
+        Failure(reason: code == ENOENT ? "no such file" : String(cString: strerror(code)).lowercased())
+    }
+}

@@ -1,0 +1,33 @@
+internal import GigHive
+internal import MediaFiles
+
+/// Everything that is wrong with a manifest, so that it is put right in one go.
+struct ManifestFaults: Sendable {
+    struct Fault: Sendable, Equatable {
+        var line: Int
+        var words: String
+    }
+
+    var name: String
+    var faults: [Fault]
+
+    /// One error for all of them. Nothing is sent.
+    var diagnosis: Diagnosis {
+        let file = name == "-" ? "the manifest" : "the manifest \(ErrorCatalogue.quoted(RawArguments.bytes(of: name)))"
+        var diagnosis = Diagnosis(
+            "invalid_manifest",
+            "\(file) has \(Formats.count(faults.count, "fault")); nothing was sent",
+            hint: "put them right and run the same command again",
+            exitCode: .usage
+        )
+        diagnosis.details = faults.map { "line \($0.line): \($0.words)" }
+        return diagnosis
+    }
+}
+
+extension ManifestFaults.Fault {
+    init(_ fault: ManifestError.Fault) {
+        let column = fault.column.map { "\(ErrorCatalogue.clean($0)): " } ?? ""
+        self.init(line: fault.line, words: column + ErrorCatalogue.clean(fault.reason))
+    }
+}

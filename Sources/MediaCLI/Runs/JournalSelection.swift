@@ -1,0 +1,55 @@
+internal import ArgumentParser
+internal import GigHive
+internal import MediaStore
+
+/// Uploads of the journal that a command is about.
+struct JournalSelection: Sendable {
+    let store: StoreSession
+    /// Only uploads to this host; nil for all.
+    let host: String?
+
+    /// Refuses what cannot be an id of the journal.
+    ///
+    /// - Throws: `ValidationError`.
+    static func check(_ ids: [String]) throws {
+        for id in ids where !id.hasPrefix("u-") {
+            throw ValidationError(
+                "\(ErrorCatalogue.quoted(id)) is no upload's id: those begin with u-, and mediactl uploads status shows them."
+            )
+        }
+    }
+
+    /// The uploads with these ids, each once.
+    ///
+    /// - Throws: `Diagnosis` for an id that the journal does not know; `StoreError`.
+    func named(_ ids: [String]) throws -> [UploadRecord] {
+        var seen: Set<String> = []
+        return try ids.filter { seen.insert($0).inserted }.map { id in
+            guard let record = try store.store.upload(id), host == nil || record.host == host else {
+                throw Diagnosis(
+                    "unknown_upload",
+                    "there is no upload \(ErrorCatalogue.quoted(id)) in the journal"
+                        + (host.map { " for \(ErrorCatalogue.clean($0))" } ?? ""),
+                    hint: "mediactl uploads status lists those that did not end",
+                    exitCode: .notFound
+                )
+            }
+            return record
+        }
+    }
+
+    /// The uploads that can go on, oldest first; only one unless `all`.
+    ///
+    /// - Throws: `Diagnosis` (usage) for several; `StoreError`, `GigHiveError`.
+    func resumable(all: Bool) throws -> [UploadRecord] {
+        let records = try store.store.uploads(states: [], host: host)
+            .filter { try Uploader.isResumable($0, in: store.store) }
+        guard all || records.count <= 1 else {
+            throw Diagnosis.usage(
+                "\(records.count) uploads can go on",
+                hint: "name one by its id, or use --all; mediactl uploads status lists them"
+            )
+        }
+        return records.reversed()
+    }
+}

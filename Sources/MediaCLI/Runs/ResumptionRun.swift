@@ -1,0 +1,153 @@
+internal import GigHive
+internal import MediaStore
+internal import MediaTransport
+internal import Synchronization
+
+/// Goes on with uploads of the journal, one after the other.
+struct ResumptionRun: Sendable {
+    let console: Console
+    let settings: SettingsSession
+    let store: StoreSession
+    let uploaders: UploaderSource
+    /// Details given on the command line, by the names of the fields.
+    let corrections: [String: String]
+    let isDryRun: Bool
+    let writesProgressRecords: Bool
+
+    /// Goes on with them, and writes every record, text and summary.
+    ///
+    /// - Throws: `Diagnosis` when nothing can be told.
+    func run(_ records: [UploadRecord]) async throws -> ExitCode {
+        let began = console.context.elapsed()
+        console.record(.start, ["items": JSONValue(records.count), "dry_run": .bool(isDryRun)])
+        try console.requireOutput()
+        if records.isEmpty {
+            console.note("there is no upload to go on with")
+        }
+        let ledger = UploadLedger(records.map { _ in nil }, keepsLines: false)
+        let teller = UploadTeller(console, contact: settings.settings.contact.value, fileCount: records.count)
+        return await console.context.interruption.handling({ _ in }) {
+            if isDryRun {
+                for (index, record) in records.enumerated() {
+                    let result = Self.result(of: record)
+                    ledger.end(index, result)
+                    teller.tell(result)
+                }
+            } else {
+                await resume(records, ledger, teller)
+                teller.conclude(ledger.counts)
+            }
+            let code = console.exitCode(ledger.exitCode)
+            console.summary(
+                JSONRenderer.counts(
+                    ledger.counts,
+                    duration: console.context.elapsed() - began,
+                    signal: console.context.interruption.signal,
+                    code
+                )
+            )
+            return code
+        }
+    }
+
+    private func resume(_ records: [UploadRecord], _ ledger: UploadLedger, _ teller: UploadTeller) async {
+        let display = ProgressDisplay(
+            console,
+            mode: ProgressDisplay.mode(for: console),
+            writesRecords: writesProgressRecords,
+            fileCount: records.count,
+            byteCount: records.reduce(0) { $0 + $1.sizeBytes }
+        )
+        let isDrained = Mutex(false)
+        let broadcast = UploadBroadcast(
+            console: console,
+            display: display,
+            ledger: ledger,
+            teller: teller,
+            drain: { isDrained.withLock { $0 = true } }
+        )
+        await broadcast.run { announce in
+            for (index, record) in records.enumerated() {
+                guard console.context.interruption.signal == nil, !isDrained.withLock({ $0 }) else { return }
+                let file = UploadBroadcast.File(path: record.path, sizeBytes: record.sizeBytes)
+                announce(.began(index), file)
+                let result = await resume(record, display) { announce(.upload(index, $0), file) }
+                announce(.ended(index, result), file)
+            }
+        }
+    }
+
+    /// The first signal stops it while bytes are being sent, and waits for the token afterwards; the second gives up.
+    private func resume(
+        _ record: UploadRecord,
+        _ display: ProgressDisplay,
+        _ onEvent: @escaping @Sendable (UploadEvent) -> Void
+    ) async -> UploadResult {
+        do {
+            let details = try CorrectedDetails(corrections, of: record).details
+            let uploader = try await uploaders.uploader(for: record, needsTerms: true)
+            let control = TransferControl()
+            let limit = settings.settings.finishTimeout.value
+            let onSignal = { @Sendable (request: Interruption.Request) in
+                guard !request.isFinal else { return control.abandon() }
+                let wait = request.signal == .interrupt ? nil : limit
+                display.stop(waitingFor: wait)
+                control.stop(finishWithin: wait)
+            }
+            return await console.context.interruption.handling(onSignal) {
+                await uploader.resume(record, details: details, control: control, onEvent: onEvent)
+            }
+        } catch {
+            var result = Self.result(of: record)
+            result.state = record.state
+            result.error = error as? GigHiveError ?? Self.failure(error, of: record)
+            return result
+        }
+    }
+
+    /// What keeps a single upload from being gone on with: no login, no address.
+    private static func failure(_ error: any Error, of record: UploadRecord) -> GigHiveError {
+        let diagnosis = ErrorCatalogue.diagnosis(of: error)
+        let code: GigHiveError.Code = diagnosis.exitCode == .unauthorized ? .unauthorized : .notResumable
+        return GigHiveError(code, detail: diagnosis.message, path: record.path)
+    }
+
+    private static func result(of record: UploadRecord) -> UploadResult {
+        var result = UploadResult(
+            path: record.path,
+            fileName: String(decoding: record.path.split(separator: UInt8(ascii: "/")).last ?? [], as: UTF8.self),
+            server: record.baseURL
+        )
+        result.uploadID = record.uploadID
+        result.sizeBytes = record.sizeBytes
+        result.transport = record.transport
+        return result
+    }
+}
+
+/// The details of an upload of the journal, with some replaced.
+struct CorrectedDetails {
+    /// All of them; nil when nothing is replaced.
+    let details: UploadDetails?
+
+    /// - Throws: `GigHiveError` with code `.invalidDetail`.
+    init(_ corrections: [String: String], of record: UploadRecord) throws(GigHiveError) {
+        guard !corrections.isEmpty else {
+            details = nil
+            return
+        }
+        let kept = Dictionary(record.fields.map { ($0.name, $0.value) }) { $1 }
+        let fields = kept.merging(corrections) { $1 }
+        details = try UploadDetails.validated(
+            eventDate: fields["event_date"] ?? "",
+            orgName: fields["org_name"] ?? "",
+            eventType: fields["event_type"] ?? "",
+            label: fields["label"] ?? "",
+            participants: fields["participants"],
+            keywords: fields["keywords"],
+            location: fields["location"],
+            rating: fields["rating"],
+            notes: fields["notes"]
+        )
+    }
+}

@@ -1,0 +1,95 @@
+internal import GigHive
+internal import MediaStore
+
+/// Brings what happens to uploads to display, ledger and teller.
+///
+/// Results are told by a task of their own: a reader of standard output that takes its time must not keep the transfers
+/// waiting, which the server would cut off.
+struct UploadBroadcast: Sendable {
+    let console: Console
+    let display: ProgressDisplay
+    let ledger: UploadLedger
+    let teller: UploadTeller
+    /// Called when nobody reads the results any more: nothing new is to be begun.
+    let drain: @Sendable () -> Void
+
+    /// What is said of a file while it is on its way.
+    struct File: Sendable {
+        var path: [UInt8]
+        var sizeBytes: Int64
+        /// What was noticed before anything is sent, and is said before.
+        var warnings: [UploadWarning] = []
+    }
+
+    typealias Announce = @Sendable (UploadBatch.Event, File) -> Void
+
+    private enum Saying: Sendable {
+        case warnings([UploadWarning], path: [UInt8])
+        case end(UploadResult, said: [UploadWarning])
+    }
+
+    /// Runs `work`, which announces events with the files they are about. Returns when all of them have been told.
+    func run(_ work: (_ announce: @escaping Announce) async -> Void) async {
+        let (sayings, voice) = AsyncStream<Saying>.makeStream()
+        let telling = Task {
+            for await saying in sayings {
+                tell(saying)
+            }
+        }
+        console.context.interruption.onStatusRequest { display.showStatus() }
+        let ticker = Task {
+            while !Task.isCancelled {
+                try await Task.sleep(for: .milliseconds(250))
+                display.tick()
+            }
+        }
+        await work { event, file in take(event, file, voice) }
+        ticker.cancel()
+        display.close()
+        console.context.interruption.onStatusRequest(nil)
+        voice.finish()
+        await telling.value
+    }
+
+    private func take(_ event: UploadBatch.Event, _ file: File, _ voice: AsyncStream<Saying>.Continuation) {
+        switch event {
+        case .began(let index):
+            if !file.warnings.isEmpty {
+                voice.yield(.warnings(file.warnings, path: file.path))
+            }
+            display.begin(index, path: file.path, byteCount: file.sizeBytes)
+        case .upload(let index, let event): display.handle(index, event)
+        case .ended(let index, let result):
+            ledger.end(index, result)
+            display.end(index, byteCount: file.sizeBytes, isGood: result.exitCode == .success)
+            voice.yield(.end(result, said: file.warnings))
+            // At once, so that nothing is begun between this end and its telling.
+            console.context.output.noticeClosedPipe()
+            drainIfUnread()
+        }
+    }
+
+    private func tell(_ saying: Saying) {
+        switch saying {
+        case .warnings(let warnings, let path): teller.warn(warnings, of: path)
+        case .end(let result, let said): teller.tell(result, said: said)
+        }
+        drainIfUnread()
+    }
+
+    private func drainIfUnread() {
+        if console.context.output.failure != nil {
+            drain()
+        }
+    }
+}
+
+extension UploadBroadcast.File {
+    init(_ entry: UploadPlan.Entry) {
+        path = entry.input.path
+        sizeBytes = entry.sizeBytes
+        if case .ready(let upload) = entry.item {
+            warnings = upload.warnings
+        }
+    }
+}

@@ -1,0 +1,96 @@
+internal import GigHive
+internal import MediaStore
+internal import Synchronization
+
+/// What became of each file of a run.
+final class UploadLedger: Sendable {
+    private struct State {
+        var entries: [Int: UploadPlan.Entry] = [:]
+        var results: [Int: UploadResult] = [:]
+        var counts = UploadCounts()
+        var codes: Set<ExitCode> = []
+    }
+
+    private let keepsLines: Bool
+    private let state: Mutex<State>
+
+    /// - Parameters:
+    ///   - entries: The files.
+    ///   - keepsLines: Whether `lines` will be asked for; a directory may be watched for months.
+    init(_ entries: [UploadPlan.Entry?] = [], keepsLines: Bool = true) {
+        self.keepsLines = keepsLines
+        state = Mutex(State())
+        for entry in entries {
+            _ = add(entry)
+        }
+    }
+
+    /// A file more.
+    ///
+    /// - Returns: Its index.
+    func add(_ entry: UploadPlan.Entry?) -> Int {
+        state.withLock { state in
+            let index = state.counts.items
+            state.counts.items += 1
+            if keepsLines {
+                state.entries[index] = entry
+            }
+            return index
+        }
+    }
+
+    /// A file has ended.
+    func end(_ index: Int, _ result: UploadResult) {
+        state.withLock { state in
+            state.counts.add(result)
+            state.codes.insert(result.exitCode)
+            if keepsLines {
+                state.results[index] = result
+            }
+        }
+    }
+
+    /// Every file in the order given, with its end; nil for those that were never begun.
+    var lines: [(entry: UploadPlan.Entry, result: UploadResult?)] {
+        state.withLock { state in
+            state.entries.sorted { $0.key < $1.key }.map { ($0.value, state.results[$0.key]) }
+        }
+    }
+
+    var counts: UploadCounts { state.withLock { $0.counts } }
+
+    /// How the program ends: as its files, when they ended alike.
+    var exitCode: ExitCode {
+        state.withLock { state in
+            let code = ExitCode.batch(state.codes)
+            return code == .success && state.counts.notStarted > 0 ? .partly : code
+        }
+    }
+}
+
+/// How many files of a run ended how.
+struct UploadCounts: Sendable, Equatable {
+    var items = 0
+    var ended = 0
+    var states: [UploadState: Int] = [:]
+    /// Of those that are on the server: those that nothing was sent of.
+    var skipped = 0
+    /// Those that went on from an earlier run.
+    var resumed = 0
+    var bytesSent: Int64 = 0
+
+    mutating func add(_ result: UploadResult) {
+        ended += 1
+        states[result.state, default: 0] += 1
+        skipped += result.isSkipped ? 1 : 0
+        resumed += result.isResumed ? 1 : 0
+        bytesSent += result.bytesSent
+    }
+
+    var notStarted: Int { items - ended }
+
+    func count(_ state: UploadState) -> Int { states[state, default: 0] }
+
+    /// Those that are on the server with nothing left to do.
+    var good: Int { count(.done) + count(.duplicate) }
+}

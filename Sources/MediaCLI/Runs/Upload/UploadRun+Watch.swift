@@ -1,0 +1,114 @@
+internal import GigHive
+internal import MediaFiles
+internal import MediaStore
+
+extension UploadRun {
+    /// Sends what appears in a directory and is complete, until a signal comes or the directory goes.
+    ///
+    /// - Parameters:
+    ///   - directory: What is watched.
+    ///   - filter: Which files are wanted.
+    /// - Returns: How the program ends.
+    /// - Throws: `SourceFileError` when the directory cannot be watched; otherwise as `run`.
+    func watch(_ directory: [UInt8], filter: PathFilter) async throws -> ExitCode {
+        let began = console.context.elapsed()
+        let watch = try DirectoryWatch(directory, filter: filter)
+        let report = try begin(items: nil)
+        console.note("watching \(ErrorCatalogue.quoted(directory)); Ctrl-C ends it")
+        let ledger = UploadLedger(keepsLines: sending.report != nil)
+        let teller = UploadTeller(console, contact: contact, fileCount: nil)
+        return await console.context.interruption.handling({ _ in }) {
+            await send(watch, ledger, teller)
+            return finish(ledger, teller, report, began: began)
+        }
+    }
+
+    private func send(_ watch: DirectoryWatch, _ ledger: UploadLedger, _ teller: UploadTeller) async {
+        let control = BatchControl()
+        let display = ProgressDisplay(
+            console,
+            mode: ProgressDisplay.mode(for: console),
+            writesRecords: request.writesProgressRecords,
+            fileCount: nil
+        )
+        let (arrivals, door) = AsyncStream<[UInt8]>.makeStream()
+        let watching = Task {
+            for await path in watch.files {
+                door.yield(path)
+            }
+            door.finish()
+        }
+        let close = { @Sendable in
+            watching.cancel()
+            door.finish()
+        }
+        let broadcast = UploadBroadcast(
+            console: console,
+            display: display,
+            ledger: ledger,
+            teller: teller,
+            drain: {
+                // Nobody is told any more what is sent.
+                control.drain()
+                close()
+            }
+        )
+        let onSignal = { @Sendable (request: Interruption.Request) in
+            close()
+            stop(control, display, request)
+        }
+        await console.context.interruption.handling(onSignal) {
+            await broadcast.run { announce in
+                await send(arrivals, ledger, control, announce)
+            }
+        }
+        watching.cancel()
+    }
+
+    /// Sends files as they come, as many at a time as there are jobs.
+    private func send(
+        _ arrivals: AsyncStream<[UInt8]>,
+        _ ledger: UploadLedger,
+        _ control: BatchControl,
+        _ announce: @escaping UploadBroadcast.Announce
+    ) async {
+        await withTaskGroup(of: Void.self) { group in
+            var running = 0
+            var number = 0
+            for await path in arrivals {
+                guard console.context.interruption.signal == nil, console.context.output.failure == nil else { break }
+                number += 1
+                guard let entry = await entry(for: path, number: number) else { continue }
+                let index = ledger.add(entry)
+                let file = UploadBroadcast.File(entry)
+                // What the server had when the last file came may be gone by now.
+                let batch = UploadBatch(uploader: anotherUploader(), options: .init())
+                if running >= settings.settings.jobs.value {
+                    await group.next()
+                    running -= 1
+                }
+                running += 1
+                group.addTask {
+                    await batch.run([entry.item], control: control) { announce($0.at(index), file) }
+                }
+            }
+        }
+    }
+
+    /// A file that appeared, checked; nil for one that is none of ours.
+    private func entry(for path: [UInt8], number: Int) async -> UploadPlan.Entry? {
+        let input = UploadInput(source: .file(path), origin: .found, number: number)
+        if let shard = request.shard, !shard.shard.contains(path) {
+            return nil
+        }
+        // Only standard input has more to throw, and no path is that here.
+        guard let entry = try? await plan.entry(for: input) else { return nil }
+        // Gone again, or no media: somebody else's business in that directory.
+        switch entry.error?.code {
+        case .unknownExtension, .fileNotFound:
+            console.trace("left out \(ErrorCatalogue.quoted(path))")
+            return nil
+        default: return entry
+        }
+    }
+}

@@ -1,0 +1,120 @@
+internal import GigHive
+internal import MediaFiles
+internal import MediaStore
+internal import Synchronization
+
+/// Tells the ends of uploads. In a run of many files what is alike is said once: hints, warnings, and files that were
+/// not sent because the server has them.
+final class UploadTeller: Sendable {
+    private struct State {
+        var hints: Set<String> = []
+        /// How often each kind of warning came.
+        var warnings: [String: Int] = [:]
+        var unsaidSkips = 0
+    }
+
+    /// In a run of more files each has one line, and those that were skipped are only counted.
+    private static let crowd = 20
+
+    private let console: Console
+    private let contact: String
+    /// Files of the run; nil when nobody knows, as long as a directory is watched.
+    private let fileCount: Int?
+    private let state = Mutex(State())
+
+    init(_ console: Console, contact: String, fileCount: Int?) {
+        self.console = console
+        self.contact = contact
+        self.fileCount = fileCount
+    }
+
+    private var isBatch: Bool { fileCount != 1 }
+    private var isCrowd: Bool { fileCount ?? 0 > Self.crowd && console.verbosity == 0 }
+
+    // MARK: Ends
+
+    /// One upload has ended; the warnings that were `said` were told before it began.
+    func tell(_ result: UploadResult, said: [UploadWarning] = []) {
+        if result.isSkipped, isCrowd {
+            console.record(.item, JSONRenderer.upload(result, contact: contact))
+            state.withLock { $0.unsaidSkips += 1 }
+        } else {
+            let lines = TextRenderer.upload(result, style: console.outputStyle)
+            console.result(JSONRenderer.upload(result, contact: contact), isCrowd ? Array(lines.prefix(1)) : lines)
+        }
+        if result.warnings.contains(.noDeleteToken) {
+            console.announce(NoTokenMessage(contact: contact).lines(for: result))
+        }
+        warn(result.warnings.filter { $0 != .noDeleteToken && !said.contains($0) }, of: result.path)
+        if let diagnosis = ErrorCatalogue.diagnosis(of: result, isOneOfMany: isBatch), result.state != .cancelled {
+            complain(diagnosis, of: result.path)
+        }
+        showAsLastResort(result)
+    }
+
+    private func complain(_ diagnosis: Diagnosis, of path: [UInt8]) {
+        var diagnosis = diagnosis
+        if isBatch, !diagnosis.message.contains(ErrorCatalogue.quoted(path)) {
+            diagnosis.message = "\(ErrorCatalogue.quoted(path)): \(diagnosis.message)"
+        }
+        if isBatch, let hint = diagnosis.hint, !state.withLock({ $0.hints.insert(hint).inserted }) {
+            diagnosis.hint = nil
+        }
+        console.error(diagnosis)
+    }
+
+    /// A token that neither the store nor a rescue file holds is shown to the person at the terminal, and to nobody
+    /// else: the log of a CI run is public.
+    private func showAsLastResort(_ result: UploadResult) {
+        guard let token = result.unstoredToken, result.error?.rescuePath == nil,
+            console.context.terminal.isErrorTerminal
+        else { return }
+        let id = result.fileID.map(String.init) ?? "this file"
+        console.announce(["mediactl: keep this delete token of \(id), it is stored nowhere: \(token.secret)"])
+    }
+
+    // MARK: Warnings
+
+    func warn(_ warnings: [UploadWarning], of path: [UInt8]) {
+        for warning in warnings where isNews(warning) {
+            let name = isBatch ? "\(ErrorCatalogue.quoted(path)): " : ""
+            console.warning(name + TextRenderer.warning(warning))
+        }
+    }
+
+    /// Whether a warning is said: those that name something to look after always are, others for the first few files.
+    private func isNews(_ warning: UploadWarning) -> Bool {
+        switch warning {
+        case .rescued, .tokenKept, .unusableToken, .tokenLostEarlier, .noDeleteToken: return true
+        case .notVerified, .oddToken, .answeredInHTML, .aboveDirectLimit, .typeMismatch:
+            let count = state.withLock { state in
+                state.warnings[warning.code, default: 0] += 1
+                return state.warnings[warning.code, default: 0]
+            }
+            return !isBatch || count <= Self.sameWarnings || console.verbosity > 0
+        }
+    }
+
+    /// How often the same kind of warning is said.
+    private static let sameWarnings = 3
+
+    // MARK: The end of the run
+
+    /// What was only counted, and how many files are on the server.
+    func conclude(_ counts: UploadCounts) {
+        let (skips, warnings) = state.withLock { ($0.unsaidSkips, $0.warnings) }
+        for (code, count) in warnings.sorted(by: { $0.key < $1.key })
+        where isBatch && count > Self.sameWarnings && console.verbosity == 0 {
+            let files = Formats.count(count - Self.sameWarnings, "more file")
+            console.warning("\(code.replacing("_", with: " ")): the same for \(files); -v names them")
+        }
+        if skips > 0 {
+            console.text(["\(Formats.count(skips, "file")) not sent: the server has them already"])
+        }
+        guard counts.items > 1 else { return }
+        console.note(
+            "\(counts.good) of \(Formats.count(counts.items, "file")) on the server, "
+                + "\(Formats.bytes(counts.bytesSent)) sent"
+        )
+    }
+}

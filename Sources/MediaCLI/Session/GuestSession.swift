@@ -1,0 +1,114 @@
+internal import Foundation
+internal import GigHive
+internal import MediaTransport
+
+/// What an event link gives: the server, a client without login, and the event.
+struct GuestSession: Sendable {
+    let client: GigHiveClient
+    let access: GuestAccess
+
+    /// Reads the link, asks its server what it stands for, and has the terms accepted.
+    ///
+    /// - Parameters:
+    ///   - options: Where the link is, and what the guest says.
+    ///   - settings: Server and rules.
+    ///   - servers: Makes the client.
+    ///   - needsTerms: Whether something will be sent.
+    /// - Returns: The event, with its client.
+    /// - Throws: `Diagnosis` for a link that cannot be read and terms that are not accepted; `GigHiveError` for a link that
+    ///   the server does not take; `CredentialError` when it would travel in clear text.
+    static func open(
+        _ options: GuestOptions,
+        settings: SettingsSession,
+        servers: ServerSession,
+        needsTerms: Bool
+    ) async throws -> GuestSession {
+        let console = settings.console
+        let text = try await link(options, settings)
+        guard let token = EventToken(text) else {
+            throw Diagnosis.usage(
+                "this is no event link",
+                hint: "a link looks like https://HOST/upload/ and 43 letters, digits, - and _"
+            )
+        }
+        let server = try server(ofLink: text, settings: settings)
+        try Credentials.refuseClearText(server.origin, allowed: settings.settings.allowHTTP.value)
+        let client = await servers.anonymousClient(for: server)
+        let access = try await client.guestAccess(token, displayName: options.displayName)
+        console.note("uploading as a \(ErrorCatalogue.clean(access.description))")
+        guard needsTerms else { return GuestSession(client: client, access: access) }
+        try await accept(options, settings)
+        return GuestSession(client: client, access: access.acceptingTerms())
+    }
+
+    // MARK: The link
+
+    private static func link(_ options: GuestOptions, _ settings: SettingsSession) async throws -> String {
+        let console = settings.console
+        if let link = options.eventLink, link != "ask" {
+            console.warning(
+                "others on this machine can see an event link on the command line; --event-link-file keeps it secret"
+            )
+            return link
+        }
+        if options.eventLink != nil {
+            guard settings.prompter.isAllowed else {
+                throw Diagnosis.usage(
+                    "there is nobody to ask for the event link",
+                    hint: "put it into a file and use --event-link-file FILE"
+                )
+            }
+            let question = Task { () -> Result<String, any Error> in
+                do {
+                    return .success(try await PasswordPrompt.ask("Event link: "))
+                } catch {
+                    return .failure(error)
+                }
+            }
+            return try await console.context.interruption.handling({ _ in question.cancel() }) {
+                await question.value
+            }.get()
+        }
+        let (name, flag) =
+            options.eventLinkFile.map { ($0, "--event-link-file") } ?? (
+                options.uploadTokenFile ?? "", "--upload-token-file"
+            )
+        return try await text(of: name, flag: flag, settings)
+    }
+
+    private static func text(of name: String, flag: String, _ settings: SettingsSession) async throws -> String {
+        do {
+            return name == "-"
+                ? try await SmallFile.text(comingThrough: settings.console.context.standardInput)
+                : try await SmallFile.text(comingThrough: name)
+        } catch let failure {
+            let file = name == "-" ? "standard input" : ErrorCatalogue.quoted(name)
+            throw Diagnosis.usage("\(flag): cannot read \(file): \(failure.reason)")
+        }
+    }
+
+    /// The server that `--server` names, else the one of the link, else the one of the settings.
+    private static func server(ofLink text: String, settings: SettingsSession) throws -> ServerURL {
+        guard settings.connection.server == nil, let address = EventToken.server(ofLink: text) else {
+            return try settings.requireServer()
+        }
+        return try ServerURL(address)
+    }
+
+    // MARK: The terms
+
+    private static func accept(_ options: GuestOptions, _ settings: SettingsSession) async throws {
+        guard !options.acceptTerms else { return }
+        guard settings.prompter.isAllowed else { throw GigHiveError(.termsNotAccepted) }
+        let isAccepted = await settings.console.context.interruption.asking {
+            await settings.prompter.confirm("Do you accept the organiser's terms, as shown behind the event link?")
+        }
+        guard isAccepted else {
+            throw Diagnosis(
+                GigHiveError.Code.termsNotAccepted.rawValue,
+                "the organiser's terms were not accepted; nothing was sent",
+                exitCode: .failure
+            )
+        }
+    }
+}

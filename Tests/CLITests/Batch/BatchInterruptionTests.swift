@@ -1,0 +1,41 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import MediaCLI
+
+/// Ctrl-C while several files are on their way.
+@Suite(.prompt) struct BatchInterruptionTests {
+    @Test func interruptedBatchSaysWhatWasNotStarted() async throws {
+        let scene = try await BatchScene(faults: ["upload:stall,after=1000"])
+        let files = try (0..<4).map { try scene.file("\($0).mp4", byteCount: 24_000_000) }
+        let report = scene.runner.home.file("report.json")
+        let child = try scene.runner.start(
+            ["upload"] + files + ["-j", "2", "--json", "--progress-events", "--report", report] + scene.login
+        )
+        try await child.wait(for: #""phase":"sending""#)
+        child.signal(SIGINT)
+        let result = try await child.finish()
+        #expect(result.exitCode == 130)
+        let last = try #require(result.lines.last)
+        try JSONSchemaTests.expectExactShape(last, schema: "upload")
+        #expect(last.contains(#""cancelled":2"#) && last.contains(#""not_started":2"#))
+        #expect(last.contains(#""signal":"SIGINT","exit_code":130"#))
+        let items = try #require(try BatchScene.report(report)["items"] as? [[String: Any]])
+        #expect(items.count { $0["state"] as? String == "not_started" } == 2)
+    }
+
+    @Test func secondInterruptAbandonsTheBatch() async throws {
+        let scene = try await BatchScene(faults: ["upload:delay-answer=60"])
+        let files = try (0..<2).map { try scene.file("\($0).mp4") }
+        let child = try scene.runner.start(["upload"] + files + ["--json", "--progress-events"] + scene.login)
+        try await child.wait(for: #""phase":"processing""#)
+        child.signal(SIGINT)
+        try await child.wait(for: "press again to give up")
+        child.signal(SIGINT)
+        let result = try await child.finish(deadline: .seconds(20))
+        #expect(result.exitCode == 130)
+        let last = try #require(result.lines.last)
+        #expect(last.contains(#""type":"summary""#) || last.contains(#""type":"error""#))
+    }
+}

@@ -1,0 +1,121 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import MediaCLI
+
+/// Many files in one run: ends, report, retry, order of words, interruption.
+@Suite struct BatchRunTests {
+    @Test func everyFileHasOneEndAndTheReportTellsIt() async throws {
+        let scene = try await BatchScene()
+        let files = try (0..<6).map { try scene.file("\($0).mp4") }
+        let report = scene.runner.home.file("report.json")
+        let result = try await scene.upload(files + ["/no/such.mp4", "--json", "--report", report, "-j", "3"])
+        #expect(result.exitCode == 3)
+        for line in [result.lines.first, result.lines.last].compactMap({ $0 }) {
+            try JSONSchemaTests.expectExactShape(line, schema: "upload")
+        }
+        let items = try BatchScene.records(result, "item")
+        #expect(items.count == 7 && items.count { $0["state"] as? String == "done" } == 6)
+
+        let text = try String(contentsOfFile: report, encoding: .utf8)
+        try JSONSchemaTests.expectExactShape(text, schema: "upload-report")
+        let lines = try #require(try BatchScene.report(report)["items"] as? [[String: Any]])
+        #expect(lines.map { $0["path"] as? String } == files + ["/no/such.mp4"])
+        #expect(lines.map { $0["state"] as? String } == Array(repeating: "done", count: 6) + ["failed"])
+        let mode = try FileManager.default.attributesOfItem(atPath: report)[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+        let left = try FileManager.default.contentsOfDirectory(atPath: scene.runner.home.path)
+        #expect(!left.contains { $0.contains(".part-") })
+    }
+
+    @Test func retryFailedTakesWhatDidNotEndWellWithItsDetails() async throws {
+        let scene = try await BatchScene(faults: ["upload:status=500,times=1", "upload:status=500,times=1"])
+        let files = try (0..<3).map { try scene.file("in/\($0).mp4") }
+        let report = scene.runner.home.file("report.json")
+        let first = try await scene.upload(
+            files + [
+                "-j", "1", "--retries", "0", "--fail-fast", "--label", "Song {n}", "--report", report,
+                "--settle-timeout", "1",
+            ]
+        )
+        #expect(first.exitCode != 0)
+        let before = try #require(try BatchScene.report(report)["items"] as? [[String: Any]])
+        #expect(before.map { $0["state"] as? String } == ["failed", "not_started", "not_started"])
+        #expect(before.map { $0["label"] as? String } == ["Song 1", "Song 2", "Song 3"])
+        try await scene.sandbox.clearFaults()
+
+        let again = try await scene.upload(["--retry-failed", report, "--report", report, "--json"])
+        #expect(again.exitCode == 0)
+        let items = try BatchScene.records(again, "item")
+        #expect(Set(items.compactMap { $0["label"] as? String }) == ["Song 1", "Song 2", "Song 3"])
+
+        let done = try await scene.upload(["--retry-failed", report])
+        #expect(done.exitCode == 0 && done.output.isEmpty)
+    }
+
+    @Test func aReportThatCannotBeWrittenIsKnownBeforeTheFirstByte() async throws {
+        let scene = try await BatchScene()
+        let file = try scene.file("a.mp4")
+        let result = try await scene.upload([file, "--report", "/no/such/report.json"])
+        #expect(result.exitCode == 2)
+        #expect(result.errors.contains("cannot write \"/no/such/report.json\": no such file or directory"))
+        #expect(try await scene.posts() == 0)
+    }
+
+    @Test func aFileOfAnotherKindIsNoReport() async throws {
+        let scene = try await BatchScene()
+        let file = try scene.text("r.json", #"{"schema":"other","items":[]}"#)
+        let result = try await scene.upload(["--retry-failed", file])
+        #expect(result.exitCode == 2 && result.errors.contains("is no report of an upload"))
+    }
+
+    @Test func sameFileTwiceIsSentOnce() async throws {
+        let scene = try await BatchScene()
+        let file = try scene.file("a.mp4")
+        let result = try await scene.upload([file, file, "--json"])
+        #expect(result.exitCode == 0)
+        let summary = try #require(try BatchScene.records(result, "summary").first)
+        #expect(summary["done"] as? Int == 1 && summary["duplicate"] as? Int == 1 && summary["skipped"] as? Int == 1)
+        #expect(try scene.sandbox.storedFiles().count == 1)
+    }
+
+    @Test func aCrowdIsToldCalmly() async throws {
+        let scene = try await BatchScene()
+        let files = try (0..<25).map { try scene.file("in/\($0).mp4") }
+        let first = try await scene.upload([scene.runner.home.file("in"), "-r"])
+        #expect(first.exitCode == 0)
+        #expect(first.lines.count == 25 && first.lines.allSatisfy { $0.hasPrefix("uploaded ") })
+        #expect(first.errors.contains("mediactl: note: 25 of 25 files on the server, "))
+
+        try FileManager.default.removeItem(atPath: files[0])
+        let missing = try scene.text("list", (files + ["/no/a.mp4", "/no/b.mp4"]).joined(separator: "\n"))
+        let again = try await scene.upload(["--files-from", missing])
+        #expect(again.exitCode == 3)
+        #expect(again.errors.components(separatedBy: "hint: check the spelling of the path").count == 2)
+    }
+
+    @Test func settingsOfTransfersFollowThePrecedence() async throws {
+        let runner = try BinaryRunner()
+        try FileManager.default.createDirectory(
+            atPath: runner.home.file("config/mediactl"),
+            withIntermediateDirectories: true
+        )
+        try Data("jobs: 2\ntransport: tus\nprofiles:\n  p: {jobs: 3, chunk_size: 1M}\n".utf8)
+            .write(to: URL(fileURLWithPath: runner.home.file("config/mediactl/config.yaml")))
+        let shown = try await runner.run(["config", "show", "--json"])
+        #expect(shown.output.contains(#""name":"jobs","value":"2""#))
+        #expect(shown.output.contains(#""name":"transport","value":"tus""#))
+        let profile = try await runner.run(["config", "show", "--json", "--profile", "p"])
+        #expect(profile.output.contains(#""name":"jobs","value":"3""#))
+        #expect(profile.output.contains(#""name":"chunk_size","value":"1048576""#))
+        let named = try await runner.run(["config", "show", "--json"], extra: ["MEDIACTL_JOBS": "5"])
+        #expect(
+            named.output.contains(#""name":"jobs","value":"5","source":""#) && named.output.contains("MEDIACTL_JOBS")
+        )
+        let wrong = try await runner.run(["upload", "a.mp4", "-j", "17"])
+        #expect(wrong.exitCode == 2 && wrong.errors.contains("is not a whole number from 1 to 16"))
+        let small = try await runner.run(["upload", "a.mp4", "--chunk-size", "1K"])
+        #expect(small.exitCode == 2 && small.errors.contains("is less than 64K"))
+    }
+}

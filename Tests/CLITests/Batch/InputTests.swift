@@ -1,0 +1,172 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import MediaCLI
+
+/// Where the files of an upload come from: directories, lists, manifests, shards.
+@Suite struct InputTests {
+    @Test func directoryWithoutRecursiveIsRefusedWithTheWayOut() async throws {
+        let scene = try await BatchScene()
+        try scene.file("in/a.mp4")
+        let result = try await scene.upload([scene.runner.home.file("in")])
+        #expect(result.exitCode == 2)
+        #expect(result.errors.contains("it is a directory\nmediactl: hint: name the files in it, or add --recursive"))
+        #expect(try await scene.posts() == 0)
+    }
+
+    @Test func directoriesAreWalkedByPatternAndWithoutWhatIsNoMedia() async throws {
+        let scene = try await BatchScene()
+        for name in ["in/a.mp4", "in/sub/b.mov", "in/sub/c.mp4", "in/old/d.mp4"] {
+            try scene.file(name)
+        }
+        _ = try scene.text("in/notes.txt", "x")
+        let result = try await scene.upload([
+            scene.runner.home.file("in"), "-r", "--include", "*.mp4", "--exclude", "old", "--dry-run", "--json",
+        ])
+        let paths = try BatchScene.records(result, "item").compactMap { $0["path"] as? String }
+        #expect(paths.map { $0.replacing(scene.runner.home.path, with: "") } == ["/in/a.mp4", "/in/sub/c.mp4"])
+        let all = try await scene.upload([scene.runner.home.file("in"), "-r", "--dry-run"])
+        #expect(all.lines.count == 4 && all.exitCode == 0)
+        #expect(all.errors.contains("left out 1 file that are no media"))
+    }
+
+    @Test func listsNameFilesByLinesAndZeroBytes() async throws {
+        let scene = try await BatchScene()
+        let a = try scene.file("a.mp4")
+        let b = try scene.file("b\n.mp4")
+        let lines = try scene.text("lines", "\(a)\r\n\n")
+        let result = try await scene.upload(
+            ["--files-from", lines, "--files-from0", "-", "--dry-run", "--json"],
+            input: "\(b)\0"
+        )
+        #expect(result.exitCode == 0)
+        #expect(try BatchScene.records(result, "item").map { $0["path"] as? String } == [a, b])
+    }
+
+    @Test func manifestTellsEachFileItsDetails() async throws {
+        let scene = try await BatchScene()
+        let a = try scene.file("a.mp4")
+        let b = try scene.file("b.mp4")
+        let manifest = try scene.text("m.csv", "path,label,org_name,event_date\n\(a),One,Tus,2026-03-01\n\(b),,,\n")
+        let result = try await scene.upload(["--manifest", manifest, "--org-name", "Flag", "--json"])
+        #expect(result.exitCode == 0)
+        let items = try BatchScene.records(result, "item")
+            .sorted { "\($0["path"] ?? "")" < "\($1["path"] ?? "")" }
+        #expect(items.map { $0["label"] as? String } == ["One", "b"])
+        #expect(items.map { $0["org_name"] as? String } == ["Tus", "Flag"])
+        #expect(items.first?["event_date"] as? String == "2026-03-01")
+    }
+
+    @Test func everyFaultOfAManifestIsToldAndNothingIsSent() async throws {
+        let scene = try await BatchScene()
+        let a = try scene.file("a.mp4")
+        let manifest = try scene.text(
+            "m.csv",
+            "path,label,event_date\n\(a),fine,2026-03-01\n/no/such.mp4,x,\n\(a),y,2026-02-30\n"
+        )
+        let result = try await scene.upload(["--manifest", manifest])
+        #expect(result.exitCode == 2 && result.output.isEmpty)
+        #expect(result.errors.contains("m.csv\" has 2 faults; nothing was sent\n  line 3: cannot read"))
+        #expect(result.errors.contains("\n  line 4: cannot use \"2026-02-30\" as event date"))
+        #expect(try await scene.posts() == 0)
+
+        let json = try await scene.upload(["--manifest", manifest, "--json"])
+        try JSONSchemaTests.expectExactShape(try #require(json.lines.last), schema: "upload")
+        #expect(json.output.contains(#""code":"invalid_manifest""#) && json.output.contains("line 4: "))
+
+        let columns = try scene.text("c.csv", "path,lable\n\(a),x\n")
+        let misspelled = try await scene.upload(["--manifest", columns])
+        #expect(misspelled.exitCode == 2 && misspelled.errors.contains("lable"))
+    }
+
+    @Test func shardsAreDisjointAndCompleteWhoeverTellsThem() async throws {
+        let scene = try await BatchScene()
+        for number in 0..<12 {
+            try scene.file("in/\(number).mp4")
+        }
+        var seen: [String] = []
+        for index in 0..<3 {
+            let variants: [([String], [String: String])] = [
+                (["--shard", "\(index)/3"], [:]), (["--shard", "auto/3"], ["JOB_COMPLETION_INDEX": "\(index)"]),
+                (
+                    ["--shard", "auto"],
+                    [
+                        "SLURM_ARRAY_TASK_ID": "\(index + 1)", "SLURM_ARRAY_TASK_MIN": "1",
+                        "SLURM_ARRAY_TASK_COUNT": "3",
+                        "SLURM_ARRAY_TASK_MAX": "3", "SLURM_ARRAY_TASK_STEP": "1",
+                    ]
+                ),
+            ]
+            var parts: [[String]] = []
+            for (arguments, extra) in variants {
+                let result = try await scene.upload(
+                    [scene.runner.home.file("in"), "-r", "--dry-run", "--json"] + arguments,
+                    extra: extra
+                )
+                #expect(result.exitCode == 0)
+                parts.append(try BatchScene.records(result, "item").compactMap { $0["path"] as? String })
+                try JSONSchemaTests.expectExactShape(try #require(result.lines.first), schema: "upload")
+            }
+            #expect(parts[0] == parts[1] && parts[1] == parts[2])
+            seen += parts[0]
+        }
+        #expect(seen.count == 12 && Set(seen).count == 12)
+    }
+
+    @Test func variablesOfASchedulerCountOnlyWhenAskedFor() async throws {
+        let scene = try await BatchScene()
+        let a = try scene.file("a.mp4")
+        let unasked = try await scene.upload([a, "--dry-run"], extra: ["JOB_COMPLETION_INDEX": "5"])
+        #expect(unasked.lines.count == 1 && !unasked.errors.contains("part"))
+        let told = try await scene.upload([a, "--dry-run", "--shard", "auto/1"], extra: ["JOB_COMPLETION_INDEX": "0"])
+        #expect(told.errors.contains("part 0/1, told by JOB_COMPLETION_INDEX: 1 of 1 file"))
+        let nobody = try await scene.upload([a, "--shard", "auto/2"])
+        #expect(nobody.exitCode == 2 && nobody.errors.contains("no scheduler says which part this is"))
+    }
+
+    @Test func labelsAreMadeFromTemplates() async throws {
+        let scene = try await BatchScene()
+        let a = try scene.file("Gig/a.mp4")
+        let b = try scene.file("Gig/b.mp4")
+        let result = try await scene.upload([
+            a, b, "--label", "{parent} {n:3} {stem} {date}", "--event-date", "2026-03-01", "--dry-run", "--json",
+        ])
+        #expect(
+            try BatchScene.records(result, "item").map { $0["label"] as? String }
+                == ["Gig 001 a 2026-03-01", "Gig 002 b 2026-03-01"]
+        )
+        let wrong = try await scene.upload([a, "--label", "{nonsense}"])
+        #expect(wrong.exitCode == 2 && wrong.errors.contains("--label: \"{nonsense}\""))
+    }
+
+    // mvhd of the fixture: 2026-03-01T12:00:00Z is 3 855 211 200 s after 1904 (ISO/IEC 14496-12 section 8.2.2).
+    @Test func theRecordingTellsItsDayWhereItKnowsIt() async throws {
+        let scene = try await BatchScene()
+        let plain = try scene.file("plain.mp4")
+        let dated = scene.runner.home.file("dated.mp4")
+        let seconds: UInt32 = 3_855_211_200
+        var movie: [UInt8] = [0, 0, 0, 0x18] + Array("ftypisom".utf8) + [0, 0, 2, 0] + Array("isomiso2".utf8)
+        let header: [UInt8] = [0, 0, 0, 0x6c] + Array("mvhd".utf8) + [0, 0, 0, 0]
+        let times = [seconds, seconds, 1000, 1000].flatMap { number in
+            stride(from: 24, through: 0, by: -8).map { UInt8(truncatingIfNeeded: number >> UInt32($0)) }
+        }
+        let body = header + times + [UInt8](repeating: 0, count: 0x6c - header.count - times.count)
+        movie += [0, 0, 0, UInt8(body.count + 8)] + Array("moov".utf8) + body
+        try Data(movie).write(to: URL(fileURLWithPath: dated))
+        let result = try await scene.upload([
+            dated, plain, "--date-from-media", "--event-date", "2020-02-02", "--dry-run", "--json",
+        ])
+        #expect(
+            try BatchScene.records(result, "item").map { $0["event_date"] as? String } == ["2026-03-01", "2020-02-02"]
+        )
+    }
+
+    @Test func nothingToUploadIsDone() async throws {
+        let scene = try await BatchScene()
+        let list = try scene.text("list", "")
+        let result = try await scene.upload(["--files-from", list])
+        #expect(result.exitCode == 0 && result.output.isEmpty)
+        #expect(result.errors == "mediactl: note: there is nothing to upload\n")
+    }
+}

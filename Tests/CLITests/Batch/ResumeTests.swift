@@ -1,0 +1,88 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import MediaCLI
+
+/// `uploads status`, `resume` and `discard` of uploads that went over tus and were cut.
+@Suite struct ResumeTests {
+    /// A scene with one upload that was interrupted after its first chunks.
+    private func cutScene() async throws -> (BatchScene, id: String) {
+        let scene = try await BatchScene(faults: ["tus-patch:stall,skip=3"])
+        let file = try scene.file("a.mp4", byteCount: 1_000_000)
+        let child = try scene.runner.start(
+            ["upload", file, "--transport", "tus", "--chunk-size", "64K", "--json", "--progress-events"] + scene.login
+        )
+        let deadline = ContinuousClock.now + .seconds(30)
+        while try await scene.sandbox.requests().count(where: { $0.method == "PATCH" }) < 3 {
+            try #require(ContinuousClock.now < deadline)
+            await Task.yield()
+        }
+        child.signal(SIGINT)
+        let result = try await child.finish()
+        #expect(result.exitCode == 130)
+        let item = try #require(try BatchScene.records(result, "item").first)
+        try await scene.sandbox.clearFaults()
+        return (scene, try #require(item["upload_id"] as? String))
+    }
+
+    @Test func aCutUploadIsShownAndGoesOn() async throws {
+        let (scene, id) = try await cutScene()
+        let status = try await scene.runner.run(["uploads", "status", "--json"] + scene.login)
+        #expect(status.exitCode == 0)
+        let row = try #require(try BatchScene.records(status, "item").first)
+        #expect(row["upload_id"] as? String == id && row["resumable"] as? Bool == true)
+        #expect((row["sent_bytes"] as? Int ?? 0) > 0 && row["next"] as? String == "mediactl uploads resume \(id)")
+        let text = try await scene.runner.run(["uploads", "status"] + scene.login)
+        #expect(text.output.contains("resumable, ") && text.errors.contains("next: mediactl uploads resume \(id)"))
+
+        let planned = try await scene.runner.run(["uploads", "resume", "--all", "--dry-run", "--json"] + scene.login)
+        #expect(try BatchScene.records(planned, "item").first?["state"] as? String == "planned")
+        let resumed = try await scene.runner.run(["uploads", "resume", "--json", "--label", "Fixed"] + scene.login)
+        #expect(resumed.exitCode == 0)
+        for line in status.lines {
+            try JSONSchemaTests.expectExactShape(line, schema: "uploads-status")
+        }
+        for line in planned.lines + resumed.lines {
+            try JSONSchemaTests.expectExactShape(line, schema: "uploads-resume")
+        }
+        let item = try #require(try BatchScene.records(resumed, "item").first)
+        #expect(item["resumed"] as? Bool == true && item["state"] as? String == "done")
+        #expect(item["label"] as? String == "Fixed" && item["has_delete_token"] as? Bool == true)
+        let show = try await scene.runner.run(["uploads", "show", "1"])
+        #expect(show.output.contains("sent by       tus\n"))
+    }
+
+    @Test func discardAsksAndFreesTheServer() async throws {
+        let (scene, id) = try await cutScene()
+        let unasked = try await scene.runner.run(["uploads", "discard", id] + scene.login)
+        #expect(unasked.exitCode == 2 && unasked.errors.contains("--yes"))
+        let planned = try await scene.runner.run(["uploads", "discard", id, "--dry-run", "--json"] + scene.login)
+        let done = try await scene.runner.run(["uploads", "discard", id, "--yes", "--json"] + scene.login)
+        #expect(planned.exitCode == 0 && done.exitCode == 0)
+        for line in planned.lines + done.lines {
+            try JSONSchemaTests.expectExactShape(line, schema: "uploads-discard")
+        }
+        #expect(done.output.contains(#""result":"discarded""#))
+        #expect(try await scene.control("GET", "uploads").contains("[]"))
+        #expect(try await scene.runner.run(["uploads", "status", "--json"] + scene.login).lines.count == 2)
+        let gone = try await scene.runner.run(["uploads", "discard", "u-nothing", "--yes"])
+        #expect(gone.exitCode == 5)
+    }
+
+    @Test func serverThatDoesNotAnswerIsNoExcuseWithTheFlag() async throws {
+        let (scene, id) = try await cutScene()
+        try await scene.sandbox.stop()
+        let command = ["uploads", "discard", id, "--yes", "--retries", "0"] + scene.login
+        #expect(try await scene.runner.run(command).exitCode == 6)
+        #expect(try await scene.runner.run(command + ["--even-unreachable"]).exitCode == 0)
+    }
+
+    @Test func severalUploadsNeedAName() async throws {
+        let scene = try await BatchScene()
+        let none = try await scene.runner.run(["uploads", "resume"] + scene.login)
+        #expect(none.exitCode == 0 && none.errors.contains("there is no upload to go on with"))
+        let number = try await scene.runner.run(["uploads", "resume", "18"] + scene.login)
+        #expect(number.exitCode == 2 && number.errors.contains("\"18\" is no upload's id"))
+    }
+}
