@@ -1,4 +1,5 @@
 import Glibc
+import Synchronization
 
 /// Standard input, spooled to the data directory so that its length is known and it can be read again.
 public final class SpoolFile: Sendable {
@@ -10,6 +11,8 @@ public final class SpoolFile: Sendable {
     public var path: String { file.path }
 
     private let file: LockedFile
+    /// Whether it outlives its object, for an upload that may go on later.
+    private let isKept: Mutex<Bool>
 
     /// Copies a descriptor to its end in bounded memory.
     ///
@@ -28,6 +31,7 @@ public final class SpoolFile: Sendable {
         isCancelled: () -> Bool
     ) throws {
         file = try LockedFile.create(prefix: Self.prefix, in: directory)
+        isKept = Mutex(false)
         do {
             byteCount = try Self.copy(input, to: file, limit: limit, reserve: reserve, isCancelled: isCancelled)
         } catch {
@@ -36,19 +40,69 @@ public final class SpoolFile: Sendable {
         }
     }
 
-    deinit { remove() }
+    /// What an earlier process kept.
+    private init(keeping file: LockedFile, byteCount: Int64) {
+        self.file = file
+        self.byteCount = byteCount
+        isKept = Mutex(true)
+    }
 
-    /// Removes the file. Also done when the last reference goes.
+    deinit {
+        if !isKept.withLock({ $0 }) { remove() }
+    }
+
+    /// Removes the file. Also done when the last reference goes, unless it is kept.
     public func remove() { file.remove() }
 
-    /// Removes what dead processes left. A file whose process lives is locked and stays.
-    public static func sweep(in directory: DataDirectory) {
+    // MARK: Keeping
+
+    /// Keeps the file, synchronised, beyond this object and this process, until it is removed or swept.
+    ///
+    /// - Parameter uploadID: The upload that may need it again.
+    /// - Throws: `StoreError`; the file is then as it was.
+    public func keep(for uploadID: String, in directory: DataDirectory) throws(StoreError) {
+        try UploadID.check(uploadID, path: directory.path)
+        guard fsync(descriptor) == 0 else { throw StoreError(errno: errno, path: path, action: "cannot synchronise") }
+        try file.rename(prefix: Self.prefix(of: uploadID), in: directory.path)
+        try directory.synchronize()
+        isKept.withLock { $0 = true }
+    }
+
+    /// What an earlier process kept for an upload.
+    ///
+    /// - Returns: nil when there is nothing, or another process holds it.
+    /// - Throws: `StoreError`.
+    public static func kept(for uploadID: String, in directory: DataDirectory) throws(StoreError) -> SpoolFile? {
+        try UploadID.check(uploadID, path: directory.path)
+        for name in try directory.entries(withPrefix: prefix(of: uploadID)) {
+            guard let file = try LockedFile.existing(directory.file(name)),
+                let status = FileStatus(descriptor: file.descriptor)
+            else { continue }
+            return SpoolFile(keeping: file, byteCount: status.size)
+        }
+        return nil
+    }
+
+    /// Removes what dead processes left. A file whose process lives is locked and stays, and so does one that is kept for
+    /// an upload that needs it.
+    ///
+    /// - Parameter isNeeded: Whether an upload, by its id, may go on.
+    public static func sweep(in directory: DataDirectory, keeping isNeeded: (_ uploadID: String) -> Bool) {
         // What cannot be looked at now is swept another time.
         guard let names = try? directory.entries(withPrefix: prefix) else { return }
         for name in names {
+            if let uploadID = uploadID(ofName: name), isNeeded(uploadID) { continue }
             guard let file = try? LockedFile.existing(directory.file(name)) else { continue }
             file.remove()
         }
+    }
+
+    private static func prefix(of uploadID: String) -> String { "\(prefix)\(uploadID)-" }
+
+    /// The upload that a name was given for: what stands before the last hyphen.
+    private static func uploadID(ofName name: String) -> String? {
+        let words = name.dropFirst(prefix.count)
+        return words.lastIndex(of: "-").map { String(words[..<$0]) }
     }
 
     // MARK: Copying

@@ -61,6 +61,30 @@ import Tus
         #expect(try await bench.count("POST", "/files/") == 1)
     }
 
+    @Test func standardInputIsKeptAsLongAsItsUploadMayGoOn() async throws {
+        let bench = try ResumableBench(try await SandboxProcess.start())
+        let path = try bench.file()
+        func spools() throws -> [String] {
+            try FileManager.default.contentsOfDirectory(atPath: bench.directory.path).filter { $0.hasPrefix("spool-") }
+        }
+        do {
+            let input = try FileHandle(forReadingFrom: URL(fileURLWithPath: String(decoding: path, as: UTF8.self)))
+            let spool = try SpoolFile(copying: input.fileDescriptor, to: bench.directory, limit: .max) { false }
+            let upload = try bench.uploader.prepare(.spooled(spool, name: "in.mp4"), details: try bench.details())
+            #expect(try await bench.stopped(upload).state == .cancelled)
+        }
+        let row = try #require(try bench.row())
+        SpoolFile.sweep(in: bench.directory) { Uploader.needsSpool($0, in: bench.store) }
+        #expect(try spools().count == 1)
+
+        let result = await bench.uploader.resume(row, details: nil)
+        #expect(result.state == .done)
+        #expect(result.isResumed)
+        #expect(result.bytesSent < 640 << 10)
+        #expect(try await bench.stored() == [try bench.checksum(path)])
+        #expect(try spools().isEmpty)
+    }
+
     @Test func aRepetitionGoesOnAndTakesTheNewLabel() async throws {
         let bench = try ResumableBench(try await SandboxProcess.start())
         let path = try bench.file()

@@ -111,10 +111,30 @@ struct SpoolFileTests {
         }
         #expect(try spoolNames.count == 2)
         workers[0].killNow()
-        SpoolFile.sweep(in: directory)
+        SpoolFile.sweep(in: directory) { _ in false }
         #expect(try spoolNames.count == 1)
         workers[1].killNow()
-        SpoolFile.sweep(in: directory)
+        SpoolFile.sweep(in: directory) { _ in false }
+        #expect(try spoolNames == [])
+    }
+
+    @Test("what is kept for an upload is found again, and swept when nothing needs it")
+    func keeping() throws {
+        let directory = try fixture.get().directory
+        do {
+            let file = try spool(input([1, 2, 3]))
+            try file.keep(for: "u-one", in: directory)
+            #expect(try SpoolFile.kept(for: "u-one", in: directory) == nil, "it is in use")
+        }
+        #expect(try SpoolFile.kept(for: "u-two", in: directory) == nil)
+        do {
+            let again = try #require(try SpoolFile.kept(for: "u-one", in: directory))
+            #expect(again.byteCount == 3)
+            #expect(try fixture.get().bytes(again.path) == [1, 2, 3])
+        }
+        SpoolFile.sweep(in: directory) { $0 == "u-one" }
+        #expect(try spoolNames.count == 1)
+        SpoolFile.sweep(in: directory) { $0 == "u-on" }
         #expect(try spoolNames == [])
     }
 }

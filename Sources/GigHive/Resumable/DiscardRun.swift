@@ -53,6 +53,13 @@ struct DiscardRun {
         }
         try await removeBytes(of: row)
         settlement.end(.cancelled, nil)
+        removeSpool(of: row)
+    }
+
+    /// What cannot be removed now is swept with the next upload.
+    private func removeSpool(of row: UploadRecord) {
+        guard row.identity == nil else { return }
+        try? SpoolFile.kept(for: row.uploadID, in: uploader.directory)?.remove()
     }
 
     private func removeBytes(of row: UploadRecord) async throws(GigHiveError) {

@@ -71,11 +71,11 @@ struct ResumeRun: Sendable {
 
     /// The file as it was when the upload began.
     private func prepared() throws(GigHiveError) -> PreparedUpload {
-        guard let identity = record.identity else {
-            throw GigHiveError(.notResumable, detail: "standard input is gone", path: record.path)
-        }
         guard let details = details ?? UploadDetails(record.fields) else {
             throw GigHiveError(.notResumable, detail: "the journal lacks its details", path: record.path)
+        }
+        guard let identity = record.identity else {
+            return try uploader.asGuest(try uploader.prepare(try keptInput(), details: details))
         }
         let upload: PreparedUpload
         do {
@@ -88,5 +88,19 @@ struct ResumeRun: Sendable {
             throw GigHiveError(.notResumable, detail: detail, path: record.path)
         }
         return try uploader.asGuest(upload)
+    }
+
+    /// The copy of standard input.
+    private func keptInput() throws(GigHiveError) -> UploadSource {
+        let spool: SpoolFile?
+        do {
+            spool = try SpoolFile.kept(for: record.uploadID, in: uploader.directory)
+        } catch {
+            throw .store(error)
+        }
+        guard let spool, spool.byteCount == record.sizeBytes else {
+            throw GigHiveError(.notResumable, detail: "standard input is gone", path: record.path)
+        }
+        return .spooled(spool, name: FileName.last(of: record.path))
     }
 }

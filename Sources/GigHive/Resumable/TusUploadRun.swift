@@ -45,6 +45,7 @@ struct TusUploadRun {
         } catch {
             settlement.refuse(error)
         }
+        releaseSpool()
         settlement.result.bytesSent = tally.bytesSent
         settlement.result.duration = .now - started
         return settlement.result
@@ -80,8 +81,19 @@ struct TusUploadRun {
         }
     }
 
-    /// Writes the intent row.
+    /// Lets the copy of standard input go once nothing can need it any more.
+    private func releaseSpool() {
+        guard case .spooled(let spool, _) = upload.source,
+            !Uploader.needsSpool(settlement.record.uploadID, in: uploader.store)
+        else { return }
+        spool.remove()
+    }
+
+    /// Writes the intent row. The copy of standard input is kept from here on.
     private mutating func plan() async throws(StoreError) -> TusJournal? {
+        if case .spooled(let spool, _) = upload.source {
+            try spool.keep(for: settlement.record.uploadID, in: uploader.directory)
+        }
         try await uploader.store.plan(settlement.record)
         settlement.isPlanned = true
         KillPoint.afterIntent.reach()

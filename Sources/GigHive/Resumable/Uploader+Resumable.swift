@@ -59,6 +59,15 @@ extension Uploader {
         }
     }
 
+    /// Whether an upload of standard input may go on, so that its copy has to be kept.
+    public static func needsSpool(_ uploadID: String, in store: TokenStore) -> Bool {
+        do {
+            return try store.upload(uploadID).map { try isResumable($0, in: store) } ?? false
+        } catch {
+            return true
+        }
+    }
+
     /// Whether the server may be storing, or may have stored, what a row has sent over tus.
     func mayBeFinalizing(_ record: UploadRecord) throws(GigHiveError) -> Bool {
         guard record.transport == .tus, ![.done, .duplicate, .tokenLost].contains(record.state) else { return false }
