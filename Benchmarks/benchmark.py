@@ -408,6 +408,7 @@ def main():
     parser.add_argument("--full", action="store_true", help="also time uploads of 6 GB")
     parser.add_argument("--pairs", type=int, default=5, help="rounds of each comparison (5)")
     parser.add_argument("--mediactl", default=os.path.join(ROOT, "dist", "mediactl"))
+    parser.add_argument("--only", nargs="+", default=[], metavar="GROUP", help="only these groups; nothing is written")
     parser.add_argument("--sandbox", default=os.path.join(ROOT, ".build", "debug", "mediactl-sandbox"))
     options = parser.parse_args()
     if options.pairs < 5:
@@ -415,15 +416,26 @@ def main():
 
     table, client = Table(), Client(os.path.abspath(options.mediactl))
     sizes = [1 * GB, 2 * GB] + ([6 * GB] if options.full else [])
-    ceilings = single_uploads(table, client, sizes, options.pairs)
-    tus_uploads(table, client, options.pairs)
-    many_files(table, client, options.pairs)
-    many_files_memory(table, client)
-    second_run(table, client, options.pairs, options.sandbox)
-    peak_memory(table, client)
-    start_up(table, client, options.pairs)
-    long_list(table, client, options.pairs)
-    cancel(table, client, options.pairs)
+    ceilings = []
+    groups = {
+        "single": lambda: ceilings.extend(single_uploads(table, client, sizes, options.pairs)),
+        "tus": lambda: tus_uploads(table, client, options.pairs),
+        "many": lambda: many_files(table, client, options.pairs),
+        "many-memory": lambda: many_files_memory(table, client),
+        "second-run": lambda: second_run(table, client, options.pairs, options.sandbox),
+        "memory": lambda: peak_memory(table, client),
+        "start": lambda: start_up(table, client, options.pairs),
+        "list": lambda: long_list(table, client, options.pairs),
+        "cancel": lambda: cancel(table, client, options.pairs),
+    }
+    unknown = set(options.only) - set(groups)
+    if unknown:
+        sys.exit(f"benchmark: no such group: {', '.join(sorted(unknown))}; there are {', '.join(groups)}")
+    for name, group in groups.items():
+        if not options.only or name in options.only:
+            group()
+    if options.only:
+        return print(table.markdown())
 
     void = [label for label, ceiling, used in ceilings if ceiling < used * 1.1]
     text = f"""# Benchmarks

@@ -4,7 +4,8 @@ import Testing
 
 /// The short form of `make proof`.
 @Suite struct RandomKillTests {
-    @Test(arguments: ["multipart", "tus"]) func twentyKillsAtRandomTimesLoseNothing(over transport: String) async throws {
+    @Test(arguments: ["multipart", "tus"]) func twentyKillsAtRandomTimesLoseNothing(over transport: String) async throws
+    {
         let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appendingPathComponent("scripts/random-kills.py").path
         let runner = try BinaryRunner()

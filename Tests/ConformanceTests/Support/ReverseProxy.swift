@@ -19,6 +19,7 @@ final class ReverseProxy {
     ///   - backend: The server's address.
     ///   - largestBody: Larger ones are refused by the length they announce.
     ///   - isBuffering: Bodies are taken whole before the backend gets a byte; else passed on as they come.
+    /// - Throws: When nginx cannot be started.
     init(before backend: String, largestBody: String = "1g", isBuffering: Bool = true) async throws {
         let directory = try TemporaryDirectory()
         self.directory = directory
