@@ -71,10 +71,11 @@ sanitize: ## run the tests under the thread and the address sanitizer
 	@scripts/setup.sh test
 	scripts/sanitize.sh
 
-proof: release ## kill the release binary 200 times at random and check that nothing is lost
+proof: release ## kill the release binary at random, 200 times over each transport: nothing is lost
 	@scripts/setup.sh test
 	swift build --product mediactl-sandbox
-	scripts/random-kills.py 200
+	scripts/random-kills.py 200 multipart
+	scripts/random-kills.py 200 tus
 
 docs: man ## manual pages, and check that the links between the documents hold
 	scripts/check-links.sh

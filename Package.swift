@@ -176,19 +176,21 @@ let package = Package(
         ),
         .testTarget(
             name: "ConformanceTests",
-            dependencies: ["FuzzEntries", "MediaTransport", "TestSupport", "mediactl", "mediactl-sandbox"],
+            dependencies: [
+                "FuzzEntries", "MediaCrypto", "MediaTransport", "TestSupport", "Tus", "mediactl", "mediactl-sandbox",
+            ],
             exclude: ["scripts"],
             swiftSettings: strict
         ),
     ]
 )
 
-// `make bench`: the transport alone, for comparison with curl.
+// `make bench`: the transport and the tus protocol alone, for comparison with curl.
 if Context.environment["MEDIACTL_BENCHMARKS"] == "1" {
     package.targets.append(
         .executableTarget(
             name: "transport-bench",
-            dependencies: ["MediaTransport"],
+            dependencies: ["MediaTransport", "Tus"],
             path: "Benchmarks/TransportBench",
             swiftSettings: strict
         )

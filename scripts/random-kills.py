@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Kills mediactl with SIGKILL at random times, lets it settle, and checks that nothing was lost.
 
-    scripts/random-kills.py [KILLS]        (default 200)
+    scripts/random-kills.py [KILLS] [multipart|tus]        (default 200 multipart)
 
 Each round uploads a file of its own to a slow sandbox and kills the upload somewhere between its start and its end, or
 at the moment at which the first bytes of the answer are there. Then
 `uploads status` settles the journal and `upload` sends the file again where that is right. In the end the server must
 have exactly one object of the file with the right bytes, and this machine its delete token, which must work; or the
-upload must have been reported as token_lost. Environment: MEDIACTL_BINARY and MEDIACTL_SANDBOX name the programs, by
+upload must have been reported as token_lost. Over tus the upload goes on with `uploads resume --all` or, every other time,
+with the same command, and may send again no more than the chunk that was cut. Environment: MEDIACTL_BINARY and MEDIACTL_SANDBOX name the programs, by
 default dist/mediactl if it is there, else the debug build; MEDIACTL_KILL_SEED repeats a run.
 """
 
@@ -30,9 +31,13 @@ from base64 import b64encode
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 JOBS = 4
+TRANSPORT = "multipart"
 # More than the sockets' buffers hold, so that a kill can cut the body.
 FILE_BYTES = 8_000_000
-FAULTS = ["upload:slow=16000000", "upload:delay-answer=0.2"]
+FAULTS = {
+    "multipart": ["upload:slow=16000000", "upload:delay-answer=0.2"],
+    "tus": ["tus-patch:slow=8000000", "finalize:delay-answer=0.2"],
+}
 # By then the server has read what was in the buffers of a dead client and has stored the file, or not.
 SERVER_SECONDS = 1.2
 # What mediactl waits after a lost answer before it believes that the server has finished.
@@ -60,10 +65,11 @@ SANDBOX = program("MEDIACTL_SANDBOX", ROOT / ".build/debug/mediactl-sandbox")
 class Sandbox:
     """A server on a port of its own."""
 
-    def __init__(self, directory):
-        faults = [word for fault in FAULTS for word in ("--fault", fault)]
+    def __init__(self):
+        self.directory = tempfile.TemporaryDirectory(prefix="mediactl-kill-server-")
+        faults = [word for fault in FAULTS[TRANSPORT] for word in ("--fault", fault)]
         self.process = subprocess.Popen(
-            [SANDBOX, "--listen", "127.0.0.1:0", "--data", directory, *faults], stdout=subprocess.PIPE, text=True
+            [SANDBOX, "--listen", "127.0.0.1:0", "--data", self.directory.name, *faults], stdout=subprocess.PIPE, text=True
         )
         line = self.process.stdout.readline()
         if not line.startswith("listening on "):
@@ -76,9 +82,18 @@ class Sandbox:
         with urllib.request.urlopen(request) as answer:
             return answer.read()
 
-    def stop(self):
+    def chunks(self):
+        """Body bytes of the PATCH requests so far."""
+        seen = json.loads(self.get("/__sandbox/requests"))
+        return [request["body_bytes_read"] for request in seen if request["method"] == "PATCH"]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
         self.process.terminate()
         self.process.wait()
+        self.directory.cleanup()
 
     def objects(self, digest):
         """Ids of the stored files with this digest, each checked to be served with these very bytes."""
@@ -102,6 +117,11 @@ class Client:
         self.environment = {"PATH": "/usr/bin:/bin", "HOME": home, "LANG": "C.UTF-8", "MEDIACTL_PASSWORD": "uploader"}
         self.environment |= {f"XDG_{name}_HOME": f"{home}/{name.lower()}" for name in ("CONFIG", "DATA", "STATE", "CACHE")}
         self.data = pathlib.Path(home, "data/mediactl")
+
+    def upload(self, path):
+        """The command that sends a file."""
+        transport = ["--transport", TRANSPORT] + (["--chunk-size", "512K"] if TRANSPORT == "tus" else [])
+        return ["upload", str(path), *transport]
 
     def start(self, *arguments):
         login = [] if arguments[:2] == ("uploads", "list") else ["--user", "uploader", "--server", self.server]
@@ -166,14 +186,14 @@ def wait_for_answer(process, data):
         time.sleep(0.0005)
 
 
-def one_kill(number, life, sandbox):
+def one_kill(number, life):
     """Kills an upload after `life` seconds, each fourth one when its answer arrives; returns how it had been caught."""
-    with tempfile.TemporaryDirectory(prefix="mediactl-kill-") as home:
+    with Sandbox() as sandbox, tempfile.TemporaryDirectory(prefix="mediactl-kill-") as home:
         client = Client(home, sandbox.url)
         path = pathlib.Path(home, "clip.mp4")
         digest = make_movie(path, number)
 
-        victim = client.start("upload", str(path))
+        victim = client.start(*client.upload(path))
         if number % 4 == 3:
             wait_for_answer(victim, client.data)
         else:
@@ -190,16 +210,23 @@ def one_kill(number, life, sandbox):
         rescued = any(HELD_TOKEN.search(path.read_bytes()) for path in client.data.glob("rescue-*"))
 
         client.age_journal()
-        settled = client.run("uploads", "status") if caught else []
+        settled = []
+        if caught and TRANSPORT == "multipart":
+            settled = client.run("uploads", "status")
+        elif caught and number % 2:
+            settled = client.run("uploads", "resume", "--all")
         after = client.journal()
-        lost = "token_lost" in after
-        again = client.run("upload", str(path))
+        again = client.run(*client.upload(path))
         if [item["state"] for item in again] not in (["done"], ["duplicate"], ["token_lost"]):
             raise Failure(f"settled as {brief(settled)}, then {brief(again)}")
 
+        lost = "token_lost" in client.journal()
         ids = sandbox.objects(digest)
         if len(ids) != 1:
             raise Failure(f"the server has {ids}")
+        chunks = sandbox.chunks()
+        if chunks and sum(chunks) - FILE_BYTES > max(chunks):
+            raise Failure(f"sent more than one chunk again: {chunks}")
         left = [str(file) for pattern in ("rescue-*", "spool-*") for file in client.data.glob(pattern)]
         if left:
             raise Failure(f"left behind: {left}")
@@ -224,18 +251,21 @@ def one_kill(number, life, sandbox):
             return "answer never read: token_lost, said so"
         if after == ["done"]:
             return "in the rescue file: token adopted"
+        if TRANSPORT == "tus":
+            return f"{caught[0]}: went on"
         return f"{caught[0]}, not on the server: sent again"
 
 
-def whole_life(sandbox):
+def whole_life():
     """How long an upload takes that nobody kills, next to as many others as there will be."""
 
     def one(number):
-        with tempfile.TemporaryDirectory(prefix="mediactl-kill-") as home:
+        with Sandbox() as sandbox, tempfile.TemporaryDirectory(prefix="mediactl-kill-") as home:
             path = pathlib.Path(home, "clip.mp4")
             make_movie(path, 10**6 + number)
+            client = Client(home, sandbox.url)
             began = time.monotonic()
-            Client(home, sandbox.url).run("upload", str(path))
+            client.run(*client.upload(path))
             return time.monotonic() - began
 
     with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
@@ -243,31 +273,32 @@ def whole_life(sandbox):
 
 
 def moments(seed, kills, life):
-    """Half of them anywhere, half of them around the answer and its commit, where a token could be lost."""
+    """Half of them anywhere, half of them around the answer and its commit, where a token could be lost. Over tus three
+    quarters are anywhere: there are chunks to be cut."""
     chance = random.Random(seed)
-    return [chance.uniform(0 if number % 2 else 0.8 * life, 1.1 * life) for number in range(kills)]
+    late = 2 if TRANSPORT == "multipart" else 4
+    return [chance.uniform(0 if number % late else 0.8 * life, 1.1 * life) for number in range(kills)]
 
 
 def main():
+    global TRANSPORT
     kills = int(sys.argv[1]) if len(sys.argv) > 1 else 200
+    TRANSPORT = sys.argv[2] if len(sys.argv) > 2 else TRANSPORT
+    if TRANSPORT not in FAULTS:
+        sys.exit(__doc__)
     seed = int(os.environ.get("MEDIACTL_KILL_SEED", random.randrange(10**6)))
-    print(f"random kills: {kills} of {MEDIACTL}, seed {seed}", flush=True)
+    print(f"random kills: {kills} of {MEDIACTL} over {TRANSPORT}, seed {seed}", flush=True)
     ends, failures, lock = collections.Counter(), [], threading.Lock()
-    with tempfile.TemporaryDirectory(prefix="mediactl-kill-server-") as directory:
-        sandbox = Sandbox(directory)
-        try:
-            lives = moments(seed, kills, whole_life(sandbox))
-            with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
-                rounds = {pool.submit(one_kill, n, life, sandbox): (n, life) for n, life in enumerate(lives)}
-                for done in concurrent.futures.as_completed(rounds):
-                    try:
-                        with lock:
-                            ends[done.result()] += 1
-                    except Exception as problem:
-                        number, life = rounds[done]
-                        failures.append(f"kill {number} after {life:.3f} s: {type(problem).__name__} {problem}")
-        finally:
-            sandbox.stop()
+    lives = moments(seed, kills, whole_life())
+    with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
+        rounds = {pool.submit(one_kill, n, life): (n, life) for n, life in enumerate(lives)}
+        for done in concurrent.futures.as_completed(rounds):
+            try:
+                with lock:
+                    ends[done.result()] += 1
+            except Exception as problem:
+                number, life = rounds[done]
+                failures.append(f"kill {number} after {life:.3f} s: {type(problem).__name__} {problem}")
     for end, count in ends.most_common():
         print(f"{count:5}  {end}")
     for failure in failures:

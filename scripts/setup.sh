@@ -9,13 +9,14 @@ cd "$(dirname "$0")/.."
 
 level=${1:-build}
 venv=.build/venv
-python_packages=(werkzeug python-multipart)
+python_packages=(werkzeug python-multipart tuspyserver uvicorn pyyaml)
 PATH=$PATH:/usr/sbin:/sbin # nginx lives there, and a plain user's PATH may not name it
 
 has_command() { command -v "$1" >/dev/null 2>&1; }
 has_library() { has_command pkg-config && pkg-config --exists "$1"; }
+has_gnu_parallel() { has_command parallel && parallel --version 2>/dev/null | grep -q '^GNU parallel'; }
 has_venv_module() { python3 -c 'import ensurepip, venv' >/dev/null 2>&1; }
-has_python_packages() { "$venv/bin/python" -c 'import werkzeug, python_multipart' >/dev/null 2>&1; }
+has_python_packages() { "$venv/bin/python" -c 'import werkzeug, python_multipart, tuspyserver, uvicorn, yaml' >/dev/null 2>&1; }
 
 missing=()
 need() { # need PACKAGE CHECK…: PACKAGE is wanted when CHECK fails
@@ -41,6 +42,7 @@ need_for_test() {
     need ffmpeg has_command ffmpeg
     need nginx-light has_command nginx
     need openssl has_command openssl
+    need parallel has_gnu_parallel
     need php-cli has_command php
     need python3 has_command python3
     need python3-venv has_venv_module

@@ -1,34 +1,63 @@
 import Foundation
+import Glibc
 import MediaTransport
+import Tus
 
-/// `transport-bench URL FILE`: uploads a file as multipart with nothing but the transport: no hash, no journal, no
-/// terminal. What `curl -F` does, for comparison with it.
+/// `transport-bench [tus] URL FILE`: uploads a file as multipart with nothing but the transport: no hash, no journal, no
+/// terminal. What `curl -F` does, for comparison with it. With `tus`: in chunks, with the hash that resuming needs.
 @main
 enum TransportBench {
     static func main() async throws {
-        let arguments = CommandLine.arguments
-        guard arguments.count == 3 else {
-            throw Failure("usage: transport-bench URL FILE")
+        switch CommandLine.arguments.count {
+        case 3: try await sendForm(to: ServerURL(CommandLine.arguments[1]), path: CommandLine.arguments[2])
+        case 4 where CommandLine.arguments[1] == "tus":
+            try await sendChunks(to: ServerURL(CommandLine.arguments[2]), path: CommandLine.arguments[3])
+        default: throw Failure("usage: transport-bench [tus] URL FILE")
         }
-        let descriptor = open(arguments[2], O_RDONLY | O_CLOEXEC)
+    }
+
+    private static func open(_ path: String) throws -> (descriptor: Int32, byteCount: Int64) {
+        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
         var status = stat()
         guard descriptor >= 0, fstat(descriptor, &status) == 0 else {
-            throw Failure("cannot open \(arguments[2])")
+            throw Failure("cannot open \(path)")
         }
+        return (descriptor, Int64(status.st_size))
+    }
+
+    private static func sendChunks(to server: ServerURL, path: String) async throws {
+        let http = try HTTPClient()
+        let tus = TusClient(http: http, server: server, path: "/files/", authorization: nil)
+        let byteCount = try open(path).byteCount
+        let content = TusContent(
+            byteCount: byteCount,
+            open: {
+                let file = try open(path)
+                return FileContent(owning: file.descriptor, byteCount: file.byteCount)
+            },
+            keep: { _ in }
+        )
+        let upload = try await tus.create(byteCount: byteCount, metadata: [TusMetadata("filename", "bench.mp4")])
+        _ = try await tus.send(content, to: upload.id, options: TusSendOptions(isNew: true))
+        http.shutdown()
+    }
+
+    private static func sendForm(to server: ServerURL, path: String) async throws {
+        let (descriptor, byteCount) = try open(path)
         let form = MultipartForm(
             fields: [(name: "label", value: "bench")],
             file: MultipartForm.FilePart(
                 name: "file",
                 fileName: "bench.mp4",
                 contentType: "video/mp4",
-                content: FileContent(owning: descriptor, byteCount: Int64(status.st_size))
+                content: FileContent(owning: descriptor, byteCount: byteCount)
             )
         )
         let client = try HTTPClient()
         let answer = try await client.execute(
             HTTPRequest(
                 .post,
-                try ServerURL(arguments[1]).resource("/api/uploads.php"),
+                server.resource("/api/uploads.php"),
                 headers: [
                     HTTPHeader("Accept", "application/json"), HTTPHeader("Content-Type", form.contentType),
                 ],

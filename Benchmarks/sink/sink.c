@@ -1,12 +1,14 @@
 // An HTTP/1.1 sink: takes uploads and throws the bytes away faster than a client can send them.
 //
-//   sink [--port N] [--stall BYTES]   serve; prints "listening on http://127.0.0.1:PORT" when ready (0 = any port)
+//   sink [--port N] [--stall BYTES] [--pace RATE]   serve; prints "listening on http://127.0.0.1:PORT" when ready (0 = any port)
 //   sink --send PORT BYTES            be a client that does nothing but send: the sink's own ceiling, as seconds
 //
 // Answers `Expect: 100-continue`, discards the body inside the kernel (recv with MSG_TRUNC copies nothing, tcp(7)),
 // answers 201 with a body in the shape of a GigHive D3 upload reply, keeps the connection alive. The reply carries no
-// checksum: computing one would make the sink the bottleneck. With --stall it stops reading after BYTES of a body,
-// prints "stalled", and holds the connection open.
+// checksum: computing one would make the sink the bottleneck. Below /files/ it speaks as much of tus 1.0.0 as an upload
+// needs, and remembers offsets only; PUT is answered 201, the listing is empty. With --stall it stops reading after BYTES
+// of a body, prints "stalled", and holds the connection open. With --pace it takes RATE bytes a second at most from each
+// connection, as a line of that speed would.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -22,10 +24,16 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { HEAD_LIMIT = 64 * 1024, DISCARD_AT_ONCE = 4 << 20, SEND_AT_ONCE = 256 * 1024 };
+enum { HEAD_LIMIT = 64 * 1024, DISCARD_AT_ONCE = 4 << 20, SEND_AT_ONCE = 256 * 1024, MOST_TUS_UPLOADS = 1 << 16 };
 
 static long long stall_after = -1;
+static double pace = 0; // bytes a second; 0 is no limit
 static atomic_llong next_id = 1;
+// By the number that stands at the end of an upload's address; reused after MOST_TUS_UPLOADS.
+static struct {
+    atomic_llong offset, length;
+} tus_uploads[MOST_TUS_UPLOADS];
+static atomic_uint next_tus_upload;
 
 static void die(const char *what) {
     perror(what);
@@ -56,15 +64,30 @@ static const char *field(const char *head, const char *name) {
     return NULL;
 }
 
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+static void sleep_until(double moment) {
+    double rest = moment - now();
+    if (rest <= 0) return;
+    struct timespec pause = {.tv_sec = (time_t)rest, .tv_nsec = (long)((rest - (double)(time_t)rest) * 1e9)};
+    nanosleep(&pause, NULL);
+}
+
 static int discard(int fd, long long remaining) {
     static char unused[1]; // MSG_TRUNC never writes to it
     long long taken = 0;
+    double started = now();
     while (remaining > 0) {
         if (stall_after >= 0 && taken >= stall_after) {
             printf("stalled\n");
             fflush(stdout);
             pause();
         }
+        if (pace > 0) sleep_until(started + (double)taken / pace);
         size_t wanted = remaining < DISCARD_AT_ONCE ? (size_t)remaining : DISCARD_AT_ONCE;
         ssize_t got = recv(fd, unused, wanted, MSG_TRUNC);
         if (got < 0 && errno == EINTR) continue;
@@ -90,6 +113,57 @@ static int answer_upload(int fd, long long body_length) {
     return send_all(fd, reply, (size_t)length);
 }
 
+static int answer_text(int fd, const char *text) { return send_all(fd, text, strlen(text)); }
+
+static long long number_field(const char *head, const char *name) {
+    const char *value = field(head, name);
+    return value ? atoll(value) : 0;
+}
+
+static int answer_tus(int fd, const char *head, long long body_length) {
+    char reply[512];
+    if (strncmp(head, "OPTIONS ", 8) == 0)
+        return answer_text(fd, "HTTP/1.1 204 No Content\r\nTus-Resumable: 1.0.0\r\nTus-Version: 1.0.0\r\n"
+                               "Tus-Extension: creation,termination\r\n\r\n");
+    if (strncmp(head, "POST ", 5) == 0) {
+        unsigned number = atomic_fetch_add(&next_tus_upload, 1) % MOST_TUS_UPLOADS;
+        atomic_store(&tus_uploads[number].offset, 0);
+        atomic_store(&tus_uploads[number].length, number_field(head, "Upload-Length"));
+        snprintf(reply, sizeof reply,
+            "HTTP/1.1 201 Created\r\nTus-Resumable: 1.0.0\r\nLocation: /files/%032x\r\nContent-Length: 0\r\n\r\n", number);
+        return answer_text(fd, reply);
+    }
+    const char *end = strchr(strchr(head, '/'), ' ');
+    unsigned number = (unsigned)strtoul(end - 8, NULL, 16) % MOST_TUS_UPLOADS;
+    if (strncmp(head, "PATCH ", 6) == 0) {
+        long long offset = number_field(head, "Upload-Offset") + body_length;
+        atomic_store(&tus_uploads[number].offset, offset);
+        snprintf(reply, sizeof reply,
+            "HTTP/1.1 204 No Content\r\nTus-Resumable: 1.0.0\r\nUpload-Offset: %lld\r\n\r\n", offset);
+    } else if (strncmp(head, "HEAD ", 5) == 0) {
+        snprintf(reply, sizeof reply,
+            "HTTP/1.1 200 OK\r\nTus-Resumable: 1.0.0\r\nCache-Control: no-store\r\nUpload-Offset: %lld\r\n"
+            "Upload-Length: %lld\r\n\r\n",
+            (long long)atomic_load(&tus_uploads[number].offset), (long long)atomic_load(&tus_uploads[number].length));
+    } else {
+        snprintf(reply, sizeof reply, "HTTP/1.1 204 No Content\r\nTus-Resumable: 1.0.0\r\n\r\n");
+    }
+    return answer_text(fd, reply);
+}
+
+static int answer(int fd, const char *head, long long body_length) {
+    const char *path = strchr(head, ' ') + 1;
+    if (strncmp(path, "/files/", 7) == 0) return answer_tus(fd, head, body_length);
+    if (strncmp(head, "POST ", 5) == 0) return answer_upload(fd, body_length);
+    if (strncmp(head, "PUT ", 4) == 0) return answer_text(fd, "HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n");
+    if (strncmp(path, "/db/database.php", 16) == 0)
+        return answer_text(fd, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n"
+                               "{\"pagination\":{\"enabled\":false,\"total\":0,\"page\":1,\"pageSize\":750,"
+                               "\"pageCount\":1},\"entries\":[]}       ");
+    return answer_text(fd, "HTTP/1.1 404 Not Found\r\nContent-Type: application/json\r\nContent-Length: 21\r\n\r\n"
+                           "{\"error\":\"Not Found\"}");
+}
+
 // One connection, any number of requests, one after the other.
 static void *serve(void *argument) {
     int fd = (int)(long)argument;
@@ -112,20 +186,19 @@ static void *serve(void *argument) {
         const char *value = field(head, "Content-Length");
         long long body_length = value ? atoll(value) : 0;
         const char *expect = field(head, "Expect");
-        int is_post = strncmp(head, "POST ", 5) == 0;
         end[4] = after;
 
         long long present = (long long)(filled - head_length);
         if (expect && present == 0 && send_all(fd, "HTTP/1.1 100 Continue\r\n\r\n", 25) != 0) goto done;
         if (present > body_length) present = body_length;
         if (discard(fd, body_length - present) != 0) goto done;
+        // The head is looked at once more before what follows it moves to its place.
+        char next = head[head_length];
+        head[head_length] = 0;
+        if (answer(fd, head, body_length) != 0) goto done;
+        head[head_length] = next;
         filled -= head_length + (size_t)present;
         memmove(head, head + head_length + present, filled);
-
-        static const char missing[] =
-            "HTTP/1.1 404 Not Found\r\nContent-Type: application/json\r\nContent-Length: 21\r\n\r\n"
-            "{\"error\":\"Not Found\"}";
-        if ((is_post ? answer_upload(fd, body_length) : send_all(fd, missing, sizeof missing - 1)) != 0) goto done;
     }
 done:
     close(fd);
@@ -161,8 +234,7 @@ static int be_sender(int port, long long count) {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address) != 0) die("connect");
-    struct timespec start, stop;
-    clock_gettime(CLOCK_MONOTONIC, &start);
+    double started = now();
     int length = snprintf(buffer, sizeof buffer, "POST / HTTP/1.1\r\nHost: sink\r\nContent-Length: %lld\r\n\r\n", count);
     if (send_all(fd, buffer, (size_t)length) != 0) die("send");
     while (count > 0) {
@@ -171,8 +243,7 @@ static int be_sender(int port, long long count) {
         count -= (long long)piece;
     }
     if (recv(fd, buffer, sizeof buffer, 0) <= 0) die("recv");
-    clock_gettime(CLOCK_MONOTONIC, &stop);
-    printf("%.6f\n", (double)(stop.tv_sec - start.tv_sec) + (double)(stop.tv_nsec - start.tv_nsec) / 1e9);
+    printf("%.6f\n", now() - started);
     return 0;
 }
 
@@ -186,8 +257,10 @@ int main(int count, char **arguments) {
             port = atoi(arguments[++i]);
         } else if (strcmp(arguments[i], "--stall") == 0 && i + 1 < count) {
             stall_after = atoll(arguments[++i]);
+        } else if (strcmp(arguments[i], "--pace") == 0 && i + 1 < count) {
+            pace = atof(arguments[++i]);
         } else {
-            fprintf(stderr, "usage: sink [--port N] [--stall BYTES] | sink --send PORT BYTES\n");
+            fprintf(stderr, "usage: sink [--port N] [--stall BYTES] [--pace RATE] | sink --send PORT BYTES\n");
             return 2;
         }
     }

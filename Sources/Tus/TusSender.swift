@@ -21,8 +21,9 @@ struct TusSender {
     private var faultsInARow = 0
     private var faults = 0
     private var bytesSent: Int64 = 0
-    /// The most bytes after `offset` that any try has sent: so many may turn up on the server later.
-    private var sentAhead: Int64 = 0
+    /// How far any try may have sent: up to there bytes can turn up on the server, also after it has told less. Whole
+    /// chunks, because libcurl does not count what a failing write has sent.
+    private var sentEnd: Int64 = 0
 
     init(
         _ client: TusClient,
@@ -47,6 +48,8 @@ struct TusSender {
         do throws(TusError) {
             if !options.isNew {
                 offset = try await ask().offset
+                // The chunk of an earlier run may still be on its way.
+                sentEnd = offset + max(options.chunkBytes, options.maximumChunkBytes)
                 try await provePrefix()
             }
             let resumedAt = offset
@@ -127,7 +130,7 @@ struct TusSender {
         let body = try ChunkBody(chunk, of: content, pipeline)
         let (error, outcome) = await client.patch(id, body, of: content, options.checksum, control, onEvent)
         bytesSent += outcome.bytesSent
-        sentAhead = max(sentAhead, outcome.bytesSent)
+        sentEnd = max(sentEnd, chunk.upperBound)
         guard let error else {
             size.completed(in: started.duration(to: .now))
             return advance(to: chunk.upperBound)
@@ -146,7 +149,7 @@ struct TusSender {
 
     /// Goes on from where the server says it is after a fault.
     private mutating func settle(at found: Int64, _ chunk: Range<Int64>, isKept: Bool) async throws(TusError) {
-        guard found >= offset, found - offset <= sentAhead else {
+        guard found >= offset, found <= max(offset, sentEnd) else {
             throw TusError(.conflict, detail: "the server's offset is \(found) where \(offset) was due")
         }
         if found == chunk.upperBound && isKept {
@@ -162,7 +165,6 @@ struct TusSender {
 
     private mutating func advance(to end: Int64) {
         offset = end
-        sentAhead = 0
         faultsInARow = 0
         patience.reset()
         pipeline.mark()

@@ -118,6 +118,33 @@ struct BuiltClientTests {
         #expect(item["http_status"] as? Int == 413)
     }
 
+    @Test("a file too large for nginx goes through it in chunks", arguments: [true, false])
+    func chunksThroughNginx(isBuffering: Bool) async throws {
+        let scratch = try TemporaryDirectory()
+        let sandbox = try await Self.sandbox(in: scratch)
+        let proxy = try await ReverseProxy(before: sandbox.address, largestBody: "300k", isBuffering: isBuffering)
+        let mediactl = try Mediactl(server: proxy.address(), password: "uploader")
+        let content = try Data(contentsOf: Self.clip) + Data(count: 2_000_000)
+        let path = try mediactl.file("clip.mp4", content)
+
+        let ending = try await mediactl.run(
+            "upload",
+            path,
+            "--transport",
+            "tus",
+            "--cacert",
+            proxy.authority,
+            "--json"
+        )
+
+        #expect(ending.status == 0, "\(ending.output)\(ending.errors)")
+        let item = try #require(try Mediactl.records(ending.output).first { $0["type"] as? String == "item" })
+        #expect(item["state"] as? String == "done")
+        #expect(item["transport"] as? String == "tus")
+        #expect(item["verified"] as? Bool == true)
+        #expect(item["size_bytes"] as? Int == content.count)
+    }
+
     private static func sandbox(in scratch: TemporaryDirectory) async throws -> ForeignServer {
         try await ForeignServer(
             announcing: ForeignProgram.product("mediactl-sandbox"),

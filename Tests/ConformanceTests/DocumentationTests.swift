@@ -10,13 +10,19 @@ struct DocumentationTests {
 
     @Test(
         "console sessions print what they say",
-        arguments: ["README.md", "docs/guides/guest.md", "docs/guides/operator.md", "docs/guides/ci.md"]
+        arguments: [
+            "README.md", "docs/guides/guest.md", "docs/guides/operator.md", "docs/guides/ci.md",
+            "docs/guides/resumable.md", "docs/guides/scale.md",
+        ]
     )
     func console(document: String) async throws {
         let directory = try TemporaryDirectory()
         let sandbox = try await ForeignServer(
             announcing: ForeignProgram.product("mediactl-sandbox"),
-            ["--listen", "127.0.0.1:0", "--data", directory.file("server")]
+            [
+                "--listen", "127.0.0.1:0", "--data", directory.file("server"), "--event-link-token",
+                "\(Self.guestToken)=2026-06-13,Ann & Bob,wedding",
+            ]
         )
         let text = try String(contentsOf: Self.root.appending(path: document), encoding: .utf8)
             .replacing("https://media.example.org", with: sandbox.address)
@@ -24,6 +30,8 @@ struct DocumentationTests {
         let session = ConsoleSession(document: text)
         #expect(session.steps.count >= 5)
         try makeMedia(in: directory)
+        try "\(sandbox.address)/upload/\(Self.guestToken)\n"
+            .write(toFile: directory.file("event-link.txt"), atomically: true, encoding: .utf8)
         let mark = "--- \(UUID().uuidString)"
         try session.script(mark: mark).write(toFile: directory.file("session.sh"), atomically: true, encoding: .utf8)
 
@@ -40,12 +48,32 @@ struct DocumentationTests {
         }
     }
 
+    /// 43 characters of the alphabet of event links (gighive contract section 6).
+    private static let guestToken = "a-token_of-43-characters-for-the-documents-"
+
     /// The files that the documents speak of: the small clip, made different by a few bytes at its end.
     private func makeMedia(in directory: TemporaryDirectory) throws {
         let clip = try Data(contentsOf: Self.root.appending(path: "fixtures/media/clip.mp4"))
         for name in ["first-dance", "concert", "rehearsal", "one", "two", "three", "smoke"] {
             try (clip + Data(name.utf8)).write(to: URL(filePath: directory.file("\(name).mp4")))
         }
+        try (clip + Data(count: 2_000_000)).write(to: URL(filePath: directory.file("festival.mp4")))
+        try FileManager.default.createDirectory(
+            atPath: directory.file("concerts/2026"),
+            withIntermediateDirectories: true
+        )
+        for number in 1...6 {
+            try (clip + Data("set \(number)".utf8))
+                .write(to: URL(filePath: directory.file("concerts/2026/set-\(number).mp4")))
+        }
+        try Data("all of June\n".utf8).write(to: URL(filePath: directory.file("concerts/notes.txt")))
+        let table = """
+            path,event_date,org_name,label
+            one.mp4,2026-06-13,The Larks,"Encore, first"
+            two.mp4,2026-06-13,The Larks,Encore
+
+            """
+        try Data(table.utf8).write(to: URL(filePath: directory.file("evening.csv")))
     }
 
     /// A home of its own, and the built binaries first in `PATH`.

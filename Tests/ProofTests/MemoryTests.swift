@@ -5,26 +5,14 @@ import Testing
 /// A file of any size passes through the same memory (design section 8). The distance to `uploads list` is measured by
 /// `make bench`, on the release build; here the code that an upload needs besides is left out of the account.
 @Suite struct MemoryTests {
-    /// Runs a command in a child that has a small memory itself and reports the largest resident size of the grandchild:
-    /// the maximum that the kernel keeps for a child also counts the memory of the process it was forked from.
-    private static let wrapper = [
-        "/usr/bin/python3", "-c",
-        """
-        import os, resource, sys
-        code = os.spawnv(os.P_WAIT, sys.argv[1], sys.argv[1:])
-        print("peak", resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
-        sys.exit(code)
-        """,
-    ]
-
     private func peakKibibytes(_ bench: Bench, _ arguments: [String], input: String) async throws -> Int {
         let result = try await bench.runner.run(
             arguments,
             streams: .separate(input: .file(input)),
-            through: Self.wrapper
+            through: PeakMemory.wrapper
         )
         #expect(result.exitCode == 0, "\(result.errors)")
-        return try #require(result.lines.last.flatMap { Int($0.split(separator: " ").last ?? "") })
+        return try PeakMemory.kibibytes(result)
     }
 
     @Test(arguments: [(1 << 30, false), (256 << 20, true)])

@@ -4,7 +4,7 @@ import TestSupport
 
 /// nginx with TLS in front of another server, as sites run it.
 ///
-/// - `/…`: passed on, bodies up to `largestBody` buffered first; the answer names the protocol in `X-Protocol`.
+/// - `/…`: passed on, bodies up to `largestBody`, buffered first or not; the answer names the protocol in `X-Protocol`.
 /// - `/private/…`: asks for `uploader` / `secret` by itself, then as above.
 /// - `/small/…`: refuses bodies above 1 MiB.
 final class ReverseProxy {
@@ -15,7 +15,11 @@ final class ReverseProxy {
     private let server: ForeignServer
     private let directory: TemporaryDirectory
 
-    init(before backend: String, largestBody: String = "1g") async throws {
+    /// - Parameters:
+    ///   - backend: The server's address.
+    ///   - largestBody: Larger ones are refused by the length they announce.
+    ///   - isBuffering: Bodies are taken whole before the backend gets a byte; else passed on as they come.
+    init(before backend: String, largestBody: String = "1g", isBuffering: Bool = true) async throws {
         let directory = try TemporaryDirectory()
         self.directory = directory
         let certificates = try await ForeignProgram.run(
@@ -36,6 +40,7 @@ final class ReverseProxy {
                 port: port,
                 backend: backend,
                 largestBody: largestBody,
+                isBuffering: isBuffering,
                 directory: directory.path
             )
             try settings.write(toFile: directory.file("nginx.conf"), atomically: true, encoding: .utf8)
@@ -48,7 +53,13 @@ final class ReverseProxy {
     /// `https://HOST:PORT`.
     func address(host: String = "localhost") -> String { "https://\(host):\(server.port)" }
 
-    private static func settings(port: Int, backend: String, largestBody: String, directory: String) -> String {
+    private static func settings(
+        port: Int,
+        backend: String,
+        largestBody: String,
+        isBuffering: Bool,
+        directory: String
+    ) -> String {
         """
         \(geteuid() == 0 ? "user root;" : "")
         daemon off;
@@ -65,6 +76,7 @@ final class ReverseProxy {
             scgi_temp_path \(directory)/scgi;
             client_max_body_size \(largestBody);
             proxy_http_version 1.1;
+            proxy_request_buffering \(isBuffering ? "on" : "off");
             proxy_set_header Host $http_host;
             add_header X-Protocol $server_protocol always;
             server {

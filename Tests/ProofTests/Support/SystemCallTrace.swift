@@ -15,11 +15,11 @@ struct SystemCallTrace {
     private(set) var calls: [Call] = []
 
     /// Arguments for `BinaryRunner`'s wrapper.
-    static func wrapper(writing path: String) -> [String] {
-        [
-            "/usr/bin/strace", "-f", "-y", "-s", "65536", "-e", "trace=write,pwrite64,fsync,fdatasync,recvfrom,sendto",
-            "-o", path,
-        ]
+    static func wrapper(
+        writing path: String,
+        calls: String = "write,pwrite64,fsync,fdatasync,recvfrom,sendto"
+    ) -> [String] {
+        ["/usr/bin/strace", "-f", "-y", "-s", "65536", "-e", "trace=\(calls)", "-o", path]
     }
 
     static let isAvailable = FileManager.default.isExecutableFile(atPath: "/usr/bin/strace")

@@ -1,0 +1,74 @@
+import Foundation
+import MediaCrypto
+import MediaTransport
+import TestSupport
+import Testing
+import Tus
+
+/// tus through nginx before a server that is not ours either.
+@Suite("tus through nginx")
+struct TusProxyTests {
+    /// How nginx passes a body on: whole, once it has it, or as it comes.
+    static let bufferings = [true, false]
+
+    @Test("chunks shrink below the proxy's limit (413)", arguments: bufferings)
+    func limitedBodies(isBuffering: Bool) async throws {
+        let bench = try await TusBench()
+        let proxy = try await ReverseProxy(before: bench.server.address, largestBody: "1m", isBuffering: isBuffering)
+        let source = try bench.source(9_000_001)
+
+        let (id, delivery) = try await bench.withClient(
+            at: proxy.address(),
+            configuration: HTTPClientConfiguration(trust: ServerTrust(caFile: proxy.authority))
+        ) { tus in
+            let id = try await tus.create(byteCount: Int64(source.bytes.count), metadata: TusSource.metadata).id
+            return (id, try await tus.send(source.content(), to: id, options: quickOptions(chunk: 8 << 20)))
+        }
+
+        #expect(try bench.stored(id) == source.bytes)
+        #expect(delivery.digest.hex == (try await source.sha256()))
+        // 8, 4 and 2 MiB are refused; 1 MiB is what nginx lets pass.
+        #expect(delivery.faults == 3)
+        // nginx refuses by the length announced, while at most these bodies are on their way.
+        #expect(delivery.bytesSent <= Int64(source.bytes.count + (8 + 4 + 2) << 20))
+    }
+
+    @Test("cuts before a proxy that buffers cost a whole chunk, and no byte is wrong", arguments: bufferings)
+    func cutConnections(isBuffering: Bool) async throws {
+        let bench = try await TusBench()
+        let proxy = try await ReverseProxy(before: bench.server.address, isBuffering: isBuffering)
+        let network = try CuttingProxy(before: proxy.port, cuttingEvery: 3_000_000, times: 3)
+        let source = try bench.source(10_000_000)
+
+        let (id, delivery) = try await bench.withClient(
+            at: "https://localhost:\(network.port)",
+            configuration: HTTPClientConfiguration(trust: ServerTrust(caFile: proxy.authority))
+        ) { tus in
+            let id = try await tus.create(byteCount: Int64(source.bytes.count), metadata: TusSource.metadata).id
+            return (id, try await tus.send(source.content(), to: id, options: quickOptions(chunk: 1 << 20)))
+        }
+
+        #expect(network.cuts == 3)
+        #expect(try bench.stored(id) == source.bytes)
+        #expect(delivery.digest.hex == (try await source.sha256()))
+        #expect(delivery.bytesSent <= Int64(source.bytes.count + 3 << 20))
+    }
+
+    @Test("HTTP/2 carries it as well")
+    func http2() async throws {
+        let bench = try await TusBench()
+        let proxy = try await ReverseProxy(before: bench.server.address)
+        let source = try bench.source(3_000_000)
+
+        let id = try await bench.withClient(
+            at: proxy.address(),
+            configuration: HTTPClientConfiguration(trust: ServerTrust(caFile: proxy.authority), http2: true)
+        ) { tus in
+            let id = try await tus.create(byteCount: Int64(source.bytes.count), metadata: TusSource.metadata).id
+            _ = try await tus.send(source.content(), to: id, options: quickOptions(chunk: 1 << 20))
+            return id
+        }
+
+        #expect(try bench.stored(id) == source.bytes)
+    }
+}

@@ -1,0 +1,62 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What the proofs of resumable and bulk uploads need of a machine.
+extension Bench {
+    /// A movie of random bytes, for sizes that `movie` would take long to make.
+    func randomMovie(_ byteCount: Int, name: String = "clip.mp4") throws -> String {
+        let path = runner.home.file(name)
+        let random = try #require(FileHandle(forReadingAtPath: "/dev/urandom"))
+        let start = Data([0, 0, 0, 0x18] + Array("ftypisom".utf8) + [0, 0, 2, 0] + Array("isomiso2".utf8))
+        let rest = try #require(try random.read(upToCount: byteCount - start.count))
+        try (start + rest).write(to: URL(fileURLWithPath: path))
+        return path
+    }
+
+    /// What `sha256sum` says of a file.
+    func sha256(_ path: String) async throws -> String {
+        let result = try await ChildProcess.run("/usr/bin/sha256sum", [path], environment: runner.environment)
+        return String(result.output.prefix(64))
+    }
+
+    /// The report of a run.
+    func report(_ path: String) throws -> [[String: Any]] {
+        let text = try Data(contentsOf: URL(fileURLWithPath: path))
+        let report = try #require(try JSONSerialization.jsonObject(with: text) as? [String: Any])
+        #expect(report["schema"] as? String == "mediactl.upload-report/1")
+        return try #require(report["items"] as? [[String: Any]])
+    }
+}
+
+extension SandboxProcess {
+    /// Ids of the server's listing by the SHA-256 that names the stored file, all pages of it.
+    func objects() async throws -> [String: [Int]] {
+        var objects: [String: [Int]] = [:]
+        var page = 1
+        var pageCount = 1
+        while page <= pageCount {
+            let listing = try await curl("\(baseURL)/db/database.php?format=json&view=librarian&page=\(page)")
+            let answer = try #require(try JSONSerialization.jsonObject(with: Data(listing.utf8)) as? [String: Any])
+            pageCount = (answer["pagination"] as? [String: Any])?["pageCount"] as? Int ?? 1
+            for entry in answer["entries"] as? [[String: Any]] ?? [] {
+                let name = try #require(entry["file_name"] as? String)
+                objects[String(name.prefix(64)), default: []].append(try #require(entry["id"] as? Int))
+            }
+            page += 1
+        }
+        return objects
+    }
+
+    /// SHA-256 of what the server serves under a SHA-256.
+    func digestServed(_ checksum: String) async throws -> String {
+        let pipe = "curl -s -f -u viewer:viewer '\(baseURL)/video/\(checksum).mp4' | sha256sum"
+        return String(try await ChildProcess.run("/bin/sh", ["-c", pipe]).output.prefix(64))
+    }
+
+    private func curl(_ address: String) async throws -> String {
+        let answer = try await ChildProcess.run("/usr/bin/curl", ["-s", "-S", "-f", "-u", "viewer:viewer", address])
+        guard answer.exitCode == 0 else { throw Failure.control(status: 0, answer.errors) }
+        return answer.output
+    }
+}
