@@ -71,8 +71,8 @@ import Testing
             return ("upload", "progress", JSONRenderer.progress(progress))
         }
         + [
-            ("uploads-list", "item", JSONRenderer.token(entry, isTokenShown: false)),
-            ("uploads-show", "item", JSONRenderer.token(entry, isTokenShown: true)),
+            ("uploads-list", "item", JSONRenderer.kept(KeptUpload(entry), isTokenShown: false)),
+            ("uploads-show", "item", JSONRenderer.kept(KeptUpload(entry), isTokenShown: true)),
             ("uploads-status", "item", JSONRenderer.journal(JournalRow(record: record))),
             ("uploads-status", "item", JSONRenderer.journal(JournalRow(record: record, result: upload(.tokenLost)))),
             ("config-show", "item", JSONRenderer.setting(.init(name: "n", value: "v", source: "s"))),
