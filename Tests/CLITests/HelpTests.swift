@@ -9,8 +9,8 @@ import Testing
 @Suite struct HelpTests {
     static let golden = JSONSchemaTests.root.appendingPathComponent("fixtures/golden/help").path
 
-    /// The words of every command, in order.
-    private static let commands = words(of: MediactlCommand.self, [])
+    /// The words of every command, and the topics of `help`.
+    private static let commands = words(of: MediactlCommand.self, []) + [["help", "exit-codes"]]
 
     private static func words(of command: any ParsableCommand.Type, _ words: [String]) -> [[String]] {
         [words] + command.configuration.subcommands.flatMap { Self.words(of: $0, words + [$0._commandName]) }

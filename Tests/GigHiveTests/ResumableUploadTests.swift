@@ -1,4 +1,5 @@
 import Foundation
+import MediaCrypto
 import MediaStore
 import MediaTransport
 import TestSupport
@@ -59,6 +60,15 @@ import Tus
         #expect(log.contains { if case .resuming(let offset) = $0 { offset >= 3 * (64 << 10) } else { false } })
         #expect(try await bench.stored() == [try bench.checksum(path)])
         #expect(try await bench.count("POST", "/files/") == 1)
+    }
+
+    @Test(arguments: [([], nil), (["sha1"], DigestAlgorithm.sha1), (["sha1", "sha256"], .sha256)])
+    func chunksCarryTheChecksumThatIsOffered(_ offered: [String], _ expected: DigestAlgorithm?) async throws {
+        let arguments = offered.isEmpty ? [] : ["--tus-checksum"]
+        let bench = try ResumableBench(try await SandboxProcess.start(arguments: arguments))
+        let features = TusFeatures(extensions: [.checksum], checksumAlgorithms: offered)
+        #expect(bench.uploader.chunks(for: features).checksum == expected)
+        #expect(await bench.uploader.upload(try bench.prepare(try bench.file())).state == .done)
     }
 
     @Test func standardInputIsKeptAsLongAsItsUploadMayGoOn() async throws {

@@ -198,7 +198,7 @@ struct TusUploadRun {
             upload: upload,
             file: file,
             journal: journal,
-            options: uploader.chunks,
+            options: uploader.chunks(for: features),
             control: lookAhead?.control ?? control,
             tally: tally,
             onEvent: lookAhead?.observing(onEvent) ?? onEvent
@@ -304,10 +304,12 @@ extension UploadSettlement {
 }
 
 extension Uploader {
-    /// How chunks are sent: the run's own retries count for them as well.
-    var chunks: TusSendOptions {
+    /// How chunks are sent: the run's own retries count for them as well, and a server that checks chunks gets their
+    /// checksums.
+    func chunks(for features: TusFeatures) -> TusSendOptions {
         var chunks = options.chunks
         chunks.retry = options.retry
+        chunks.checksum = chunks.checksum ?? features.preferredChecksum
         return chunks
     }
 }
