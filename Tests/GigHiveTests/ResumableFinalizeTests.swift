@@ -126,6 +126,23 @@ import Tus
         #expect(try await bench.count("POST", "/api/uploads/finalize") == 1)
     }
 
+    @Test(.timeLimit(.minutes(1))) func aClockThatWasSetBackDoesNotProlongTheQuiet() async throws {
+        let bench = try ResumableBench(try await SandboxProcess.start())
+        let log = EventLog()
+        let quiet = ServerQuiet(
+            tusID: "abc",
+            uploader: bench.uploader,
+            control: TransferControl(),
+            onEvent: log.add
+        )
+        #expect(await quiet.wait(since: Date() + 86_400, endsWhenGone: false))
+        #expect(
+            log.contains { event in
+                if case .waitingForQuiet(let limit) = event { limit == bench.options.settleTime } else { false }
+            }
+        )
+    }
+
     @Test func anIdThatIsGoneShortensTheQuiet() async throws {
         var bench = try ResumableBench(try await SandboxProcess.start(faults: ["finalize:drop-answer,times=1"]))
         bench.options.settleTime = .seconds(330)
