@@ -19,6 +19,8 @@ struct TusSender {
     private var patience: LockPatience
     /// Faults since the server last had more than before.
     private var faultsInARow = 0
+    /// Failed tries in that time, those against a lock and those with too large a chunk included.
+    private var failedTries = 0
     private var faults = 0
     private var bytesSent: Int64 = 0
     /// The most bytes after `offset` that any try has sent: so many may turn up on the server later.
@@ -109,9 +111,14 @@ struct TusSender {
                 retryAfter: error.retryAfterSeconds.map { .seconds($0) }
             )
         }
-        faults += 1
-        onEvent(.retrying(attempt: faultsInARow, after: wait, because: error))
+        noteRetry(after: wait, because: error)
         if await control.waitForStop(upTo: wait) { throw TusError(.cancelled) }
+    }
+
+    private mutating func noteRetry(after wait: Duration, because error: TusError) {
+        faults += 1
+        failedTries += 1
+        onEvent(.retrying(attempt: failedTries, after: wait, because: error))
     }
 
     private func throwIfStopped() throws(TusError) {
@@ -134,8 +141,7 @@ struct TusSender {
         }
         if error.kind == .tooLarge {
             guard size.refused(Int64(chunk.count)) else { throw error }
-            faults += 1
-            onEvent(.retrying(attempt: faultsInARow, after: .zero, because: error))
+            noteRetry(after: .zero, because: error)
         } else {
             let isSmaller = error.isCut && size.cut()
             // A network that breaks every chunk of one size may yet carry smaller ones.
@@ -164,6 +170,7 @@ struct TusSender {
         offset = end
         sentAhead = 0
         faultsInARow = 0
+        failedTries = 0
         patience.reset()
         pipeline.mark()
         onEvent(.acknowledged(offset: end))
