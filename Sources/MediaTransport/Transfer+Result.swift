@@ -14,12 +14,24 @@ extension Transfer {
             return .failure(completed(callbackError, code))
         }
         guard code == CURLE_OK, let head else {
-            return .failure(completed(TransportError(kind(of: code), detail: detail(of: code)), code))
+            return .failure(completed(failure(code), code))
         }
         bytesAcknowledged = max(bytesAcknowledged, bytesSent)
         phase = .receiving
         report(at: .now)
         return .success(HTTPResponse(head: head, body: body, metrics: metrics))
+    }
+
+    /// Where a kept connection dies before the answer, libcurl makes another one by itself. When that cannot be made, its
+    /// code and its count are those of the new one, although the body has gone out over the old one.
+    private func failure(_ code: CURLcode) -> TransportError {
+        let error = TransportError(kind(of: code), detail: detail(of: code))
+        guard bytesRead > 0, error.isBeforeRequest else { return error }
+        bytesSentBeforeRewind = max(bytesSentBeforeRewind, bytesRead)
+        return TransportError(
+            .connectionLost,
+            detail: "the connection closed before the answer; no other could be made: \(error.detail)"
+        )
     }
 
     func cancelled() -> Result<HTTPResponse, TransportError> {

@@ -19,7 +19,7 @@ final class Transfer {
     let bodyByteCount: Int64
     let reader: (any RequestBodyReader)?
     var bytesRead: Int64 = 0
-    /// What was out when libcurl wanted to start again: its own count begins at 0 then.
+    /// What was out when libcurl wanted to start again, or made a connection anew: its own count begins at 0 then.
     var bytesSentBeforeRewind: Int64 = 0
     /// Whether libcurl waits for the reader to let go of the next byte.
     var isPaused = false

@@ -117,6 +117,6 @@ public enum TusEvent: Sendable {
     case progress(offset: Int64, TransferProgress)
     /// The server has all bytes up to here.
     case acknowledged(offset: Int64)
-    /// A fault is waited out.
+    /// A fault is waited out. Tries count from 1, anew with each chunk that arrives.
     case retrying(attempt: Int, after: Duration, because: TusError)
 }

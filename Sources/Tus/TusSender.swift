@@ -19,6 +19,8 @@ struct TusSender {
     private var patience: LockPatience
     /// Faults since the server last had more than before.
     private var faultsInARow = 0
+    /// Failed tries in that time, those against a lock and those with too large a chunk included.
+    private var failedTries = 0
     private var faults = 0
     private var bytesSent: Int64 = 0
     /// How far any try may have sent: up to there bytes can turn up on the server, also after it has told less. Whole
@@ -112,9 +114,14 @@ struct TusSender {
                 retryAfter: error.retryAfterSeconds.map { .seconds($0) }
             )
         }
-        faults += 1
-        onEvent(.retrying(attempt: faultsInARow, after: wait, because: error))
+        noteRetry(after: wait, because: error)
         if await control.waitForStop(upTo: wait) { throw TusError(.cancelled) }
+    }
+
+    private mutating func noteRetry(after wait: Duration, because error: TusError) {
+        faults += 1
+        failedTries += 1
+        onEvent(.retrying(attempt: failedTries, after: wait, because: error))
     }
 
     private func throwIfStopped() throws(TusError) {
@@ -137,8 +144,7 @@ struct TusSender {
         }
         if error.kind == .tooLarge {
             guard size.refused(Int64(chunk.count)) else { throw error }
-            faults += 1
-            onEvent(.retrying(attempt: faultsInARow, after: .zero, because: error))
+            noteRetry(after: .zero, because: error)
         } else {
             let isSmaller = error.isCut && size.cut()
             // A network that breaks every chunk of one size may yet carry smaller ones.
@@ -166,6 +172,7 @@ struct TusSender {
     private mutating func advance(to end: Int64) {
         offset = end
         faultsInARow = 0
+        failedTries = 0
         patience.reset()
         pipeline.mark()
         onEvent(.acknowledged(offset: end))

@@ -261,6 +261,9 @@ import Tus
         #expect(result.bytesSent == 640 << 10)
         #expect(try await bench.count("POST", "/files/") == 4)
         #expect(try await bench.stored() == [try bench.checksum(path)])
+        // Beside the stored file nothing of it stays on the server.
+        #expect(try await bench.count("DELETE", "/files/") == 3)
+        #expect(try await !bench.control(.get, "uploads").contains(#""offset":2"#))
     }
 
     @Test func stoppedPartsGoOn() async throws {

@@ -48,6 +48,35 @@ struct FaultTests {
     }
 
     @Test(
+        "a body that went out to a server that died then is not taken for one that was never sent",
+        arguments: [Repeatability.atMostOnce, .resumable, .safe]
+    )
+    func deadServer(_ repeatability: Repeatability) async throws {
+        let (second, isDeaf) = (Gate(), Gate())
+        let server = try ScriptedServer { connection, _ in
+            try connection.readRequest()
+            try connection.answer(201, "{}")
+            try connection.readRequest()
+            second.open()
+            isDeaf.wait()
+        }
+        let http = try client()
+        let url = try server.url()
+        _ = try await http.execute(post(url, CountingBody(100_000), repeatability))
+        async let failed = transportError { () async throws(TransportError) in
+            try await http.execute(post(url, CountingBody(100_000), repeatability))
+        }
+        await second.opened()
+        server.stopListening()
+        isDeaf.open()
+        let error = await failed
+        #expect(error?.kind == .connectionLost)
+        #expect(error?.isBeforeRequest == false)
+        #expect(error?.metrics.bodyBytesSent == 100_000)
+        #expect(error?.metrics.bodyComplete == true)
+    }
+
+    @Test(
         "a POST whose kept-alive connection is reset under way reaches the server once",
         arguments: [1, 50_000, 999_999]
     )

@@ -62,6 +62,11 @@ public final class ScriptedServer: Sendable {
     }
 
     deinit {
+        stopListening()
+    }
+
+    /// Refuses new connections from now on; those that there are stay.
+    public func stopListening() {
         Glibc.shutdown(listener, Int32(SHUT_RDWR))
     }
 

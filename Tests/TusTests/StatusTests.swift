@@ -176,18 +176,22 @@ struct StatusTests {
         let server = try TusServer(length: 3000) { request, _ in request.method == "PATCH" ? .answer(423) : .obey }
         let client = try server.client()
         let waits = Mutex<[Duration]>([])
+        let tries = Mutex<[Int]>([])
         let error = await tusError { () async throws(TusError) in
             try await client.send(
                 source.content(),
                 to: "abc",
                 options: plainOptions(lockLimit: .milliseconds(10))
             ) { event in
-                if case .retrying(_, let wait, _) = event { waits.withLock { $0.append(wait) } }
+                guard case .retrying(let attempt, let wait, _) = event else { return }
+                waits.withLock { $0.append(wait) }
+                tries.withLock { $0.append(attempt) }
             }
         }
         #expect(error?.kind == .locked && error?.status == 423)
         // 1 + 2 + 4 + 3 = 10.
         #expect(waits.withLock { $0 } == [1, 2, 4, 3].map { .milliseconds($0) })
+        #expect(tries.withLock { $0 } == [1, 2, 3, 4])
         #expect(server.methods == ["HEAD"] + (0..<4).flatMap { _ in ["PATCH", "HEAD"] } + ["PATCH"])
     }
 

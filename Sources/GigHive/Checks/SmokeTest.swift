@@ -3,6 +3,7 @@ internal import MediaCrypto
 internal import MediaFiles
 internal import MediaStore
 public import MediaTransport
+internal import Synchronization
 
 /// Proves that a server is fit for use by using it: uploads a tiny recording, finds it, and takes it back.
 ///
@@ -18,16 +19,23 @@ public struct SmokeTest: Sendable {
     public static let event = (date: "2000-01-01", organisation: "mediactl smoke test")
 
     private let uploader: Uploader
+    /// How long after a stop the answer to the deletion is waited for.
+    private let finishTime: Duration
 
     /// Makes a smoke test.
     ///
     /// - Parameter uploader: With `force` it makes no difference; its transport is the one that is tried.
     public init(uploader: Uploader) {
+        self.init(uploader: uploader, finishTime: .seconds(5))
+    }
+
+    init(uploader: Uploader, finishTime: Duration) {
         self.uploader = uploader
+        self.finishTime = finishTime
     }
 
     /// Runs it. Cancelling the task, or a stop, ends the upload while its bytes are being sent; a file that got onto the
-    /// server is still taken back.
+    /// server is still taken back. After a stop the server has five seconds to answer to that.
     ///
     /// - Parameters:
     ///   - directory: Where the recording lies while it is sent; it is removed at the end.
@@ -46,7 +54,7 @@ public struct SmokeTest: Sendable {
             return ServerCheck("login", .passed, "accepted")
         }
         guard list.isGood, !control.isStopRequested else {
-            return skippingRest(list, list.isGood ? "stopped" : "the login was refused")
+            return skippingRest(list, list.isGood ? "stopped" : "the server cannot be used")
         }
         let path = directory + "/mediactl-smoke-\(UUID().uuidString.lowercased()).wav"
         defer { unlink(path) }
@@ -57,10 +65,11 @@ public struct SmokeTest: Sendable {
             return try Self.check(result)
         }
         guard let stored, stored.state != .planned, stored.fileID != nil else {
-            return skippingRest(list, "nothing was stored")
+            let isUnknown = stored?.state == .unknownOutcome
+            return skippingRest(list, isUnknown ? "whether it was stored is unknown" : "nothing was stored")
         }
         await look(at: stored, &list)
-        await takeBack(stored, &list)
+        await takeBack(stored, control, &list)
         return list.checks
     }
 
@@ -157,7 +166,7 @@ public struct SmokeTest: Sendable {
 
     // MARK: And back
 
-    private func takeBack(_ stored: UploadResult, _ list: inout CheckList) async {
+    private func takeBack(_ stored: UploadResult, _ control: TransferControl, _ list: inout CheckList) async {
         let client = uploader.client
         guard stored.hasDeleteToken, let fileID = stored.fileID else {
             list.skip("delete", "without its token the file stays on the server")
@@ -170,7 +179,11 @@ public struct SmokeTest: Sendable {
             guard entry.checksumSHA256 == stored.checksumSHA256 else {
                 throw GigHiveError(.idReused, detail: "the token is another upload's", fileID: fileID)
             }
-            let result = await deleter.delete(entry) { _ in .keep }
+            let deletion = Task { await deleter.delete(entry) { _ in .keep } }
+            guard let result = await end(of: deletion, control) else {
+                let detail = "the deletion was not answered; mediactl uploads delete \(fileID) repeats it"
+                throw GigHiveError(.networkTimeout, detail: detail, isRetryable: true, fileID: fileID)
+            }
             if let error = result.error {
                 throw error
             }
@@ -191,6 +204,25 @@ public struct SmokeTest: Sendable {
                 throw GigHiveError(.notDeleted, detail: "the media is still served", fileID: fileID)
             }
             return ServerCheck("gone", .passed, "neither known nor served")
+        }
+    }
+
+    /// Waits for a deletion, which goes on whatever becomes of this task; nil when it takes too long after a stop.
+    private func end(of deletion: Task<DeleteResult, Never>, _ control: TransferControl) async -> DeleteResult? {
+        await withCheckedContinuation { continuation in
+            let waiting = Mutex<CheckedContinuation<DeleteResult?, Never>?>(continuation)
+            let end = { @Sendable (result: DeleteResult?) in
+                waiting.withLock { $0.take() }?.resume(returning: result)
+            }
+            let limit = Task { [finishTime] in
+                _ = await control.waitForStop()
+                try? await Task.sleep(for: finishTime)
+                end(nil)
+            }
+            Task {
+                end(await deletion.value)
+                limit.cancel()
+            }
         }
     }
 }

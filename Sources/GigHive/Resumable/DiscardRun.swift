@@ -39,18 +39,8 @@ struct DiscardRun {
         } catch {
             throw .store(error)
         }
-        let (row, state) = (settlement.record, settlement.record.state)
-        guard ![.done, .duplicate, .tokenLost, .finalized].contains(state) else {
-            throw GigHiveError(.notResumable, detail: "it has ended as \(state.rawValue)", path: row.path)
-        }
-        guard try !uploader.mayBeFinalizing(row) else {
-            throw GigHiveError(
-                .outcomeUnknown,
-                detail: "the server may be storing it; it has to be settled first",
-                isRetryable: true,
-                path: row.path
-            )
-        }
+        let row = settlement.record
+        try Uploader.checkDiscardable(row, in: uploader.store)
         try await removeBytes(of: row)
         settlement.end(.cancelled, nil)
         removeSpool(of: row)

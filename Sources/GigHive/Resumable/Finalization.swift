@@ -185,8 +185,13 @@ struct Finalization {
         return await ended()
     }
 
-    /// The upload id is used up. That the tus record goes is for tidiness: an ended row is never resumed.
+    /// The upload id is used up. That the tus record goes is for tidiness, an ended row is never resumed; so is that the
+    /// parts go which it was joined from, and which the server would keep beside the file.
     private func ended() async -> Step {
+        for part in await journal.record.tusIDs where part != tusID {
+            // Where one cannot be removed, the others are not worth the wait.
+            guard (try? await uploader.tus.terminate(part, control: control)) != nil else { break }
+        }
         try? await journal.forget()
         return .end(.settled)
     }

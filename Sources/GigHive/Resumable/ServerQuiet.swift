@@ -31,7 +31,7 @@ struct ServerQuiet {
 
     /// How long the server may still be at work on a request that ended then.
     func remaining(since start: Date) -> Duration {
-        // A clock that was set back must not make the wait longer than it can have to be.
+        // A start that lies ahead of a clock that was set back counts as now.
         let quiet = Duration.seconds(max(0, Date().timeIntervalSince(start)))
         return max(.zero, uploader.options.settleTime - quiet)
     }
@@ -40,10 +40,13 @@ struct ServerQuiet {
     ///
     /// - Returns: false when the user stopped it.
     func wait(since start: Date, endsWhenGone: Bool) async -> Bool {
-        onEvent(.waitingForQuiet(remaining(since: start)))
+        let limit = remaining(since: start)
+        onEvent(.waitingForQuiet(limit))
+        // From here on by a clock that nobody sets: the other may be days behind `start`, or jump ahead.
+        let end = ContinuousClock.now + limit
         var looks = 0
         while !control.isStopRequested {
-            let rest = remaining(since: start)
+            let rest = ContinuousClock.now.duration(to: end)
             if rest <= .zero {
                 return true
             }

@@ -59,6 +59,24 @@ extension Uploader {
         }
     }
 
+    /// Whether `discard` may give a row up, as far as the journal knows.
+    ///
+    /// - Throws: `GigHiveError`, what `discard` ends with: `.notResumable` for an upload that has ended on the server,
+    ///   `.outcomeUnknown` for one that the server may be storing, `.storeUnusable`.
+    public static func checkDiscardable(_ record: UploadRecord, in store: TokenStore) throws(GigHiveError) {
+        guard ![.done, .duplicate, .tokenLost, .finalized].contains(record.state) else {
+            throw GigHiveError(.notResumable, detail: "it has ended as \(record.state.rawValue)", path: record.path)
+        }
+        guard try !mayBeFinalizing(record, in: store) else {
+            throw GigHiveError(
+                .outcomeUnknown,
+                detail: "the server may be storing it; it has to be settled first",
+                isRetryable: true,
+                path: record.path
+            )
+        }
+    }
+
     /// Whether an upload of standard input may go on, so that its copy has to be kept.
     public static func needsSpool(_ uploadID: String, in store: TokenStore) -> Bool {
         do {
@@ -70,6 +88,10 @@ extension Uploader {
 
     /// Whether the server may be storing, or may have stored, what a row has sent over tus.
     func mayBeFinalizing(_ record: UploadRecord) throws(GigHiveError) -> Bool {
+        try Self.mayBeFinalizing(record, in: store)
+    }
+
+    private static func mayBeFinalizing(_ record: UploadRecord, in store: TokenStore) throws(GigHiveError) -> Bool {
         guard record.transport == .tus, ![.done, .duplicate, .tokenLost].contains(record.state) else { return false }
         do {
             return try store.tusRecord(record.uploadID)?.finalizeStartedAt != nil

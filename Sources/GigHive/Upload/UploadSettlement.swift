@@ -242,6 +242,8 @@ struct UploadSettlement {
     /// can be deleted. A token that cannot be stored leaves the upload `finalized`, its reply in the rescue file and the
     /// token in `result.unstoredToken`.
     mutating func commit(_ reply: UploadReply, isSourceUnchanged: Bool, rescuePath: String?) async {
+        // An earlier try may have ended this upload as unknown.
+        result.error = nil
         describe(reply)
         let problem = problem(reply, isSourceUnchanged: isSourceUnchanged)
         let tokens =

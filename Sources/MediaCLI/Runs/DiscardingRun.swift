@@ -37,9 +37,12 @@ struct DiscardingRun: Sendable {
     }
 
     private func discard(_ record: UploadRecord, isConfirmed: Bool) async -> DiscardedUpload {
-        guard !isDryRun else { return DiscardedUpload(record: record, end: .planned) }
-        guard isConfirmed else { return DiscardedUpload(record: record, end: .declined) }
+        guard isDryRun || isConfirmed else { return DiscardedUpload(record: record, end: .declined) }
         do {
+            guard !isDryRun else {
+                try Uploader.checkDiscardable(record, in: uploaders.store.store)
+                return DiscardedUpload(record: record, end: .planned)
+            }
             let result = try await uploader(for: record).discard(record, evenUnreachable: evenUnreachable)
             let isGivenUp = result.error == nil && result.state == .cancelled
             return DiscardedUpload(

@@ -87,12 +87,19 @@ struct GuestSession: Sendable {
         }
     }
 
-    /// The server that `--server` names, else the one of the link, else the one of the settings.
+    /// The server of the link, else the one of the settings. The secret in a link goes nowhere else.
     private static func server(ofLink text: String, settings: SettingsSession) throws -> ServerURL {
-        guard settings.connection.server == nil, let address = EventToken.server(ofLink: text) else {
-            return try settings.requireServer()
+        guard let address = EventToken.server(ofLink: text) else { return try settings.requireServer() }
+        let server = try ServerURL(address)
+        guard settings.connection.server != nil else { return server }
+        let named = try settings.requireServer()
+        guard named.origin == server.origin else {
+            throw Diagnosis.usage(
+                "the event link is for \(ErrorCatalogue.clean("\(server.origin)")), not for --server",
+                hint: "leave --server out, or give the link's last part alone with --upload-token-file FILE"
+            )
         }
-        return try ServerURL(address)
+        return named
     }
 
     // MARK: The terms

@@ -67,6 +67,17 @@ import Testing
         #expect(try await guest.run(command + ["--server", scene.sandbox.baseURL]).exitCode == 0)
     }
 
+    @Test func aLinkToAnotherServerIsNotShownToThisOne() async throws {
+        let (scene, guest, _, secret) = try await scene()
+        let file = try scene.file("a.mp4")
+        let link = try scene.text("link", "https://other.example/upload/\(secret)")
+        let command = ["upload", file, "--event-link-file", link, "--accept-terms"]
+        let result = try await guest.run(command + ["--server", scene.sandbox.baseURL])
+        #expect(result.exitCode == 2)
+        #expect(result.errors.contains("the event link is for https://other.example, not for --server"))
+        #expect(try await scene.sandbox.requests().isEmpty)
+    }
+
     @Test func termsMayBeAcceptedOnATerminal() async throws {
         let (scene, guest, link, _) = try await scene()
         let file = try scene.file("a.mp4")

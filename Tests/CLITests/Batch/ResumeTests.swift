@@ -70,6 +70,14 @@ import Testing
         #expect(gone.exitCode == 5)
     }
 
+    @Test func aDryRunSaysWhatWillNotBeDiscarded() async throws {
+        let (scene, id) = try await cutScene()
+        #expect(try await scene.runner.run(["uploads", "resume", id] + scene.login).exitCode == 0)
+        let planned = try await scene.runner.run(["uploads", "discard", id, "--dry-run"] + scene.login)
+        #expect(planned.exitCode == 10 && planned.output.isEmpty)
+        #expect(planned.errors.contains("it has ended as done"))
+    }
+
     @Test func serverThatDoesNotAnswerIsNoExcuseWithTheFlag() async throws {
         let (scene, id) = try await cutScene()
         try await scene.sandbox.stop()

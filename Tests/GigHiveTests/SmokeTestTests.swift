@@ -1,0 +1,42 @@
+import MediaStore
+import MediaTransport
+import TestSupport
+import Testing
+
+@testable import GigHive
+
+/// The smoke test against servers that are not fit.
+@Suite struct SmokeTestTests {
+    /// The token is still there, so that the file can be taken back later.
+    @Test(.timeLimit(.minutes(1))) func aDeletionThatIsNeverAnsweredEndsAfterAStop() async throws {
+        let bench = try ResumableBench(try await SandboxProcess.start(faults: ["delete:stall,after=body"]))
+        let control = TransferControl()
+        let smoke = SmokeTest(uploader: bench.uploader, finishTime: .milliseconds(100))
+        let checks = await smoke.run(in: bench.temporary.path, control: control) { check in
+            if check.name == "served" { control.stop() }
+        }
+        #expect(checks.map(\.name) == SmokeTest.names)
+        let delete = try #require(checks.first { $0.name == "delete" })
+        #expect(delete.error?.code == .networkTimeout)
+        #expect(delete.error?.detail == "the deletion was not answered; mediactl uploads delete 1 repeats it")
+        #expect(try bench.store.tokens(host: nil).map(\.fileID) == [1])
+    }
+
+    @Test(
+        arguments: [
+            ("listing:status=500", "login", "the server cannot be used"),
+            ("upload:status=400", "upload", "nothing was stored"),
+            ("upload:reset,after=body", "upload", "whether it was stored is unknown"),
+        ]
+    )
+    func whatIsSkippedSaysWhy(_ fault: String, _ failed: String, _ reason: String) async throws {
+        var faults = [fault]
+        if failed == "upload" { faults += ["media:status=500"] }
+        var bench = try ResumableBench(try await SandboxProcess.start(faults: faults))
+        bench.options.transport = .multipart
+        bench.options.settleTime = .milliseconds(1)
+        let checks = await SmokeTest(uploader: bench.uploader).run(in: bench.temporary.path)
+        #expect(checks.first { $0.status == .failed }?.name == failed)
+        #expect(checks.last?.status == .skipped && checks.last?.detail == reason)
+    }
+}
