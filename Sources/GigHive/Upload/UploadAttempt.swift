@@ -72,6 +72,7 @@ struct UploadAttempt: Sendable {
         } catch {
             outcome = .failure(error)
         }
+        uploader.turn?.end()
         let (body, rescueError) = await collector.finished()
         KillPoint.replyInRescueFile.reach()
         let checksum = await bodyEnd.checksum()

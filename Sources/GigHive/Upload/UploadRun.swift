@@ -144,7 +144,6 @@ struct UploadRun {
                     onEvent: lookAhead?.observing(onEvent) ?? onEvent
                 )
                 await lookAhead?.finish()
-                uploader.turn?.end()
             } catch {
                 await lookAhead?.finish()
                 // Nothing was sent.
