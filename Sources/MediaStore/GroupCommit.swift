@@ -1,5 +1,6 @@
 import Dispatch
 import GRDB
+import Glibc
 import Synchronization
 
 /// Lets concurrent callers share one transaction, and so one fsync.
@@ -16,6 +17,8 @@ final class GroupCommit: Sendable {
 
     private let connection: StoreConnection
     private let inbox = Mutex<[Waiting]>([])
+    /// Callers of the last transaction; only the writer sets it.
+    private let lastCount = Atomic(0)
     /// Not private, so that a test can hold it up.
     let writer = DispatchQueue(label: "mediactl.store.commit")
 
@@ -38,11 +41,18 @@ final class GroupCommit: Sendable {
     /// Callers whose change is not in the writer's hands yet.
     var waitingCount: Int { inbox.withLock { $0.count } }
 
+    /// How long the writer waits for company, in microseconds: about as long as a quick disk takes for a transaction. A
+    /// slow one collects as many callers without that.
+    private static let patience: UInt32 = 150
+
     private func writeAll() {
+        // Callers that came together before are about to come together again.
+        if lastCount.load(ordering: .relaxed) > 1 { usleep(Self.patience) }
         let batch = inbox.withLock { inbox in
             defer { inbox = [] }
             return inbox
         }
+        lastCount.store(batch.count, ordering: .relaxed)
         let result = write(batch)
         // One bad row, or one too many for the disk, must not take the others with it. A busy database would only be
         // waited for again and again.

@@ -1,11 +1,15 @@
 import GRDB
 import Glibc
+import Synchronization
 
 /// An open, checked, migrated and proven writable `tokens.sqlite`.
 final class StoreConnection: Sendable {
     let path: String
     private let queue: DatabaseQueue
     private let busyLimit: Duration
+    private let journal: JournalMode
+    /// A second connection, made when it is first needed; nil with a rollback journal, where reading waits for writing.
+    private let reader = Mutex<DatabaseQueue?>(nil)
 
     /// Opens or creates the database.
     ///
@@ -26,6 +30,7 @@ final class StoreConnection: Sendable {
         }
         self.path = path
         self.busyLimit = busyLimit
+        self.journal = journal
         queue = try Self.open(path, busyLimit: busyLimit)
         try prepare(journal: journal)
     }
@@ -40,6 +45,26 @@ final class StoreConnection: Sendable {
     /// Not `queue.read`: it guards against writes with `PRAGMA query_only`, which makes SQLite compile every cached
     /// statement anew, at the price of a whole small upload.
     func read<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
+        try read(from: queue, body)
+    }
+
+    /// As `read`, but beside a transaction that is being written, of which it sees nothing: in a batch the writer waits for
+    /// the disk most of the time. What was durable before the call is seen.
+    func readBeside<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
+        guard journal == .writeAheadLog else { return try read(from: queue, body) }
+        let known = reader.withLock { $0 }
+        guard let known else {
+            let new = try Self.open(path, busyLimit: busyLimit)
+            reader.withLock { $0 = $0 ?? new }
+            return try read(from: new, body)
+        }
+        return try read(from: known, body)
+    }
+
+    private func read<Value>(
+        from queue: DatabaseQueue,
+        _ body: (Database) throws -> Value
+    ) throws(StoreError) -> Value {
         do {
             return try queue.unsafeRead { db in
                 var value: Value?

@@ -38,7 +38,7 @@ extension TokenStore {
     /// Rows for exactly this file, unchanged in content and status, on a host; newest first. Tells what was already
     /// sent or is being sent from here.
     public func uploads(identity: FileIdentity, host: String) throws(StoreError) -> [UploadRecord] {
-        try connection.read { db in
+        try connection.readBeside { db in
             try UploadRow.fetch(
                 db,
                 where: UploadRow.isFile,

@@ -30,7 +30,7 @@ enum UploadRow {
     }
 
     static func insert(_ record: UploadRecord, _ db: Database) throws {
-        let fields = try json(record.fields)
+        let fields = json(record.fields)
         let identity = record.identity
         let arguments: [(any DatabaseValueConvertible)?] = [
             record.uploadID, Data(record.path), record.state.rawValue, record.host, record.baseURL, fields,
@@ -59,7 +59,7 @@ enum UploadRow {
         ).execute(arguments: [
             change.state?.rawValue, change.checksumSHA256, change.fileID, change.attempts,
             change.httpStatus, change.clearsFailure, change.failureCode, change.clearsFailure,
-            try change.fields.map(json), change.transport?.rawValue,
+            change.fields.map(json), change.transport?.rawValue,
             (change.updatedAt ?? Date()).milliseconds, uploadID,
         ])
         return db.changesCount == 1
@@ -117,8 +117,28 @@ enum UploadRow {
         )
     }
 
-    private static func json(_ fields: [UploadField]) throws -> String {
-        String(decoding: try JSONEncoder().encode(fields), as: UTF8.self)
+    /// As `JSONEncoder` would write it, which takes longer than all the rest of an insertion.
+    private static func json(_ fields: [UploadField]) -> String {
+        let members = fields.map { "{\"name\":\(quoted($0.name)),\"value\":\(quoted($0.value))}" }
+        return "[\(members.joined(separator: ","))]"
+    }
+
+    /// A JSON string (RFC 8259 section 7).
+    private static func quoted(_ text: String) -> String {
+        guard text.utf8.contains(where: { $0 < 0x20 || $0 == 0x22 || $0 == 0x5c }) else { return "\"\(text)\"" }
+        var quoted = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"", "\\":
+                quoted += "\\"
+                quoted.unicodeScalars.append(scalar)
+            case _ where scalar.value < 0x20:
+                let digits = String(scalar.value, radix: 16)
+                quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            default: quoted.unicodeScalars.append(scalar)
+            }
+        }
+        return quoted + "\""
     }
 
     private static func identity(_ row: Row) -> FileIdentity? {

@@ -76,6 +76,9 @@ extension StringProtocol {
     /// Without leading and trailing blanks and line breaks (RFC 9110 section 5.5).
     func trimmingBlanks() -> String {
         let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" || $0.isNewline }
-        return String(drop(while: isBlank).reversed().drop(while: isBlank).reversed())
+        var rest = Substring(self)
+        while let first = rest.first, isBlank(first) { rest.removeFirst() }
+        while let last = rest.last, isBlank(last) { rest.removeLast() }
+        return String(rest)
     }
 }

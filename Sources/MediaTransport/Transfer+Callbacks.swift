@@ -56,9 +56,10 @@ extension Transfer {
     /// One header line, the status line and the closing empty line included. Returns false to abort.
     fileprivate func receiveHeaderLine(_ bytes: UnsafeRawBufferPointer) -> Bool {
         lastActivity = .now
-        let line = String(decoding: bytes, as: UTF8.self).trimmingBlanks()
-        if line.hasPrefix("HTTP/") {
-            let status = line.split(separator: " ", maxSplits: 2).dropFirst().first.flatMap { Int($0) } ?? 0
+        let line = bytes[...].trimmingBlanks()
+        if line.starts(with: "HTTP/".utf8) {
+            let text = String(decoding: line, as: UTF8.self)
+            let status = text.split(separator: " ", maxSplits: 2).dropFirst().first.flatMap { Int($0) } ?? 0
             head = HTTPResponseHead(status: status)
             isHeadComplete = false
         } else if line.isEmpty {
@@ -69,9 +70,12 @@ extension Transfer {
                 callbackError = TransportError(.invalidAnswer, detail: "417 Expectation Failed")
                 return false
             }
-        } else if !isHeadComplete, let colon = line.firstIndex(of: ":") {
+        } else if !isHeadComplete, let colon = line.firstIndex(of: UInt8(ascii: ":")) {
             head?.headers.append(
-                HTTPHeader(line[..<colon].trimmingBlanks(), line[line.index(after: colon)...].trimmingBlanks())
+                HTTPHeader(
+                    String(decoding: line[..<colon].trimmingBlanks(), as: UTF8.self),
+                    String(decoding: line[(colon + 1)...].trimmingBlanks(), as: UTF8.self)
+                )
             )
         }
         return true
@@ -106,6 +110,17 @@ extension Transfer {
         guard !hasBegunReceiver, let head else { return }
         hasBegunReceiver = true
         try receiver.begin(head)
+    }
+}
+
+extension Slice<UnsafeRawBufferPointer> {
+    /// Without leading and trailing blanks and line breaks (RFC 9110 section 5.5).
+    fileprivate func trimmingBlanks() -> Self {
+        let isBlank: (UInt8) -> Bool = { $0 == 0x20 || (0x09...0x0d).contains($0) }
+        guard let start = firstIndex(where: { !isBlank($0) }), let last = lastIndex(where: { !isBlank($0) }) else {
+            return self[endIndex...]
+        }
+        return self[start...last]
     }
 }
 

@@ -112,7 +112,8 @@ extension Transfer {
     }
 
     private static func singleLine(_ value: String) -> String {
-        String(String.UnicodeScalarView(value.unicodeScalars.filter { $0 != "\r" && $0 != "\n" && $0 != "\0" }))
+        guard value.utf8.contains(where: { $0 == 0x0d || $0 == 0x0a || $0 == 0 }) else { return value }
+        return String(String.UnicodeScalarView(value.unicodeScalars.filter { $0 != "\r" && $0 != "\n" && $0 != "\0" }))
     }
 
     private func set(_ option: CURLoption, _ value: Int) throws(TransportError) {

@@ -20,6 +20,7 @@ public final class TransferControl: Sendable {
         var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
         var nextWaiter: UInt64 = 0
         var linked: [TransferControl] = []
+        var observers: [StopObserver] = []
     }
 
     private let state = Mutex(State())
@@ -105,14 +106,39 @@ public final class TransferControl: Sendable {
         }
     }
 
+    /// Calls `action` once, in a task of its own, when a stop is asked for; at once if it has been. Costs less than a task
+    /// that waits.
+    ///
+    /// - Returns: What `endObserving` takes; after that `action` is not called any more.
+    public func observeStop(_ action: @escaping @Sendable () -> Void) -> StopObserver {
+        let observer = StopObserver(action)
+        let isDue = state.withLock { state in
+            if state.wish != .none { return true }
+            state.observers.append(observer)
+            return false
+        }
+        if isDue { observer.fire() }
+        return observer
+    }
+
+    /// Lets an observer go.
+    public func endObserving(_ observer: StopObserver) {
+        observer.cancel()
+        state.withLock { state in state.observers.removeAll { $0 === observer } }
+    }
+
     private func set(_ wish: Wish) {
-        let (wake, waiters, linked) = state.withLock { state in
+        let (wake, waiters, linked, observers) = state.withLock { state in
             if state.wish != .abandon {
                 state.wish = wish
             }
-            defer { state.waiters = [:] }
-            return (state.wake, Array(state.waiters.values), state.linked)
+            defer {
+                state.waiters = [:]
+                state.observers = []
+            }
+            return (state.wake, Array(state.waiters.values), state.linked, state.observers)
         }
+        for observer in observers { observer.fire() }
         wake?()
         for control in linked { control.set(wish) }
         for waiter in waiters { waiter.resume() }
@@ -126,5 +152,26 @@ public final class TransferControl: Sendable {
     /// Sets what rouses the loop when a wish arrives; nil when the transfer has ended.
     func attach(_ wake: (@Sendable () -> Void)?) {
         state.withLock { $0.wake = wake }
+    }
+}
+
+/// Somebody who wants to know when a stop is asked for.
+public final class StopObserver: Sendable {
+    private let action: @Sendable () -> Void
+    private let isCancelled = Atomic(false)
+
+    fileprivate init(_ action: @escaping @Sendable () -> Void) {
+        self.action = action
+    }
+
+    /// Not on the caller's thread, which may be in the midst of an event.
+    fileprivate func fire() {
+        Task {
+            if !isCancelled.load(ordering: .acquiring) { action() }
+        }
+    }
+
+    fileprivate func cancel() {
+        isCancelled.store(true, ordering: .releasing)
     }
 }

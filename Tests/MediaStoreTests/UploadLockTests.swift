@@ -8,11 +8,7 @@ import Testing
 struct UploadLockTests {
     let fixture = Result { try StoreFixture() }
 
-    private func lockFiles() throws -> [String] {
-        try FileManager.default.contentsOfDirectory(atPath: fixture.get().directory.file("locks"))
-    }
-
-    @Test("one owner in a process; the next after release, which leaves no file")
+    @Test("one owner in a process; the next after release")
     func oneOwner() throws {
         let directory = try fixture.get().directory
         let lock = try #require(try UploadLock.acquire("u-1", in: directory))
@@ -20,13 +16,24 @@ struct UploadLockTests {
         let other = try UploadLock.acquire("u-2", in: directory)
         #expect(other != nil)
         lock.release()
-        #expect(try lockFiles() == ["u-2.lock"])
         let next = try UploadLock.acquire("u-1", in: directory)
         #expect(next != nil)
-        // A second release must not take the file of the next owner.
+        // A second release must not take the lock of the next owner.
         lock.release()
         #expect(try UploadLock.acquire("u-1", in: directory) == nil)
         withExtendedLifetime((other, next)) {}
+    }
+
+    @Test("all locks together leave one file, which is its owner's alone")
+    func oneFile() throws {
+        let directory = try fixture.get().directory
+        let locks = try ["u-1", "u-2", "f-1-2-3"].map { try #require(try UploadLock.acquire($0, in: directory)) }
+        let path = directory.file("locks")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: path) == ["uploads.lock"])
+        let attributes = try FileManager.default.attributesOfItem(atPath: path + "/uploads.lock")
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
+        #expect(attributes[.size] as? Int == 0)
+        withExtendedLifetime(locks) {}
     }
 
     @Test("the lock ends with its object")
@@ -34,7 +41,6 @@ struct UploadLockTests {
         let directory = try fixture.get().directory
         #expect(try UploadLock.acquire("u-1", in: directory) != nil)
         #expect(try UploadLock.acquire("u-1", in: directory) != nil)
-        #expect(try lockFiles() == [])
     }
 
     @Test("another process's lock holds until that process dies, however it dies")
@@ -46,11 +52,9 @@ struct UploadLockTests {
         let second = try WorkerProcess(["lock", directory.path, "u-1"])
         #expect(try second.line() == "taken")
         owner.killNow()
-        #expect(try lockFiles() == ["u-1.lock"])
         let lock = try UploadLock.acquire("u-1", in: directory)
         #expect(lock != nil)
         lock?.release()
-        #expect(try lockFiles() == [])
     }
 
     @Test("there are never two owners, however often the lock changes hands")

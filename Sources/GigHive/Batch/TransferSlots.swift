@@ -56,8 +56,8 @@ final class TransferSlots: Sendable {
     }
 }
 
-/// One upload's use of the slots: held from before the intent until the answer is in the rescue file, and again for each
-/// further try. Storing a token, or asking after a lost answer, holds none.
+/// One upload's use of the slots: held from before the intent until the answer has arrived, and again for each further
+/// try. Bringing an answer or a token to the disk, or asking after a lost answer, holds none.
 final class TransferTurn: Sendable {
     private struct State {
         var isHeld = false

@@ -72,7 +72,8 @@ public struct UploadBatch: Sendable {
     ) async {
         let run = BatchRun(self, items, control: control, onEvent: onEvent)
         await withTaskCancellationHandler {
-            await run.perform()
+            // In a task of its own, so that cancelling cannot tear the bookkeeping after a last byte.
+            await Task { await run.perform() }.value
         } onCancel: {
             control.stop()
         }

@@ -1,7 +1,5 @@
-internal import Foundation
-
 /// Any JSON value (RFC 8259). Read without trusting types: the accessors give nil where a server sent something else.
-enum JSONValue: Decodable, Sendable {
+enum JSONValue: Sendable {
     case null
     case bool(Bool)
     case integer(Int64)
@@ -10,34 +8,9 @@ enum JSONValue: Decodable, Sendable {
     case array([JSONValue])
     case object([String: JSONValue])
 
-    init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        // Strings first: most values of the servers' answers are strings.
-        if let value = try? container.decode(String.self) {
-            self = .string(value)
-        } else if let value = try? container.decode(Bool.self) {
-            self = .bool(value)
-        } else if let value = try? container.decode(Int64.self) {
-            self = .integer(value)
-        } else if let value = try? container.decode(Double.self) {
-            self = .double(value)
-        } else if let value = try? container.decode([String: JSONValue].self) {
-            self = .object(value)
-        } else if let value = try? container.decode([JSONValue].self) {
-            self = .array(value)
-        } else {
-            // `null`, and numbers that no type holds.
-            self = .null
-        }
-    }
-
     /// The object that a text consists of; nil when it is anything else or broken.
     static func object(in text: ArraySlice<UInt8>) -> [String: JSONValue]? {
-        // A cheap look first: HTML pages and cut answers need no decoder.
-        guard text.first == UInt8(ascii: "{") else { return nil }
-        guard case .object(let members)? = try? JSONDecoder().decode(JSONValue.self, from: Data(text)) else {
-            return nil
-        }
+        guard case .object(let members)? = JSONReader.value(of: text) else { return nil }
         return members
     }
 

@@ -103,7 +103,10 @@ public struct UploadReply: Sendable, Equatable {
     private static func token(_ text: String) -> DeleteToken? {
         // C1 controls; the token itself refuses the others.
         guard !text.unicodeScalars.contains(where: { (0x80...0x9f).contains($0.value) }) else { return nil }
-        return DeleteToken(String(text.drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed()))
+        var token = text[...]
+        while token.first?.isWhitespace == true { token.removeFirst() }
+        while token.last?.isWhitespace == true { token.removeLast() }
+        return DeleteToken(String(token))
     }
 
     /// Whether nothing stands in the token's place.

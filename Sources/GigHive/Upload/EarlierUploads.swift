@@ -7,6 +7,21 @@ struct EarlierUploads {
     let upload: PreparedUpload
     let control: TransferControl
     let onEvent: @Sendable (UploadEvent) -> Void
+    /// The file's digest, where it is known without reading it.
+    let digest: String?
+
+    init(
+        uploader: Uploader,
+        upload: PreparedUpload,
+        control: TransferControl,
+        onEvent: @escaping @Sendable (UploadEvent) -> Void
+    ) {
+        self.uploader = uploader
+        self.upload = upload
+        self.control = control
+        self.onEvent = onEvent
+        digest = uploader.knownDigest(upload)
+    }
 
     private var host: String { uploader.client.server.scope }
 
@@ -74,8 +89,8 @@ struct EarlierUploads {
     /// beforehand. What was deleted from here is always sent again; guests may not read the listing.
     private func known(_ finished: [UploadRecord]) async throws(GigHiveError) -> UploadResult? {
         guard !uploader.options.force, uploader.options.guest == nil else { return nil }
-        if let checksum = uploader.knownDigest(upload) {
-            return try await known(checksum)
+        if let digest {
+            return try await known(digest)
         }
         // Without the cache the journal knows the digest, and what was sent; the listing is not worth it then.
         guard let checksum = finished.compactMap(\.checksumSHA256).first else { return nil }

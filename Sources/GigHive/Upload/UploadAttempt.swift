@@ -50,13 +50,12 @@ struct UploadAttempt: Sendable {
         )
         let collector = ReplyCollector(rescue)
         let bodyEnd = BodyEnd(tap, uploadID: uploadID, store: uploader.store, bodyByteCount: form.byteCount)
-        let watcher = Task {
-            // The wait also ends when this task is cancelled.
-            if await control.waitForStop(), tap.completedAt != nil, !Task.isCancelled {
+        let observer = control.observeStop {
+            if tap.completedAt != nil {
                 onEvent(.waitingForToken)
             }
         }
-        defer { watcher.cancel() }
+        defer { control.endObserving(observer) }
         let outcome: Result<HTTPResponse, TransportError>
         do {
             let response = try await uploader.client.http.execute(
@@ -73,6 +72,7 @@ struct UploadAttempt: Sendable {
         } catch {
             outcome = .failure(error)
         }
+        uploader.turn?.end()
         let (body, rescueError) = await collector.finished()
         KillPoint.replyInRescueFile.reach()
         let checksum = await bodyEnd.checksum()
@@ -146,7 +146,21 @@ private final class BodyEnd: Sendable {
     /// The digest of the whole file; nil unless all of it was sent.
     func checksum() async -> String? {
         guard tap.completedAt != nil else { return nil }
+        if !isNoted, task.withLock({ $0 == nil }) {
+            // A small file is hashed here and now: a task would take longer than that.
+            return await finish()
+        }
         return await begun().value
+    }
+
+    private func finish() async -> String? {
+        let checksum = try? await tap.digest()
+        if isNoted, let checksum {
+            // Only a help for later; the end of the upload reports a store that fails.
+            try? store.update(uploadID, UploadChange(state: .sent, checksumSHA256: checksum))
+        }
+        KillPoint.afterBody.reach()
+        return checksum
     }
 
     private func begun() -> Task<String?, Never> {
@@ -154,15 +168,7 @@ private final class BodyEnd: Sendable {
             if let task {
                 return task
             }
-            let new = Task { [tap, store, uploadID, isNoted] () -> String? in
-                let checksum = try? await tap.digest()
-                if isNoted, let checksum {
-                    // Only a help for later; the end of the upload reports a store that fails.
-                    try? store.update(uploadID, UploadChange(state: .sent, checksumSHA256: checksum))
-                }
-                KillPoint.afterBody.reach()
-                return checksum
-            }
+            let new = Task { await finish() }
             task = new
             return new
         }

@@ -51,7 +51,7 @@ struct UploadRun {
     private mutating func send() async throws(GigHiveError) {
         let earlier = EarlierUploads(uploader: uploader, upload: upload, control: control, onEvent: onEvent)
         // A file whose digest is known was probably sent before: no lock is taken for finding that out.
-        if uploader.knownDigest(upload) != nil, let end = try await earlier.endOfFinished() {
+        if earlier.digest != nil, let end = try await earlier.endOfFinished() {
             settlement.adopt(end)
             return
         }
@@ -144,7 +144,6 @@ struct UploadRun {
                     onEvent: lookAhead?.observing(onEvent) ?? onEvent
                 )
                 await lookAhead?.finish()
-                uploader.turn?.end()
             } catch {
                 await lookAhead?.finish()
                 // Nothing was sent.

@@ -134,7 +134,9 @@ public struct Uploader: Sendable {
         _ control: TransferControl,
         _ work: @escaping @Sendable () async -> UploadResult
     ) async -> UploadResult {
-        await withTaskCancellationHandler {
+        // A batch is shielded as a whole.
+        guard turn == nil else { return await work() }
+        return await withTaskCancellationHandler {
             await Task { await work() }.value
         } onCancel: {
             control.stop()

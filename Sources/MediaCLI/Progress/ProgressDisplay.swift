@@ -28,6 +28,8 @@ final class ProgressDisplay: Sendable {
         var lastLine: Duration
         var lastPercent: Int64 = 0
         var lastDrawing: Duration?
+        /// When it was last looked whether anything is due.
+        var lastLook: Duration?
         /// How long a stop waits for the token; nil for as long as it takes.
         var waitLimit: Duration?
         var hasSaidWaiting = false
@@ -137,7 +139,7 @@ final class ProgressDisplay: Sendable {
 
     /// What is worth a line of its own.
     private func tell(_ index: Int, _ event: UploadEvent) {
-        let name = isBatch ? name(index).map { "\($0): " } ?? "" : ""
+        var name: String { isBatch ? self.name(index).map { "\($0): " } ?? "" : "" }
         switch event {
         case .retrying(let attempt, let delay, let cause):
             let reason = ErrorCatalogue.diagnosis(of: cause).message
@@ -200,10 +202,15 @@ final class ProgressDisplay: Sendable {
 
     // MARK: Showing
 
-    /// Draws, writes a line or a record, when it is time. Called with each event and once a second.
+    /// Draws, writes a line or a record, when it is time. Called with each event and four times a second.
     func tick() {
         let now = console.context.elapsed()
-        let due: Due = state.withLock { self.due(&$0, at: now) }
+        let due: Due = state.withLock { state in
+            // In a run of many small files most events come too soon after the last look to show anything.
+            if isBatch, !writesRecords, let last = state.lastLook, now - last < .milliseconds(100) { return Due() }
+            state.lastLook = now
+            return self.due(&state, at: now)
+        }
         for record in due.records {
             console.record(.progress, JSONRenderer.progress(record))
         }

@@ -84,6 +84,7 @@ public struct MultipartForm: RequestBody {
     /// Names inside a header field: `"`, CR and LF are percent-encoded, everything else stays (WHATWG HTML,
     /// "multipart/form-data encoding algorithm"; RFC 7578 section 2 allows percent-encoding).
     static func escaped(_ name: String) -> String {
+        guard name.utf8.contains(where: { $0 == 0x22 || $0 == 0x0d || $0 == 0x0a }) else { return name }
         var escaped = ""
         for scalar in name.unicodeScalars {
             switch scalar {
@@ -97,7 +98,8 @@ public struct MultipartForm: RequestBody {
     }
 
     private static func singleLine(_ value: String) -> String {
-        String(String.UnicodeScalarView(value.unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7f }))
+        guard value.utf8.contains(where: { $0 < 0x20 || $0 == 0x7f }) else { return value }
+        return String(String.UnicodeScalarView(value.unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7f }))
     }
 }
 
