@@ -62,7 +62,7 @@ struct LibraryGuideTests {
         let sandbox = try await SandboxProcess.start(faults: ["upload:stall,after=65536"])
         let temporary = try TemporaryDirectory()
         let path = temporary.file("long.mp4")
-        try Data(count: 64 << 20).write(to: URL(fileURLWithPath: path))
+        try Data(count: 32 << 20).write(to: URL(fileURLWithPath: path))
         let server = try ServerURL(sandbox.baseURL)
         let directory = try DataDirectory.open(temporary.file("data"))
         let store = try TokenStore(in: directory)
