@@ -22,6 +22,28 @@ import Testing
         #expect(try bench.store.tokens(host: nil).map(\.fileID) == [1])
     }
 
+    @Test func aStoppedTestSaysThatItsFileIsGone() async throws {
+        let bench = try ResumableBench(try await SandboxProcess.start())
+        let control = TransferControl()
+        let work = Task { [uploader = bench.uploader, directory = bench.temporary.path] in
+            await SmokeTest(uploader: uploader).run(in: directory, control: control) { check in
+                guard check.name == "upload" else { return }
+                control.stop()
+                withUnsafeCurrentTask { $0?.cancel() }
+            }
+        }
+        let checks = await work.value
+        #expect(checks.map(\.name) == SmokeTest.names)
+        #expect(checks.map(\.status) == [.passed, .passed, .skipped, .skipped, .skipped, .skipped, .passed, .passed])
+        #expect(try await bench.stored().isEmpty)
+    }
+
+    @Test func aListingThatFailsIsNotTakenForOneWithoutTheFile() async throws {
+        let bench = try ResumableBench(try await SandboxProcess.start(faults: ["media:status=500"]))
+        let checks = await SmokeTest(uploader: bench.uploader).run(in: bench.temporary.path)
+        #expect(checks.first { $0.name == "listed" }?.error?.code == .serverError)
+    }
+
     @Test(
         arguments: [
             ("listing:status=500", "login", "the server cannot be used"),

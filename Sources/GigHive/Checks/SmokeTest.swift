@@ -35,7 +35,8 @@ public struct SmokeTest: Sendable {
     }
 
     /// Runs it. Cancelling the task, or a stop, ends the upload while its bytes are being sent; a file that got onto the
-    /// server is still taken back. After a stop the server has five seconds to answer to that.
+    /// server is still taken back. After a stop the server has five seconds to answer that, and
+    /// five to say that the file is gone.
     ///
     /// - Parameters:
     ///   - directory: Where the recording lies while it is sent; it is removed at the end.
@@ -68,7 +69,11 @@ public struct SmokeTest: Sendable {
             let isUnknown = stored?.state == .unknownOutcome
             return skippingRest(list, isUnknown ? "whether it was stored is unknown" : "nothing was stored")
         }
-        await look(at: stored, &list)
+        if control.isStopRequested {
+            for name in ["checksum", "token", "listed", "served"] { list.skip(name, "stopped") }
+        } else {
+            await look(at: stored, &list)
+        }
         await takeBack(stored, control, &list)
         return list.checks
     }
@@ -136,10 +141,12 @@ public struct SmokeTest: Sendable {
             return ServerCheck("token", .passed, "kept in the token store")
         }
         await list.run("listed") { () throws(GigHiveError) in
-            guard let checksum = stored.checksumSHA256,
-                case .present(let fileID?, _) = await uploader.inquiry(checksum: checksum, fileName: stored.fileName)
-                    .lookOnce(control: TransferControl())
-            else {
+            let inquiry = uploader.inquiry(checksum: stored.checksumSHA256 ?? "", fileName: stored.fileName)
+            let fileID: Int64
+            switch await inquiry.lookOnce(control: TransferControl()) {
+            case .present(let listed?, _): fileID = listed
+            case .unanswered(let error): throw error
+            case .present, .absent, .stopped:
                 throw GigHiveError(.notFound, detail: "the listing does not show the upload", fileID: stored.fileID)
             }
             guard fileID == stored.fileID else {
@@ -197,21 +204,38 @@ public struct SmokeTest: Sendable {
             return
         }
         await list.run("gone") { () throws(GigHiveError) in
-            guard try await client.asset(fileID) == nil else {
-                throw GigHiveError(.notDeleted, detail: "the server still knows it", fileID: fileID)
+            let look = Task { () -> Result<ServerCheck, GigHiveError> in
+                do throws(GigHiveError) {
+                    return .success(try await lookForRemains(of: stored, fileID))
+                } catch {
+                    return .failure(error)
+                }
             }
-            if let path = Self.mediaPath(of: stored), try await client.isServed(path, control: TransferControl()) {
-                throw GigHiveError(.notDeleted, detail: "the media is still served", fileID: fileID)
+            guard let finding = await end(of: look, control) else {
+                let detail = "the server did not say whether the file is gone"
+                throw GigHiveError(.networkTimeout, detail: detail, isRetryable: true, fileID: fileID)
             }
-            return ServerCheck("gone", .passed, "neither known nor served")
+            return try finding.get()
         }
     }
 
-    /// Waits for a deletion, which goes on whatever becomes of this task; nil when it takes too long after a stop.
-    private func end(of deletion: Task<DeleteResult, Never>, _ control: TransferControl) async -> DeleteResult? {
+    private func lookForRemains(of stored: UploadResult, _ fileID: Int64) async throws(GigHiveError) -> ServerCheck {
+        guard try await uploader.client.asset(fileID) == nil else {
+            throw GigHiveError(.notDeleted, detail: "the server still knows it", fileID: fileID)
+        }
+        if let path = Self.mediaPath(of: stored),
+            try await uploader.client.isServed(path, control: TransferControl())
+        {
+            throw GigHiveError(.notDeleted, detail: "the media is still served", fileID: fileID)
+        }
+        return ServerCheck("gone", .passed, "neither known nor served")
+    }
+
+    /// Waits for work that goes on whatever becomes of this task; nil when it takes too long after a stop.
+    private func end<Value: Sendable>(of work: Task<Value, Never>, _ control: TransferControl) async -> Value? {
         await withCheckedContinuation { continuation in
-            let waiting = Mutex<CheckedContinuation<DeleteResult?, Never>?>(continuation)
-            let end = { @Sendable (result: DeleteResult?) in
+            let waiting = Mutex<CheckedContinuation<Value?, Never>?>(continuation)
+            let end = { @Sendable (result: Value?) in
                 waiting.withLock { $0.take() }?.resume(returning: result)
             }
             let limit = Task { [finishTime] in
@@ -220,7 +244,7 @@ public struct SmokeTest: Sendable {
                 end(nil)
             }
             Task {
-                end(await deletion.value)
+                end(await work.value)
                 limit.cancel()
             }
         }
