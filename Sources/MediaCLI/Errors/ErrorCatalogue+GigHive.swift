@@ -84,7 +84,11 @@ extension ErrorCatalogue {
             )
         case .fileNotFound: Words("cannot read \(file): no such file", hint: "check the spelling of the path")
         case .fileUnreadable:
-            Words("cannot read \(file)\(detail(error, else: "permission denied"))", hint: "check its permissions")
+            Words(
+                "cannot read \(file)\(detail(error, else: "permission denied"))",
+                // A link that leads nowhere, or a failing disk, is no matter of permissions.
+                hint: error.detail.isEmpty || error.detail == "permission denied" ? "check its permissions" : nil
+            )
         case .isDirectory:
             Words("cannot upload \(file): it is a directory", hint: "name the files in it, or add --recursive")
         case .notRegularFile:

@@ -41,16 +41,28 @@ public struct Manifest: Sendable, Equatable {
     /// - Throws: `ManifestError` with every fault found, in order, up to 100: unknown or repeated columns, missing paths, rows
     ///   of another length, text that is not UTF-8, values that are no strings or numbers.
     public init(reading bytes: [UInt8], as format: Format) throws(ManifestError) {
+        let (rows, faults) = Self.rowsAndFaults(in: bytes, as: format)
+        guard faults.isEmpty else { throw ManifestError(faults: faults) }
+        self.rows = rows
+    }
+
+    /// What can be read of a manifest, and what is wrong with the rest, for those who have more to check and tell all
+    /// faults at once.
+    ///
+    /// - Returns: The rows without faults of their own, and the faults that `init(reading:as:)` would throw.
+    public static func rowsAndFaults(
+        in bytes: [UInt8],
+        as format: Format
+    ) -> (rows: [Row], faults: [ManifestError.Fault]) {
         guard !bytes.starts(with: [0xFF, 0xFE]), !bytes.starts(with: [0xFE, 0xFF]) else {
-            throw ManifestError(faults: [.init(line: 1, reason: "the text is UTF-16; save it as UTF-8")])
+            return ([], [.init(line: 1, reason: "the text is UTF-16; save it as UTF-8")])
         }
         var reader = ManifestReader()
         switch format {
         case .csv: reader.readCSV(bytes.withoutByteOrderMark)
         case .jsonLines: reader.readJSONLines(bytes.withoutByteOrderMark)
         }
-        guard reader.faults.isEmpty else { throw ManifestError(faults: reader.faults) }
-        rows = reader.rows
+        return (reader.rows, reader.faults)
     }
 
     /// The format that a file name or the first bytes of the content stand for.

@@ -54,6 +54,24 @@ import Testing
         #expect(done.exitCode == 0 && done.output.isEmpty)
     }
 
+    @Test func retryFailedWalksADirectoryThatCouldNotBeRead() async throws {
+        let scene = try await BatchScene()
+        let file = try scene.file("in/locked/a.mp4")
+        let directory = scene.runner.home.file("in/locked")
+        let report = try scene.text(
+            "report.json",
+            """
+            {"schema":"mediactl.upload-report/1","working_directory":"/",
+             "items":[{"path":"\(directory)","state":"failed"}]}
+            """
+        )
+        let refused = try await scene.upload(["--retry-failed", report])
+        #expect(refused.exitCode == 2 && refused.errors.contains("hint: name the files in it, or add --recursive"))
+        let result = try await scene.upload(["--retry-failed", report, "--recursive", "--json"])
+        #expect(result.exitCode == 0)
+        #expect(try BatchScene.records(result, "item").map { $0["path"] as? String } == [file])
+    }
+
     @Test func aReportThatCannotBeWrittenIsKnownBeforeTheFirstByte() async throws {
         let scene = try await BatchScene()
         let file = try scene.file("a.mp4")

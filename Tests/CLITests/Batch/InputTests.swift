@@ -44,6 +44,15 @@ import Testing
         #expect(try BatchScene.records(result, "item").map { $0["path"] as? String } == [a, b])
     }
 
+    @Test(arguments: ["--files-from", "--files-from0", "--manifest", "--retry-failed"])
+    func aListThatIsNotThereIsNamedWithTheReason(flag: String) async throws {
+        let scene = try await BatchScene()
+        let result = try await scene.upload([flag, "no-such-list"])
+        #expect(result.exitCode == 2)
+        #expect(result.errors.contains("error: \(flag): cannot read \"no-such-list\": no such file\n"))
+        #expect(result.errors.contains("hint: check the spelling of the path"))
+    }
+
     @Test func manifestTellsEachFileItsDetails() async throws {
         let scene = try await BatchScene()
         let a = try scene.file("a.mp4")
@@ -74,6 +83,17 @@ import Testing
         let json = try await scene.upload(["--manifest", manifest, "--json"])
         try JSONSchemaTests.expectExactShape(try #require(json.lines.last), schema: "upload")
         #expect(json.output.contains(#""code":"invalid_manifest""#) && json.output.contains("line 4: "))
+
+        let broken = try scene.text(
+            "b.csv",
+            "path,event_date,label\n\(a),2026-02-30,x\n,,\n/no/such.mp4,,\n\(a),,y\"z\n"
+        )
+        let all = try await scene.upload(["--manifest", broken])
+        #expect(
+            all.exitCode == 2 && all.errors.contains("b.csv\" has 4 faults; nothing was sent\n  line 2: cannot use")
+        )
+        #expect(all.errors.contains("\n  line 3: path: the path is missing\n  line 4: cannot read \"/no/such.mp4\""))
+        #expect(all.errors.contains("\n  line 5: a quote stands"))
 
         let columns = try scene.text("c.csv", "path,lable\n\(a),x\n")
         let misspelled = try await scene.upload(["--manifest", columns])
@@ -123,6 +143,24 @@ import Testing
         #expect(told.errors.contains("part 0/1, told by JOB_COMPLETION_INDEX: 1 of 1 file"))
         let nobody = try await scene.upload([a, "--shard", "auto/2"])
         #expect(nobody.exitCode == 2 && nobody.errors.contains("no scheduler says which part this is"))
+    }
+
+    @Test func aFileNameThatNoLabelCanBeIsMadeOne() async throws {
+        let scene = try await BatchScene()
+        let file = try scene.file("in/two\nlines.mp4")
+        let directory = scene.runner.home.file("in")
+        try FileManager.default.createSymbolicLink(atPath: directory + "/lost.mp4", withDestinationPath: "nowhere")
+        let named = try await scene.upload([file, "--json"])
+        let item = try #require(try BatchScene.records(named, "item").first)
+        #expect(named.exitCode == 0 && item["label"] as? String == "two lines" && item["path"] as? String == file)
+        let templated = try await scene.upload([file, "--label", "{stem}!", "--dry-run", "--json"])
+        #expect(try BatchScene.records(templated, "item").first?["label"] as? String == "two lines!")
+        let typed = try await scene.upload([file, "--label", "a\nb", "--dry-run"])
+        #expect(typed.exitCode == 2 && typed.errors.contains("must not hold control characters"))
+
+        let lost = try await scene.upload([directory, "--recursive", "--dry-run"])
+        #expect(lost.errors.contains("lost.mp4\": no such file or directory"))
+        #expect(lost.exitCode == 3 && !lost.errors.contains("permissions"))
     }
 
     @Test func labelsAreMadeFromTemplates() async throws {

@@ -10,11 +10,20 @@ struct InputCollection: Sendable {
     let takesEverything: Bool
     let console: Console
 
-    /// The inputs in the order they are named; of a directory in the order of their names.
+    /// What was collected.
+    struct Inputs: Sendable {
+        /// In the order they are named; of a directory in the order of their names.
+        var list: [UploadInput]
+        /// What the manifest says that cannot be read; what it says of its files is checked with them.
+        var manifestFaults: [ManifestFaults.Fault] = []
+    }
+
+    /// Reads lists and directories.
     ///
-    /// - Throws: `Diagnosis`: a list that cannot be read; a manifest with all its faults.
-    func inputs() async throws -> [UploadInput] {
+    /// - Throws: `Diagnosis` for a list that cannot be read.
+    func inputs() async throws -> Inputs {
         let filter = try options.filter()
+        var faults: [ManifestFaults.Fault] = []
         var inputs = paths.flatMap { named($0, filter) }
         if let list = options.filesFrom {
             inputs += try await listed(list, flag: "--files-from", .line).flatMap { expanded($0, filter) }
@@ -23,15 +32,17 @@ struct InputCollection: Sendable {
             inputs += try await listed(list, flag: "--files-from0", .zero).flatMap { expanded($0, filter) }
         }
         if let name = options.manifest {
-            inputs += try await manifest(name)
+            let manifest = try await manifest(name)
+            inputs += manifest.list
+            faults = manifest.manifestFaults
         }
         if let name = options.retryFailed {
-            inputs += try await report(name)
+            inputs += try await report(name).flatMap { retried($0, filter) }
         }
         for index in inputs.indices {
             inputs[index].number = index + 1
         }
-        return part(of: inputs)
+        return Inputs(list: part(of: inputs), manifestFaults: faults)
     }
 
     // MARK: Paths and directories
@@ -76,20 +87,18 @@ struct InputCollection: Sendable {
         }
     }
 
-    private func manifest(_ name: String) async throws -> [UploadInput] {
+    private func manifest(_ name: String) async throws -> Inputs {
         let bytes = try await InputFile.bytes(name, flag: "--manifest", in: console.context)
-        do {
-            let format = Manifest.format(fileName: name, firstBytes: Array(bytes.prefix(64)))
-            return try Manifest(reading: bytes, as: format).rows.map { row in
-                UploadInput(
-                    source: .file(Array(row.path.utf8)),
-                    origin: .manifest(line: row.line),
-                    fields: row.fields
-                )
-            }
-        } catch {
-            throw ManifestFaults(name: name, faults: error.faults.map(ManifestFaults.Fault.init)).diagnosis
+        let format = Manifest.format(fileName: name, firstBytes: Array(bytes.prefix(64)))
+        let (rows, faults) = Manifest.rowsAndFaults(in: bytes, as: format)
+        let list = rows.map { row in
+            UploadInput(
+                source: .file(Array(row.path.utf8)),
+                origin: .manifest(line: row.line),
+                fields: row.fields
+            )
         }
+        return Inputs(list: list, manifestFaults: faults.map(ManifestFaults.Fault.init))
     }
 
     private func report(_ name: String) async throws -> [UploadInput] {
@@ -101,6 +110,12 @@ struct InputCollection: Sendable {
         }
         console.note("\(Formats.count(inputs.count, "file")) of \(report.itemCount) did not end well the last time")
         return inputs
+    }
+
+    /// What a report names: a directory that could not be read then is walked now, as it was to be.
+    private func retried(_ input: UploadInput, _ filter: PathFilter) -> [UploadInput] {
+        guard options.recursive, FileWalk.isDirectory(input.path) else { return [input] }
+        return expanded(input.path, filter)
     }
 
     // MARK: Sharing

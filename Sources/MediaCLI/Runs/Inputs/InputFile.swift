@@ -14,31 +14,34 @@ enum InputFile {
     /// - Returns: Its bytes.
     /// - Throws: `Diagnosis` (usage).
     static func bytes(_ name: String, flag: String, in context: CommandContext) async throws(Diagnosis) -> [UInt8] {
-        let descriptor = name == "-" ? context.standardInput : opened(name)
+        let standardInput = context.standardInput
         let result = await withCheckedContinuation { continuation in
-            Thread.detachNewThread { continuation.resume(returning: readAll(descriptor)) }
-        }
-        if name != "-", descriptor >= 0 {
-            close(descriptor)
+            Thread.detachNewThread {
+                continuation.resume(returning: name == "-" ? readAll(standardInput) : readFile(name))
+            }
         }
         switch result {
         case .success(let bytes): return bytes
         case .failure(let failure):
             let what = name == "-" ? "standard input" : ErrorCatalogue.quoted(RawArguments.bytes(of: name))
-            throw .usage("\(flag): cannot read \(what): \(failure.reason)")
+            throw .usage("\(flag): cannot read \(what): \(failure.reason)", hint: failure.hint)
         }
     }
 
     private struct Failure: Error {
         var reason: String
+        var hint: String?
     }
 
-    private static func opened(_ name: String) -> Int32 {
-        open(RawArguments.bytes(of: name).map(CChar.init(bitPattern:)) + [0], O_RDONLY | O_CLOEXEC | O_NOCTTY)
+    private static func readFile(_ name: String) -> Result<[UInt8], Failure> {
+        let path = RawArguments.bytes(of: name).map(CChar.init(bitPattern:)) + [0]
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
+        guard descriptor >= 0 else { return .failure(failure(errno)) }
+        defer { close(descriptor) }
+        return readAll(descriptor)
     }
 
     private static func readAll(_ descriptor: Int32) -> Result<[UInt8], Failure> {
-        guard descriptor >= 0 else { return .failure(failure(errno)) }
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 64 << 10)
         while true {
@@ -52,6 +55,8 @@ enum InputFile {
     }
 
     private static func failure(_ code: Int32) -> Failure {
-        Failure(reason: code == ENOENT ? "no such file" : String(cString: strerror(code)).lowercased())
+        code == ENOENT
+            ? Failure(reason: "no such file", hint: "check the spelling of the path")
+            : Failure(reason: String(cString: strerror(code)).lowercased())
     }
 }

@@ -91,10 +91,11 @@ struct DetailPlan: Sendable {
 
     private func title(of input: UploadInput, date: String) -> String {
         let templated = label?.label(
-            .init(path: Array(input.fileNamePath), eventDate: date, number: input.number)
+            .init(path: input.labelPath, eventDate: date, number: input.number)
         )
         let own = input.fields["label"]
-        return (input.prefersFlags ? templated ?? own : own ?? templated) ?? DetailOptions.stem(of: input.fileName)
+        return (input.prefersFlags ? templated ?? own : own ?? templated)
+            ?? DetailOptions.stem(of: String(decoding: input.labelPath.name, as: UTF8.self))
     }
 
     /// A guest's label is counted in bytes (gighive contract section 6).
@@ -113,11 +114,22 @@ struct DetailPlan: Sendable {
 }
 
 extension UploadInput {
-    /// What `{stem}` and the like are taken from.
-    fileprivate var fileNamePath: [UInt8] {
-        switch source {
-        case .file(let path): path
-        case .standardInput(let name): Array(name.utf8)
-        }
+    /// What the label, `{stem}` and the like are taken from: the path with a space for each control character, which file
+    /// names may hold and labels may not.
+    fileprivate var labelPath: [UInt8] {
+        let path =
+            switch source {
+            case .file(let path): path
+            case .standardInput(let name): Array(name.utf8)
+            }
+        let text = String(decoding: path, as: UTF8.self)
+        let isControl = { (scalar: Unicode.Scalar) in scalar.properties.generalCategory == .control }
+        guard text.unicodeScalars.contains(where: isControl) else { return path }
+        return text.unicodeScalars.flatMap { Array(String(isControl($0) ? " " : $0).utf8) }
     }
+}
+
+extension [UInt8] {
+    /// The last component of a path.
+    fileprivate var name: ArraySlice<UInt8> { split(separator: UInt8(ascii: "/")).last ?? [] }
 }

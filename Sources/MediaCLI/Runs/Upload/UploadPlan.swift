@@ -34,14 +34,18 @@ struct UploadPlan: Sendable {
 
     /// Checks all inputs, those of the manifest of this name among them.
     ///
+    /// - Parameters:
+    ///   - inputs: What was collected.
+    ///   - manifest: Name of the manifest, when there is one.
+    /// - Returns: An entry for each input, in their order.
     /// - Throws: `SpoolError`, `StoreError` when standard input cannot be kept; `Diagnosis` with all faults of a
     ///   manifest.
-    func entries(of inputs: [UploadInput], manifest: String?) async throws -> [Entry] {
+    func entries(of inputs: InputCollection.Inputs, manifest: String?) async throws -> [Entry] {
         var entries: [Entry] = []
-        for input in inputs {
+        for input in inputs.list {
             entries.append(try await entry(for: input))
         }
-        try refuseFaults(in: entries, of: manifest)
+        try refuseFaults(inputs.manifestFaults, in: entries, of: manifest)
         return entries
     }
 
@@ -71,12 +75,17 @@ struct UploadPlan: Sendable {
         }
     }
 
-    private func refuseFaults(in entries: [Entry], of manifest: String?) throws(Diagnosis) {
+    private func refuseFaults(
+        _ unreadable: [ManifestFaults.Fault],
+        in entries: [Entry],
+        of manifest: String?
+    ) throws(Diagnosis) {
         guard let manifest else { return }
-        let faults = entries.compactMap { entry -> ManifestFaults.Fault? in
+        let faulty = entries.compactMap { entry -> ManifestFaults.Fault? in
             guard case .manifest(let line) = entry.input.origin, let error = entry.error else { return nil }
             return .init(line: line, words: ErrorCatalogue.diagnosis(of: error).message)
         }
+        let faults = (unreadable + faulty).sorted { $0.line < $1.line }
         if !faults.isEmpty {
             throw ManifestFaults(name: manifest, faults: faults).diagnosis
         }

@@ -29,7 +29,7 @@ struct UploadRun: Sendable {
     ///
     /// - Throws: `SpoolError`, `StoreError` when standard input cannot be kept; `Diagnosis` for a manifest with faults, a
     ///   report that cannot be written, and when nothing can be told.
-    func run(_ inputs: [UploadInput]) async throws -> ExitCode {
+    func run(_ inputs: InputCollection.Inputs) async throws -> ExitCode {
         SpoolFile.sweep(in: store.directory) { Uploader.needsSpool($0, in: store.store) }
         let began = console.context.elapsed()
         let entries = try await plan.entries(of: inputs, manifest: request.manifest)
