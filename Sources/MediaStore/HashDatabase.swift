@@ -60,18 +60,30 @@ final class HashDatabase: Sendable {
 
     func entry(of identity: FileIdentity) throws -> Entry? {
         // One statement is a transaction of its own; a second one would only cost time.
+        try queue.unsafeRead { try Self.entry(of: identity, $0) }
+    }
+
+    /// Those of many files, in their order.
+    func entries(of identities: [FileIdentity]) throws -> [Entry?] {
         try queue.unsafeRead { db in
-            let statement = try db.cachedStatement(
-                sql: """
-                    SELECT digest, used_on FROM hashes
-                    WHERE device = ? AND inode = ? AND size = ? AND modified_ns = ? AND changed_ns = ?
-                    """
-            )
-            guard let row = try Row.fetchOne(statement, arguments: StatementArguments(Self.values(identity))) else {
-                return nil
+            var entries: [Entry?] = []
+            try db.inTransaction(.deferred) {
+                entries = try identities.map { try Self.entry(of: $0, db) }
+                return .commit
             }
-            return Entry(identity: identity, digest: row[0], usedOn: row[1])
+            return entries
         }
+    }
+
+    private static func entry(of identity: FileIdentity, _ db: Database) throws -> Entry? {
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT digest, used_on FROM hashes
+                WHERE device = ? AND inode = ? AND size = ? AND modified_ns = ? AND changed_ns = ?
+                """
+        )
+        guard let row = try Row.fetchOne(statement, arguments: StatementArguments(values(identity))) else { return nil }
+        return Entry(identity: identity, digest: row[0], usedOn: row[1])
     }
 
     /// Writes all, and removes what was last used before a day.

@@ -37,6 +37,21 @@ struct HashCacheTests {
 
     // MARK: What is kept
 
+    @Test("digests of many files come in their order, written or still waiting, and not those of others")
+    func digestsOfMany() throws {
+        let others = ["1b", "2c"].map { String(repeating: $0, count: 32) }
+        try keepOne()
+        let cache = try cache()
+        cache.keep(others[0], for: identity(2))
+        cache.flush()
+        cache.keep(others[1], for: identity(3))
+        var changed = identity(2)
+        changed.size += 1
+        let asked = [identity(3), identity(4), identity(1), changed, identity(2)]
+        #expect(cache.digests(of: asked) == [others[1], nil, digest, nil, others[0]])
+        #expect(cache.digests(of: []).isEmpty)
+    }
+
     @Test("a digest is found at once, after a flush, and by the next process")
     func roundTrip() throws {
         let first = try cache()

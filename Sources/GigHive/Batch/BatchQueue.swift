@@ -32,20 +32,20 @@ final class BatchQueue: Sendable {
         }
     }
 
-    /// Orders the items and finds those of one file; `digest` is what is known of a file without reading it.
-    init(_ items: [UploadBatch.Item], order: UploadBatch.Order, digest: (PreparedUpload) -> String?) {
+    /// Orders the items and finds those of one file; `digests` are what is known of each without reading it.
+    init(_ items: [UploadBatch.Item], order: UploadBatch.Order, digests: [String?]) {
         self.items = items
         self.order =
             switch order {
             case .asGiven: Array(items.indices)
             case .largestFirst: items.indices.sorted { (-items[$0].sizeBytes, $0) < (-items[$1].sizeBytes, $1) }
             }
-        files = Self.files(of: items, digest)
+        files = Self.files(of: items, digests)
     }
 
     private static func files(
         of items: [UploadBatch.Item],
-        _ digest: (PreparedUpload) -> String?
+        _ digests: [String?]
     ) -> [Int: Int] {
         var firstByInode: [Inode: Int] = [:]
         var firstByDigest: [String: Int] = [:]
@@ -53,7 +53,7 @@ final class BatchQueue: Sendable {
         for index in items.indices {
             guard case .ready(let upload) = items[index], let identity = upload.identity else { continue }
             let inode = Inode(device: identity.device, inode: identity.inode)
-            let digest = digest(upload)
+            let digest = digests[index]
             guard let first = firstByInode[inode] ?? digest.flatMap({ firstByDigest[$0] }) else {
                 firstByInode[inode] = index
                 if let digest {
@@ -73,6 +73,9 @@ final class BatchQueue: Sendable {
         var device: UInt64
         var inode: UInt64
     }
+
+    /// Whether no other item names the same file.
+    func isNamedOnce(_ index: Int) -> Bool { files[index] == nil }
 
     /// The next item to begin, for a slot that has ended `last`.
     ///

@@ -10,6 +10,8 @@ struct BatchRun: Sendable {
     private let uploader: Uploader
     private let options: UploadBatch.Options
     private let queue: BatchQueue
+    /// What was known of each item's file when the batch began.
+    private let digests: [String?]
     private let control: BatchControl
     private let events: BatchEvents
     private let slots: TransferSlots
@@ -22,7 +24,8 @@ struct BatchRun: Sendable {
         onEvent: @escaping @Sendable (UploadBatch.Event) -> Void
     ) {
         options = batch.options
-        queue = BatchQueue(items, order: options.order, digest: batch.uploader.knownDigest)
+        digests = batch.uploader.knownDigests(items)
+        queue = BatchQueue(items, order: options.order, digests: digests)
         events = BatchEvents(onEvent)
         slots = TransferSlots(max(1, options.jobs))
         rescues = RescuePool(batch.uploader.directory)
@@ -81,6 +84,8 @@ struct BatchRun: Sendable {
             defer { turn.end() }
             var uploader = uploader
             uploader.turn = turn
+            // An item of a file that others name too may meet the digest that one of them has found.
+            uploader.askedDigest = queue.isNamedOnce(index) ? .some(digests[index]) : nil
             let result = await uploader.upload(upload, control: transfer) { events.upload(index, $0) }
             if !turn.hasBegun {
                 guard result.state != .cancelled else { return nil }

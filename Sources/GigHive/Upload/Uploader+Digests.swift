@@ -5,7 +5,16 @@ internal import MediaTransport
 extension Uploader {
     /// The digest of an upload's file where it is known without reading it.
     func knownDigest(_ upload: PreparedUpload) -> String? {
-        upload.identity.flatMap { hashes?.digest(of: $0) }
+        askedDigest ?? upload.identity.flatMap { hashes?.digest(of: $0) }
+    }
+
+    /// The same for the items of a batch, in their order.
+    func knownDigests(_ items: [UploadBatch.Item]) -> [String?] {
+        let identities = items.map { item -> FileIdentity? in
+            if case .ready(let upload) = item { upload.identity } else { nil }
+        }
+        var known = (hashes?.digests(of: identities.compactMap(\.self)) ?? []).makeIterator()
+        return identities.map { identity in identity == nil ? nil : known.next() ?? nil }
     }
 
     /// Keeps the digest of an upload's file, which is unchanged since it was checked.

@@ -21,6 +21,8 @@ public struct Uploader: Sendable {
     var rescues: RescuePool?
     /// Set while a batch runs: when this upload may send.
     var turn: TransferTurn?
+    /// Set while a batch runs: what it has found out about the file's digest.
+    var askedDigest: String??
 
     /// Makes an uploader. With an event link among the options no login is ever sent; the link's token takes its place.
     /// With a hash cache, files whose digest is known are not read to find out that the server has them, and what is read

@@ -1,0 +1,32 @@
+import Synchronization
+import Testing
+
+@testable import MediaTransport
+
+@Suite struct StopObserverTests {
+    @Test(.timeLimit(.minutes(1)), arguments: [false, true])
+    func aStopIsTold(isAskedBefore: Bool) async {
+        let control = TransferControl()
+        if isAskedBefore { control.stop() }
+        await withCheckedContinuation { continuation in
+            _ = control.observeStop { continuation.resume() }
+            if !isAskedBefore { control.stop() }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func itIsToldOnceAndNotToThoseWhoHaveGone() async {
+        let control = TransferControl()
+        let calls = Mutex<[Int]>([])
+        let gone = control.observeStop { calls.withLock { $0.append(1) } }
+        control.endObserving(gone)
+        await withCheckedContinuation { continuation in
+            _ = control.observeStop {
+                calls.withLock { $0.append(2) }
+                continuation.resume()
+            }
+            control.stop()
+            control.abandon()
+        }
+        #expect(calls.withLock { $0 } == [2])
+    }
+}
