@@ -81,11 +81,11 @@ struct ResumeRun: Sendable {
         do {
             upload = try uploader.prepare(.file(path: record.path), details: details)
         } catch  where error.code == .fileNotFound {
-            throw GigHiveError(.notResumable, detail: "the file is gone", path: record.path)
+            throw GigHiveError(.notResumable, detail: "the file is gone", path: record.path, value: record.uploadID)
         }
         guard upload.identity == identity else {
-            let detail = "the file has changed since the upload began; upload it anew"
-            throw GigHiveError(.notResumable, detail: detail, path: record.path)
+            let detail = "the file has changed since the upload began"
+            throw GigHiveError(.sourceChanged, detail: detail, path: record.path, value: record.uploadID)
         }
         return try uploader.asGuest(upload)
     }
@@ -99,7 +99,8 @@ struct ResumeRun: Sendable {
             throw .store(error)
         }
         guard let spool, spool.byteCount == record.sizeBytes else {
-            throw GigHiveError(.notResumable, detail: "standard input is gone", path: record.path)
+            let detail = "standard input is gone"
+            throw GigHiveError(.notResumable, detail: detail, path: record.path, value: record.uploadID)
         }
         return .spooled(spool, name: FileName.last(of: record.path))
     }

@@ -13,8 +13,8 @@ extension Uploader {
     ///   - details: Corrected details; nil for those of the row.
     ///   - control: Stops it.
     ///   - onEvent: As for `upload`.
-    /// - Returns: The end. `.notResumable` when the file is gone or changed, or when the row needs another login or event
-    ///   link than the uploader has; the row is then as it was.
+    /// - Returns: The end. `.sourceChanged` when the file has changed since, `.notResumable` when it is gone or when the row
+    ///   needs another login or event link than the uploader has; the row is then as it was.
     public func resume(
         _ record: UploadRecord,
         details: UploadDetails?,

@@ -112,10 +112,17 @@ extension ErrorCatalogue {
                 "\(file) is being uploaded by another mediactl",
                 hint: "wait for it; mediactl uploads status shows where it stands"
             )
+        case .sourceChanged where error.value != nil:
+            Words("\(file) has changed since its upload began", hint: "upload it anew, and \(discardHint(for: error))")
         case .sourceChanged:
             Words("\(file) changed while it was being sent", hint: "send it again when nothing writes to it")
         default: Words("the local store cannot be used" + detail(error), hint: "use another with --data-dir DIR")
         }
+    }
+
+    /// How to give up the upload that `error.value` names.
+    private static func discardHint(for error: GigHiveError) -> String {
+        "give the old upload up with: mediactl uploads discard \(clean(error.value ?? ""))"
     }
 
     private static func fieldName(_ field: String?) -> String {
@@ -139,7 +146,9 @@ extension ErrorCatalogue {
         default:
             Words(
                 "cannot go on with \(error.path.map { quoted($0) } ?? "the upload")\(detail(error))",
-                hint: "mediactl uploads status shows where uploads stand; mediactl upload sends the file as it is now"
+                hint: error.value == nil
+                    ? "mediactl uploads status shows where uploads stand; mediactl upload sends the file as it is now"
+                    : discardHint(for: error)
             )
         }
     }

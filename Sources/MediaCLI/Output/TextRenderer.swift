@@ -15,6 +15,9 @@ enum TextRenderer {
         let name = isStandardInput ? escaped(result.fileName) : TerminalText.escaped(result.path)
         let number = result.fileID.map { " as \($0)" } ?? ""
         switch result.state {
+        case _ where result.error?.code == .notResumable:
+            // Its state is that of an earlier command, which has told it.
+            return []
         case .done:
             var facts = [Formats.bytes(result.sizeBytes)]
             facts.append(result.isVerified == true ? "checksum verified" : "not verified")

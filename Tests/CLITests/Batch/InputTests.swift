@@ -28,7 +28,7 @@ import Testing
         #expect(paths.map { $0.replacing(scene.runner.home.path, with: "") } == ["/in/a.mp4", "/in/sub/c.mp4"])
         let all = try await scene.upload([scene.runner.home.file("in"), "-r", "--dry-run"])
         #expect(all.lines.count == 4 && all.exitCode == 0)
-        #expect(all.errors.contains("left out 1 file that are no media"))
+        #expect(all.errors.contains("left out 1 file without a media extension"))
     }
 
     @Test func listsNameFilesByLinesAndZeroBytes() async throws {
