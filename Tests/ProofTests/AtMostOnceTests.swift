@@ -16,7 +16,7 @@ import Testing
             try bench.file(KnownFile.abc.content, name: "one.mp4"),
             try bench.file(second.content, name: "two.mp4"),
         ]
-        let result = try await bench.runner.run(["upload", "--json"] + files + bench.login)
+        let result = try await bench.runner.run(["upload", "--json", "--jobs", "1"] + files + bench.login)
         #expect(server.posts.map(\.file?.id) == [18, second.id])
         #expect(result.states == ["done", "token_lost"])
         #expect(result.items.last?["file_id"] as? Int == second.id)
