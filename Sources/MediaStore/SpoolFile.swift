@@ -58,7 +58,9 @@ public final class SpoolFile: Sendable {
 
     /// Keeps the file, synchronised, beyond this object and this process, until it is removed or swept.
     ///
-    /// - Parameter uploadID: The upload that may need it again.
+    /// - Parameters:
+    ///   - uploadID: The upload that may need it again.
+    ///   - directory: Where it lies.
     /// - Throws: `StoreError`; the file is then as it was.
     public func keep(for uploadID: String, in directory: DataDirectory) throws(StoreError) {
         try UploadID.check(uploadID, path: directory.path)
@@ -86,7 +88,9 @@ public final class SpoolFile: Sendable {
     /// Removes what dead processes left. A file whose process lives is locked and stays, and so does one that is kept for
     /// an upload that needs it.
     ///
-    /// - Parameter isNeeded: Whether an upload, by its id, may go on.
+    /// - Parameters:
+    ///   - directory: Where they lie.
+    ///   - isNeeded: Whether an upload, by its id, may go on.
     public static func sweep(in directory: DataDirectory, keeping isNeeded: (_ uploadID: String) -> Bool) {
         // What cannot be looked at now is swept another time.
         guard let names = try? directory.entries(withPrefix: prefix) else { return }
