@@ -1,30 +1,47 @@
 internal import Foundation
 
-/// A file that appears whole or not at all: written beside its place, flushed, then renamed.
+/// A file that appears whole or not at all: written beside its place, flushed, then renamed. A link stays one, and what
+/// it leads to is replaced. Devices and pipes, such as `/dev/null` and `/dev/stdout`, are written to.
 struct NewFile: Sendable {
     private let path: [UInt8]
     private let temporary: [UInt8]
+    /// Whether there is something at the path that no file may take the place of.
+    private let isStream: Bool
 
     /// Tries the place, so that one that takes no file is known before the work begins. Leaves nothing there.
     ///
     /// - Parameter path: Where it will be; a file that is there is replaced.
     /// - Throws: `Diagnosis` (usage).
     init(replacing path: [UInt8]) throws(Diagnosis) {
-        self.path = path
-        temporary = path + Array(".part-\(getpid())".utf8)
         var status = stat()
-        if stat(Self.c(path), &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
+        let exists = stat(Self.c(path), &status) == 0
+        let kind = status.st_mode & S_IFMT
+        if exists, kind == S_IFDIR {
             throw Self.failure(path, EISDIR)
         }
-        let descriptor = try opened()
-        close(descriptor)
-        unlink(Self.c(temporary))
+        isStream = exists && kind != S_IFREG
+        self.path = exists && !isStream ? Self.resolved(path) : path
+        temporary = self.path + Array(".part-\(getpid())".utf8)
+        if isStream {
+            guard access(Self.c(path), W_OK) == 0 else { throw Self.failure(path, errno) }
+        } else {
+            close(try opened())
+            unlink(Self.c(temporary))
+        }
+    }
+
+    /// Where a path leads, links followed.
+    private static func resolved(_ path: [UInt8]) -> [UInt8] {
+        guard let resolved = realpath(c(path), nil) else { return path }
+        defer { free(resolved) }
+        return UnsafeBufferPointer(start: resolved, count: strlen(resolved)).map(UInt8.init(bitPattern:))
     }
 
     /// Makes the file, readable by its owner only.
     ///
     /// - Throws: `Diagnosis` with code `report_failed`; nothing is there then but what was there before.
     func write(_ text: String) throws(Diagnosis) {
+        guard !isStream else { return try writeStream(text) }
         let descriptor = try opened()
         defer { close(descriptor) }
         let output = Output(descriptor)
@@ -32,6 +49,17 @@ struct NewFile: Sendable {
         guard output.failure == nil, fsync(descriptor) == 0, rename(Self.c(temporary), Self.c(path)) == 0 else {
             let code = output.failure ?? errno
             unlink(Self.c(temporary))
+            throw Self.failure(path, code)
+        }
+    }
+
+    private func writeStream(_ text: String) throws(Diagnosis) {
+        let descriptor = open(Self.c(path), O_WRONLY | O_CLOEXEC | O_NOCTTY)
+        guard descriptor >= 0 else { throw Self.failure(path, errno) }
+        defer { close(descriptor) }
+        let output = Output(descriptor)
+        output.write(text)
+        if let code = output.failure {
             throw Self.failure(path, code)
         }
     }

@@ -81,6 +81,33 @@ import Testing
         #expect(try await scene.posts() == 0)
     }
 
+    @Test func aReportTakesThePlaceOfFilesOnly() async throws {
+        let scene = try await BatchScene()
+        let file = try scene.file("a.mp4")
+        let target = try scene.text("target.json", "old")
+        let link = scene.runner.home.file("link.json")
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "target.json")
+        #expect(try await scene.upload([file, "--report", link]).exitCode == 0)
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == "target.json")
+        #expect(try BatchScene.report(target)["schema"] as? String == "mediactl.upload-report/1")
+
+        // A link of its own, so that a mistake spoils no device.
+        let stream = scene.runner.home.file("stream")
+        try FileManager.default.createSymbolicLink(atPath: stream, withDestinationPath: "/dev/stdout")
+        let streamed = try await scene.upload([file, "-q", "--report", stream])
+        #expect(streamed.exitCode == 0 && streamed.output.contains(#"{"schema":"mediactl.upload-report/1""#))
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: stream) == "/dev/stdout")
+    }
+
+    @Test func filesWithoutTokenAreToldCalmly() async throws {
+        let scene = try await BatchScene(faults: ["upload:no-token"])
+        let files = try (0..<6).map { try scene.file("in/\($0).mp4") }
+        let result = try await scene.upload(files)
+        #expect(result.exitCode == 0)
+        #expect(result.errors.components(separatedBy: "File uploaded successfully, but no delete token").count == 4)
+        #expect(result.errors.contains("no delete token: the same for 3 more files; -v names them"))
+    }
+
     @Test func aFileOfAnotherKindIsNoReport() async throws {
         let scene = try await BatchScene()
         let file = try scene.text("r.json", #"{"schema":"other","items":[]}"#)

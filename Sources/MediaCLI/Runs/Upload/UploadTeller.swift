@@ -42,7 +42,7 @@ final class UploadTeller: Sendable {
             let lines = TextRenderer.upload(result, style: console.outputStyle)
             console.result(JSONRenderer.upload(result, contact: contact), isCrowd ? Array(lines.prefix(1)) : lines)
         }
-        if result.warnings.contains(.noDeleteToken) {
+        if result.warnings.contains(.noDeleteToken), isNews(.noDeleteToken) {
             console.announce(NoTokenMessage(contact: contact).lines(for: result))
         }
         warn(result.warnings.filter { $0 != .noDeleteToken && !said.contains($0) }, of: result.path)
@@ -85,8 +85,8 @@ final class UploadTeller: Sendable {
     /// Whether a warning is said: those that name something to look after always are, others for the first few files.
     private func isNews(_ warning: UploadWarning) -> Bool {
         switch warning {
-        case .rescued, .tokenKept, .unusableToken, .tokenLostEarlier, .noDeleteToken: return true
-        case .notVerified, .oddToken, .answeredInHTML, .aboveDirectLimit, .typeMismatch:
+        case .rescued, .tokenKept, .unusableToken, .tokenLostEarlier: return true
+        case .noDeleteToken, .notVerified, .oddToken, .answeredInHTML, .aboveDirectLimit, .typeMismatch:
             let count = state.withLock { state in
                 state.warnings[warning.code, default: 0] += 1
                 return state.warnings[warning.code, default: 0]
