@@ -5,7 +5,11 @@ struct ConfigShow: ContextCommand {
     static let schema = "mediactl.config-show/1"
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Show every setting, its value and its source. No secret is a setting."
+        abstract: "Show every setting, its value and its source. No secret is a setting.",
+        discussion: """
+            Example:
+              mediactl config show --profile stage
+            """
     )
 
     @OptionGroup(title: "Connection options") var connection: ConnectionOptions

@@ -10,9 +10,17 @@ struct Upload: ContextCommand {
         discussion: """
             Four files are sent at a time; --jobs changes that. A single - sends standard input under the name given with \
             --stdin-name. Directories need --recursive.
+            A glob without a slash is compared with the name of a file, one with a slash with its path below the \
+            directory; drafts/ means all that lies in such directories. --exclude comes before --include, in any order.
             What the server is known to have is not sent again. What was cut goes on where it stopped, with the same \
             command or with mediactl uploads resume.
             Ctrl-C stops while bytes are being sent; after the last byte it waits for the delete token.
+
+            Examples:
+              mediactl upload concert.mp4 --org-name "The Band" --event-date 2026-05-01
+              mediactl upload -r recordings --include "*.mp4" --report run.json
+              mediactl upload --retry-failed run.json --report run.json
+              mediactl upload --manifest songs.csv --dry-run
             """
     )
 

@@ -6,7 +6,11 @@ struct UploadsClear: ContextCommand {
     static let schema = "mediactl.uploads-clear/1"
     static let configuration = CommandConfiguration(
         commandName: "clear",
-        abstract: "Forget delete tokens for good. The files stay on the server and cannot be taken back."
+        abstract: "Forget delete tokens for good. The files stay on the server and cannot be taken back.",
+        discussion: """
+            Example:
+              mediactl uploads clear --dry-run
+            """
     )
 
     @Option(help: ArgumentHelp("Forget the tokens of this host.", valueName: "host"))

@@ -10,6 +10,10 @@ struct UploadsDelete: ContextCommand {
         abstract: "Delete files from their server with the tokens kept here.",
         discussion: """
             The file goes for everybody, and from every event it is linked to. mediactl uploads list shows the numbers.
+
+            Examples:
+              mediactl uploads delete 18
+              mediactl uploads delete 18 19 --yes
             """
     )
 

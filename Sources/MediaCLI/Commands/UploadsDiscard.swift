@@ -5,7 +5,11 @@ struct UploadsDiscard: ContextCommand {
     static let schema = "mediactl.uploads-discard/1"
     static let configuration = CommandConfiguration(
         commandName: "discard",
-        abstract: "Give up uploads that were cut, and free what the server has of them."
+        abstract: "Give up uploads that were cut, and free what the server has of them.",
+        discussion: """
+            Example:
+              mediactl uploads discard u-h6zfchyzwaq7c3fo
+            """
     )
 
     @Argument(help: ArgumentHelp("Uploads by their ids, u-…; mediactl uploads status shows them.", valueName: "id"))

@@ -10,6 +10,9 @@ struct UploadsExport: ContextCommand {
         discussion: """
             The file holds one JSON object a line. Whoever has it can delete the uploads, so only you may read it. mediactl \
             uploads import reads it.
+
+            Example:
+              mediactl uploads export --output tokens.jsonl
             """
     )
 

@@ -10,6 +10,9 @@ struct UploadsImport: ContextCommand {
         discussion: """
             Importing twice changes nothing. Of two tokens for one file both are kept, and the newer one is used. What was \
             deleted or removed here stays removed.
+
+            Example:
+              mediactl uploads import tokens.jsonl
             """
     )
 

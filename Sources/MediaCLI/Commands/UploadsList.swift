@@ -6,7 +6,12 @@ struct UploadsList: ContextCommand {
     static let schema = "mediactl.uploads-list/1"
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List what can be taken back, newest first. Asks no server."
+        abstract: "List what can be taken back, newest first. Asks no server.",
+        discussion: """
+            Examples:
+              mediactl uploads list
+              mediactl uploads list --all-hosts --json
+            """
     )
 
     @Option(help: ArgumentHelp("Only files on this host (with :PORT when it is not the default).", valueName: "host"))

@@ -10,6 +10,10 @@ struct UploadsResume: ContextCommand {
             What the server has is not sent again, after it was compared with the file. Details given here replace those \
             that the upload was begun with, for example a label that the server refused.
             Without a number the only upload that can go on is meant.
+
+            Examples:
+              mediactl uploads resume --all
+              mediactl uploads resume u-h6zfchyzwaq7c3fo --label "Second set"
             """
     )
 

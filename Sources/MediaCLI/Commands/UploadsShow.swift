@@ -7,7 +7,11 @@ struct UploadsShow: ContextCommand {
     static let schema = "mediactl.uploads-show/1"
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Show everything known here about an uploaded file. Asks no server."
+        abstract: "Show everything known here about an uploaded file. Asks no server.",
+        discussion: """
+            Example:
+              mediactl uploads show 18
+            """
     )
 
     @Argument(help: ArgumentHelp("The server's number of the file.", valueName: "id"))

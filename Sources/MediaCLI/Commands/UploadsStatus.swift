@@ -5,7 +5,11 @@ struct UploadsStatus: ContextCommand {
     static let schema = "mediactl.uploads-status/1"
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Show uploads that did not end, and settle them by asking their servers."
+        abstract: "Show uploads that did not end, and settle them by asking their servers.",
+        discussion: """
+            Example:
+              mediactl uploads status
+            """
     )
 
     @Option(help: ArgumentHelp("Only uploads to this host.", valueName: "host"))

@@ -53,14 +53,12 @@ struct JUnitReport: Sendable {
     /// - Throws: `Diagnosis`.
     func write(to path: String) throws(Diagnosis) {
         do {
-            try Data(text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
+            try NewFile(replacing: RawArguments.bytes(of: path)).write(text)
         } catch {
-            throw Diagnosis(
-                "report_failed",
-                "cannot write \(ErrorCatalogue.quoted(Array(path.utf8))): \(error.localizedDescription.lowercased())",
-                hint: "choose another file with --junit FILE",
-                exitCode: .failure
-            )
+            var diagnosis = error
+            diagnosis.hint = "choose another file with --junit FILE"
+            diagnosis.exitCode = .failure
+            throw diagnosis
         }
     }
 
