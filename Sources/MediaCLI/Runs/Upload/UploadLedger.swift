@@ -6,7 +6,8 @@ internal import Synchronization
 final class UploadLedger: Sendable {
     private struct State {
         var entries: [Int: UploadPlan.Entry] = [:]
-        var results: [Int: UploadResult] = [:]
+        /// Lines of the report; they take a tenth of what the results would.
+        var lines: [Int: String] = [:]
         var counts = UploadCounts()
         var codes: Set<ExitCode> = []
     }
@@ -44,16 +45,16 @@ final class UploadLedger: Sendable {
         state.withLock { state in
             state.counts.add(result)
             state.codes.insert(result.exitCode)
-            if keepsLines {
-                state.results[index] = result
+            if let entry = state.entries[index] {
+                state.lines[index] = UploadReport.line(entry, result)
             }
         }
     }
 
-    /// Every file in the order given, with its end; nil for those that were never begun.
-    var lines: [(entry: UploadPlan.Entry, result: UploadResult?)] {
+    /// Every file's line of the report in the order given, also of those that were never begun.
+    var lines: [String] {
         state.withLock { state in
-            state.entries.sorted { $0.key < $1.key }.map { ($0.value, state.results[$0.key]) }
+            state.entries.sorted { $0.key < $1.key }.map { state.lines[$0.key] ?? UploadReport.line($0.value, nil) }
         }
     }
 

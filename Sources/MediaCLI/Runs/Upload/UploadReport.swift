@@ -11,7 +11,8 @@ struct UploadReport: Sendable {
     var createdAt: Date
     var shard: ShardChoice?
     var summary: JSONObject
-    var lines: [(entry: UploadPlan.Entry, result: UploadResult?)]
+    /// The items, as `line` makes them.
+    var lines: [String]
 
     /// One JSON document, an item a line.
     var text: String {
@@ -20,8 +21,17 @@ struct UploadReport: Sendable {
             "server": .string(server), "working_directory": .string(workingDirectory),
             "shard": JSONRenderer.shard(shard), "summary": .object(summary),
         ]
-        let items = lines.map { JSONValue.object(Self.item($0.entry, $0.result)).text }
-        return JSONValue.object(head).text.dropLast() + ",\"items\":[\n" + items.joined(separator: ",\n") + "\n]}\n"
+        return JSONValue.object(head).text.dropLast() + ",\"items\":[\n" + lines.joined(separator: ",\n") + "\n]}\n"
+    }
+
+    /// The item of a file.
+    ///
+    /// - Parameters:
+    ///   - entry: The file.
+    ///   - result: Its end; nil when it was never begun.
+    /// - Returns: A JSON object without line breaks.
+    static func line(_ entry: UploadPlan.Entry, _ result: UploadResult?) -> String {
+        JSONValue.object(item(entry, result)).text
     }
 
     private static func item(_ entry: UploadPlan.Entry, _ result: UploadResult?) -> JSONObject {
