@@ -135,6 +135,31 @@ final class BatchLog: Sendable {
         #expect(bench.rescueFiles.isEmpty)
     }
 
+    // MARK: Other processes
+
+    @Test(arguments: [1, 4]) func aFileThatAnotherProcessIsSendingComesLast(_ jobs: Int) async throws {
+        let bench = try Workbench(try FakeGigHive())
+        let uploads = try (0..<5).map { try bench.prepare("\($0)", name: "\($0).mp4") }
+        let lock = try UploadOwnership.ofSource(uploads[0], host: bench.host, in: bench.directory)
+        let log = await run(bench, uploads.map { .ready($0) }, UploadBatch.Options(jobs: jobs)) { event in
+            if case .ended = event { lock?.release() }
+        }
+        #expect(log.begun.sorted() == Array(0..<5))
+        #expect(log.begun.last == 0 && log.ended.sorted() == Array(0..<5))
+        #expect(log[0]?.state == .done)
+    }
+
+    @Test func aFileThatAnotherProcessGoesOnSendingEndsOnce() async throws {
+        let bench = try Workbench(try FakeGigHive())
+        let uploads = try (0..<3).map { try bench.prepare("\($0)", name: "\($0).mp4") }
+        let lock = try UploadOwnership.ofSource(uploads[0], host: bench.host, in: bench.directory)
+        defer { lock?.release() }
+        let log = await run(bench, uploads.map { .ready($0) })
+        #expect(log.lines == ["began 1", "ended 1", "began 2", "ended 2", "began 0", "ended 0"])
+        #expect(log[0]?.error?.code == .uploadInProgress)
+        #expect(bench.server.uploads.count == 2)
+    }
+
     // MARK: Failures
 
     @Test(arguments: [true, false]) func aFailureStopsABatchOnlyWhenAskedTo(_ failFast: Bool) async throws {

@@ -17,6 +17,11 @@ final class BatchQueue: Sendable {
         /// Items whose turn has come while their file is being sent; no entry for a file that is not.
         var waiting: [Int: [Int]] = [:]
         var outcomes: [Outcome: UploadResult] = [:]
+        /// Items that have been begun and have not ended.
+        var underWay = 0
+        /// Items put behind all others, and those that ever were.
+        var postponed: [Int] = []
+        var everPostponed: Set<Int> = []
     }
 
     /// What is sent once: a file to an event (gighive contract section 3).
@@ -82,25 +87,59 @@ final class BatchQueue: Sendable {
     /// - Returns: nil when there is none.
     func next(after last: Int?) -> Int? {
         state.withLock { state in
-            if let file = last.flatMap({ files[$0] }), var waiting = state.waiting[file] {
-                if !waiting.isEmpty {
-                    let index = waiting.removeFirst()
-                    state.waiting[file] = waiting
-                    return index
-                }
-                state.waiting[file] = nil
+            if last != nil {
+                state.underWay -= 1
             }
-            while state.position < order.count {
-                let index = order[state.position]
-                state.position += 1
-                guard let file = files[index] else { return index }
-                if state.waiting[file] == nil {
-                    state.waiting[file] = []
-                    return index
-                }
-                state.waiting[file]?.append(index)
+            let index = waiting(for: last, &state) ?? firstThatMayBegin(&state)
+            if index != nil {
+                state.underWay += 1
             }
+            return index
+        }
+    }
+
+    /// The next item of the file that has just ended.
+    private func waiting(for last: Int?, _ state: inout State) -> Int? {
+        guard let file = last.flatMap({ files[$0] }), var waiting = state.waiting[file] else { return nil }
+        guard !waiting.isEmpty else {
+            state.waiting[file] = nil
             return nil
+        }
+        let index = waiting.removeFirst()
+        state.waiting[file] = waiting
+        return index
+    }
+
+    /// The next item whose file is not being sent by this batch.
+    private func firstThatMayBegin(_ state: inout State) -> Int? {
+        while let index = nextInOrder(&state) {
+            guard let file = files[index] else { return index }
+            if state.waiting[file] == nil {
+                state.waiting[file] = []
+                return index
+            }
+            state.waiting[file]?.append(index)
+        }
+        return nil
+    }
+
+    /// Those that were put back come when nothing else is under way: whoever ends last takes them.
+    private func nextInOrder(_ state: inout State) -> Int? {
+        guard state.position < order.count else {
+            return state.underWay > 0 || state.postponed.isEmpty ? nil : state.postponed.removeFirst()
+        }
+        defer { state.position += 1 }
+        return order[state.position]
+    }
+
+    /// Puts an item behind all others, once: another process is sending its file, and will probably have ended by then.
+    ///
+    /// - Returns: false for an item that was put back before.
+    func postpone(_ index: Int) -> Bool {
+        state.withLock { state in
+            guard state.everPostponed.insert(index).inserted else { return false }
+            state.postponed.append(index)
+            return true
         }
     }
 

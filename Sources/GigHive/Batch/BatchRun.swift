@@ -70,7 +70,7 @@ struct BatchRun: Sendable {
         }
     }
 
-    /// - Returns: nil when the item was not begun after all.
+    /// - Returns: nil when the item was not begun after all, or not yet.
     private func end(of index: Int, _ transfer: TransferControl) async -> UploadResult? {
         switch queue.items[index] {
         case .refused(let result):
@@ -89,6 +89,7 @@ struct BatchRun: Sendable {
             let result = await uploader.upload(upload, control: transfer) { events.upload(index, $0) }
             if !turn.hasBegun {
                 guard result.state != .cancelled else { return nil }
+                if result.error?.code == .uploadInProgress, queue.postpone(index) { return nil }
                 events.began(index)
             }
             return result

@@ -57,7 +57,8 @@ public struct UploadBatch: Sendable {
     ///
     /// A file that is named more than once for the same event (the same device and inode, or the same digest where it is
     /// known) is sent once; the others end as the first did, `isSkipped`, and as `duplicate` when it is on the server.
-    /// For different events its uploads follow each other. Cancelling the task is `control.stop()`.
+    /// For different events its uploads follow each other. A file that another process is sending comes last, when that has
+    /// probably ended. Cancelling the task is `control.stop()`.
     ///
     /// Ends when every begun item has ended. Items that were never begun have no event.
     ///
