@@ -461,8 +461,10 @@ The sink's own ceiling, fed by a bare C sender: {
 {NOTES_MARK}"""
     if void:
         sys.exit(f"benchmark: void, the sink was the bottleneck at {', '.join(void)}; nothing was written")
+    # Read before the file is opened for writing, which empties it.
+    text += hand_written_notes()
     with open(REPORT, "w") as report:
-        report.write(text + hand_written_notes())
+        report.write(text)
     print(f"written: {os.path.relpath(REPORT, ROOT)}")
 
 
