@@ -6,7 +6,7 @@ internal import Synchronization
 final class UploadLedger: Sendable {
     private struct State {
         var entries: [Int: UploadPlan.Entry] = [:]
-        /// Lines of the report; they take a tenth of what the results would.
+        /// Lines of the report, so that the results need not be kept.
         var lines: [Int: String] = [:]
         var counts = UploadCounts()
         var codes: Set<ExitCode> = []
