@@ -8,7 +8,15 @@ cd "$(dirname "$0")/.."
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-swift test --skip-build --disable-xctest --no-parallel "$@" 2>&1 | tee "$log"
+# What failed is said once more at the end, where the last lines of a long log are all that is kept.
+status=0
+swift test --skip-build --disable-xctest --no-parallel "$@" 2>&1 | tee "$log" || status=$?
+if [ $status -ne 0 ]; then
+    echo
+    echo "test: ended with $status; what failed:"
+    grep -E '^✘|^↳|error:|recorded an issue|Fatal error|signal code' "$log" | grep -v '^✘ Test run' | head -60 || true
+    exit "$status"
+fi
 if ! grep -qE 'Test run with [1-9][0-9]* tests? .*passed' "$log"; then
     echo "test: no test was run" >&2
     exit 1
