@@ -64,8 +64,13 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
+            name: "PhotoSync",
+            dependencies: ["MediaTransport", "MediaCrypto", "MediaFiles", "MediaStore"],
+            swiftSettings: strict
+        ),
+        .target(
             name: "MediaKit",
-            dependencies: ["GigHive", "Tus", "MediaTransport", "MediaCrypto", "MediaFiles", "MediaStore"],
+            dependencies: ["GigHive", "PhotoSync", "Tus", "MediaTransport", "MediaCrypto", "MediaFiles", "MediaStore"],
             swiftSettings: strict
         ),
 
@@ -73,7 +78,8 @@ let package = Package(
         .target(
             name: "MediaCLI",
             dependencies: [
-                "GigHive", "Tus", "MediaTransport", "MediaCrypto", "MediaFiles", "MediaStore", argumentParser,
+                "GigHive", "PhotoSync", "Tus", "MediaTransport", "MediaCrypto", "MediaFiles", "MediaStore",
+                argumentParser,
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Yams", package: "Yams"),
             ],
@@ -146,6 +152,14 @@ let package = Package(
             name: "GigHiveTests",
             dependencies: [
                 "GigHive", "Tus", "MediaCrypto", "MediaFiles", "MediaStore", "MediaTransport", "TestSupport",
+                "mediactl-sandbox",
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "PhotoSyncTests",
+            dependencies: [
+                "PhotoSync", "MediaCrypto", "MediaFiles", "MediaStore", "MediaTransport", "TestSupport",
                 "mediactl-sandbox",
             ],
             swiftSettings: strict

@@ -4,4 +4,5 @@
 @_exported public import MediaFiles
 @_exported public import MediaStore
 @_exported public import MediaTransport
+@_exported public import PhotoSync
 @_exported public import Tus

@@ -54,11 +54,16 @@ public struct ServerURL: Sendable, Hashable, CustomStringConvertible {
     /// Whether the address came without a scheme and `https://` was assumed.
     public let assumedScheme: Bool
 
+    /// Where the server lives on its host: empty at the root, else a path that begins with a slash and ends without one.
+    public let basePath: String
+
     /// Parses an address; one without a scheme gets `https://`.
     ///
-    /// - Parameter text: What the user wrote, for example `media.example.org` or `http://localhost:8080/`.
+    /// - Parameters:
+    ///   - text: What the user wrote, for example `media.example.org` or `http://localhost:8080/`.
+    ///   - allowingPath: Whether the server may live below a path, behind a reverse proxy. Slashes at its end are dropped.
     /// - Throws: `ServerURLError`; nothing of a refused password is kept in the error.
-    public init(_ text: String) throws(ServerURLError) {
+    public init(_ text: String, allowingPath: Bool = false) throws(ServerURLError) {
         assumedScheme = !text.contains("://")
         guard Self.namesHost(text) else { throw Self.malformed("no host name") }
         let parts = try CurlURL.parse(assumedScheme ? "https://" + text : text)
@@ -69,9 +74,11 @@ public struct ServerURL: Sendable, Hashable, CustomStringConvertible {
             throw .containsCredentials
         }
         origin = Origin(scheme: parts.scheme, host: parts.host, port: parts.port)
-        guard parts.path == "/", !parts.hasQueryOrFragment else {
+        let path = parts.path.replacing(/\/+$/, with: "")
+        guard path.isEmpty || allowingPath, !parts.hasQueryOrFragment else {
             throw .containsPath(suggestion: origin.description)
         }
+        basePath = path
     }
 
     /// Whether a host stands right where one is due. libcurl forgives further slashes and takes `http:///x` for the
@@ -89,13 +96,13 @@ public struct ServerURL: Sendable, Hashable, CustomStringConvertible {
     /// The token store's key: host, plus the port when it is not the scheme's default.
     public var scope: String { origin.scope }
 
-    /// `scheme://host[:port]`, without a trailing slash.
-    public var description: String { origin.description }
+    /// `scheme://host[:port]` and the base path, without a trailing slash.
+    public var description: String { origin.description + basePath }
 
     /// The address of a resource on this server.
     ///
     /// - Parameters:
-    ///   - path: An absolute path, already percent-encoded where needed.
+    ///   - path: An absolute path below the base path, already percent-encoded where needed.
     ///   - query: Names and values, encoded here.
     /// - Returns: The address, bound to this server's origin.
     public func resource(_ path: String, query: [(name: String, value: String)] = []) -> RequestURL {

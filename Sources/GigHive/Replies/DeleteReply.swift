@@ -1,3 +1,5 @@
+internal import MediaTransport
+
 /// What a server answered to a deletion (gighive contract 5.4).
 struct DeleteReply: Sendable, Equatable {
     /// How many files went; nil when the answer does not say.

@@ -1,3 +1,5 @@
+internal import MediaTransport
+
 /// One page of the media listing (`/db/database.php?format=json`, gighive contract section 7).
 public struct ListingPage: Sendable, Equatable {
     /// Number of this page, from 1.

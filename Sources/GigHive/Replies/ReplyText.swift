@@ -1,3 +1,5 @@
+internal import MediaTransport
+
 /// Finds the JSON in the bytes of an answer, whatever surrounds it. Pure functions over bytes; nothing here fails.
 enum ReplyText {
     /// How an answer was understood.

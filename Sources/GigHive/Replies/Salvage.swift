@@ -1,3 +1,5 @@
+internal import MediaTransport
+
 /// Digs single values out of an answer that is no whole JSON object: cut off, wrapped, or mixed with other text.
 ///
 /// The delete token exists in exactly one answer (gighive contract 4.4), so a broken answer is searched before it is

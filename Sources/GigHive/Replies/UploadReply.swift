@@ -1,4 +1,5 @@
 public import MediaStore
+internal import MediaTransport
 
 /// What a server answered to an upload, in any dialect (gighive contract 2.2, 2.3, 2.5 and 3).
 ///

@@ -3,7 +3,7 @@
 ///
 /// A string that is no text (a lone surrogate, bytes that are no UTF-8, a bare control character) and a number that no
 /// type holds are `null`; everything else that is against the grammar makes the whole text unreadable.
-struct JSONReader {
+package struct JSONReader {
     private struct Broken: Error {}
 
     /// Deeper nesting is an attack on the stack, not an answer.
@@ -18,7 +18,7 @@ struct JSONReader {
     }
 
     /// The value that a text consists of; nil when it is broken.
-    static func value(of text: ArraySlice<UInt8>) -> JSONValue? {
+    package static func value(of text: ArraySlice<UInt8>) -> JSONValue? {
         var reader = JSONReader(text)
         guard let value = try? reader.value(depth: 0) else { return nil }
         reader.skipBlanks()

@@ -1,14 +1,14 @@
 /// JSON of a request (RFC 8259), members in the order given.
-enum JSONText {
+package enum JSONText {
     /// A member's value.
-    enum Value {
+    package enum Value {
         case string(String)
         case number(Int64)
         case bool(Bool)
     }
 
     /// An object. Names and values are escaped as needed.
-    static func object(_ members: [(name: String, value: Value)]) -> String {
+    package static func object(_ members: [(name: String, value: Value)]) -> String {
         let texts = members.map { member in
             let value =
                 switch member.value {
@@ -22,7 +22,7 @@ enum JSONText {
     }
 
     /// A string with its quotes (RFC 8259 section 7).
-    static func quoted(_ text: String) -> String {
+    package static func quoted(_ text: String) -> String {
         var quoted = "\""
         for scalar in text.unicodeScalars {
             switch scalar {

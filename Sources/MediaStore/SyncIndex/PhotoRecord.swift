@@ -1,0 +1,78 @@
+/// A point in time as a PhotoSync server wrote it (photosync contract section 0: RFC 3339, 0 to 9 fraction digits).
+public struct PhotoTime: Sendable, Hashable, Comparable {
+    /// The text as received, kept because a server may compare it to the digit.
+    public var text: String
+    /// Microseconds since 1970, UTC; further digits are cut off. Negative before 1970.
+    public var microseconds: Int64
+
+    /// Makes a time of two forms that say the same.
+    public init(text: String, microseconds: Int64) {
+        self.text = text
+        self.microseconds = microseconds
+    }
+
+    /// By the clock; the text does not matter.
+    public static func < (left: PhotoTime, right: PhotoTime) -> Bool { left.microseconds < right.microseconds }
+}
+
+/// The device that a photo came from.
+public struct PhotoDevice: Sendable, Hashable {
+    /// The server's id, opaque.
+    public var id: String
+    /// Its name, as its owner chose it. Untrusted text.
+    public var name: String
+    /// `ios` or `android`.
+    public var platform: String
+
+    /// Makes a device.
+    public init(id: String, name: String, platform: String) {
+        self.id = id
+        self.name = name
+        self.platform = platform
+    }
+}
+
+/// A photo of the server's listing, as the index keeps it (photosync contract section 5).
+public struct PhotoRecord: Sendable, Hashable {
+    /// The server's id, opaque.
+    public var id: String
+    /// SHA-256 of the bytes as uploaded, 64 lower-case hexadecimal characters.
+    public var sha256: String
+    /// The name as uploaded. Untrusted text, not unique.
+    public var originalFilename: String
+    /// Bytes as uploaded; the stored file may differ (contract section 6).
+    public var fileSize: Int64
+    /// When it was taken.
+    public var takenAt: PhotoTime
+    /// When it reached the server.
+    public var uploadedAt: PhotoTime
+    /// Where it came from; nil for a legacy photo.
+    public var originDevice: PhotoDevice?
+    /// Pixels, where the server knows them.
+    public var width: Int?
+    /// Pixels, where the server knows them.
+    public var height: Int?
+
+    /// Makes a record.
+    public init(
+        id: String,
+        sha256: String,
+        originalFilename: String,
+        fileSize: Int64,
+        takenAt: PhotoTime,
+        uploadedAt: PhotoTime,
+        originDevice: PhotoDevice? = nil,
+        width: Int? = nil,
+        height: Int? = nil
+    ) {
+        self.id = id
+        self.sha256 = sha256
+        self.originalFilename = originalFilename
+        self.fileSize = fileSize
+        self.takenAt = takenAt
+        self.uploadedAt = uploadedAt
+        self.originDevice = originDevice
+        self.width = width
+        self.height = height
+    }
+}

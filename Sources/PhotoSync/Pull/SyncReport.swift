@@ -1,0 +1,51 @@
+public import MediaStore
+
+/// What `sync status` tells: the index, the server, and how they fit.
+public struct SyncReport: Sendable {
+    /// Whether uploads of the server belong to whoever sent them (photosync contract 3.5).
+    public enum Ownership: String, Sendable {
+        /// An upload from here was seen in the user's own listing.
+        case owned
+        /// An upload from here was not: the server has the defect of the published build.
+        case ownerless
+        /// Nothing was ever uploaded from here.
+        case unknown
+    }
+
+    /// The server's health; nil when it could not be asked.
+    public var health: ServerHealth?
+    /// The server's own counts; nil when it could not be asked.
+    public var status: SyncStatus?
+    /// Why the server could not be asked.
+    public var failure: PhotoSyncError?
+    /// What the index knows; nil before the first pull.
+    public var state: SyncState?
+    /// The index's counts.
+    public var counts: PhotoCounts
+    /// Whether the server shows the ownership defect.
+    public var ownership: Ownership
+
+    /// Asks server and index. Never throws for a server that does not answer; that is part of the report.
+    ///
+    /// - Throws: `PhotoSyncError` `.storeUnusable` only.
+    public static func make(of account: SyncAccount) async throws(PhotoSyncError) -> SyncReport {
+        throw PhotoSyncError(.internalError)
+    }
+
+    /// Makes a report.
+    public init(
+        health: ServerHealth?,
+        status: SyncStatus?,
+        failure: PhotoSyncError?,
+        state: SyncState?,
+        counts: PhotoCounts,
+        ownership: Ownership
+    ) {
+        self.health = health
+        self.status = status
+        self.failure = failure
+        self.state = state
+        self.counts = counts
+        self.ownership = ownership
+    }
+}
