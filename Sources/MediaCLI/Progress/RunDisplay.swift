@@ -10,6 +10,7 @@ protocol RunReading: Sendable {
     /// One line.
     ///
     /// - Parameter rate: `amount` a second over the last seconds; nil as long as too little is known.
+    /// - Returns: Words without a line break.
     func line(rate: Double?) -> String
     /// The members of its JSON record.
     func record(elapsed: Duration) -> JSONObject

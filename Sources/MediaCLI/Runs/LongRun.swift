@@ -91,6 +91,7 @@ final class ItemTally<State: Hashable & Sendable>: Sendable {
     /// The code of the run: that of its items when they all ended alike.
     ///
     /// - Parameter isStopped: Whether the run was stopped before its end.
+    /// - Returns: `.partly` for a run that was stopped; a signal's own code comes before it.
     func exitCode(isStopped: Bool) -> ExitCode {
         let codes = entries.withLock { $0.codes }
         return isStopped ? .partly : ExitCode.batch(codes)

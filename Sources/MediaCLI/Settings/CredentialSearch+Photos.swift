@@ -24,6 +24,7 @@ extension CredentialSearch {
     /// The API key to log in with; a terminal is asked for one that nothing gives.
     ///
     /// - Parameter server: Address of the server, for the question.
+    /// - Returns: The key, fit for a header field.
     /// - Throws: `CredentialError`.
     func keyToKeep(for server: String) async throws(CredentialError) -> String {
         if let key = try await givenKey() { return key }

@@ -5,6 +5,7 @@ extension Console {
     /// wait for a limited time, and a second signal gives up.
     ///
     /// - Parameters:
+    ///   - request: The signal.
     ///   - what: What is waited for, for the user.
     ///   - finishTimeout: How long SIGTERM and SIGHUP wait.
     func outlast(_ request: Interruption.Request, for what: String, finishTimeout: Duration) {

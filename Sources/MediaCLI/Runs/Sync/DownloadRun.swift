@@ -14,6 +14,7 @@ struct DownloadRun: Sendable {
     /// - Parameters:
     ///   - selection: Which photos.
     ///   - directory: Absolute path.
+    /// - Returns: How the program ends.
     /// - Throws: `PhotoSyncError` for what ends the run as a whole, `Diagnosis`.
     func run(_ selection: Download.Selection, to directory: [UInt8]) async throws -> ExitCode {
         console.record(

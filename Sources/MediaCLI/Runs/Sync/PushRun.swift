@@ -12,6 +12,7 @@ struct PushRun: Sendable {
     /// Writes every record, text and summary.
     ///
     /// - Parameter paths: As they were named.
+    /// - Returns: How the program ends.
     /// - Throws: `PhotoSyncError` for what ends the run as a whole, `Diagnosis`.
     func run(_ paths: [[UInt8]]) async throws -> ExitCode {
         console.record(
