@@ -108,6 +108,11 @@ extension ErrorCatalogue {
     private static func accountWords(for error: PhotoSyncError) -> Words {
         let status = status(error)
         return switch error.code {
+        case .notLoggedIn where error.httpStatus != nil:
+            Words(
+                "the server refused e-mail address or password\(status)\(detail(error))",
+                hint: "check both; nothing was changed, and keys go on working"
+            )
         case .notLoggedIn:
             Words(
                 "not logged in" + (error.value.map { " at \(clean($0))" } ?? ""),

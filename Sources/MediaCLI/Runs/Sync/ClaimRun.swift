@@ -42,6 +42,7 @@ struct ClaimRun: Sendable {
     /// - Throws: `PhotoSyncError`, `Diagnosis` when nobody can be asked.
     func claim(_ selection: LegacyClaim.Selection) async throws -> ExitCode {
         try console.requireOutput()
+        guard isDryRun || account.deviceID != nil else { throw PhotoSyncError(.noDevice) }
         let claim = LegacyClaim(account)
         let control = TransferControl()
         let plan = try await console.context.interruption.handling({ _ in control.abandon() }) {
@@ -70,7 +71,10 @@ struct ClaimRun: Sendable {
     private func perform(_ claim: LegacyClaim, _ plan: ClaimPlan) async throws -> ExitCode {
         let control = TransferControl()
         return try await console.context.interruption.handling({ $0.isFinal ? control.abandon() : control.stop() }) {
-            let result = try await claim.run(plan, control: control)
+            guard let result = try await result(of: claim, plan, control) else {
+                console.note("stopped; what was claimed until then stays claimed")
+                return finish(plan, code: .partly)
+            }
             var facts = ["\(result.claimed) claimed"]
             if result.alreadyClaimed > 0 { facts.append("\(result.alreadyClaimed) claimed before") }
             if result.failed > 0 { facts.append("\(result.failed) failed") }
@@ -79,6 +83,19 @@ struct ClaimRun: Sendable {
                 console.note("\(Formats.count(result.remaining, "photo")) of no device left")
             }
             return finish(plan, result, code: result.exitCode(of: plan))
+        }
+    }
+
+    /// What a claim came to; nil when it was stopped.
+    private func result(
+        of claim: LegacyClaim,
+        _ plan: ClaimPlan,
+        _ control: TransferControl
+    ) async throws(PhotoSyncError) -> ClaimResult? {
+        do {
+            return try await claim.run(plan, control: control)
+        } catch  where error.code == .cancelled {
+            return nil
         }
     }
 

@@ -78,9 +78,6 @@ struct LoginRun: Sendable {
                 "\(console.outputStyle.green("logged in")) to \(ErrorCatalogue.clean(login.server)) as "
                     + "\(ErrorCatalogue.quoted(name))"
             ])
-            if name != deviceName {
-                console.note("the server keeps the name that this machine had there before")
-            }
             if isKeyRotated {
                 console.warning("other phones and programs of this user must log in again")
             }

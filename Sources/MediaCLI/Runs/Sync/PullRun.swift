@@ -41,10 +41,10 @@ struct PullRun: Sendable {
     }
 
     private func advise(_ result: PullResult) {
-        if let status = result.status, !result.isFull, !options.isDryRun, status.totalPhotos != result.counts.total {
+        if result.advisesFull, !options.isDryRun {
             console.note(
-                "the server has \(Formats.count(status.totalPhotos, "photo")), the index \(result.counts.total); "
-                    + "mediactl sync --full finds what was deleted, or came late"
+                "the server has \(result.status.map { "\($0.totalPhotos)" } ?? "other") photos, the index "
+                    + "\(result.counts.total); mediactl sync --full finds what was deleted, or came late"
             )
         }
         let legacy = result.status?.legacyPhotos ?? result.counts.legacy
