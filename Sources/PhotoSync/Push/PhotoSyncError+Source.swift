@@ -19,7 +19,7 @@ extension PhotoSyncError {
 
 extension FileIdentity {
     /// The identity that a status tells.
-    init(_ status: MediaFiles.FileStatus) {
+    init(of status: MediaFiles.FileStatus) {
         self.init(
             device: status.device,
             inode: status.inode,

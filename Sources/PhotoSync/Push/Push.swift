@@ -82,7 +82,7 @@ public struct Push: Sendable {
                 control.abandon()
             }
         } catch {
-            throw PhotoSyncError.ofRun(error)
+            throw PhotoSyncError.ofStore(error)
         }
     }
 }

@@ -12,7 +12,7 @@ extension PushRun {
         guard !unconfirmed.isEmpty || !existing.isEmpty else { return }
         try await pull()
         try await confirmSent()
-        let listed = try own.uploaded(existing.map(\.digest.sha256))
+        let listed = try await own.uploaded(existing.map(\.digest.sha256))
         var present: [(PhotoToSend, PhotoRecord)] = []
         for photo in existing {
             if let record = listed[photo.digest.sha256] {
@@ -28,13 +28,12 @@ extension PushRun {
     /// Ends what was sent and is in the listing. A photo that is not there yet stays: rows may appear late (contract
     /// section 5).
     private func confirmSent() async throws {
-        let records = try account.index.photos(unconfirmed.map(\.receipt.id), of: account.server)
-        let byID = Dictionary(records.map { ($0.id, $0) }) { first, _ in first }
+        let records = try await own.withIDs(unconfirmed.map(\.receipt.id))
         var ended: [PushItem] = []
         var confirmed: [(PhotoToSend, PhotoRecord)] = []
         var late: [SentPhoto] = []
         for sent in unconfirmed {
-            if let record = byID[sent.receipt.id] {
+            if let record = records[sent.receipt.id] {
                 ended.append(confirmedItem(of: sent, record))
                 if record.sha256 == sent.photo.digest.sha256 { confirmed.append((sent.photo, record)) }
             } else if sent.receipt.isDuplicate {
@@ -89,20 +88,6 @@ extension PushRun {
                 identity: photo.digest.identity
             )
         }
-        let recorded = try account.library.copies(at: copies.map(\.path), server: account.server)
-        let byPath = Dictionary(grouping: recorded, by: \.path)
-        let new = copies.filter { copy in !(byPath[copy.path] ?? []).contains { $0.isSameFile(as: copy) } }
-        let now = Dictionary(copies.map { ($0.path, $0.photoID) }) { first, _ in first }
-        // The file has other content since, and is no copy of the earlier photo any more.
-        let outdated = recorded.filter { $0.state == .present && $0.photoID != now[$0.path] }
-        if !outdated.isEmpty { try account.library.remove(outdated) }
-        if !new.isEmpty { try await account.library.keep(new) }
-    }
-}
-
-extension PhotoCopy {
-    /// Whether it says what another one would say; where it came from does not matter.
-    fileprivate func isSameFile(as other: PhotoCopy) -> Bool {
-        photoID == other.photoID && state == other.state && sha256 == other.sha256 && identity == other.identity
+        try await own.record(copies)
     }
 }

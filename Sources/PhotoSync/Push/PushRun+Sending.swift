@@ -100,7 +100,7 @@ extension PushRun {
     ///   may be another device's doing: the next upload is looked at then.
     private func proveOwnership(of sent: SentPhoto, totalBefore: Int64) async throws {
         try await pull()
-        if try account.index.photos([sent.receipt.id], of: account.server).isEmpty {
+        if try await own.withIDs([sent.receipt.id]).isEmpty {
             let total = try await account.client.status(device: account.deviceID).totalPhotos
             guard total <= totalBefore else { return }
             try remember(isOwned: false)

@@ -37,7 +37,7 @@ final class PushRun {
         self.options = options
         self.control = control
         self.report = report
-        own = OwnPhotos(account: account)
+        own = OwnPhotos(account)
     }
 
     /// Everything.
@@ -118,7 +118,7 @@ final class PushRun {
         guard !block.open.isEmpty else { return }
         try stopIfAsked()
         var present: [(PhotoToSend, PhotoRecord)] = []
-        let known = try own.known(block.open.map(\.digest.sha256))
+        let known = try await own.known(block.open.map(\.digest.sha256))
         for photo in block.open {
             if let record = known[photo.digest.sha256] { present.append((photo, record)) }
         }
@@ -196,7 +196,7 @@ final class PushRun {
 
     /// The run ends early: says so of every file that has been met and not ended.
     private func abandonOpen(because error: any Error) {
-        let cause = PhotoSyncError.ofRun(error)
+        let cause = PhotoSyncError.ofStore(error)
         for sent in unconfirmed { endUnconfirmed(sent, error: cause) }
         unconfirmed = []
         for photo in repeats { end(photo, .cancelled) }
@@ -265,16 +265,5 @@ struct PushBlock {
     /// A photo has ended, or is kept elsewhere.
     mutating func close(_ photo: PhotoToSend) {
         closed.insert(photo.candidate.path)
-    }
-}
-
-extension PhotoSyncError {
-    /// The error of a run, whose parts throw several kinds.
-    static func ofRun(_ error: any Error) -> PhotoSyncError {
-        switch error {
-        case let error as PhotoSyncError: error
-        case let error as StoreError: PhotoSyncError(error)
-        default: PhotoSyncError(.internalError, detail: "\(error)")
-        }
     }
 }
