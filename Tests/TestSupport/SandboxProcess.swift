@@ -110,6 +110,23 @@ public final class SandboxProcess: Sendable {
         try JSONDecoder().decode([SeenRequest].self, from: try await control("GET", "requests"))
     }
 
+    /// The documented API key of alice@example.test, whose password is `alice`.
+    public static let aliceKey = "a11ce" + String(repeating: "0", count: 59)
+    /// The documented API key of bob@example.test, whose password is `bob`.
+    public static let bobKey = "b0b" + String(repeating: "0", count: 61)
+
+    /// Calls one of PhotoSync's control routes (`mediactl-sandbox --help` lists them).
+    /// - Parameters:
+    ///   - method: As `POST`.
+    ///   - path: Below `/__sandbox/photosync/`, as `photos` or `photos/ID`.
+    ///   - json: The body, if any.
+    /// - Returns: The answer, JSON.
+    /// - Throws: ``Failure/control(status:_:)`` when it is refused.
+    @discardableResult
+    public func photoSync(_ method: String, _ path: String, _ json: String? = nil) async throws -> Data {
+        try await control(method, "photosync/" + path, body: json)
+    }
+
     private func control(_ method: String, _ name: String, body: String? = nil) async throws -> Data {
         guard let url = URL(string: "\(baseURL)/__sandbox/\(name)") else { throw URLError(.badURL) }
         var request = URLRequest(url: url)
