@@ -1,4 +1,3 @@
-public import MediaStore
 public import MediaTransport
 
 extension PhotoSyncClient {
@@ -17,7 +16,23 @@ extension PhotoSyncClient {
         _ photo: PhotoUpload,
         control: TransferControl = TransferControl(),
         progress: (@Sendable (TransferProgress) -> Void)? = nil
-    ) async throws(PhotoSyncError) -> PhotoReceipt { throw PhotoSyncError(.internalError) }
+    ) async throws(PhotoSyncError) -> PhotoReceipt {
+        let form = MultipartForm(
+            fields: try photo.fields(),
+            file: MultipartForm.FilePart(
+                name: "file",
+                fileName: photo.partName,
+                contentType: "application/octet-stream",
+                content: photo.content
+            ),
+            tap: photo.tap
+        )
+        var request = try request(.post, "/api/photos/upload", repeatability: .atMostOnce)
+        request.headers.append(HTTPHeader("Content-Type", form.contentType))
+        request.body = form
+        let call = ServerRefusal.Call.upload(namesDevice: photo.deviceID != nil)
+        return try PhotoReceipt(reading: await json(of: request, call: call, control: control, progress: progress))
+    }
 
     /// `GET /api/photos/{id}/download` (contract section 6), once: going on after a failure is the caller's.
     ///
@@ -33,7 +48,7 @@ extension PhotoSyncClient {
     ///   - control: Breaks the download off.
     ///   - progress: Bytes of this answer.
     /// - Returns: The answer: 200, 206, or 416 with an untouched receiver when nothing lies beyond the offset.
-    /// - Throws: `PhotoSyncError`; `.lengthMismatch` for an answer cut short.
+    /// - Throws: `PhotoSyncError`, with the photo's id. An answer cut short is `.transport` and worth repeating.
     public func download(
         id: String,
         from offset: Int64 = 0,
@@ -41,87 +56,41 @@ extension PhotoSyncClient {
         receiver: any ResponseReceiver,
         control: TransferControl = TransferControl(),
         progress: (@Sendable (TransferProgress) -> Void)? = nil
-    ) async throws(PhotoSyncError) -> DownloadAnswer { throw PhotoSyncError(.internalError) }
-}
-
-/// A photo to send.
-public struct PhotoUpload: Sendable {
-    /// The file, open.
-    public var content: FileContent
-    /// Its true name, without directories. The server judges the type by its extension.
-    public var fileName: String
-    /// When it was taken; nil lets the server look into the file, or take the present. Sent in UTC, since the server
-    /// ignores offsets (trap 4).
-    public var takenAt: PhotoTime?
-    /// The device that it comes from; nil makes a legacy photo.
-    public var deviceID: String?
-    /// Sees the bytes of the file as they are sent.
-    public var tap: (any ByteTap)?
-
-    /// Makes a photo to send.
-    public init(
-        content: FileContent,
-        fileName: String,
-        takenAt: PhotoTime? = nil,
-        deviceID: String? = nil,
-        tap: (any ByteTap)? = nil
-    ) {
-        self.content = content
-        self.fileName = fileName
-        self.takenAt = takenAt
-        self.deviceID = deviceID
-        self.tap = tap
+    ) async throws(PhotoSyncError) -> DownloadAnswer {
+        do {
+            return try await fetch(
+                id,
+                DownloadGate(offset: offset, receiver: receiver),
+                ifRange: ifRange,
+                control: control,
+                progress: progress
+            )
+        } catch {
+            var error = error
+            error.photoID = id
+            throw error
+        }
     }
-}
 
-/// How a download was answered.
-public struct DownloadAnswer: Sendable {
-    /// What the answer says of the file.
-    public var head: DownloadHead
-    /// What the transfer did.
-    public var metrics: TransferMetrics
-
-    /// Makes an answer.
-    public init(head: DownloadHead, metrics: TransferMetrics) {
-        self.head = head
-        self.metrics = metrics
-    }
-}
-
-/// What the head of a download says of the stored file (contract section 6).
-public struct DownloadHead: Sendable, Equatable {
-    /// 200, 206 or 416.
-    public var status: Int
-    /// Where the bytes of this answer begin in the file: 0 for a 200.
-    public var firstByte: Int64
-    /// Bytes that this answer announces; nil when it does not say.
-    public var byteCount: Int64?
-    /// Length of the whole stored file, which is often not the length that was uploaded (trap 12); nil when unknown.
-    public var totalBytes: Int64?
-    /// `Last-Modified`, for `If-Range`.
-    public var lastModified: String?
-    /// SHA-256 of the bytes as uploaded, 64 lower-case hexadecimal characters: not necessarily of these bytes.
-    public var sha256: String?
-
-    /// Reads a head.
-    ///
-    /// - Returns: nil for a 206 without a `Content-Range` that can be understood.
-    public init?(_ head: HTTPResponseHead) { return nil }
-
-    /// Makes a head.
-    public init(
-        status: Int,
-        firstByte: Int64 = 0,
-        byteCount: Int64? = nil,
-        totalBytes: Int64? = nil,
-        lastModified: String? = nil,
-        sha256: String? = nil
-    ) {
-        self.status = status
-        self.firstByte = firstByte
-        self.byteCount = byteCount
-        self.totalBytes = totalBytes
-        self.lastModified = lastModified
-        self.sha256 = sha256
+    private func fetch(
+        _ id: String,
+        _ gate: DownloadGate,
+        ifRange: String?,
+        control: TransferControl,
+        progress: (@Sendable (TransferProgress) -> Void)?
+    ) async throws(PhotoSyncError) -> DownloadAnswer {
+        // A path segment of dots would lead elsewhere on the server (RFC 3986 section 5.2.4).
+        guard !["", ".", ".."].contains(id) else { throw PhotoSyncError(.unknownPhoto, detail: "no id of a photo") }
+        var request = try request(
+            .get,
+            "/api/photos/\(PercentEncoding.encode(id))/download",
+            headers: gate.rangeHeaders(ifRange: ifRange),
+            repeatability: .resumable
+        )
+        request.destination = .receiver(gate)
+        request.verdict = { ServerRefusal.verdict(gate.completed($0)) }
+        let response = try await answer(to: request, control: control, progress: progress)
+        guard let head = gate.head else { throw ServerRefusal(gate.completed(response)).error() }
+        return DownloadAnswer(head: head, metrics: response.metrics)
     }
 }
