@@ -50,12 +50,16 @@ public struct SafeFileName: Sendable, Hashable {
     /// The same name with a number: `IMG_0001 (2).jpg`.
     ///
     /// - Parameter number: 2 to 99,999,999.
+    /// - Returns: Still a safe name.
     public func numbered(_ number: Int) -> SafeFileName {
         SafeFileName(stem: stem, fileExtension: fileExtension, number: number)
     }
 
     /// The name that a file has while it is written: hidden, and still to be understood. At most 255 bytes.
-    public var temporary: String { Self.temporaryPrefix + text + Self.temporarySuffix }
+    public var temporary: String { Self.temporary(for: text) }
+
+    /// The same for a name that was made earlier.
+    public static func temporary(for name: String) -> String { temporaryPrefix + name + temporarySuffix }
 
     /// Equal for names that differ in case or in the composition of letters only.
     public var key: String { Self.key(of: text) }

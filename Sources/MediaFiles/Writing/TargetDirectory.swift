@@ -115,7 +115,10 @@ public final class TargetDirectory: Sendable {
         }
     }
 
-    func remove(_ name: [UInt8]) throws(FileWriteError) {
+    /// Removes an entry; one that is not there is no error.
+    ///
+    /// - Throws: `FileWriteError`.
+    public func remove(_ name: [UInt8]) throws(FileWriteError) {
         guard unlinkat(descriptor, Self.cString(name), 0) == 0 || errno == ENOENT else {
             throw FileWriteError(errno: errno, path: path(of: name))
         }
