@@ -36,7 +36,10 @@ public struct Download: Sendable {
 
     /// Prepares a download.
     ///
-    /// - Parameter hashes: Gets the digests of what is written.
+    /// - Parameters:
+    ///   - account: The user, the server, and what is known of both.
+    ///   - hashes: Gets the digests of what is written.
+    ///   - options: How it goes.
     public init(_ account: SyncAccount, hashes: HashCache, options: Options = Options()) {
         self.account = account
         self.hashes = hashes

@@ -34,6 +34,8 @@ actor DownloadPlanner {
     /// Plans photos and keeps the plan.
     ///
     /// - Parameter wanted: With the names that they may have in the library already.
+    /// - Returns: All of them, in their order.
+    /// - Throws: `StoreError`.
     func plan(_ wanted: [(photo: PhotoRecord, names: [PhotoCopy])]) async throws(StoreError) -> [PlannedDownload] {
         try loadReserved()
         var plans = wanted.map { planAgain($0.photo, names: $0.names) }

@@ -30,8 +30,11 @@ final class DownloadReceiver: ResponseReceiver {
     private let state: Mutex<State>
 
     /// - Parameters:
-    ///   - pipeline: Has seen the bytes before `offset`.
+    ///   - photo: As the listing tells it.
+    ///   - file: Has the bytes before `offset`.
+    ///   - offset: What was asked for.
     ///   - expectedTotal: Length of the file that those bytes came from.
+    ///   - pipeline: Has seen the bytes before `offset`.
     ///   - onBegin: Told of an answer that was accepted, on the transfer loop's thread.
     init(
         _ photo: PhotoRecord,

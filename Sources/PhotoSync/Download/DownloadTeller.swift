@@ -40,7 +40,9 @@ final class DownloadTeller: Sendable {
 
     /// The end of a photo.
     ///
-    /// - Parameter isCounted: Whether it is one of those that were to be fetched.
+    /// - Parameters:
+    ///   - item: The end.
+    ///   - isCounted: Whether it is one of those that were to be fetched.
     func ended(_ item: DownloadItem, isCounted: Bool) {
         state.withLock { state in
             state.result.counts[item.state, default: 0] += 1
