@@ -26,14 +26,14 @@ import Testing
     }
 
     @Test func secondInterruptAbandonsTheBatch() async throws {
-        let scene = try await BatchScene(faults: ["upload:delay-answer=60"])
+        let scene = try await BatchScene(faults: ["upload:delay-answer=600"])
         let files = try (0..<2).map { try scene.file("\($0).mp4") }
         let child = try scene.runner.start(["upload"] + files + ["--json", "--progress-events"] + scene.login)
         try await child.wait(for: #""phase":"processing""#)
         child.signal(SIGINT)
         try await child.wait(for: "press again to give up")
         child.signal(SIGINT)
-        let result = try await child.finish(deadline: .seconds(20))
+        let result = try await child.finish()
         #expect(result.exitCode == 130)
         let last = try #require(result.lines.last)
         #expect(last.contains(#""type":"summary""#) || last.contains(#""type":"error""#))

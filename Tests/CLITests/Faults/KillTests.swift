@@ -80,7 +80,7 @@ import Testing
     }
 
     private func waitForFile(_ sandbox: SandboxProcess) async throws {
-        let deadline = ContinuousClock.now + .seconds(30)
+        let deadline = ContinuousClock.now + .seconds(120)
         while try sandbox.storedFiles().isEmpty {
             try #require(ContinuousClock.now < deadline)
             try await Task.sleep(for: .milliseconds(10))
