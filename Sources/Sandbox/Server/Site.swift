@@ -46,13 +46,15 @@ struct Site: Sendable {
             return
         }
         let route = Route(method: request.method, path: request.uri.path)
+        let number = log.begin(method: request.method.rawValue, path: request.head.path ?? "")
+        defer { log.update(number) { $0.isOver = true } }
         let exchange = Exchange(
             request: request,
             channel: channel,
             plan: route.place.map(faults.take) ?? FaultPlan(),
             user: authenticatedUser(request),
             log: log,
-            number: log.begin(method: request.method.rawValue, path: request.head.path ?? "")
+            number: number
         )
         let answer = try await answer(exchange, route)
         try await Delivery(exchange: exchange, answer: answer, renderer: renderer).run(writer)
