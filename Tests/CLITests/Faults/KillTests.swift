@@ -32,7 +32,7 @@ import Testing
 
     @Test(arguments: points)
     func restartAfterKill(_ point: Point) async throws {
-        let faults = point.name == "afterBody" ? ["upload:delay-answer=1"] : []
+        let faults = point.name == "afterBody" ? ["upload:delay-answer=60"] : []
         let sandbox = try await SandboxProcess.start(faults: faults)
         var stage = try FaultStage(sandbox.baseURL, byteCount: 12_000_000)
         let killed = try await stage.upload(extra: ["MEDIACTL_KILL_AT": point.name])
@@ -59,7 +59,7 @@ import Testing
     /// The digest of a small file is not in the journal; it is read again, if it can be.
     @Test(arguments: [true, false])
     func smallFileWhoseAnswerWasNotRead(_ isStillThere: Bool) async throws {
-        let sandbox = try await SandboxProcess.start(faults: ["upload:delay-answer=1"])
+        let sandbox = try await SandboxProcess.start(faults: ["upload:delay-answer=60"])
         let stage = try FaultStage(sandbox.baseURL)
         let killed = try await stage.upload(extra: ["MEDIACTL_KILL_AT": "afterBody"])
         #expect(killed.result.signal == SIGKILL)
