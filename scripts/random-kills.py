@@ -41,7 +41,6 @@ FAULTS = {
 # What mediactl waits after a lost answer before it believes that the server has finished.
 SETTLE_SECONDS = 330
 
-
 # States of a connection (Linux, include/net/tcp_states.h).
 ESTABLISHED, CLOSE_WAIT = "01", "08"
 
