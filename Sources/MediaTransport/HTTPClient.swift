@@ -27,7 +27,7 @@ public final class HTTPClient: Sendable {
     ///
     /// A `.safe` request is tried again after network failures and after 408, 429, 502, 503 and 504, as the retry policy
     /// says; the last answer is returned whatever its status. After a 429 or 503 to any request, no request of this client
-    /// goes to that origin until the wait is over.
+    /// goes to that origin until the wait is over. A request's `verdict` may see an answer in another light.
     ///
     /// Cancelling the task stops a `.safe` request at once (`.cancelled`), and an `.atMostOnce` request only while body
     /// bytes remain; after that the call waits for the answer. `control` can do more.
@@ -129,7 +129,9 @@ public final class HTTPClient: Sendable {
         let origin = request.url.origin
         switch result {
         case .success(let response):
-            quiet.note(response.head, from: origin, requestedAt: startedAt)
+            if request.verdict(response) != .final {
+                quiet.note(response.head, from: origin, requestedAt: startedAt)
+            }
             if request.body != nil, (200..<300).contains(response.status) {
                 familiar.withLock { _ = $0.insert(origin) }
             }
@@ -150,7 +152,7 @@ public final class HTTPClient: Sendable {
         }
         switch result {
         case .success(let response):
-            guard [408, 429, 502, 503, 504].contains(response.status) else { return nil }
+            guard request.isPassing(response) else { return nil }
             return configuration.retry.delay(after: attempt, retryAfter: RetryAfter.wish(in: response.head))
         case .failure(let error):
             return error.isWorthRepeating ? configuration.retry.delay(after: attempt, retryAfter: nil) : nil
@@ -177,9 +179,20 @@ public final class HTTPClient: Sendable {
     }
 }
 
+extension HTTPRequest {
+    /// Whether a second try may be answered better.
+    fileprivate func isPassing(_ response: HTTPResponse) -> Bool {
+        switch verdict(response) {
+        case .byStatus: [408, 429, 502, 503, 504].contains(response.status)
+        case .final: false
+        case .passing: true
+        }
+    }
+}
+
 extension TransportError {
     /// Whether a second try of a repeatable request may end better.
-    fileprivate var isWorthRepeating: Bool {
+    package var isWorthRepeating: Bool {
         switch kind {
         case .unknownHost, .cannotConnect, .connectTimeout, .stalled, .answerTimeout, .connectionLost: true
         case .certificateUntrusted, .certificateNameMismatch, .pinnedKeyMismatch, .tls, .invalidAnswer,

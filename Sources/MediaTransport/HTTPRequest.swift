@@ -80,6 +80,16 @@ public enum Repeatability: Sendable {
     case resumable
 }
 
+/// What an answer means for the next try, where its status alone does not tell.
+public enum AnswerVerdict: Sendable {
+    /// As the status says: 408, 429, 502, 503 and 504 pass, and 429 and 503 ask all requests of the client for quiet.
+    case byStatus
+    /// Trying again cannot change it, and it asks nobody for quiet.
+    case final
+    /// Trying again may change it.
+    case passing
+}
+
 /// How long each stage may be silent.
 public struct TransferTimeouts: Sendable {
     /// Name look-up, TCP and TLS.
@@ -127,6 +137,8 @@ public struct HTTPRequest: Sendable {
     public var authorization: Authorization?
     /// Whether it may be repeated.
     public var repeatability: Repeatability
+    /// Says what an answer means for the next try. Runs on the caller's task, and sees the content of an answer in memory.
+    public var verdict: @Sendable (HTTPResponse) -> AnswerVerdict
     /// Whether a large body asks `Expect: 100-continue` first (RFC 9110 section 10.1.1), so that a refusal costs no body.
     /// A server that knows nothing of it costs a second, after which the body goes anyway.
     public var asksBeforeLargeBody: Bool
@@ -143,6 +155,7 @@ public struct HTTPRequest: Sendable {
         body: (any RequestBody)? = nil,
         authorization: Authorization? = nil,
         repeatability: Repeatability,
+        verdict: @escaping @Sendable (HTTPResponse) -> AnswerVerdict = { _ in .byStatus },
         asksBeforeLargeBody: Bool = true,
         timeouts: TransferTimeouts = TransferTimeouts(),
         destination: ResponseDestination = .memory(limit: 8 << 20)
@@ -153,6 +166,7 @@ public struct HTTPRequest: Sendable {
         self.body = body
         self.authorization = authorization
         self.repeatability = repeatability
+        self.verdict = verdict
         self.asksBeforeLargeBody = asksBeforeLargeBody
         self.timeouts = timeouts
         self.destination = destination

@@ -74,7 +74,7 @@ public struct TransferMetrics: Sendable, Equatable {
 
 extension StringProtocol {
     /// Without leading and trailing blanks and line breaks (RFC 9110 section 5.5).
-    func trimmingBlanks() -> String {
+    package func trimmingBlanks() -> String {
         let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" || $0.isNewline }
         var rest = Substring(self)
         while let first = rest.first, isBlank(first) { rest.removeFirst() }

@@ -21,6 +21,11 @@ package enum JSONText {
         return "{\(texts.joined(separator: ","))}"
     }
 
+    /// An array of strings.
+    package static func array(_ texts: some Sequence<String>) -> String {
+        "[\(texts.map(quoted).joined(separator: ","))]"
+    }
+
     /// A string with its quotes (RFC 8259 section 7).
     package static func quoted(_ text: String) -> String {
         var quoted = "\""

@@ -1,0 +1,206 @@
+/// Reads a JSON text (RFC 8259) from front to back. `JSONReader` builds a value with it; who reads a million of the same
+/// objects takes their members straight from it, since a dictionary for each costs more than the reading.
+package struct JSONCursor {
+    /// The text is against the grammar from about this byte on, or not what was asked for.
+    package struct Broken: Error, Equatable {
+        /// Offset of the byte.
+        package var offset: Int
+    }
+
+    /// What a value begins with.
+    package enum Kind: Sendable {
+        case null, bool, number, string, array, object
+    }
+
+    /// Deeper nesting is an attack on the stack, not an answer.
+    package static let deepest = 512
+
+    private let text: ArraySlice<UInt8>
+    private var position: Int
+    /// Whether a bracket has just been opened, so that no comma is due.
+    private var isAtFirst = false
+
+    /// A cursor at the beginning.
+    package init(_ text: ArraySlice<UInt8>) {
+        self.text = text
+        position = text.startIndex
+    }
+
+    // MARK: Values
+
+    /// What the next value is; nil when none begins here.
+    package mutating func kind() -> Kind? {
+        skipBlanks()
+        guard let next else { return nil }
+        return switch next {
+        case UInt8(ascii: "{"): .object
+        case UInt8(ascii: "["): .array
+        case UInt8(ascii: "\""): .string
+        case UInt8(ascii: "t"), UInt8(ascii: "f"): .bool
+        case UInt8(ascii: "n"): .null
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): .number
+        default: nil
+        }
+    }
+
+    /// Enters an object, whose members `nextMember` names.
+    package mutating func beginObject() throws(Broken) {
+        skipBlanks()
+        try expect(UInt8(ascii: "{"))
+        isAtFirst = true
+    }
+
+    /// The name of the object's next member, whose value is to be read or skipped before the next call.
+    ///
+    /// - Returns: nil at the end of the object.
+    /// - Throws: `Broken`, for a name that is no text too.
+    package mutating func nextMember() throws(Broken) -> String? {
+        guard try hasNext(before: UInt8(ascii: "}")) else { return nil }
+        guard let name = try string() else { throw broken }
+        skipBlanks()
+        try expect(UInt8(ascii: ":"))
+        return name
+    }
+
+    /// Enters an array, whose elements `nextElement` announces.
+    package mutating func beginArray() throws(Broken) {
+        skipBlanks()
+        try expect(UInt8(ascii: "["))
+        isAtFirst = true
+    }
+
+    /// Whether the array has a further element, which is to be read or skipped before the next call.
+    package mutating func nextElement() throws(Broken) -> Bool {
+        try hasNext(before: UInt8(ascii: "]"))
+    }
+
+    /// A string; nil when it is no text (a lone surrogate, bytes that are no UTF-8, a bare control character).
+    package mutating func string() throws(Broken) -> String? {
+        skipBlanks()
+        try expect(UInt8(ascii: "\""))
+        let start = position
+        var isEscaped = false
+        var isClean = true
+        // ASCII needs no second look for being UTF-8.
+        var seen: UInt8 = 0
+        while let byte = next {
+            switch byte {
+            case UInt8(ascii: "\""):
+                let raw = text[start..<position]
+                position += 1
+                guard isClean else { return nil }
+                if isEscaped { return JSONString.unescaped(raw) }
+                return seen < 0x80 ? String(decoding: raw, as: UTF8.self) : String(validating: raw, as: UTF8.self)
+            case UInt8(ascii: "\\"):
+                isEscaped = true
+                position += 2
+            case 0..<0x20:
+                isClean = false
+                position += 1
+            default:
+                seen |= byte
+                position += 1
+            }
+        }
+        throw broken
+    }
+
+    /// The digits and signs of a number, unjudged.
+    package mutating func number() throws(Broken) -> String {
+        skipBlanks()
+        let start = position
+        while let byte = next, Self.isOfNumber(byte) { position += 1 }
+        guard position > start else { throw broken }
+        return String(decoding: text[start..<position], as: UTF8.self)
+    }
+
+    /// `true` or `false`.
+    package mutating func bool() throws(Broken) -> Bool {
+        skipBlanks()
+        if next == UInt8(ascii: "t") {
+            try literal("true")
+            return true
+        }
+        try literal("false")
+        return false
+    }
+
+    /// `null`.
+    package mutating func null() throws(Broken) {
+        skipBlanks()
+        try literal("null")
+    }
+
+    /// Steps over any value.
+    package mutating func skip(depth: Int = 0) throws(Broken) {
+        guard depth < Self.deepest else { throw broken }
+        switch kind() {
+        case .object:
+            try beginObject()
+            while try nextMember() != nil { try skip(depth: depth + 1) }
+        case .array:
+            try beginArray()
+            while try nextElement() { try skip(depth: depth + 1) }
+        case .string: _ = try string()
+        case .bool: _ = try bool()
+        case .null: try null()
+        case .number: _ = try number()
+        case nil: throw broken
+        }
+    }
+
+    /// Whether nothing but blanks is left.
+    package mutating func isAtEnd() -> Bool {
+        skipBlanks()
+        return position >= text.endIndex
+    }
+
+    /// The error for the place that the cursor is at.
+    package var broken: Broken { Broken(offset: position - text.startIndex) }
+
+    // MARK: Grammar
+
+    /// Steps to the next entry of what stands between brackets, separated by commas; or over the closing one.
+    private mutating func hasNext(before end: UInt8) throws(Broken) -> Bool {
+        skipBlanks()
+        if take(end) {
+            isAtFirst = false
+            return false
+        }
+        if !isAtFirst { try expect(UInt8(ascii: ",")) }
+        isAtFirst = false
+        return true
+    }
+
+    private mutating func literal(_ word: StaticString) throws(Broken) {
+        guard position < text.endIndex, word.withUTF8Buffer({ text[position...].starts(with: $0) }) else {
+            throw broken
+        }
+        position += word.utf8CodeUnitCount
+    }
+
+    private static func isOfNumber(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x2b, 0x2d, 0x2e, 0x45, 0x65: true
+        default: false
+        }
+    }
+
+    // MARK: Bytes
+
+    private var next: UInt8? { position < text.endIndex ? text[position] : nil }
+
+    private mutating func take(_ byte: UInt8) -> Bool {
+        guard next == byte else { return false }
+        position += 1
+        return true
+    }
+
+    private mutating func expect(_ byte: UInt8) throws(Broken) {
+        guard take(byte) else { throw broken }
+    }
+
+    private mutating func skipBlanks() {
+        while let byte = next, byte == 0x20 || byte == 0x0a || byte == 0x0d || byte == 0x09 { position += 1 }
+    }
+}

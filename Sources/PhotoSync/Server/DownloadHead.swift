@@ -1,0 +1,89 @@
+public import MediaTransport
+
+/// What the head of a download says of the stored file (contract section 6).
+public struct DownloadHead: Sendable, Equatable {
+    /// 200, 206 or 416.
+    public var status: Int
+    /// Where the bytes of this answer begin in the file: 0 for a 200.
+    public var firstByte: Int64
+    /// Bytes that this answer announces; nil when it does not say.
+    public var byteCount: Int64?
+    /// Length of the whole stored file, which is often not the length that was uploaded (trap 12); nil when unknown.
+    public var totalBytes: Int64?
+    /// `Last-Modified`, for `If-Range`.
+    public var lastModified: String?
+    /// SHA-256 of the bytes as uploaded, 64 lower-case hexadecimal characters: not necessarily of these bytes.
+    public var sha256: String?
+
+    /// Reads a head.
+    ///
+    /// - Returns: nil for a 206 without a `Content-Range` that can be understood.
+    public init?(_ head: HTTPResponseHead) {
+        let announced = head.value(of: "Content-Length").flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
+        let digest = head.value(of: "X-PhotoSync-Hash").flatMap(SHA256Text.lowerCased)
+        let lastModified = head.value(of: "Last-Modified")
+        let range = head.value(of: "Content-Range").flatMap(ContentRange.init)
+        switch head.status {
+        case 206:
+            guard let range, let first = range.first, let byteCount = range.byteCount,
+                announced == nil || announced == byteCount
+            else { return nil }
+            self.init(
+                status: 206,
+                firstByte: first,
+                byteCount: byteCount,
+                totalBytes: range.total,
+                lastModified: lastModified,
+                sha256: digest
+            )
+        case 416: self.init(status: 416, totalBytes: range?.total, lastModified: lastModified, sha256: digest)
+        case let status:
+            self.init(
+                status: status,
+                byteCount: announced,
+                totalBytes: announced,
+                lastModified: lastModified,
+                sha256: digest
+            )
+        }
+    }
+
+    /// Makes a head.
+    public init(
+        status: Int,
+        firstByte: Int64 = 0,
+        byteCount: Int64? = nil,
+        totalBytes: Int64? = nil,
+        lastModified: String? = nil,
+        sha256: String? = nil
+    ) {
+        self.status = status
+        self.firstByte = firstByte
+        self.byteCount = byteCount
+        self.totalBytes = totalBytes
+        self.lastModified = lastModified
+        self.sha256 = sha256
+    }
+}
+
+/// `Content-Range` (RFC 9110 section 14.4): `bytes a-b/total`, either side of the slash possibly unknown.
+private struct ContentRange {
+    var first: Int64?
+    var byteCount: Int64?
+    var total: Int64?
+
+    /// - Returns: nil for what is no range of bytes, or ends before it begins or beyond the total.
+    init?(_ value: String) {
+        guard let match = value.wholeMatch(of: /(?i:bytes)\s+(?:(\d+)-(\d+)|\*)\/(?:(\d+)|\*)/) else { return nil }
+        if let text = match.3 {
+            guard let total = Int64(text) else { return nil }
+            self.total = total
+        }
+        guard let firstText = match.1, let lastText = match.2 else { return }
+        guard let first = Int64(firstText), let last = Int64(lastText), last >= first, last < total ?? .max else {
+            return nil
+        }
+        self.first = first
+        byteCount = last - first + 1
+    }
+}

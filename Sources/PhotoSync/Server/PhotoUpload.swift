@@ -1,0 +1,51 @@
+public import MediaStore
+public import MediaTransport
+
+/// A photo to send.
+public struct PhotoUpload: Sendable {
+    /// The file, open.
+    public var content: FileContent
+    /// Its true name, without directories. The server judges the type by its extension.
+    public var fileName: String
+    /// When it was taken; nil lets the server look into the file, or take the present. Sent in UTC, since the server
+    /// ignores offsets (trap 4).
+    public var takenAt: PhotoTime?
+    /// The device that it comes from; nil makes a legacy photo.
+    public var deviceID: String?
+    /// Sees the bytes of the file as they are sent.
+    public var tap: (any ByteTap)?
+
+    /// Makes a photo to send.
+    public init(
+        content: FileContent,
+        fileName: String,
+        takenAt: PhotoTime? = nil,
+        deviceID: String? = nil,
+        tap: (any ByteTap)? = nil
+    ) {
+        self.content = content
+        self.fileName = fileName
+        self.takenAt = takenAt
+        self.deviceID = deviceID
+        self.tap = tap
+    }
+
+    /// The text parts, in order.
+    func fields() throws(PhotoSyncError) -> [(name: String, value: String)] {
+        var fields = [(name: "originalFilename", value: fileName)]
+        // A date that the server cannot read would silently become the present (trap 5).
+        if let takenAt { fields.append(("dateTaken", try RFC3339.canonical(takenAt))) }
+        if let deviceID { fields.append(("deviceId", deviceID)) }
+        return fields
+    }
+
+    /// The file name of the part, which only has to be there and to have the extension (trap 16): servers of all kinds
+    /// read it the same. The true name goes into `originalFilename`.
+    var partName: String {
+        guard let dot = fileName.lastIndex(of: ".") else { return "photo" }
+        let suffix = fileName[fileName.index(after: dot)...]
+        let isPlain =
+            (1...16).contains(suffix.count) && suffix.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) }
+        return isPlain ? "photo.\(suffix)" : "photo"
+    }
+}

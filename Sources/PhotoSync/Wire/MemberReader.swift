@@ -1,0 +1,152 @@
+internal import MediaStore
+internal import MediaTransport
+
+/// Reads the members of an answer one after the other. `null` is absent (trap 6); a value of another type, or one that
+/// means nothing, is an error that names the member.
+struct MemberReader {
+    private var cursor: JSONCursor
+
+    init(_ body: [UInt8]) {
+        cursor = JSONCursor(body[...])
+    }
+
+    // MARK: Structure
+
+    /// Enters an object; false for `null`.
+    mutating func beginObject(_ name: String) throws(PhotoSyncError) -> Bool {
+        guard try isPresent(.object, name) else { return false }
+        try read { cursor throws(JSONCursor.Broken) in try cursor.beginObject() }
+        return true
+    }
+
+    /// Enters the object that the answer is.
+    mutating func enterObject() throws(PhotoSyncError) {
+        guard try beginObject("answer") else { throw Self.unusable("answer", "is null") }
+    }
+
+    /// The name of the next member; nil at the end of the object.
+    mutating func next() throws(PhotoSyncError) -> String? {
+        try read { cursor throws(JSONCursor.Broken) in try cursor.nextMember() }
+    }
+
+    /// Enters an array; false for `null`.
+    mutating func beginArray(_ name: String) throws(PhotoSyncError) -> Bool {
+        guard try isPresent(.array, name) else { return false }
+        try read { cursor throws(JSONCursor.Broken) in try cursor.beginArray() }
+        return true
+    }
+
+    /// Whether the array has a further element.
+    mutating func nextElement() throws(PhotoSyncError) -> Bool {
+        try read { cursor throws(JSONCursor.Broken) in try cursor.nextElement() }
+    }
+
+    /// Steps over a value that nobody asks for.
+    mutating func skip() throws(PhotoSyncError) {
+        try read { cursor throws(JSONCursor.Broken) in try cursor.skip() }
+    }
+
+    /// Nothing may follow.
+    mutating func finish() throws(PhotoSyncError) {
+        guard cursor.isAtEnd() else { throw Self.broken(cursor.broken) }
+    }
+
+    // MARK: Values
+
+    mutating func text(_ name: String) throws(PhotoSyncError) -> String? {
+        guard try isPresent(.string, name) else { return nil }
+        guard let text = try read({ cursor throws(JSONCursor.Broken) in try cursor.string() }) else {
+            throw Self.unusable(name, "is no text")
+        }
+        return text
+    }
+
+    mutating func flag(_ name: String) throws(PhotoSyncError) -> Bool? {
+        guard try isPresent(.bool, name) else { return nil }
+        return try read { cursor throws(JSONCursor.Broken) in try cursor.bool() }
+    }
+
+    /// A whole number, not below zero.
+    mutating func count(_ name: String) throws(PhotoSyncError) -> Int64? {
+        guard try isPresent(.number, name) else { return nil }
+        let digits = try read { cursor throws(JSONCursor.Broken) in try cursor.number() }
+        guard let number = Int64(digits), number >= 0 else { throw Self.unusable(name, "is no count") }
+        return number
+    }
+
+    /// A text that names something.
+    mutating func identifier(_ name: String) throws(PhotoSyncError) -> String? {
+        let text = try text(name)
+        guard text?.isEmpty != true else { throw Self.unusable(name, "is empty") }
+        return text
+    }
+
+    /// A SHA-256, in lower case whatever the server writes.
+    mutating func digest(_ name: String) throws(PhotoSyncError) -> String? {
+        guard let text = try text(name) else { return nil }
+        guard let digest = SHA256Text.lowerCased(text) else { throw Self.unusable(name, "is no SHA-256") }
+        return digest
+    }
+
+    /// A time (trap 2).
+    mutating func time(_ name: String) throws(PhotoSyncError) -> PhotoTime? {
+        guard let text = try text(name) else { return nil }
+        guard let time = RFC3339.time(text) else { throw Self.unusable(name, "is no time of RFC 3339") }
+        return time
+    }
+
+    // MARK: Failures
+
+    /// A value that has to be there.
+    static func require<Value>(_ value: Value?, _ name: String) throws(PhotoSyncError) -> Value {
+        guard let value else { throw unusable(name, "is missing") }
+        return value
+    }
+
+    static func unusable(_ name: String, _ reason: String) -> PhotoSyncError {
+        PhotoSyncError(.unexpectedAnswer, detail: "\"\(name)\" \(reason)")
+    }
+
+    private static func broken(_ error: JSONCursor.Broken) -> PhotoSyncError {
+        PhotoSyncError(.unexpectedAnswer, detail: "the answer is broken JSON at byte \(error.offset)")
+    }
+
+    // MARK: Steps
+
+    /// Whether a value of this kind comes next; false for `null`, which is stepped over.
+    private mutating func isPresent(_ kind: JSONCursor.Kind, _ name: String) throws(PhotoSyncError) -> Bool {
+        switch cursor.kind() {
+        case kind: return true
+        case .null:
+            try read { cursor throws(JSONCursor.Broken) in try cursor.null() }
+            return false
+        case nil: throw Self.broken(cursor.broken)
+        default: throw Self.unusable(name, "is of another type than it should be")
+        }
+    }
+
+    private mutating func read<Value>(
+        _ step: (inout JSONCursor) throws(JSONCursor.Broken) -> Value
+    ) throws(PhotoSyncError) -> Value {
+        do { return try step(&cursor) } catch { throw Self.broken(error) }
+    }
+}
+
+/// SHA-256 as text.
+enum SHA256Text {
+    /// 64 hexadecimal digits in lower case; nil for anything else.
+    static func lowerCased(_ text: String) -> String? {
+        var hasCapitals = false
+        var count = 0
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): break
+            case UInt8(ascii: "A")...UInt8(ascii: "F"): hasCapitals = true
+            default: return nil
+            }
+            count += 1
+        }
+        guard count == 64 else { return nil }
+        return hasCapitals ? text.lowercased() : text
+    }
+}
