@@ -47,7 +47,7 @@ final class DigestKeeper: Sendable {
     }
 
     private func keep(_ entries: [Entry]) {
-        for entry in entries where FileIdentity(ofFileAt: entry.path) == entry.identity {
+        for entry in entries where FileIdentity(ofRegularFile: entry.path) == entry.identity {
             hashes.keep(entry.digest, for: entry.identity)
         }
     }

@@ -121,7 +121,7 @@ actor DownloadPlanner {
     /// Whether nothing stands under a name, or what stands there is the photo itself, which had just got it when the run
     /// died.
     private func isFree(_ copy: PhotoCopy) -> Bool {
-        guard let found = FileIdentity(ofFileAt: copy.path) else { return true }
+        guard let found = FileIdentity(ofRegularFile: copy.path) else { return true }
         return copy.state == .written && copy.identity.map { found.isSameContent(as: $0) } == true
     }
 
