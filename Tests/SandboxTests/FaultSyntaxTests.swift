@@ -7,6 +7,8 @@ import Testing
         ("upload:reset", Fault(place: .upload, effect: .reset(.bodyBytes(0)))),
         ("upload:reset,after=65536", Fault(place: .upload, effect: .reset(.bodyBytes(65536)))),
         ("upload:reset,after=response-headers", Fault(place: .upload, effect: .reset(.responseHeaders))),
+        ("media:reset,after=response+10", Fault(place: .media, effect: .reset(.responseBytes(10)))),
+        ("media:slow-answer=10", Fault(place: .media, effect: .slowAnswer(bytesPerSecond: 10))),
         ("upload:stall,after=body,for=1.5", Fault(place: .upload, effect: .stall(.wholeBody, seconds: 1.5))),
         (
             "delete:status=429,retry-after=2,times=3",
@@ -34,6 +36,7 @@ import Testing
     @Test(arguments: [
         "", "upload", "upload:", "nowhere:reset", "upload:explode", "upload:status", "upload:status=abc",
         "upload:status=99", "upload:slow=0", "upload:reset,after=-1", "upload:reset,times=0", "upload:reset,later",
+        "upload:reset,after=response+0", "upload:slow-answer=0",
         "upload:forget", "finalize:expire", "tus-create:expire", "upload:reset,every=0", "upload:limit",
         "photos-status:repeated-cursor", "photos-list:corrupt-byte", "photos-list:total", "photos-list:redirect",
         "devices:body-timeout=1",
