@@ -1,6 +1,6 @@
 import Glibc
 
-/// The directory that holds the tokens, the journal, rescue files and spooled input: 0700, files 0600.
+/// The directory that holds the databases, rescue files and spooled input: 0700, files 0600.
 ///
 /// Nobody but its owner can enter it, so paths inside cannot be exchanged by another user.
 public struct DataDirectory: Sendable {
@@ -47,7 +47,8 @@ public struct DataDirectory: Sendable {
 
     /// Whether an entry of the directory is the store's own, by its name.
     private static func isOfStore(_ name: String) -> Bool {
-        let prefixes = ["tokens.sqlite", RescueFile.prefix, SpoolFile.prefix]
+        let databases = [StoreSchema.tokens, .library, .index].map(\.fileName)
+        let prefixes = databases + [RescueFile.prefix, SpoolFile.prefix]
         return name == lockDirectoryName || prefixes.contains(where: name.hasPrefix)
     }
 

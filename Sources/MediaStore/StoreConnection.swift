@@ -2,9 +2,10 @@ import GRDB
 import Glibc
 import Synchronization
 
-/// An open, checked, migrated and proven writable `tokens.sqlite`.
+/// One of our databases, open, checked, migrated and proven writable.
 final class StoreConnection: Sendable {
     let path: String
+    private let schema: StoreSchema
     private let queue: DatabaseQueue
     private let busyLimit: Duration
     private let journal: JournalMode
@@ -14,29 +15,32 @@ final class StoreConnection: Sendable {
     /// Opens or creates the database.
     ///
     /// - Parameters:
+    ///   - schema: Which one.
     ///   - directory: Where it lies.
     ///   - fileSystem: What that directory is on.
     ///   - busyLimit: How long another process may hold the database before a call fails.
     /// - Throws: `StoreError`. What cannot be used is left as it is.
     init(
+        _ schema: StoreSchema,
         in directory: DataDirectory,
         fileSystem: FileSystemKind,
         busyLimit: Duration
     ) throws(StoreError) {
-        let path = directory.file(Self.fileName)
+        let path = directory.file(schema.fileName)
         let journal = try JournalMode(on: fileSystem, directory: directory)
         if try !Self.exists(path) {
-            try Self.create(path, in: directory, journal: journal, busyLimit: busyLimit)
+            try Self.create(schema, in: directory, journal: journal, busyLimit: busyLimit)
         }
         self.path = path
+        self.schema = schema
         self.busyLimit = busyLimit
         self.journal = journal
-        queue = try Self.open(path, busyLimit: busyLimit)
+        queue = try Self.open(path, schema, busyLimit: busyLimit)
         try prepare(journal: journal)
     }
 
-    private static let fileName = "tokens.sqlite"
-    private static let companions = ["-wal", "-shm", "-journal"]
+    /// What SQLite keeps beside a database.
+    static let companions = ["-wal", "-shm", "-journal"]
 
     // MARK: Use
 
@@ -54,7 +58,7 @@ final class StoreConnection: Sendable {
         guard journal == .writeAheadLog else { return try read(from: queue, body) }
         let known = reader.withLock { $0 }
         guard let known else {
-            let new = try Self.open(path, busyLimit: busyLimit)
+            let new = try Self.open(path, schema, busyLimit: busyLimit)
             reader.withLock { $0 = $0 ?? new }
             return try read(from: new, body)
         }
@@ -138,24 +142,25 @@ final class StoreConnection: Sendable {
 
     /// Makes the database under another name, so that nobody ever sees half of one.
     private static func create(
-        _ path: String,
+        _ schema: StoreSchema,
         in directory: DataDirectory,
         journal: JournalMode,
         busyLimit: Duration
     ) throws(StoreError) {
-        let lock = try waitForLock(directory.lockFile(fileName), limit: busyLimit)
+        let path = directory.file(schema.fileName)
+        let lock = try lock(schema, in: directory, limit: busyLimit)
         defer { lock.remove() }
         guard try !exists(path) else { return }
         let draft = path + ".new"
         for leftover in [draft] + companions.map({ draft + $0 }) { unlink(leftover) }
         try createEmptyFile(draft)
         do {
-            let queue = try open(draft, busyLimit: busyLimit)
+            let queue = try open(draft, schema, busyLimit: busyLimit)
             try queue.writeWithoutTransaction { db in
-                try db.execute(sql: "PRAGMA application_id = \(StoreSchema.applicationID)")
+                try db.execute(sql: "PRAGMA application_id = \(schema.applicationID)")
                 try journal.apply(to: db, path: draft)
                 try db.execute(sql: "PRAGMA synchronous = FULL")
-                try StoreSchema.migrate(db)
+                try schema.migrate(db)
                 // Closing would do this too, but keep silent about a disk that is full.
                 try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
             }
@@ -179,7 +184,13 @@ final class StoreConnection: Sendable {
         }
     }
 
-    private static func waitForLock(_ path: String, limit: Duration) throws(StoreError) -> LockedFile {
+    /// Held by whoever makes or replaces the database.
+    static func lock(
+        _ schema: StoreSchema,
+        in directory: DataDirectory,
+        limit: Duration
+    ) throws(StoreError) -> LockedFile {
+        let path = directory.lockFile(schema.fileName)
         let deadline = ContinuousClock.now + limit
         while true {
             if let lock = try LockedFile.openOrCreate(path) { return lock }
@@ -190,15 +201,21 @@ final class StoreConnection: Sendable {
         }
     }
 
-    private static func open(_ path: String, busyLimit: Duration) throws(StoreError) -> DatabaseQueue {
+    private static func open(
+        _ path: String,
+        _ schema: StoreSchema,
+        busyLimit: Duration
+    ) throws(StoreError) -> DatabaseQueue {
         var configuration = Configuration()
         configuration.busyMode = .timeout(Double(busyLimit.components.seconds))
         configuration.foreignKeysEnabled = true
         configuration.label = "mediactl.store"
         configuration.prepareDatabase { db in
-            _ = try String.fetchOne(db, sql: "PRAGMA secure_delete = ON")
-            // No token in a temporary file.
-            try db.execute(sql: "PRAGMA temp_store = MEMORY")
+            if schema.holdsSecrets {
+                _ = try String.fetchOne(db, sql: "PRAGMA secure_delete = ON")
+                try db.execute(sql: "PRAGMA temp_store = MEMORY")
+            }
+            for setting in schema.settings { _ = try String.fetchOne(db, sql: "PRAGMA \(setting)") }
         }
         do {
             return try DatabaseQueue(path: path, configuration: configuration)
@@ -210,15 +227,16 @@ final class StoreConnection: Sendable {
     private func prepare(journal: JournalMode) throws(StoreError) {
         do {
             try queue.writeWithoutTransaction { db in
-                try StoreSchema.check(db, path: path)
+                try schema.check(db, path: path)
                 try journal.apply(to: db, path: path)
                 // After the journal mode: whoever switches to WAL for us may have relaxed it.
-                try db.execute(sql: "PRAGMA synchronous = FULL")
+                let wanted = schema.durability.rawValue
+                try db.execute(sql: "PRAGMA synchronous = \(wanted)")
                 let synchronous = try Int.fetchOne(db, sql: "PRAGMA synchronous")
-                guard synchronous == 2 else {
-                    throw StoreError(.other, path: path, detail: "synchronous is \(synchronous ?? -1), not FULL")
+                guard synchronous == wanted else {
+                    throw StoreError(.other, path: path, detail: "synchronous is \(synchronous ?? -1), not \(wanted)")
                 }
-                try StoreSchema.migrate(db)
+                try schema.migrate(db)
                 try proveWritable(db)
             }
         } catch {

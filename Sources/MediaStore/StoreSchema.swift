@@ -1,108 +1,41 @@
 import GRDB
 
-/// The schema of `tokens.sqlite`: named steps, only ever appended. `PRAGMA user_version` is the number of steps applied.
-///
-/// Times are integers, milliseconds since 1970: ten thousand rows are listed without parsing a date.
-enum StoreSchema {
-    /// Marks our databases (`PRAGMA application_id`): "MDCT".
-    static let applicationID = 0x4D44_4354
-
+/// What one of our databases is: its name, its mark, its tables, and how much its rows are worth.
+struct StoreSchema: Sendable {
+    /// A step from one version to the next. Steps that users have are never edited, only appended to.
     struct Migration: Sendable {
         let name: String
         let sql: String
     }
 
-    static let migrations = [
-        Migration(
-            name: "1: tokens and the upload journal",
-            sql: """
-                CREATE TABLE tokens (
-                    row_id INTEGER PRIMARY KEY AUTOINCREMENT,
-                    host TEXT NOT NULL,
-                    file_id INTEGER NOT NULL,
-                    token TEXT NOT NULL CHECK (token <> ''),
-                    created_at INTEGER NOT NULL,
-                    event_date TEXT NOT NULL,
-                    org_name TEXT NOT NULL,
-                    event_type TEXT NOT NULL,
-                    label TEXT,
-                    file_name TEXT NOT NULL,
-                    file_type TEXT NOT NULL,
-                    checksum_sha256 TEXT NOT NULL,
-                    size_bytes INTEGER NOT NULL,
-                    base_url TEXT NOT NULL,
-                    superseded INTEGER NOT NULL DEFAULT 0 CHECK (superseded IN (0, 1))
-                ) STRICT;
-                CREATE INDEX tokens_by_key ON tokens (host, file_id, checksum_sha256);
-                CREATE INDEX tokens_by_checksum ON tokens (host, checksum_sha256);
-                CREATE INDEX tokens_by_time ON tokens (created_at);
-                CREATE TABLE uploads (
-                    upload_id TEXT NOT NULL PRIMARY KEY,
-                    path BLOB NOT NULL,
-                    state TEXT NOT NULL,
-                    host TEXT NOT NULL,
-                    base_url TEXT NOT NULL,
-                    fields TEXT NOT NULL,
-                    device INTEGER,
-                    inode INTEGER,
-                    file_size INTEGER,
-                    modified_ns INTEGER,
-                    changed_ns INTEGER,
-                    size_bytes INTEGER NOT NULL,
-                    checksum_sha256 TEXT,
-                    file_id INTEGER,
-                    attempts INTEGER NOT NULL DEFAULT 0,
-                    http_status INTEGER,
-                    failure_code TEXT,
-                    created_at INTEGER NOT NULL,
-                    updated_at INTEGER NOT NULL
-                ) STRICT;
-                CREATE INDEX uploads_by_state ON uploads (state);
-                CREATE INDEX uploads_by_file ON uploads (inode, device, host);
-                """
-        ),
-        // A removed entry must not come back with an import from an older export.
-        Migration(
-            name: "2: tombstones of removed entries",
-            sql: """
-                CREATE TABLE tombstones (
-                    host TEXT NOT NULL,
-                    file_id INTEGER NOT NULL,
-                    checksum_sha256 TEXT NOT NULL,
-                    created_at INTEGER NOT NULL,
-                    PRIMARY KEY (host, file_id, checksum_sha256)
-                ) STRICT, WITHOUT ROWID;
-                """
-        ),
-        // A receipt outlives a journal that has lost its upload, as a token does, so it refers to nothing. The tus side
-        // of an upload is worth nothing without its row.
-        Migration(
-            name: "3: resumable uploads and guests",
-            sql: """
-                ALTER TABLE uploads ADD COLUMN transport TEXT NOT NULL DEFAULT 'multipart';
-                ALTER TABLE uploads ADD COLUMN is_guest INTEGER NOT NULL DEFAULT 0 CHECK (is_guest IN (0, 1));
-                CREATE INDEX uploads_by_checksum ON uploads (host, checksum_sha256);
-                CREATE TABLE tus_uploads (
-                    upload_id TEXT NOT NULL PRIMARY KEY REFERENCES uploads (upload_id) ON DELETE CASCADE,
-                    parts TEXT NOT NULL,
-                    final_tus_id TEXT,
-                    finalize_started_at INTEGER
-                ) STRICT;
-                CREATE TABLE guest_receipts (
-                    upload_id TEXT NOT NULL PRIMARY KEY,
-                    nonce TEXT NOT NULL,
-                    job_id INTEGER NOT NULL
-                ) STRICT;
-                """
-        ),
-    ]
+    /// What a commit promises (sqlite.org/pragma.html#pragma_synchronous).
+    enum Durability: Int, Sendable {
+        /// A commit may be undone by a power cut, never by the death of the process. The file stays whole.
+        case normal = 1
+        /// A commit is on the disk.
+        case full = 2
+    }
+
+    /// Name in the data directory.
+    let fileName: String
+    /// Marks our databases (`PRAGMA application_id`).
+    let applicationID: Int
+    /// `PRAGMA user_version` is the number of steps applied.
+    let migrations: [Migration]
+    var durability = Durability.full
+    /// Whether removed bytes are overwritten, and none get into temporary files.
+    var holdsSecrets = true
+    /// The tables that are checked as a whole at every opening; nil for all. Large ones would cost every command seconds.
+    var checkedTables: [String]?
+    /// Settings of a connection (`PRAGMA`), beside those that follow from the above.
+    var settings: [String] = []
 
     /// Applies what is missing, in one transaction per call; the version is read inside it, so that of many processes
     /// exactly one does the work.
-    static func migrate(_ db: Database) throws {
-        guard try version(db) < migrations.count else { return }
+    func migrate(_ db: Database) throws {
+        guard try Self.version(db) < migrations.count else { return }
         try db.inTransaction(.immediate) {
-            for migration in migrations.dropFirst(try version(db)) {
+            for migration in migrations.dropFirst(try Self.version(db)) {
                 try db.execute(sql: migration.sql)
             }
             try db.execute(sql: "PRAGMA user_version = \(migrations.count)")
@@ -113,7 +46,7 @@ enum StoreSchema {
     /// Refuses what this version did not write.
     ///
     /// - Throws: `StoreError`, errors of SQLite.
-    static func check(_ db: Database, path: String) throws {
+    func check(_ db: Database, path: String) throws {
         let application = try Int.fetchOne(db, sql: "PRAGMA application_id") ?? 0
         guard application == applicationID else {
             throw StoreError(
@@ -122,7 +55,7 @@ enum StoreSchema {
                 detail: "a database of another program (application id \(application))"
             )
         }
-        let version = try version(db)
+        let version = try Self.version(db)
         guard version <= migrations.count else {
             throw StoreError(
                 .newerVersion,
@@ -131,7 +64,12 @@ enum StoreSchema {
             )
         }
         guard version > 0 else { throw StoreError(.corrupt, path: path, detail: "a database without its schema") }
-        let report = try String.fetchOne(db, sql: "PRAGMA quick_check(1)") ?? "no answer"
+        for scope in checkedTables ?? ["1"] { try Self.checkContent(db, scope, path: path) }
+    }
+
+    /// - Parameter scope: A table, or `1` for all (and at most one finding).
+    static func checkContent(_ db: Database, _ scope: String = "1", path: String) throws {
+        let report = try String.fetchOne(db, sql: "PRAGMA quick_check(\(scope))") ?? "no answer"
         guard report == "ok" else { throw StoreError(.corrupt, path: path, detail: report) }
     }
 

@@ -21,7 +21,7 @@ public final class TokenStore: Sendable {
     }
 
     init(in directory: DataDirectory, fileSystem: FileSystemKind, busyLimit: Duration) throws(StoreError) {
-        connection = try StoreConnection(in: directory, fileSystem: fileSystem, busyLimit: busyLimit)
+        connection = try StoreConnection(.tokens, in: directory, fileSystem: fileSystem, busyLimit: busyLimit)
         commits = GroupCommit(connection)
         warnings = directory.warnings
     }

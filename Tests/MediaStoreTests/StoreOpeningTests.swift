@@ -88,7 +88,7 @@ struct StoreOpeningTests {
         case .unmarked: try changeDatabase(path, "CREATE TABLE t (x)")
         case .newer:
             try fillAndClose(fixture)
-            try changeDatabase(path, "PRAGMA user_version = \(StoreSchema.migrations.count + 1)")
+            try changeDatabase(path, "PRAGMA user_version = \(StoreSchema.tokens.migrations.count + 1)")
         case .truncated:
             try fillAndClose(fixture)
             try fixture.write(Array(try fixture.bytes(path).dropLast(5000)), to: path)

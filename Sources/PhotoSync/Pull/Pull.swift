@@ -41,6 +41,7 @@ public struct Pull: Sendable {
     let account: SyncAccount
     let options: Options
     private let source: Listing.Source
+    private let status: @Sendable () async throws(PhotoSyncError) -> SyncStatus
     private let queue = StoreQueue()
 
     /// Prepares a pull.
@@ -49,13 +50,22 @@ public struct Pull: Sendable {
             account,
             options: options,
             source: account.source(pageSize: options.pageSize, device: account.deviceID)
-        )
+        ) {
+            () async throws(PhotoSyncError) in
+            try await account.client.status(device: account.deviceID)
+        }
     }
 
-    init(_ account: SyncAccount, options: Options, source: @escaping Listing.Source) {
+    init(
+        _ account: SyncAccount,
+        options: Options,
+        source: @escaping Listing.Source,
+        status: @escaping @Sendable () async throws(PhotoSyncError) -> SyncStatus
+    ) {
         self.account = account
         self.options = options
         self.source = source
+        self.status = status
     }
 
     /// Runs to the end of the listing.
@@ -82,7 +92,7 @@ public struct Pull: Sendable {
         let device = account.deviceID
         result.counts = try await queue.run { try index.counts(of: server, device: device) }
         // The listing is complete without it.
-        result.status = try? await account.client.status(device: device)
+        result.status = try? await status()
         return result
     }
 

@@ -21,18 +21,21 @@ final class StoreQueue: Sendable {
 }
 
 extension PhotoSyncError {
-    /// What an error of a store means to a run.
+    /// What an error of a store means to a run. A busy one is no broken one: another process has begun a run, or is
+    /// writing for a long time.
     static func ofStore(_ error: any Error) -> PhotoSyncError {
         switch error {
-        case let error as PhotoSyncError: error
+        case let error as PhotoSyncError:
+            return error
         case let error as StoreError:
-            PhotoSyncError(
-                error.kind == .busy ? .busy : .storeUnusable,
-                detail: error.detail,
-                isRetryable: error.kind == .busy,
-                store: error
-            )
-        default: PhotoSyncError(.internalError, detail: "\(error)")
+            var own = PhotoSyncError(error)
+            if error.kind == .busy {
+                own.code = .busy
+                own.isRetryable = true
+            }
+            return own
+        default:
+            return PhotoSyncError(.internalError, detail: "\(error)")
         }
     }
 }

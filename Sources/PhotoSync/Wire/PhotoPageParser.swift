@@ -53,7 +53,8 @@ struct PhotoPageParser {
             default: try members.skip()
             }
         }
-        return (cursor, hasMore)
+        // Sent back, an empty one would mean the first page.
+        return (cursor?.isEmpty == true ? nil : cursor, hasMore)
     }
 
     private mutating func totalCount() throws(PhotoSyncError) -> Int64? {

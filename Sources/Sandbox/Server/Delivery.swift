@@ -57,8 +57,19 @@ struct Delivery {
             if let shown = bytes.readSlice(length: min(limit ?? Int.max, bytes.readableBytes)) {
                 try await body.write(shown)
             }
+            try await pad(rendered.padding, &body)
         }
         if limit != nil || plan.has(.wrongLength) { throw ConnectionEnded() }
+    }
+
+    /// The same letter again and again.
+    private func pad(_ count: Int, _ body: inout some ResponseBodyWriter) async throws {
+        let piece = ByteBuffer(repeating: UInt8(ascii: "x"), count: 64 * 1024)
+        var sent = 0
+        while sent < count {
+            try await body.write(piece)
+            sent += piece.readableBytes
+        }
     }
 
     private var leavesBodyUnread: Bool { answer.isEarly && exchange.hasBody }

@@ -1,0 +1,221 @@
+/// How ids, digests and times are kept: in few bytes where they have their usual form.
+enum PhotoCoding {
+    /// Writes the 16 bytes of a lower-case UUID.
+    ///
+    /// - Returns: false when the text is none; something may have been written.
+    static func packUUID(_ text: UnsafeBufferPointer<UInt8>, to bytes: inout [UInt8]) -> Bool {
+        guard text.count == 36, text[8] == hyphen, text[13] == hyphen, text[18] == hyphen, text[23] == hyphen else {
+            return false
+        }
+        return pack(text, 0..<8, &bytes) && pack(text, 9..<13, &bytes) && pack(text, 14..<18, &bytes)
+            && pack(text, 19..<23, &bytes) && pack(text, 24..<36, &bytes)
+    }
+
+    /// Writes the 32 bytes of a SHA-256 digest in lower-case hexadecimal.
+    ///
+    /// - Returns: false when the text is none; something may have been written.
+    static func packDigest(_ text: UnsafeBufferPointer<UInt8>, to bytes: inout [UInt8]) -> Bool {
+        text.count == 64 && pack(text, 0..<64, &bytes)
+    }
+
+    private static func pack(_ text: UnsafeBufferPointer<UInt8>, _ range: Range<Int>, _ bytes: inout [UInt8]) -> Bool {
+        for place in stride(from: range.lowerBound, to: range.upperBound, by: 2) {
+            let high = values[Int(text[place])]
+            let low = values[Int(text[place + 1])]
+            guard high | low < 16 else { return false }
+            bytes.append(high << 4 | low)
+        }
+        return true
+    }
+
+    /// The text of a packed id.
+    static func uuid(_ bytes: UnsafeRawBufferPointer) -> String {
+        hexadecimal(bytes, hyphens: bytes.count == 16 ? [4, 6, 8, 10] : [])
+    }
+
+    /// The text of a packed digest.
+    static func digest(_ bytes: UnsafeRawBufferPointer) -> String { hexadecimal(bytes, hyphens: []) }
+
+    private static func hexadecimal(_ bytes: UnsafeRawBufferPointer, hyphens: [Int]) -> String {
+        String(unsafeUninitializedCapacity: bytes.count * 2 + hyphens.count) { buffer in
+            var end = 0
+            for (place, byte) in bytes.enumerated() {
+                if hyphens.contains(place) {
+                    buffer[end] = hyphen
+                    end += 1
+                }
+                buffer[end] = digits[Int(byte >> 4)]
+                buffer[end + 1] = digits[Int(byte & 15)]
+                end += 2
+            }
+            return end
+        }
+    }
+
+    private static let hyphen = UInt8(ascii: "-")
+    private static let digits = Array("0123456789abcdef".utf8)
+    /// The value of each digit; 255 for what is none.
+    private static let values: [UInt8] = (0...255).map { byte in
+        digits.firstIndex(of: UInt8(byte)).map { UInt8($0) } ?? 255
+    }
+
+    // MARK: Times
+
+    /// Whether `time` gives this text.
+    static func isUsual(_ text: UnsafeBufferPointer<UInt8>, _ microseconds: Int64) -> Bool {
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: longestTime) { buffer in
+            let count = write(microseconds, to: buffer)
+            return count == text.count && buffer[..<count].elementsEqual(text)
+        }
+    }
+
+    /// The text of a time as the server writes it: UTC, without trailing zeros in the fraction (photosync contract
+    /// section 0). Empty beyond the years 0 to 9999.
+    static func time(_ microseconds: Int64) -> String {
+        String(unsafeUninitializedCapacity: longestTime) { write(microseconds, to: $0) }
+    }
+
+    private static let longestTime = 27
+
+    /// `YYYY-MM-DDThh:mm:ss[.ffffff]Z`; the calendar is Howard Hinnant's `civil_from_days`.
+    private static func write(_ microseconds: Int64, to buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {
+        let (seconds, fraction) = divide(microseconds, 1_000_000)
+        let (days, second) = divide(seconds, 86_400)
+        let shifted = days + 719_468
+        let (era, dayOfEra) = divide(shifted, 146_097)
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let fromMarch = (5 * dayOfYear + 2) / 153
+        let day = dayOfYear - (153 * fromMarch + 2) / 5 + 1
+        let month = fromMarch < 10 ? fromMarch + 3 : fromMarch - 9
+        let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+        guard (0...9999).contains(year) else { return 0 }
+        var end = 0
+        func put(_ value: Int64, _ count: Int, _ mark: Unicode.Scalar) {
+            var rest = value
+            for place in (end..<end + count).reversed() {
+                buffer[place] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+                rest /= 10
+            }
+            buffer[end + count] = UInt8(truncatingIfNeeded: mark.value)
+            end += count + 1
+        }
+        put(year, 4, "-")
+        put(month, 2, "-")
+        put(day, 2, "T")
+        put(second / 3600, 2, ":")
+        put(second / 60 % 60, 2, ":")
+        put(second % 60, 2, fraction == 0 ? "Z" : ".")
+        guard fraction != 0 else { return end }
+        var (digits, count) = (fraction, 6)
+        while digits % 10 == 0 { (digits, count) = (digits / 10, count - 1) }
+        put(digits, count, "Z")
+        return end
+    }
+
+    /// Quotient and remainder, rounded down also below zero.
+    private static func divide(_ value: Int64, _ divisor: Int64) -> (Int64, Int64) {
+        let (quotient, remainder) = value.quotientAndRemainder(dividingBy: divisor)
+        return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
+    }
+}
+
+/// A photo's texts in the form in which they are kept, one after the other in memory that is used again for the next one.
+struct PhotoBytes {
+    private struct Part {
+        var range = 0..<0
+        var isBlob = false
+        var isNull = false
+    }
+
+    private var bytes: [UInt8] = []
+    private var id = Part()
+    private var digest = Part()
+    private var name = Part()
+    private var takenText = Part()
+    private var uploadedText = Part()
+
+    /// What is bound, in the order of the parameters of `PhotoSQL`.
+    struct Values {
+        let id: RawValue?
+        let digest: RawValue?
+        let name: RawValue?
+        let takenText: RawValue?
+        let uploadedText: RawValue?
+    }
+
+    /// One text in that form.
+    struct Text {
+        private let bytes: [UInt8]
+        private let isBlob: Bool
+        /// Whether it stands for no text.
+        var isNull = false
+
+        init(_ text: String, packedBy pack: (UnsafeBufferPointer<UInt8>, inout [UInt8]) -> Bool) {
+            var text = text
+            var packed: [UInt8] = []
+            isBlob = text.withUTF8 { pack($0, &packed) }
+            bytes = isBlob ? packed : Array(text.utf8)
+        }
+
+        /// Calls `body` with the value, which is valid until it returns.
+        func withValue<Result>(_ body: (RawValue?) throws -> Result) rethrows -> Result {
+            try bytes.withUnsafeBytes { try body(isNull ? nil : isBlob ? .blob($0) : .text($0)) }
+        }
+    }
+
+    mutating func encode(_ photo: PhotoRecord) {
+        bytes.removeAll(keepingCapacity: true)
+        id = add(photo.id, packedBy: PhotoCoding.packUUID)
+        digest = add(photo.sha256, packedBy: PhotoCoding.packDigest)
+        name = add(photo.originalFilename) { _, _ in false }
+        takenText = add(photo.takenAt)
+        uploadedText = add(photo.uploadedAt)
+    }
+
+    private mutating func add(
+        _ text: String,
+        packedBy pack: (UnsafeBufferPointer<UInt8>, inout [UInt8]) -> Bool
+    ) -> Part {
+        var text = text
+        let start = bytes.count
+        let isPacked = text.withUTF8 { utf8 in
+            if pack(utf8, &bytes) { return true }
+            bytes.removeSubrange(start...)
+            bytes.append(contentsOf: utf8)
+            return false
+        }
+        return Part(range: start..<bytes.count, isBlob: isPacked)
+    }
+
+    private mutating func add(_ time: PhotoTime) -> Part {
+        var text = time.text
+        let start = bytes.count
+        let isUsual = text.withUTF8 { utf8 in
+            if PhotoCoding.isUsual(utf8, time.microseconds) { return true }
+            bytes.append(contentsOf: utf8)
+            return false
+        }
+        return Part(range: start..<bytes.count, isNull: isUsual)
+    }
+
+    /// Calls `body` with the values, which are valid until it returns.
+    func withValues<Result>(_ body: (Values) throws -> Result) rethrows -> Result {
+        try bytes.withUnsafeBytes { buffer in
+            func value(_ part: Part) -> RawValue? {
+                guard !part.isNull else { return nil }
+                let bytes = UnsafeRawBufferPointer(rebasing: buffer[part.range])
+                return part.isBlob ? .blob(bytes) : .text(bytes)
+            }
+            return try body(
+                Values(
+                    id: value(id),
+                    digest: value(digest),
+                    name: value(name),
+                    takenText: value(takenText),
+                    uploadedText: value(uploadedText)
+                )
+            )
+        }
+    }
+}

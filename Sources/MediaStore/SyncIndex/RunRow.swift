@@ -1,0 +1,156 @@
+import Foundation
+import GRDB
+
+/// A row of the table `runs`.
+struct RunRow {
+    private(set) var number: Int64
+    let server: Int64
+    private let begunAt: Int64
+    /// nil for a full run.
+    let since: PhotoTime?
+    var cursor: String?
+    var isAtEnd = false
+    private(set) var photosSeen: Int64 = 0
+    private(set) var pagesSeen: Int64 = 0
+    var totalCount: Int64 = 0
+    private(set) var added: Int64 = 0
+    private(set) var changed: Int64 = 0
+    /// The latest `uploadedAt` of its photos.
+    private(set) var latest: PhotoTime?
+
+    // MARK: Rows
+
+    /// The row of a run that is still the server's latest.
+    ///
+    /// - Throws: `StoreError`, `.busy` when it is not; errors of SQLite.
+    static func current(_ run: SyncRun, _ db: Database) throws -> RunRow {
+        let condition = "number = ? AND server = (SELECT number FROM servers WHERE address = ?)"
+        guard let row = try fetch(where: condition, [run.number, run.server], db) else {
+            throw StoreError(
+                .busy,
+                path: StoreSchema.index.fileName,
+                detail: "another process has begun to synchronise this server"
+            )
+        }
+        return row
+    }
+
+    static func fetch(ofServer server: Int64, _ db: Database) throws -> RunRow? {
+        try fetch(where: "server = ?", [server], db)
+    }
+
+    private static func fetch(
+        where condition: String,
+        _ arguments: StatementArguments,
+        _ db: Database
+    ) throws -> RunRow? {
+        let statement = try db.cachedStatement(sql: "SELECT \(columns) FROM runs WHERE \(condition)")
+        return try Row.fetchOne(statement, arguments: arguments).map(RunRow.init)
+    }
+
+    static func insert(_ kind: SyncRun.Kind, server: Int64, now: Date, _ db: Database) throws -> RunRow {
+        var since: PhotoTime?
+        if case .since(let time) = kind { since = time }
+        try db.execute(
+            sql: "INSERT INTO runs (server, begun_at, since_us, since_text) VALUES (?, ?, ?, ?)",
+            arguments: [server, now.milliseconds, since?.microseconds, since?.text]
+        )
+        return RunRow(number: db.lastInsertedRowID, server: server, begunAt: now.milliseconds, since: since)
+    }
+
+    /// Removes a server's run and what it has seen.
+    static func remove(ofServer server: Int64, _ db: Database) throws {
+        try db.execute(sql: "DELETE FROM runs WHERE server = ?", arguments: [server])
+        try db.execute(sql: "DELETE FROM seen WHERE server = ?", arguments: [server])
+    }
+
+    /// Gives the run the next number.
+    func renumber(_ db: Database) throws -> RunRow {
+        try db.execute(sql: "DELETE FROM runs WHERE number = ?", arguments: [number])
+        try db.execute(
+            sql: "INSERT INTO runs (server, begun_at, since_us, since_text) VALUES (?, ?, ?, ?)",
+            arguments: [server, begunAt, since?.microseconds, since?.text]
+        )
+        var copy = self
+        copy.number = db.lastInsertedRowID
+        try copy.update(db)
+        return copy
+    }
+
+    /// Writes what a page changes.
+    func update(_ db: Database) throws {
+        try db.cachedStatement(
+            sql: """
+                UPDATE runs SET cursor = ?, is_at_end = ?, photos_seen = ?, pages_seen = ?, total_count = ?, added = ?,
+                    changed = ?, latest_us = ?, latest_text = ?
+                WHERE number = ?
+                """
+        ).execute(arguments: [
+            cursor, isAtEnd, photosSeen, pagesSeen, totalCount, added, changed, latest?.microseconds, latest?.text,
+            number,
+        ])
+        try db.cachedStatement(sql: "UPDATE servers SET total_count = ?1 WHERE number = ?2 AND total_count <> ?1")
+            .execute(arguments: [totalCount, server])
+    }
+
+    private static let columns = """
+        number, server, begun_at, since_us, since_text, cursor, is_at_end, photos_seen, pages_seen, total_count, added, \
+        changed, latest_us, latest_text
+        """
+
+    private init(number: Int64, server: Int64, begunAt: Int64, since: PhotoTime?) {
+        self.number = number
+        self.server = server
+        self.begunAt = begunAt
+        self.since = since
+    }
+
+    private init(_ row: Row) {
+        self.init(number: row[0], server: row[1], begunAt: row[2], since: PhotoTime(row, at: 3))
+        cursor = row[5]
+        isAtEnd = row[6]
+        photosSeen = row[7]
+        pagesSeen = row[8]
+        totalCount = row[9]
+        added = row[10]
+        changed = row[11]
+        latest = PhotoTime(row, at: 12)
+    }
+
+    // MARK: Values
+
+    /// Whether this unfinished run can go on as a run of a kind.
+    func goesOn(as kind: SyncRun.Kind) -> Bool { cursor != nil && self.kind == kind }
+
+    private var kind: SyncRun.Kind { since.map(SyncRun.Kind.since) ?? .full }
+
+    mutating func add(_ page: PhotoWriter.Outcome) {
+        pagesSeen += 1
+        photosSeen += page.seen
+        added += page.added
+        changed += page.changed
+        latest = [latest, page.latest].compactMap(\.self).max()
+    }
+
+    func run(server address: String, isResumed: Bool) -> SyncRun {
+        SyncRun(
+            number: number,
+            server: address,
+            kind: kind,
+            cursor: cursor,
+            isAtEnd: isAtEnd,
+            isResumed: isResumed,
+            photosSeen: photosSeen,
+            pagesSeen: pagesSeen,
+            totalCount: totalCount
+        )
+    }
+}
+
+extension PhotoTime {
+    /// Two columns, microseconds and text; nil when there is no time.
+    init?(_ row: Row, at column: Int) {
+        guard let microseconds = row[column] as Int64?, let text = row[column + 1] as String? else { return nil }
+        self.init(text: text, microseconds: microseconds)
+    }
+}

@@ -1,0 +1,177 @@
+import GRDB
+
+extension SyncIndex {
+    /// Calls `body` with the photos that match, oldest upload first (by time, then id), a block at a time, so that memory
+    /// stays flat. Writers are not held up, and a block shows what they have written before it.
+    ///
+    /// - Parameters:
+    ///   - server: Address of the server.
+    ///   - filter: Which ones.
+    ///   - body: Takes up to 500 photos; what it throws ends the reading and is rethrown.
+    /// - Throws: `StoreError`, and what `body` throws.
+    public func forEachBlock(
+        of server: String,
+        where filter: PhotoFilter,
+        _ body: ([PhotoRecord]) throws -> Void
+    ) throws {
+        var position: PhotoBlock.Position?
+        while true {
+            let block = try read { db -> [PhotoRecord] in
+                guard let number = try ServerRow.number(of: server, db) else { return [] }
+                return try PhotoBlock(filter: filter, server: number, after: position).read(db)
+            }
+            guard let last = block.last else { return }
+            position = PhotoBlock.Position(last)
+            try body(block)
+        }
+    }
+
+    /// The photos with these ids that are not gone, in no particular order.
+    public func photos(_ ids: [String], of server: String) throws(StoreError) -> [PhotoRecord] {
+        try read { db in
+            let hasIndex = try PhotoIndexes(db).hasIDs()
+            return try photos(ids, of: server, column: "id", hasIndex ? PhotoIndexes.ids : "", db) {
+                PhotoBytes.Text($0, packedBy: PhotoCoding.packUUID)
+            }
+        }
+    }
+
+    /// The photos with these SHA-256 digests (64 lower-case hexadecimal characters) that are not gone. The first call after
+    /// a large run takes some seconds for a million photos: it builds an index.
+    public func photos(withDigests digests: [String], of server: String) throws(StoreError) -> [PhotoRecord] {
+        if try !read({ try PhotoIndexes($0).hasDigests() }) { try write { try PhotoIndexes($0).createDigests() } }
+        return try read { db in
+            let hasIndex = try PhotoIndexes(db).hasDigests()
+            return try photos(digests, of: server, column: "digest", hasIndex ? PhotoIndexes.digests : "", db) {
+                PhotoBytes.Text($0, packedBy: PhotoCoding.packDigest)
+            }
+        }
+    }
+
+    private func photos(
+        _ keys: [String],
+        of server: String,
+        column: String,
+        _ index: String,
+        _ db: Database,
+        _ pack: (String) -> PhotoBytes.Text
+    ) throws -> [PhotoRecord] {
+        guard let number = try ServerRow.number(of: server, db) else { return [] }
+        let condition = "photos.server = ?1 AND photos.\(column) = ?2 AND is_gone = 0"
+        let reader = try PhotoReader(db, index: index, where: condition)
+        return try Set(keys).flatMap { key in
+            try pack(key).withValue { value in
+                try reader.read { statement in
+                    statement.bind(number, at: 1)
+                    statement.bind(value, at: 2)
+                }
+            }
+        }
+    }
+
+    /// Records that photos belong to a device now, as claiming them has told.
+    ///
+    /// - Parameters:
+    ///   - device: The device.
+    ///   - ids: The photos; those that are not known are passed over.
+    ///   - server: Address of the server.
+    /// - Throws: `StoreError`.
+    public func setOrigin(_ device: PhotoDevice, ofPhotos ids: [String], server: String) throws(StoreError) {
+        try write { db in
+            guard let number = try ServerRow.number(of: server, db) else { return }
+            var origins = try OriginTable(db, server: number)
+            let origin = try origins.number(of: device)
+            let select = try RawStatement(
+                db,
+                "SELECT number, origin, is_gone FROM photos WHERE server = ?1 AND id = ?2"
+            )
+            let update = try RawStatement(db, "UPDATE photos SET origin = ?1 WHERE number = ?2")
+            update.bind(origin, at: 1)
+            for id in Set(ids) {
+                try PhotoBytes.Text(id, packedBy: PhotoCoding.packUUID).withValue { value in
+                    select.bind(number, at: 1)
+                    select.bind(value, at: 2)
+                    defer { select.clear() }
+                    guard try select.step() else { return }
+                    let (photo, before, gone) = (select.integer(0), select.integer(1), select.integer(2))
+                    origins.add(present: gone - 1, gone: -gone, to: before)
+                    origins.add(present: 1 - gone, gone: gone, to: origin)
+                    update.bind(photo, at: 2)
+                    try update.run()
+                }
+            }
+            try origins.save()
+        }
+    }
+}
+
+/// Up to 500 photos of a server, in the order of their upload.
+private struct PhotoBlock {
+    /// The last photo of the block before.
+    struct Position {
+        let microseconds: Int64
+        let id: PhotoBytes.Text
+
+        init(_ photo: PhotoRecord) {
+            microseconds = photo.uploadedAt.microseconds
+            id = PhotoBytes.Text(photo.id, packedBy: PhotoCoding.packUUID)
+        }
+    }
+
+    let filter: PhotoFilter
+    let server: Int64
+    let after: Position?
+
+    func read(_ db: Database) throws -> [PhotoRecord] {
+        let reader = try PhotoReader(
+            db,
+            index: "photos_by_upload",
+            where: """
+                photos.server = ?1 AND is_gone = ?2 AND \(start) AND \(origin)
+                """,
+            ending: "ORDER BY uploaded_us, photos.id LIMIT 500"
+        )
+        var device = PhotoBytes.Text(deviceID ?? "") { _, _ in false }
+        device.isNull = deviceID == nil
+        return try device.withValue { device in
+            guard let after else { return try reader.read { bind(to: $0, device) } }
+            return try after.id.withValue { id in
+                try reader.read { statement in
+                    bind(to: statement, device)
+                    statement.bind(after.microseconds, at: 3)
+                    statement.bind(id, at: 4)
+                }
+            }
+        }
+    }
+
+    /// At or after the wanted time, or after the block before.
+    private var start: String {
+        after == nil ? "uploaded_us >= ?3" : "(uploaded_us, photos.id) > (?3, ?4)"
+    }
+
+    private func bind(to statement: RawStatement, _ device: RawValue?) {
+        statement.bind(server, at: 1)
+        statement.bind(filter.isGone ? 1 : 0, at: 2)
+        statement.bind(filter.uploadedSince?.microseconds ?? .min, at: 3)
+        if deviceID != nil { statement.bind(device, at: 5) }
+    }
+
+    private var deviceID: String? {
+        switch filter.origin {
+        case .device(let id): id
+        case .otherThan(let id): id
+        case .any, .legacy: nil
+        }
+    }
+
+    private var origin: String {
+        switch filter.origin {
+        case .any: "true"
+        case .device: "device_id = ?5"
+        case .otherThan(nil): "device_id IS NOT NULL"
+        case .otherThan: "device_id <> ?5"
+        case .legacy: "device_id IS NULL"
+        }
+    }
+}
