@@ -76,7 +76,11 @@ extension StoreSchema {
                         PRIMARY KEY (server, chunk)
                     ) STRICT, WITHOUT ROWID;
                     """
-            )
+            ),
+            Migration(
+                name: "2: whether uploads are owned",
+                sql: "ALTER TABLE servers ADD COLUMN owns_uploads INTEGER"
+            ),
         ],
         durability: .normal,
         holdsSecrets: false,
