@@ -59,6 +59,7 @@ final class DownloadServer: Sendable {
     var address: String { server.address }
     var requests: [Request] { log.requests.withLock { $0 } }
     var connectionCount: Int { server.connectionCount }
+    func stop() { server.stopListening() }
     func waitUntilIdle() -> Bool { server.waitUntilIdle() }
 
     private static func answer(
