@@ -13,7 +13,7 @@ final class DigestKeeper: Sendable {
     }
 
     /// More than the cache asks for.
-    private static let rest: TimeInterval = 0.2
+    private static let rest: TimeInterval = 0.12
 
     private let hashes: HashCache
     private let waiting = Mutex<[Entry]>([])

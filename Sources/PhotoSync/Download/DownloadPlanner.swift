@@ -113,7 +113,9 @@ actor DownloadPlanner {
 
     /// The last part of a path when the rest is the directory of a place.
     private func nameInPlace(_ path: [UInt8], _ place: DownloadPlace) -> String? {
-        let prefix = place.path(below: root)
+        var directory = place
+        directory.name = ""
+        let prefix = directory.path(below: root)
         guard path.starts(with: prefix), path.count > prefix.count else { return nil }
         return String(validating: path[prefix.count...], as: UTF8.self)
     }
