@@ -109,7 +109,7 @@ struct PhotoDownload {
         do {
             // Where a rename is a link and an unlink, it may have died between the two.
             let temporary = Array(plan.temporaryName.utf8)
-            if try directory.status(of: temporary).map(FileIdentity.init)?.isSameContent(as: known) == true {
+            if try directory.status(of: temporary).map({ FileIdentity($0) })?.isSameContent(as: known) == true {
                 try directory.remove(temporary)
             }
         } catch {
