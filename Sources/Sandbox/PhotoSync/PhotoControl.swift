@@ -125,6 +125,10 @@ struct PhotoControl {
         device: String?,
         _ db: Database
     ) throws -> [String] {
+        // What can only be true of one photo.
+        for name in ["content", "fileHash", "storedPath", "originalFilename"] where try fields.string(name) != nil {
+            throw UnreadableJSON()
+        }
         let step = try fields.int("step") ?? 1000
         let uploadedAt =
             try fields.time("uploadedAt") ?? GoTime.now().advanced(byMicroseconds: -step * max(0, count - 1))
