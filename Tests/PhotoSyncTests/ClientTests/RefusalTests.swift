@@ -1,0 +1,210 @@
+import MediaStore
+import MediaTransport
+import TestSupport
+import Testing
+
+@testable import PhotoSync
+
+/// Every row of the contract's error tables (sections 0, 1, 3.3, 3.7, 4, 5, 7).
+@Suite("Answers without success", .prompt)
+struct RefusalTests {
+    private typealias Answer = RecordingServer.Answer
+    private typealias Code = PhotoSyncError.Code
+
+    private func status(_ answer: RecordingServer.Answer) async throws -> (error: PhotoSyncError?, tries: Int) {
+        let server = try RecordingServer(answer)
+        let client = try server.client()
+        let error = await photoSyncError { _ = try await client.status(device: nil) }
+        return (error, server.requests.count)
+    }
+
+    @Test(
+        "traps 7 and 8: both shapes of errors are read, and the server's sentence is kept",
+        arguments: [
+            (Answer.json(401, "API key is required."), Code.invalidAPIKey, "API key is required.", 1),
+            (.json(401, "Invalid API key."), .invalidAPIKey, "Invalid API key.", 1),
+            (.json(403, "User account is disabled."), .forbidden, "User account is disabled.", 1),
+            (.json(500, "Internal server error."), .serverError, "Internal server error.", 1),
+            (.json(401, "Session required."), .invalidAPIKey, "Session required.", 1),
+            (.text(500, "Database error"), .serverError, "Database error", 4),
+            (.json(500, "Database error."), .serverError, "Database error.", 4),
+            (.text(400, "Invalid request body"), .badRequest, "Invalid request body", 1),
+            (.text(400, "Invalid device"), .invalidDevice, "Invalid device", 1),
+            (.text(400, "Device ID is required"), .badRequest, "Device ID is required", 1),
+            (.text(400, "No photos specified to claim"), .badRequest, "No photos specified to claim", 1),
+            (.json(400, "Maximum 1000 hashes can be checked at once."), .badRequest, "Maximum 1000 hashes", 1),
+            (.text(500, "Failed to list devices"), .serverError, "Failed to list devices", 1),
+            (.text(500, "Failed to register device"), .serverError, "Failed to register device", 1),
+            (.text(404, "404 page not found"), .notFound, "404 page not found", 1),
+            (.text(404, "Device not found"), .notFound, "Device not found", 1),
+            (.json(404, "Photo not found."), .notFound, "Photo not found.", 1),
+            (Answer(status: 405, body: "", type: nil), .unexpectedAnswer, "status 405", 1),
+            (Answer(status: 502, body: "<html>Bad Gateway</html>", type: "text/html"), .serverError, "an HTML page", 4),
+            (Answer(status: 504, body: "", type: nil), .serverError, "status 504", 4),
+            (Answer(status: 413, body: "<html>", type: "text/html"), .fileTooLarge, "status 413", 1),
+            (Answer(status: 418, body: "x", type: "image/png"), .badRequest, "image/png", 1),
+            (Answer(status: 500, body: "{\"error\":", type: "application/json"), .serverError, "status 500", 1),
+            (Answer(status: 500, body: "", type: nil), .serverError, "status 500", 1),
+            (Answer(status: 204, body: "", type: nil), .unexpectedAnswer, "status 204", 1),
+        ]
+    )
+    private func table(answer: Answer, code: Code, words: String, tries: Int) async throws {
+        let (error, count) = try await status(answer)
+        #expect(error?.code == code)
+        #expect(error?.detail.contains(words) == true, "\(String(describing: error))")
+        #expect(error?.httpStatus == answer.status)
+        #expect(error?.isRetryable == (tries > 1))
+        #expect(count == tries, "what may pass is tried again, and nothing else")
+    }
+
+    @Test("the setup gate is no busy server: not tried again, and nobody has to wait for it")
+    func setupGate() async throws {
+        let gate = Answer(
+            status: 503,
+            body: #"{"error":"Setup required","message":"Please complete the setup","setupUrl":"/setup"}"#
+        )
+        let server = try RecordingServer { request, _ in
+            request.line.hasPrefix("GET /api/health") ? Answer(body: #"{"status":"healthy"}"#) : gate
+        }
+        // A period of quiet would outlast the test's time limit.
+        let http = try HTTPClient(
+            configuration: HTTPClientConfiguration(retry: RetryPolicy(base: .seconds(3600), cap: .seconds(3600)))
+        )
+        let client = PhotoSyncClient(
+            server: try server.url,
+            http: http,
+            authorization: .apiKey("key", for: try server.url.origin)
+        )
+        for _ in 1...2 {
+            let error = await photoSyncError { _ = try await client.photos(cursor: nil, device: nil) }
+            #expect(error?.code == .setupRequired)
+            #expect(error?.isRetryable == false)
+            #expect(error?.detail == "Setup required")
+        }
+        #expect(server.requests.count == 2)
+        #expect(try await client.health() == ServerHealth(status: "healthy", isSetUp: nil))
+    }
+
+    @Test("another 503 is tried again")
+    func busyProxy() async throws {
+        let server = try RecordingServer(
+            Answer(status: 503, body: "<html>", type: "text/html"),
+            .json(503, "Service unavailable"),
+            Answer(body: "[]")
+        )
+        #expect(try await server.client().devices().isEmpty)
+        #expect(server.requests.count == 3)
+    }
+
+    @Test("a database error that passes is nobody's business")
+    func passingDatabaseError() async throws {
+        let server = try RecordingServer(
+            .text(500, "Database error"),
+            .json(500, "Database error."),
+            Answer(body: "[]")
+        )
+        #expect(try await server.client().devices().isEmpty)
+        #expect(server.requests.count == 3)
+    }
+
+    @Test("a redirect is not followed, and the key goes nowhere", arguments: [301, 302, 307, 308])
+    func redirect(status: Int) async throws {
+        let elsewhere = try RecordingServer(Answer())
+        let target = try elsewhere.url.description + "/api/sync/status"
+        let server = try RecordingServer(
+            Answer(status: status, body: "", type: nil, headers: ["Location: \(target)"])
+        )
+        let client = try server.client()
+        let error = await photoSyncError { _ = try await client.status(device: nil) }
+        #expect(error?.code == .redirected)
+        #expect(error?.value == target)
+        #expect(elsewhere.requests.isEmpty)
+        #expect(server.requests.count == 1)
+    }
+
+    @Test(
+        "a 200 that is not JSON is no answer",
+        arguments: [
+            Answer(body: "<html>Welcome to the hotel</html>", type: "text/html; charset=utf-8"),
+            Answer(body: "OK", type: "text/plain"), Answer(body: "{}", type: nil),
+            Answer(body: "{\"totalPhotos\":1}"), Answer(body: ""), Answer(body: "{\"totalPhotos\":"),
+        ]
+    )
+    private func wrongContent(answer: Answer) async throws {
+        let (error, count) = try await status(answer)
+        #expect(error?.code == .unexpectedAnswer)
+        #expect(count == 1)
+    }
+
+    @Test("a server's novel is cut")
+    func longSentence() async throws {
+        let (error, _) = try await status(.text(400, String(repeating: "long ", count: 10_000)))
+        #expect(try #require(error).detail.count < 400)
+    }
+
+    @Test("a gigabyte of JSON ends early")
+    func endlessAnswer() async throws {
+        let server = try ScriptedServer { connection, _ in
+            try connection.readRequest()
+            try connection.write(
+                "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1073741824\r\n\r\n"
+            )
+            let blanks = String(repeating: " ", count: 1 << 20)
+            while true { try connection.write(blanks) }
+        }
+        let url = try ServerURL(server.address)
+        let client = PhotoSyncClient(
+            server: url,
+            http: try HTTPClient(),
+            authorization: .apiKey("key", for: url.origin)
+        )
+        let error = await photoSyncError { _ = try await client.photos(cursor: nil, device: nil) }
+        #expect(error?.code == .unexpectedAnswer)
+        #expect(error?.detail == "the answer is far too long")
+        #expect(server.connectionCount == 1)
+    }
+
+    @Test("a connection that breaks is worth repeating; its error says so in the end")
+    func brokenConnection() async throws {
+        let server = try ScriptedServer { connection, _ in
+            try connection.readRequest()
+            connection.reset()
+        }
+        let url = try ServerURL(server.address)
+        let http = try HTTPClient(configuration: HTTPClientConfiguration(retry: RetryPolicy(retries: 2, base: .zero)))
+        let client = PhotoSyncClient(server: url, http: http, authorization: .apiKey("key", for: url.origin))
+        let error = await photoSyncError { _ = try await client.devices() }
+        #expect(error?.code == .transport)
+        #expect(error?.isRetryable == true)
+        #expect(error?.transport?.metrics.attempts == 3)
+    }
+
+    @Test("a stop is a stop")
+    func stopped() async throws {
+        let asked = Gate()
+        let server = try ScriptedServer { connection, _ in
+            try connection.readRequest()
+            asked.open()
+            connection.waitForClose()
+        }
+        let url = try ServerURL(server.address)
+        let client = PhotoSyncClient(
+            server: url,
+            http: try HTTPClient(),
+            authorization: .apiKey("key", for: url.origin)
+        )
+        let control = TransferControl()
+        async let error = photoSyncError { _ = try await client.photos(cursor: nil, device: nil, control: control) }
+        await asked.opened()
+        control.abandon()
+        #expect(await error?.code == .cancelled)
+    }
+
+    @Test("no error holds the key")
+    func secrets() async throws {
+        let server = try RecordingServer(.json(401, "Invalid API key."))
+        let client = try server.client(key: "s3cret-k3y")
+        let error = try #require(await photoSyncError { _ = try await client.status(device: nil) })
+        #expect(!"\(error) \(String(reflecting: error))".contains("s3cret-k3y"))
+    }
+}

@@ -1,0 +1,325 @@
+import Foundation
+import MediaStore
+import MediaTransport
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import PhotoSync
+
+@Suite("Uploads and downloads of single photos", .prompt)
+struct TransferTests {
+    private typealias Answer = RecordingServer.Answer
+
+    // MARK: Uploads
+
+    private static let stored = Answer(
+        body: #"{"id":"p-1","storedPath":"2024/01/a.jpg","uploadedAt":"2026-11-20T22:17:20.2Z","isDuplicate":false}"#
+    )
+
+    private func content(_ text: String) throws -> FileContent {
+        let directory = try TemporaryDirectory()
+        let path = directory.file("photo")
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        return FileContent(owning: open(path, O_RDONLY), byteCount: Int64(text.utf8.count))
+    }
+
+    /// The parts of a recorded upload: their heads and contents.
+    private func parts(_ request: RecordingServer.Request) throws -> [(head: String, content: String)] {
+        let type = try #require(request.values(of: "content-type").first)
+        let boundary = try #require(type.components(separatedBy: "boundary=").last)
+        return String(decoding: request.body, as: UTF8.self).components(separatedBy: "--\(boundary)")
+            .dropFirst().dropLast().map { part in
+                let halves = part.components(separatedBy: "\r\n\r\n")
+                return (halves[0], halves.dropFirst().joined(separator: "\r\n\r\n").replacing(/\r\n$/, with: ""))
+            }
+    }
+
+    @Test("trap 16: the file has a plain name with its extension; the true one is a field of its own")
+    func parts() async throws {
+        let server = try RecordingServer(Self.stored)
+        let taken = try #require(RFC3339.time("2024-03-01T00:30:00.25+02:00"))
+        let photo = PhotoUpload(
+            content: try content("JPEG\r\n--bytes"),
+            fileName: "Zoë \"x\"\r\n; filename=\"evil.exe\".JPG",
+            takenAt: taken,
+            deviceID: "d-1"
+        )
+        let receipt = try await server.client().upload(photo)
+        #expect(receipt == PhotoReceipt(id: "p-1", isDuplicate: false))
+        let request = try #require(server.requests.first)
+        #expect(request.line == "POST /api/photos/upload")
+        #expect(request.values(of: "x-api-key") == ["key-1"])
+        let parts = try parts(request)
+        let heads = parts.map { $0.head.trimmingCharacters(in: .newlines) }
+        #expect(
+            heads == [
+                "Content-Disposition: form-data; name=\"originalFilename\"",
+                "Content-Disposition: form-data; name=\"dateTaken\"",
+                "Content-Disposition: form-data; name=\"deviceId\"",
+                "Content-Disposition: form-data; name=\"file\"; filename=\"photo.JPG\"\r\n"
+                    + "Content-Type: application/octet-stream",
+            ]
+        )
+        // In UTC: the server would keep the wall clock and drop the offset (trap 4).
+        let contents = parts.map(\.content)
+        #expect(contents == [photo.fileName, "2024-02-29T22:30:00.25Z", "d-1", "JPEG\r\n--bytes"])
+    }
+
+    @Test("without date and device their fields are absent, not empty")
+    func absentFields() async throws {
+        let server = try RecordingServer(Self.stored)
+        _ = try await server.client().upload(PhotoUpload(content: try content("x"), fileName: "a.png"))
+        #expect(try parts(#require(server.requests.first)).count == 2)
+    }
+
+    @Test(
+        "the part's name is plain",
+        arguments: [
+            ("a.jpg", "photo.jpg"), ("a", "photo"), (".gif", "photo.gif"), ("a.", "photo"), ("a.b.HEIC", "photo.HEIC"),
+            ("a.jpé", "photo"), ("a.j\"g", "photo"), ("a.\(String(repeating: "x", count: 17))", "photo"),
+            ("a.jpg ", "photo"),
+        ]
+    )
+    func partName(fileName: String, partName: String) throws {
+        #expect(PhotoUpload(content: try content("x"), fileName: fileName).partName == partName)
+    }
+
+    @Test("trap 5: a date that cannot be sent right is not sent at all")
+    func impossibleDate() async throws {
+        let server = try RecordingServer(Self.stored)
+        let client = try server.client()
+        let photo = PhotoUpload(
+            content: try content("x"),
+            fileName: "a.jpg",
+            takenAt: PhotoTime(text: "far", microseconds: .max)
+        )
+        #expect(await photoSyncError { _ = try await client.upload(photo) }?.code == .invalidDate)
+        #expect(server.requests.isEmpty)
+    }
+
+    @Test(
+        "refused uploads, each sent once (contract 3.3)",
+        arguments: [
+            // Trap 17: what the server says when its 30 seconds are over.
+            (Answer.json(400, "Request must be multipart/form-data."), PhotoSyncError.Code.bodyTooSlow, true),
+            (.json(400, "No file provided or file is empty."), .emptyFile, false),
+            (.json(400, "file size must be positive"), .emptyFile, false),
+            (.json(400, "file extension not allowed"), .unknownExtension, false),
+            (.json(400, "file size exceeds maximum allowed"), .fileTooLarge, false),
+            (.json(401, "Invalid API key."), .invalidAPIKey, false),
+            (.json(500, "Failed to read file."), .serverError, false),
+            (.json(500, "Database error."), .serverError, true),
+            (.json(500, "Failed to store file."), .serverError, false),
+            (.json(500, "Failed to save photo record."), .invalidDevice, false),
+            (Answer(status: 502, body: "", type: nil), .serverError, true),
+            (Answer(body: "{}"), .unexpectedAnswer, false),
+            (Answer(body: #"{"id":"","isDuplicate":false}"#), .unexpectedAnswer, false),
+            (Answer(body: #"{"id":"p"}"#), .unexpectedAnswer, false),
+        ]
+    )
+    private func refusedUpload(answer: Answer, code: PhotoSyncError.Code, isRetryable: Bool) async throws {
+        let server = try RecordingServer(answer)
+        let client = try server.client()
+        let photo = PhotoUpload(content: try content("x"), fileName: "a.jpg", deviceID: "d-1")
+        let error = await photoSyncError { _ = try await client.upload(photo) }
+        #expect(error?.code == code)
+        #expect(error?.isRetryable == isRetryable)
+        #expect(server.requests.count == 1)
+    }
+
+    @Test("the sentence about multipart means a time-out for uploads only; a row cannot fail for a device not named")
+    func otherCalls() async throws {
+        let sentence = "Request must be multipart/form-data."
+        let server = try RecordingServer(.json(400, sentence))
+        let client = try server.client()
+        #expect(await photoSyncError { _ = try await client.devices() }?.code == .badRequest)
+        let other = try RecordingServer(.json(500, "Failed to save photo record."))
+        let uploader = try other.client()
+        let photo = PhotoUpload(content: try content("x"), fileName: "a.jpg")
+        #expect(await photoSyncError { _ = try await uploader.upload(photo) }?.code == .serverError)
+    }
+
+    @Test("a file that became shorter is said to have changed")
+    func shrunkFile() async throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.file("photo")
+        try Data("four".utf8).write(to: URL(fileURLWithPath: path))
+        let server = try RecordingServer(Self.stored)
+        let client = try server.client()
+        let photo = PhotoUpload(
+            content: FileContent(owning: open(path, O_RDONLY), byteCount: 5),
+            fileName: "a.jpg"
+        )
+        #expect(await photoSyncError { _ = try await client.upload(photo) }?.code == .sourceChanged)
+    }
+
+    // MARK: Downloads
+
+    /// Keeps what it is given.
+    private final class Sink: ResponseReceiver {
+        private let state = Mutex((begun: 0, bytes: [UInt8]()))
+
+        var text: String { state.withLock { String(decoding: $0.bytes, as: UTF8.self) } }
+        var isUntouched: Bool { state.withLock { $0.begun == 0 && $0.bytes.isEmpty } }
+
+        func begin(_ head: HTTPResponseHead) { state.withLock { $0.begun += 1 } }
+        func receive(_ bytes: UnsafeRawBufferPointer) { state.withLock { $0.bytes += Array(bytes) } }
+    }
+
+    private static let digest = String(repeating: "ab", count: 32)
+
+    @Test("a whole file, with what its head says")
+    func whole() async throws {
+        let server = try RecordingServer(
+            Answer(
+                body: "0123456789",
+                type: "image/jpeg",
+                headers: [
+                    "X-Photosync-Hash: \(Self.digest.uppercased())", "Last-Modified: Fri, 20 Nov 2026 22:17:21 GMT",
+                    "Accept-Ranges: bytes",
+                ]
+            )
+        )
+        let sink = Sink()
+        let answer = try await server.client().download(id: "a b/../ü", receiver: sink)
+        #expect(sink.text == "0123456789")
+        #expect(
+            answer.head
+                == DownloadHead(
+                    status: 200,
+                    byteCount: 10,
+                    totalBytes: 10,
+                    lastModified: "Fri, 20 Nov 2026 22:17:21 GMT",
+                    sha256: Self.digest
+                )
+        )
+        let request = try #require(server.requests.first)
+        #expect(request.line == "GET /api/photos/a%20b%2F..%2F%C3%BC/download")
+        #expect(request.values(of: "range").isEmpty && request.values(of: "if-range").isEmpty)
+    }
+
+    @Test("the rest of a file, if it is still the same")
+    func rest() async throws {
+        let server = try RecordingServer(
+            Answer(status: 206, body: "6789", type: "image/jpeg", headers: ["Content-Range: bytes 6-9/10"])
+        )
+        let sink = Sink()
+        let answer = try await server.client().download(
+            id: "p-1",
+            from: 6,
+            ifRange: "Fri, 20 Nov 2026 22:17:21 GMT",
+            receiver: sink
+        )
+        #expect(sink.text == "6789")
+        #expect(answer.head == DownloadHead(status: 206, firstByte: 6, byteCount: 4, totalBytes: 10))
+        #expect(server.requests.first?.values(of: "range") == ["bytes=6-"])
+        #expect(server.requests.first?.values(of: "if-range") == ["Fri, 20 Nov 2026 22:17:21 GMT"])
+    }
+
+    @Test("nothing beyond the offset: the receiver hears nothing")
+    func nothingLeft() async throws {
+        let server = try RecordingServer(
+            Answer(
+                status: 416,
+                body: "invalid range: failed to overlap\n",
+                type: "text/plain",
+                headers: ["Content-Range: bytes */10"]
+            )
+        )
+        let sink = Sink()
+        let answer = try await server.client().download(id: "p-1", from: 10, receiver: sink)
+        #expect(answer.head == DownloadHead(status: 416, totalBytes: 10))
+        #expect(sink.isUntouched)
+    }
+
+    @Test(
+        "a range that was not asked for never reaches the receiver",
+        arguments: [
+            (Int64(6), "bytes 0-9/10"), (6, "bytes 7-9/10"), (6, "bytes 6-5/10"), (6, "bytes 6-9/8"), (6, "6-9/10"),
+            (6, "bytes */10"), (6, "bytes 6-9999999999999999999999/*"), (6, "bytes 6-8/10"), (6, ""),
+            (0, "bytes 0-9/10"),
+        ]
+    )
+    func wrongRange(offset: Int64, range: String) async throws {
+        let server = try RecordingServer(
+            Answer(status: 206, body: "6789", type: "image/jpeg", headers: ["Content-Range: \(range)"])
+        )
+        let client = try server.client()
+        let sink = Sink()
+        let error = await photoSyncError { _ = try await client.download(id: "p-1", from: offset, receiver: sink) }
+        #expect(error?.code == .unexpectedAnswer)
+        #expect(sink.isUntouched)
+    }
+
+    @Test(
+        "the page of an error never reaches the receiver (contract section 6)",
+        arguments: [
+            (Answer.text(404, "Photo not found"), PhotoSyncError.Code.notFound, "Photo not found", false),
+            (.text(403, "Access denied"), .forbidden, "Access denied", false),
+            (.text(500, "Database error"), .serverError, "Database error", true),
+            (.json(401, "Invalid API key."), .invalidAPIKey, "Invalid API key.", false),
+            (.json(503, "Setup required"), .setupRequired, "Setup required", false),
+            (Answer(status: 302, body: "", type: nil, headers: ["Location: /login"]), .redirected, "302", false),
+            (Answer(status: 416, body: "", type: nil), .badRequest, "416", false),
+        ]
+    )
+    private func refusedDownload(
+        answer: Answer,
+        code: PhotoSyncError.Code,
+        words: String,
+        isRetryable: Bool
+    ) async throws {
+        let server = try RecordingServer(answer)
+        let client = try server.client()
+        let sink = Sink()
+        let error = await photoSyncError { _ = try await client.download(id: "p-1", receiver: sink) }
+        #expect(error?.code == code)
+        #expect(error?.detail.contains(words) == true)
+        #expect(error?.isRetryable == isRetryable)
+        #expect(error?.photoID == "p-1")
+        #expect(sink.isUntouched)
+        #expect(server.requests.count == 1)
+    }
+
+    @Test("an answer cut short is worth repeating")
+    func cutAnswer() async throws {
+        let server = try ScriptedServer { connection, _ in
+            try connection.readRequest()
+            try connection.write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n01234")
+        }
+        let url = try ServerURL(server.address)
+        let client = PhotoSyncClient(
+            server: url,
+            http: try HTTPClient(),
+            authorization: .apiKey("key", for: url.origin)
+        )
+        let sink = Sink()
+        let error = await photoSyncError { _ = try await client.download(id: "p-1", receiver: sink) }
+        #expect(error?.code == .transport)
+        #expect(error?.isRetryable == true)
+        #expect(sink.text == "01234")
+        #expect(server.connectionCount == 1)
+    }
+
+    @Test("a receiver's own error comes through")
+    func receiverError() async throws {
+        struct Full: ResponseReceiver {
+            func begin(_ head: HTTPResponseHead) throws { throw PhotoSyncError(.diskFull, detail: "no room") }
+            func receive(_ bytes: UnsafeRawBufferPointer) {}
+        }
+        let server = try RecordingServer(Answer(body: "x", type: "image/jpeg"))
+        let client = try server.client()
+        let error = await photoSyncError { _ = try await client.download(id: "p-1", receiver: Full()) }
+        #expect(error?.code == .diskFull)
+    }
+
+    @Test("an id that would be another path is never sent", arguments: ["", ".", ".."])
+    func dots(id: String) async throws {
+        let server = try RecordingServer(Answer(body: "x"))
+        let client = try server.client()
+        let error = await photoSyncError { _ = try await client.download(id: id, receiver: Sink()) }
+        #expect(error?.code == .unknownPhoto)
+        #expect(server.requests.isEmpty)
+    }
+}

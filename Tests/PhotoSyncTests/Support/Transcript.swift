@@ -1,0 +1,39 @@
+import Foundation
+
+/// The recorded answers of a real PhotoSync server (`fixtures/transcripts/photosync`).
+struct Transcript {
+    /// One answer under its title.
+    struct Answer {
+        var title: String
+        /// nil where only a body was recorded.
+        var status: Int?
+        var body: [UInt8]
+    }
+
+    var answers: [Answer]
+
+    /// Reads a file: `### title`, heads of interim and final answers, an empty line, the body.
+    init(_ name: String) throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        let url = root.appendingPathComponent("fixtures/transcripts/photosync/\(name).txt")
+        let text = try String(contentsOf: url, encoding: .utf8).replacingOccurrences(of: "\r\n", with: "\n")
+        answers = text.components(separatedBy: "### ").dropFirst().map { entry in
+            let title = entry.prefix { $0 != "\n" }
+            var rest = entry.dropFirst(title.count + 1)
+            var status: Int?
+            while rest.hasPrefix("HTTP/1.1 ") {
+                status = Int(rest.dropFirst(9).prefix(3))
+                rest = rest.range(of: "\n\n").map { rest[$0.upperBound...] } ?? ""
+            }
+            // Bodies are one line; two entries have lost their heads.
+            let body = rest.split(separator: "\n").first ?? ""
+            return Answer(title: String(title), status: status, body: Array(body.utf8))
+        }
+    }
+
+    /// The answer with this title.
+    func body(_ title: String) -> [UInt8]? {
+        answers.first { $0.title == title }?.body
+    }
+}

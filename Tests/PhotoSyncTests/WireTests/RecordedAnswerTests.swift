@@ -1,0 +1,82 @@
+import Foundation
+import MediaStore
+import MediaTransport
+import Testing
+
+@testable import PhotoSync
+
+@Suite("Answers recorded from a real server")
+struct RecordedAnswerTests {
+    @Test("pages")
+    func pages() throws {
+        let sync = try Transcript("sync")
+        let pages = try sync.answers.filter { $0.title.hasPrefix("page") }.map { try PhotoPageParser.page(in: $0.body) }
+        #expect(pages.map(\.photos.count) == [2, 2, 2, 1])
+        #expect(pages.map(\.hasMore) == [true, true, true, false])
+        #expect(pages.map(\.totalCount) == [7, 7, 7, 7])
+        // The cursor is the id of the last photo (contract section 5); the last page has none.
+        #expect(pages.dropLast().allSatisfy { $0.cursor == $0.photos.last?.id })
+        #expect(pages.last?.cursor == nil)
+        let photos = pages.flatMap(\.photos)
+        #expect(photos.map(\.originalFilename) == (1...7).map { "IMG_000\($0).jpg" })
+        #expect(photos.filter { $0.originDevice == nil }.count == 3)
+        #expect(photos.first?.fileSize == 67_117)
+        #expect(photos.first?.takenAt.text == "2024-01-11T10:30:00Z")
+        #expect(photos == photos.sorted { $0.uploadedAt < $1.uploadedAt })
+        for title in ["cursor = last photo (end)", "garbage cursor", "cursor of bob's photo"] {
+            let empty = try PhotoPageParser.page(in: #require(sync.body(title)))
+            #expect(empty == PhotoPage(photos: [], cursor: nil, hasMore: false, totalCount: 7))
+        }
+    }
+
+    @Test("counts; lastSyncAt only where there is one (trap 6)")
+    func status() throws {
+        let sync = try Transcript("sync")
+        let none = try SyncStatus(reading: #require(sync.body("status no device")))
+        #expect(none == SyncStatus(totalPhotos: 7, devicePhotos: 0, legacyPhotos: 3, otherDevicePhotos: 4))
+        let own = try SyncStatus(reading: #require(sync.body("status device after sync")))
+        #expect(own.devicePhotos == 4)
+        #expect(own.lastSyncAt?.text == "2026-11-20T22:19:11.044832Z")
+    }
+
+    @Test("devices, with nanoseconds in the first answer and microseconds later (trap 2)")
+    func devices() throws {
+        let upload = try Transcript("upload")
+        let first = try RegisteredDevice.one(in: #require(upload.body("reg device")))
+        let again = try RegisteredDevice.one(in: #require(upload.body("reg device same token again other name")))
+        #expect(first.id == again.id)
+        #expect(first.registeredAt.text == "2026-11-20T22:17:20.211467342Z")
+        #expect(first.registeredAt.microseconds == again.registeredAt.microseconds)
+        #expect(again.name == "second" && again.platform == "ios" && again.isActive)
+        let devices = try RegisteredDevice.all(in: #require(upload.body("devices list")))
+        #expect(devices.map(\.name) == ["second", "mediactl"])
+        #expect(try RegisteredDevice.all(in: Array("[]\n".utf8)).isEmpty)
+    }
+
+    @Test("uploads")
+    func uploads() throws {
+        let upload = try Transcript("upload")
+        let first = try PhotoReceipt(reading: #require(upload.body("upload 1 date Z + device")))
+        let again = try PhotoReceipt(reading: #require(upload.body("upload 1 again (dup)")))
+        #expect(first == PhotoReceipt(id: "aa4f9747-5ba7-4e58-ab37-81dc06f860ff", isDuplicate: false))
+        #expect(again == PhotoReceipt(id: first.id, isDuplicate: true))
+    }
+
+    @Test("a login")
+    func login() throws {
+        let reply = try LoginReply(reading: #require(try Transcript("auth").body("login ok")))
+        #expect(reply.email == "alice@example.test")
+        #expect(reply.device.name == "mediactl")
+        #expect(!reply.apiKey.isEmpty)
+    }
+
+    @Test("no answer with an error is taken for a success, whichever it is", arguments: ["auth", "sync", "upload"])
+    func refusals(name: String) throws {
+        for answer in try Transcript(name).answers {
+            guard let status = answer.status, status >= 400 else { continue }
+            #expect(throws: PhotoSyncError.self) { try PhotoPageParser.page(in: answer.body) }
+            #expect(throws: PhotoSyncError.self) { try SyncStatus(reading: answer.body) }
+            #expect(throws: PhotoSyncError.self) { try PhotoReceipt(reading: answer.body) }
+        }
+    }
+}
