@@ -24,6 +24,7 @@ final class MeetingServer: Sendable {
     /// - Parameters:
     ///   - size: Uploads a group.
     ///   - hidden: Numbers of uploads, from 0, that neither listing nor count show.
+    /// - Throws: `ScriptError` when no port can be had.
     init(groups size: Int, hiding hidden: Set<Int> = []) throws {
         let shared = Shared()
         self.shared = shared

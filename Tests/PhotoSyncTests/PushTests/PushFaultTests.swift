@@ -55,7 +55,7 @@ import Testing
             default: .init(body: MeetingServer.emptyStatus)
             }
         }
-        let outcome = await bench.push(as: try bench.account(at: server.client()))
+        let outcome = await bench.push(as: bench.account(at: try server.client()))
         #expect(outcome.item("a.jpg")?.state == .failed)
         #expect(outcome.item("a.jpg")?.error?.code == .bodyTooSlow)
         #expect(outcome.item("a.jpg")?.attempts == 2)
@@ -196,7 +196,8 @@ import Testing
     /// An answer of success is not enough: what the own listing does not show is not called uploaded (trap 11).
     @Test func anUploadThatTheListingHidesIsUnconfirmed() async throws {
         let bench = try await PushBench()
-        let account = try bench.account(at: try MeetingServer(groups: 1, hiding: [1]).client())
+        let server = try MeetingServer(groups: 1, hiding: [1])
+        let account = bench.account(at: try server.client())
         for number in 0..<3 { try bench.write("\(number).jpg", "photo \(number)") }
         let outcome = await bench.push(jobs: 1, as: account)
         #expect(outcome.states == ["0.jpg": .uploaded, "1.jpg": .unconfirmed, "2.jpg": .uploaded])
@@ -210,7 +211,7 @@ import Testing
         let server = try MeetingServer(groups: jobs)
         // One alone, which proves the ownership, then two groups.
         for number in 0...2 * jobs { try bench.write("\(number).jpg", "photo \(number)") }
-        let outcome = await bench.push(jobs: jobs, as: try bench.account(at: server.client()))
+        let outcome = await bench.push(jobs: jobs, as: bench.account(at: try server.client()))
         #expect(outcome.result?.counts == [.uploaded: 2 * jobs + 1])
         #expect(server.mostAtATime == jobs)
     }
