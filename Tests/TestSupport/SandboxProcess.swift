@@ -48,6 +48,8 @@ public final class SandboxProcess: Sendable {
     public enum Failure: Error {
         /// It ended before it was ready; its standard error.
         case notReady(String)
+        /// What was waited for did not come; the requests there were.
+        case neverSeen([SeenRequest])
         /// The control route answered with this status and text.
         case control(status: Int, String)
     }
@@ -130,6 +132,21 @@ public final class SandboxProcess: Sendable {
     /// The requests seen so far, oldest first; those of the control route are not among them.
     public func requests() async throws -> [SeenRequest] {
         try JSONDecoder().decode([SeenRequest].self, from: try await control("GET", "requests"))
+    }
+
+    /// Waits until the requests seen so far are what is asked for, two minutes at most.
+    ///
+    /// Asks fifty times a second: without a pause it would take the processor from those it waits for, where there is
+    /// only one.
+    /// - Throws: ``Failure/neverSeen(_:)``.
+    public func waitForRequests(_ areEnough: ([SeenRequest]) -> Bool) async throws {
+        let deadline = ContinuousClock.now + .seconds(120)
+        var seen = try await requests()
+        while !areEnough(seen) {
+            guard ContinuousClock.now < deadline else { throw Failure.neverSeen(seen) }
+            try await Task.sleep(for: .milliseconds(20))
+            seen = try await requests()
+        }
     }
 
     /// The documented API key of alice@example.test, whose password is `alice`.

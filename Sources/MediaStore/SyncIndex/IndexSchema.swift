@@ -83,6 +83,6 @@ extension StoreSchema {
         holdsSecrets: false,
         checkedTables: [],
         // Memory stays flat; a log of 32 MiB before it is moved saves most of the moving in a run over a million photos.
-        settings: ["cache_size = -16384", "wal_autocheckpoint = 8192", "journal_size_limit = 4194304"]
+        settings: ["cache_size = -8192", "wal_autocheckpoint = 8192", "journal_size_limit = 4194304"]
     )
 }
