@@ -48,6 +48,8 @@ public final class SandboxProcess: Sendable {
     public enum Failure: Error {
         /// It ended before it was ready; its standard error.
         case notReady(String)
+        /// What was waited for did not come; the requests there were.
+        case neverSeen([SeenRequest])
         /// The control route answered with this status and text.
         case control(status: Int, String)
     }
@@ -132,6 +134,21 @@ public final class SandboxProcess: Sendable {
         try JSONDecoder().decode([SeenRequest].self, from: try await control("GET", "requests"))
     }
 
+    /// Waits until the requests seen so far are what is asked for, two minutes at most.
+    ///
+    /// Asks fifty times a second: without a pause it would take the processor from those it waits for, where there is
+    /// only one.
+    /// - Throws: ``Failure/neverSeen(_:)``.
+    public func waitForRequests(_ areEnough: ([SeenRequest]) -> Bool) async throws {
+        let deadline = ContinuousClock.now + .seconds(120)
+        var seen = try await requests()
+        while !areEnough(seen) {
+            guard ContinuousClock.now < deadline else { throw Failure.neverSeen(seen) }
+            try await Task.sleep(for: .milliseconds(20))
+            seen = try await requests()
+        }
+    }
+
     /// The documented API key of alice@example.test, whose password is `alice`.
     public static let aliceKey = "a11ce" + String(repeating: "0", count: 59)
     /// The documented API key of bob@example.test, whose password is `bob`.
@@ -150,6 +167,7 @@ public final class SandboxProcess: Sendable {
     }
 
     /// All photos that are stored, of all users and of none, in the order of their upload.
+    /// - Throws: ``Failure/control(status:_:)``.
     public func photos() async throws -> [StoredPhoto] {
         try JSONDecoder().decode([StoredPhoto].self, from: try await control("GET", "photosync/photos"))
     }
@@ -157,6 +175,7 @@ public final class SandboxProcess: Sendable {
     /// Adds photos.
     /// - Parameter json: What they are like, as `POST photosync/photos` takes it; a member not named is made up.
     /// - Returns: The ids of the first thousand.
+    /// - Throws: ``Failure/control(status:_:)`` when a user or a device is not known.
     @discardableResult
     public func addPhotos(_ json: String = "{}") async throws -> [String] {
         struct Answer: Decodable { var ids: [String] }

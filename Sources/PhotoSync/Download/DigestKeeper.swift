@@ -13,7 +13,7 @@ final class DigestKeeper: Sendable {
     }
 
     /// More than the cache asks for.
-    private static let rest: TimeInterval = 0.2
+    private static let rest: TimeInterval = 0.12
 
     private let hashes: HashCache
     private let waiting = Mutex<[Entry]>([])
@@ -47,7 +47,7 @@ final class DigestKeeper: Sendable {
     }
 
     private func keep(_ entries: [Entry]) {
-        for entry in entries where FileIdentity(ofFileAt: entry.path) == entry.identity {
+        for entry in entries where FileIdentity(ofRegularFile: entry.path) == entry.identity {
             hashes.keep(entry.digest, for: entry.identity)
         }
     }

@@ -113,7 +113,9 @@ actor DownloadPlanner {
 
     /// The last part of a path when the rest is the directory of a place.
     private func nameInPlace(_ path: [UInt8], _ place: DownloadPlace) -> String? {
-        let prefix = place.path(below: root)
+        var directory = place
+        directory.name = ""
+        let prefix = directory.path(below: root)
         guard path.starts(with: prefix), path.count > prefix.count else { return nil }
         return String(validating: path[prefix.count...], as: UTF8.self)
     }
@@ -121,7 +123,7 @@ actor DownloadPlanner {
     /// Whether nothing stands under a name, or what stands there is the photo itself, which had just got it when the run
     /// died.
     private func isFree(_ copy: PhotoCopy) -> Bool {
-        guard let found = FileIdentity(ofFileAt: copy.path) else { return true }
+        guard let found = FileIdentity(ofRegularFile: copy.path) else { return true }
         return copy.state == .written && copy.identity.map { found.isSameContent(as: $0) } == true
     }
 

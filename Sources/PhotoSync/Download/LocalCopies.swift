@@ -57,27 +57,10 @@ struct LocalCopies {
 
     /// Length and time of change tell. A file that was moved to another disk and back, or got other rights, is the same.
     static func condition(of copy: PhotoCopy) -> Condition {
-        guard let found = FileIdentity(ofFileAt: copy.path) else { return .vanished }
+        guard let found = FileIdentity(ofRegularFile: copy.path) else { return .vanished }
         guard let known = copy.identity else { return .unchanged }
         let isSame =
             found.size == known.size && found.modificationNanoseconds == known.modificationNanoseconds
         return isSame ? .unchanged : .changed
-    }
-}
-
-extension FileIdentity {
-    /// The regular file that a path leads to; nil when it leads to none.
-    init?(ofFileAt path: [UInt8]) {
-        var status = stat()
-        guard !path.contains(0), stat(path.map(CChar.init(bitPattern:)) + [0], &status) == 0,
-            status.st_mode & S_IFMT == S_IFREG
-        else { return nil }
-        self.init(
-            device: UInt64(status.st_dev),
-            inode: UInt64(status.st_ino),
-            size: Int64(status.st_size),
-            modificationNanoseconds: Int64(status.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(status.st_mtim.tv_nsec),
-            changeNanoseconds: Int64(status.st_ctim.tv_sec) &* 1_000_000_000 &+ Int64(status.st_ctim.tv_nsec)
-        )
     }
 }

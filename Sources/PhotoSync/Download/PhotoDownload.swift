@@ -104,7 +104,7 @@ struct PhotoDownload {
     /// The run died when the file had just got its name.
     private mutating func adoptRenamed(in directory: TargetDirectory) async throws(PhotoSyncError) -> Bool {
         guard plan.copy.state == .written, let digest = plan.copy.sha256, let known = plan.copy.identity,
-            let found = FileIdentity(ofFileAt: plan.copy.path), found.isSameContent(as: known)
+            let found = FileIdentity(ofRegularFile: plan.copy.path), found.isSameContent(as: known)
         else { return false }
         do {
             // Where a rename is a link and an unlink, it may have died between the two.
@@ -115,7 +115,7 @@ struct PhotoDownload {
         } catch {
             throw PhotoSyncError(error)
         }
-        try await becomePresent(digest, identity: FileIdentity(ofFileAt: plan.copy.path) ?? found)
+        try await becomePresent(digest, identity: FileIdentity(ofRegularFile: plan.copy.path) ?? found)
         return true
     }
 
@@ -425,16 +425,4 @@ extension PhotoSyncError {
 
     /// A 206 with other bytes than those that were asked for.
     fileprivate var isStaleRange: Bool { code == .unexpectedAnswer && httpStatus == 206 }
-}
-
-extension FileIdentity {
-    init(_ status: FileStatus) {
-        self.init(
-            device: status.device,
-            inode: status.inode,
-            size: status.size,
-            modificationNanoseconds: status.modificationNanoseconds,
-            changeNanoseconds: status.changeNanoseconds
-        )
-    }
 }

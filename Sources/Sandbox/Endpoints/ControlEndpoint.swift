@@ -83,6 +83,7 @@ struct ControlEndpoint {
             "path": .string(entry.path),
             "status": JSONValue(entry.status),
             "body_bytes_read": .int(entry.bodyBytesRead),
+            "is_over": .bool(entry.isOver),
         ]
     }
 

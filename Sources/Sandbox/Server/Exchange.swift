@@ -168,6 +168,11 @@ final class Exchange {
     func noteAnswer(_ status: HTTPResponse.Status) {
         log.update(number) { $0.status = status.code }
     }
+
+    /// Notes that nothing more is done for the request, whether it was answered or not.
+    func noteEnd() {
+        log.update(number) { $0.isOver = true }
+    }
 }
 
 /// The connection is over; thrown through the server so that it closes the socket.

@@ -55,11 +55,13 @@ struct Site: Sendable {
         }
         if let route = photoSync.route(request) {
             let exchange = exchange(request, channel, route.place)
+            defer { exchange.noteEnd() }
             let answer = try await photoSync.answer(route, to: exchange)
             try await Delivery(exchange: exchange, answer: answer, renderer: renderer).run(writer)
         } else {
             let route = Route(method: request.method, path: request.uri.path)
             let exchange = exchange(request, channel, route.place)
+            defer { exchange.noteEnd() }
             let answer = try await answer(exchange, route)
             try await Delivery(exchange: exchange, answer: answer, renderer: renderer).run(writer)
         }
