@@ -47,7 +47,7 @@ let package = Package(
         // Foundations.
         .target(name: "MediaTransport", dependencies: ["CCurl", "CCurlShims"], swiftSettings: strict),
         .target(name: "MediaCrypto", dependencies: ["COpenSSL"], swiftSettings: strict),
-        .target(name: "MediaFiles", swiftSettings: strict),
+        .target(name: "MediaFiles", dependencies: ["CFileSystem"], swiftSettings: strict),
         .target(
             name: "MediaStore",
             dependencies: ["CFileSystem", .product(name: "GRDB", package: "GRDB.swift")],

@@ -38,11 +38,11 @@ FAULTS = {
     "multipart": ["upload:slow=16000000", "upload:delay-answer=0.2"],
     "tus": ["tus-patch:slow=8000000", "finalize:delay-answer=0.2"],
 }
-# By then the server has read what was in the buffers of a dead client and has stored the file, or not.
-SERVER_SECONDS = 1.2
 # What mediactl waits after a lost answer before it believes that the server has finished.
 SETTLE_SECONDS = 330
 
+# States of a connection (Linux, include/net/tcp_states.h).
+ESTABLISHED, CLOSE_WAIT = "01", "08"
 
 HELD_TOKEN = re.compile(rb'"delete_token":"[0-9a-f]{64}"')
 
@@ -82,10 +82,27 @@ class Sandbox:
         with urllib.request.urlopen(request) as answer:
             return answer.read()
 
+    def requests(self):
+        return json.loads(self.get("/__sandbox/requests"))
+
     def chunks(self):
         """Body bytes of the PATCH requests so far."""
-        seen = json.loads(self.get("/__sandbox/requests"))
-        return [request["body_bytes_read"] for request in seen if request["method"] == "PATCH"]
+        return [request["body_bytes_read"] for request in self.requests() if request["method"] == "PATCH"]
+
+    def connections(self):
+        """Connections of clients, alive or dead, that the server has not closed (proc(5), /proc/net/tcp)."""
+        local = f":{int(self.url.rsplit(':', 1)[1]):04X}"
+        lines = pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]
+        fields = [line.split() for line in lines]
+        return [field for field in fields if field[1].endswith(local) and field[3] in (ESTABLISHED, CLOSE_WAIT)]
+
+    def settle(self):
+        """Waits until the server has read what was in the buffers of a dead client and has stored the file, or not."""
+        deadline = time.monotonic() + 120
+        while self.connections() or not all(request["is_over"] for request in self.requests()):
+            if time.monotonic() > deadline:
+                raise Failure("the server is still busy with a dead client")
+            time.sleep(0.02)
 
     def __enter__(self):
         return self
@@ -203,7 +220,7 @@ def one_kill(number, life):
                 pass
         victim.kill()
         said = victim.communicate()[0]
-        time.sleep(SERVER_SECONDS)
+        sandbox.settle()
         caught = client.journal()
         if '"state":"done"' in said and caught != ["done"]:
             raise Failure(f"done was said, the journal says {caught}")

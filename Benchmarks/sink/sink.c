@@ -24,6 +24,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "wire.h"
+
 enum { HEAD_LIMIT = 64 * 1024, DISCARD_AT_ONCE = 4 << 20, SEND_AT_ONCE = 256 * 1024, MOST_TUS_UPLOADS = 1 << 16 };
 
 static long long stall_after = -1;
@@ -34,35 +36,6 @@ static struct {
     atomic_llong offset, length;
 } tus_uploads[MOST_TUS_UPLOADS];
 static atomic_uint next_tus_upload;
-
-static void die(const char *what) {
-    perror(what);
-    exit(1);
-}
-
-static int send_all(int fd, const char *bytes, size_t count) {
-    while (count > 0) {
-        ssize_t sent = send(fd, bytes, count, MSG_NOSIGNAL);
-        if (sent < 0 && errno == EINTR) continue;
-        if (sent <= 0) return -1;
-        bytes += sent;
-        count -= (size_t)sent;
-    }
-    return 0;
-}
-
-// The value of a header field, or NULL. `head` ends with an empty line and a NUL.
-static const char *field(const char *head, const char *name) {
-    size_t length = strlen(name);
-    for (const char *line = strstr(head, "\r\n"); line; line = strstr(line, "\r\n")) {
-        line += 2;
-        if (strncasecmp(line, name, length) == 0 && line[length] == ':') {
-            const char *value = line + length + 1;
-            return value + strspn(value, " \t");
-        }
-    }
-    return NULL;
-}
 
 static double now(void) {
     struct timespec time;
@@ -206,26 +179,8 @@ done:
 }
 
 static int be_server(int port) {
-    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (listener < 0) die("socket");
-    int yes = 1;
-    setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t length = sizeof address;
-    if (bind(listener, (struct sockaddr *)&address, length) != 0) die("bind");
-    if (listen(listener, 128) != 0) die("listen");
-    if (getsockname(listener, (struct sockaddr *)&address, &length) != 0) die("getsockname");
-    printf("listening on http://127.0.0.1:%d\n", ntohs(address.sin_port));
-    fflush(stdout);
-    for (;;) {
-        int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-        if (fd < 0) continue;
-        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-        pthread_t thread;
-        if (pthread_create(&thread, NULL, serve, (void *)(long)fd) != 0) die("pthread_create");
-        pthread_detach(thread);
-    }
+    int listener = listen_on_loopback(port);
+    for (;;) serve_next(listener, serve);
 }
 
 static int be_sender(int port, long long count) {

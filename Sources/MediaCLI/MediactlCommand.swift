@@ -6,20 +6,26 @@ struct MediactlCommand: ParsableCommand {
 
     static let configuration = CommandConfiguration(
         commandName: "mediactl",
-        abstract: "Upload files to a media server, and take them back.",
+        abstract: "Upload files to a media server, take them back, and keep photos in step with a photo server.",
         discussion: """
-            A file that was uploaded from here can be deleted from here: its one-time delete token is kept.
+            A file that was uploaded from here can be deleted from here: its one-time delete token is kept. Photos of a \
+            PhotoSync server are known, sent and fetched with sync.
 
             Examples:
               export MEDIACTL_SERVER=https://media.example.org MEDIACTL_USER=uploader
               mediactl upload clip.mp4 --password-file secret.txt
               mediactl uploads list
               mediactl uploads delete 18
+              mediactl login --server https://photos.example.org --api-key-file key.txt
+              mediactl sync --server https://photos.example.org
 
             The password may also be in MEDIACTL_PASSWORD or ~/.netrc; else a terminal is asked.
             """,
         version: "mediactl \(version)",
-        subcommands: [Upload.self, Uploads.self, Doctor.self, Smoke.self, Config.self, Help.self]
+        subcommands: [
+            Upload.self, Uploads.self, Sync.self, ClaimLegacy.self, LogIn.self, LogOut.self, Doctor.self, Smoke.self,
+            Config.self, Help.self,
+        ]
     )
 
     // Declared here so that these flags may also stand before the command's name.

@@ -68,7 +68,10 @@ public enum Program {
             try console.requireOutput()
             return console.exitCode(try await command.run(in: console))
         } catch {
-            let diagnosis = ErrorCatalogue.diagnosis(of: error)
+            var diagnosis = ErrorCatalogue.diagnosis(of: error)
+            if diagnosis.exitCode == .interrupt, let signal = context.interruption.signal {
+                diagnosis.exitCode = signal.exitCode
+            }
             console.fail(diagnosis)
             return console.exitCode(diagnosis.exitCode)
         }

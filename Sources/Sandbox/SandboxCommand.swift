@@ -49,6 +49,9 @@ public struct SandboxCommand: AsyncParsableCommand {
     @OptionGroup(title: "Resumable uploads")
     var uploads: UploadArguments
 
+    @OptionGroup(title: "PhotoSync")
+    var photoSync: PhotoSyncArguments
+
     @Flag(help: "Allow an address that other machines can reach.")
     var allowRemote = false
 
@@ -81,7 +84,8 @@ public struct SandboxCommand: AsyncParsableCommand {
                 bodyTimeout: bodyTimeout,
                 tus: uploads.tus,
                 finalize: uploads.finalize(dialect),
-                eventLinks: uploads.eventLinks
+                eventLinks: uploads.eventLinks,
+                photoSync: photoSync.settings
             ),
             onReady: { port in
                 print("listening on http://\(address.urlHost):\(port)")

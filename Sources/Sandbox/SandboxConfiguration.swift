@@ -14,4 +14,5 @@ struct SandboxConfiguration: Sendable {
     var tus: TusSettings
     var finalize: FinalizeSettings
     var eventLinks: [EventLinkRequest]
+    var photoSync: PhotoSyncSettings
 }

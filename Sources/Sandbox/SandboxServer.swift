@@ -44,7 +44,7 @@ struct SandboxServer {
     }
 
     private static func channelHandlers(_ configuration: SandboxConfiguration) -> [any RemovableChannelHandler] {
-        let always: [any RemovableChannelHandler] = [HangUpHandler(), ContinueHandler()]
+        let always: [any RemovableChannelHandler] = [HangUpHandler(), ContinueHandler(), BodyDeadlineHandler()]
         guard let seconds = configuration.bodyTimeout else { return always }
         return [
             IdleStateHandler(readTimeout: .milliseconds(Int64(seconds * 1000))),

@@ -2,6 +2,7 @@ import Foundation
 import GigHive
 import MediaStore
 import MediaTransport
+import PhotoSync
 import Testing
 
 @testable import MediaCLI
@@ -158,6 +159,9 @@ import Testing
             #expect(text.contains("| \(code.rawValue) | \(code.meaning) |"))
         }
         for code in GigHiveError.Code.allCases {
+            #expect(text.contains("| `\(code.rawValue)` | \(ErrorCatalogue.exitCode(of: code).rawValue) |"))
+        }
+        for code in PhotoSyncError.Code.allCases {
             #expect(text.contains("| `\(code.rawValue)` | \(ErrorCatalogue.exitCode(of: code).rawValue) |"))
         }
     }

@@ -12,8 +12,7 @@ import Testing
     ) async throws -> ChildResult {
         try await runner.run(
             arguments,
-            through: ["sh", "-c", #"exec "$@" "# + redirections, "sh"],
-            deadline: .seconds(20)
+            through: ["sh", "-c", #"exec "$@" "# + redirections, "sh"]
         )
     }
 
@@ -55,7 +54,7 @@ import Testing
     }
 
     /// A full disk is noticed with the first byte only, which text writes when the upload is done.
-    @Test(.enabled(if: geteuid() == 0, "needs the right to mount"))
+    @Test(.enabled(if: SmallDisk.isAvailable, "needs the right to mount"))
     func whatWasDoneIsSaidOnStandardError() async throws {
         let sandbox = try await SandboxProcess.start()
         let stage = try FaultStage(sandbox.baseURL)
@@ -81,10 +80,10 @@ import Testing
     @Test func quitLeavesAtOnce() async throws {
         let deaf = try DeafListener()
         let stage = try FaultStage("http://127.0.0.1:\(deaf.port)")
-        let child = try stage.startUpload()
+        let child = try stage.startUpload(["--connect-timeout", "600s"])
         try await child.wait(for: #""phase":"connecting""#)
         child.signal(SIGQUIT)
-        let result = try await child.finish(deadline: .seconds(20))
+        let result = try await child.finish()
         #expect(result.exitCode == 131)
         #expect(result.errors.hasSuffix("mediactl: error: ended by SIGQUIT\n"))
         try JSONSchemaTests.expectExactShape(try #require(result.lines.last), schema: "upload")
@@ -94,10 +93,13 @@ import Testing
     @Test func crashShowsNothing() async throws {
         let deaf = try DeafListener()
         let stage = try FaultStage("http://127.0.0.1:\(deaf.port)")
-        let child = try stage.runner.start(["upload", stage.file] + stage.login, streams: .terminal(columns: 80))
+        let child = try stage.runner.start(
+            ["upload", stage.file, "--connect-timeout", "600s"] + stage.login,
+            streams: .terminal(columns: 80)
+        )
         try await child.wait(for: "connecting")
         child.signal(SIGSEGV)
-        let result = try await child.finish(deadline: .seconds(20))
+        let result = try await child.finish()
         #expect(result.signal == SIGSEGV)
         #expect(!result.output.contains("rash"))
     }

@@ -188,7 +188,7 @@ import Testing
     }
 
     @Test func interruptWhileTheServerWorksWaitsForTheToken() async throws {
-        let scene = try await Scene(faults: ["upload:delay-answer=60"])
+        let scene = try await Scene(faults: ["upload:delay-answer=600"])
         let child = try scene.runner.start(["upload", scene.file, "--json", "--progress-events"] + scene.login)
         try await child.wait(for: #""phase":"processing""#)
         child.signal(SIGINT)
@@ -217,13 +217,13 @@ import Testing
     }
 
     @Test func secondInterruptGivesUp() async throws {
-        let scene = try await Scene(faults: ["upload:delay-answer=60"])
+        let scene = try await Scene(faults: ["upload:delay-answer=600"])
         let child = try scene.runner.start(["upload", scene.file, "--json", "--progress-events"] + scene.login)
         try await child.wait(for: #""phase":"processing""#)
         child.signal(SIGINT)
         try await child.wait(for: "press again to give up")
         child.signal(SIGINT)
-        let result = try await child.finish(deadline: .seconds(20))
+        let result = try await child.finish()
         #expect(result.exitCode == 130)
         let last = try #require(result.lines.last)
         #expect(last.contains(#""type":"summary""#) || last.contains(#""type":"error""#))
@@ -239,7 +239,7 @@ import Testing
     }
 
     @Test func terminalShowsProgressAndLeavesNoneBehind() async throws {
-        let scene = try await Scene(faults: ["upload:delay-answer=60"])
+        let scene = try await Scene(faults: ["upload:delay-answer=600"])
         var runner = scene.runner
         runner.environment["TERM"] = "xterm"
         let child = try runner.start(["upload", scene.file] + scene.login, streams: .terminal(columns: 100))
@@ -276,7 +276,7 @@ import Testing
     }
 
     @Test func statusSignalIsAnsweredEvenWhenQuiet() async throws {
-        let scene = try await Scene(faults: ["upload:delay-answer=60"])
+        let scene = try await Scene(faults: ["upload:delay-answer=600"])
         let child = try scene.runner.start(["upload", scene.file, "-q", "--json", "--progress-events"] + scene.login)
         try await child.wait(for: #""phase":"processing""#)
         child.signal(SIGUSR1)
@@ -320,12 +320,10 @@ import Testing
     }
 
     @Test func hangupDuringADeletionWaitsForItsAnswer() async throws {
-        let scene = try await Scene(faults: ["delete:delay-answer=60"])
+        let scene = try await Scene(faults: ["delete:delay-answer=600"])
         _ = try await scene.runner.run(["upload", scene.file] + scene.login)
         let child = try scene.runner.start(["uploads", "delete", "1", "--yes", "--user", "uploader", "--json"])
-        while try await scene.posts() < 2 {
-            await Task.yield()
-        }
+        try await scene.sandbox.waitForRequests { $0.count { $0.method == "POST" } >= 2 }
         child.signal(SIGHUP)
         try await child.wait(for: "mediactl: waiting up to 30 s for the answer of the server")
         try await scene.sandbox.clearFaults()
@@ -364,7 +362,7 @@ import Testing
     }
 
     @Test func statusSettlesWhatAKilledProcessLeft() async throws {
-        let scene = try await Scene(faults: ["upload:delay-answer=60"])
+        let scene = try await Scene(faults: ["upload:delay-answer=600"])
         let child = try scene.runner.start(["upload", scene.file, "--json", "--progress-events"] + scene.login)
         try await child.wait(for: #""phase":"processing""#)
         child.signal(SIGKILL)

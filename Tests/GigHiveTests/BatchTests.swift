@@ -141,8 +141,11 @@ final class BatchLog: Sendable {
         let bench = try Workbench(try FakeGigHive())
         let uploads = try (0..<5).map { try bench.prepare("\($0)", name: "\($0).mp4") }
         let lock = try UploadOwnership.ofSource(uploads[0], host: bench.host, in: bench.directory)
+        let ended = Atomic(0)
+        // The other process goes on until all other files have ended: released earlier, the first might not have been
+        // tried yet.
         let log = await run(bench, uploads.map { .ready($0) }, UploadBatch.Options(jobs: jobs)) { event in
-            if case .ended = event { lock?.release() }
+            if case .ended = event, ended.add(1, ordering: .relaxed).newValue == 4 { lock?.release() }
         }
         #expect(log.begun.sorted() == Array(0..<5))
         #expect(log.begun.last == 0 && log.ended.sorted() == Array(0..<5))

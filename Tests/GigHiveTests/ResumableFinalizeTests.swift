@@ -111,7 +111,7 @@ import Tus
         #expect(try await bench.count("POST", "/files/") == 1)
     }
 
-    @Test(.timeLimit(.minutes(1))) func quietIsKeptWhileTusHasTheBytes() async throws {
+    @Test(.timeLimit(.minutes(4))) func quietIsKeptWhileTusHasTheBytes() async throws {
         var bench = try ResumableBench(try await SandboxProcess.start(faults: ["finalize:status=504"]))
         bench.options.settleTime = .seconds(330)
         let control = TransferControl()
@@ -126,7 +126,7 @@ import Tus
         #expect(try await bench.count("POST", "/api/uploads/finalize") == 1)
     }
 
-    @Test(.timeLimit(.minutes(1))) func aClockThatWasSetBackDoesNotProlongTheQuiet() async throws {
+    @Test(.timeLimit(.minutes(4))) func aClockThatWasSetBackDoesNotProlongTheQuiet() async throws {
         let bench = try ResumableBench(try await SandboxProcess.start())
         let log = EventLog()
         let quiet = ServerQuiet(
@@ -163,7 +163,7 @@ import Tus
     }
 
     /// A later process counts the quiet from the end of the request, not from its beginning.
-    @Test(.timeLimit(.minutes(1))) func aFinalizeInFlightIsNotedAgainAndAgain() async throws {
+    @Test(.timeLimit(.minutes(4))) func aFinalizeInFlightIsNotedAgainAndAgain() async throws {
         let bench = try ResumableBench(try await SandboxProcess.start(faults: ["finalize:stall,after=body,times=1"]))
         let control = TransferControl()
         let uploader = bench.uploader

@@ -49,7 +49,7 @@ import Testing
     @Test(arguments: KillPoint.ofTus, [true, false])
     func aDeadUploadGoesOnToExactlyOneObject(_ point: KillPoint, _ byRepetition: Bool) async throws {
         // An answer that comes at once leaves no time to die before it.
-        let faults = point == .finalizeSent ? ["finalize:delay-answer=2,times=1"] : []
+        let faults = point == .finalizeSent ? ["finalize:delay-answer=60,times=1"] : []
         let bench = try ResumableBench(try await SandboxProcess.start(faults: faults))
         let path = try bench.file()
         try await Self.upload(dyingAt: point, bench, path)

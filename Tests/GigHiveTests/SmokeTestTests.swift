@@ -8,7 +8,7 @@ import Testing
 /// The smoke test against servers that are not fit.
 @Suite struct SmokeTestTests {
     /// The token is still there, so that the file can be taken back later.
-    @Test(.timeLimit(.minutes(1))) func aDeletionThatIsNeverAnsweredEndsAfterAStop() async throws {
+    @Test(.timeLimit(.minutes(4))) func aDeletionThatIsNeverAnsweredEndsAfterAStop() async throws {
         let bench = try ResumableBench(try await SandboxProcess.start(faults: ["delete:stall,after=body"]))
         let control = TransferControl()
         let smoke = SmokeTest(uploader: bench.uploader, finishTime: .milliseconds(100))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MediaFiles
 
-@Suite(.timeLimit(.minutes(2))) struct DirectoryWatchTests {
+@Suite(.timeLimit(.minutes(4))) struct DirectoryWatchTests {
     let directory: TemporaryDirectory
 
     init() throws { directory = try TemporaryDirectory() }

@@ -341,7 +341,8 @@ struct FaultTests {
         let request = post(
             try server.url(),
             CountingBody(200_000),
-            timeouts: TransferTimeouts(stall: .milliseconds(50), answer: .seconds(60))
+            // Short enough to be waited for, long enough for a server that has to wait for a processor.
+            timeouts: TransferTimeouts(stall: .seconds(1), answer: .seconds(120))
         )
         let started = ContinuousClock.now
         let response = try await client().execute(request) { progress in
@@ -349,7 +350,7 @@ struct FaultTests {
             guard progress.phase == .processing else { return }
             Thread.detachNewThread {
                 // Three stall limits of silence, measured on the clock the watchdog uses.
-                while ContinuousClock.now - started < .milliseconds(400) { sched_yield() }
+                while ContinuousClock.now - started < .seconds(3) { usleep(10_000) }
                 processing.open()
             }
         }

@@ -28,7 +28,7 @@ struct QuietPeriodTests {
         }
     }
 
-    @Test("every request of the client waits, of whatever kind", .timeLimit(.minutes(1)), arguments: [429, 503])
+    @Test("every request of the client waits, of whatever kind", .timeLimit(.minutes(4)), arguments: [429, 503])
     func wait(status: Int) async throws {
         let server = try server(status)
         let http = try client(cap: .milliseconds(300))
@@ -49,7 +49,7 @@ struct QuietPeriodTests {
         }
     }
 
-    @Test("other origins and other clients do not wait", .timeLimit(.minutes(1)))
+    @Test("other origins and other clients do not wait", .timeLimit(.minutes(4)))
     func others() async throws {
         let (busy, idle) = (try server(503), try server(200))
         let http = try client(cap: .seconds(3600))
@@ -61,7 +61,7 @@ struct QuietPeriodTests {
 
     @Test(
         "a request of any kind waits; a stop ends that, and the request is never sent",
-        .timeLimit(.minutes(1)),
+        .timeLimit(.minutes(4)),
         arguments: [Repeatability.safe, .atMostOnce, .resumable],
         [0, 1, 2]
     )

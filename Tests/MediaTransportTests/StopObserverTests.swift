@@ -4,7 +4,7 @@ import Testing
 @testable import MediaTransport
 
 @Suite struct StopObserverTests {
-    @Test(.timeLimit(.minutes(1)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(4)), arguments: [false, true])
     func aStopIsTold(isAskedBefore: Bool) async {
         let control = TransferControl()
         if isAskedBefore { control.stop() }
@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func itIsToldOnceAndNotToThoseWhoHaveGone() async {
+    @Test(.timeLimit(.minutes(4))) func itIsToldOnceAndNotToThoseWhoHaveGone() async {
         let control = TransferControl()
         let calls = Mutex<[Int]>([])
         let gone = control.observeStop { calls.withLock { $0.append(1) } }

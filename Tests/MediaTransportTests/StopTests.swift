@@ -20,7 +20,7 @@ struct StopTests {
         }
     }
 
-    @Test("cancelling the task ends a stalled upload, body incomplete", .timeLimit(.minutes(1)))
+    @Test("cancelling the task ends a stalled upload, body incomplete", .timeLimit(.minutes(4)))
     func cancelTask() async throws {
         let (reached, done) = (Gate(), Gate())
         defer { done.open() }
@@ -37,7 +37,7 @@ struct StopTests {
         #expect(error?.metrics.bodyComplete == false)
     }
 
-    @Test("a control ends an upload before it has begun", .timeLimit(.minutes(1)))
+    @Test("a control ends an upload before it has begun", .timeLimit(.minutes(4)))
     func stopBeforeStart() async throws {
         let server = try ScriptedServer { connection, _ in try connection.readRequest() }
         let control = TransferControl()
@@ -51,7 +51,7 @@ struct StopTests {
         #expect(server.connectionCount == 0)
     }
 
-    @Test("after the last byte a stop waits for the answer", .timeLimit(.minutes(1)))
+    @Test("after the last byte a stop waits for the answer", .timeLimit(.minutes(4)))
     func stopWhileProcessing() async throws {
         let (reached, answer) = (Gate(), Gate())
         let server = try ScriptedServer { connection, _ in
@@ -73,7 +73,7 @@ struct StopTests {
         #expect(!response.body.isEmpty)
     }
 
-    @Test("a stop can bound the wait for the answer", .timeLimit(.minutes(1)))
+    @Test("a stop can bound the wait for the answer", .timeLimit(.minutes(4)))
     func stopWithBound() async throws {
         let (reached, done) = (Gate(), Gate())
         defer { done.open() }
@@ -96,7 +96,7 @@ struct StopTests {
         #expect(error?.metrics.bodyComplete == true)
     }
 
-    @Test("abandoning ends the wait at once; the outcome is unknown", .timeLimit(.minutes(1)))
+    @Test("abandoning ends the wait at once; the outcome is unknown", .timeLimit(.minutes(4)))
     func abandon() async throws {
         let (reached, done) = (Gate(), Gate())
         defer { done.open() }
@@ -120,7 +120,7 @@ struct StopTests {
         #expect(error?.metrics.bodyComplete == true)
     }
 
-    @Test("a stop ends the wait between two tries", .timeLimit(.minutes(1)))
+    @Test("a stop ends the wait between two tries", .timeLimit(.minutes(4)))
     func stopBetweenTries() async throws {
         let waiting = Gate()
         let http = try HTTPClient(

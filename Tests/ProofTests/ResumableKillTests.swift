@@ -24,8 +24,8 @@ import Testing
     @Test(arguments: points, Continuation.allCases)
     func killedUploadEndsAsOneObject(at point: String, _ continuation: Continuation) async throws {
         let sandbox = try await SandboxProcess.start(
-            // Long enough for the program to see that its request is out.
-            faults: point == "finalizeSent" ? ["finalize:delay-answer=1,times=1"] : []
+            // Long enough for the program to see that its request is out, however busy the machine.
+            faults: point == "finalizeSent" ? ["finalize:delay-answer=60,times=1"] : []
         )
         let bench = try Bench(sandbox.baseURL)
         let file = try bench.movie(Self.byteCount)

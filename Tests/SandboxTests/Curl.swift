@@ -23,7 +23,7 @@ func curl(_ arguments: [String]) async throws -> CurlReply {
     let folder = try TemporaryDirectory()
     let ending = try await ChildProcess.run(
         "curl",
-        ["-q", "-s", "--max-time", "60", "-D", folder.file("head"), "-o", folder.file("body")]
+        ["-q", "-s", "--max-time", "120", "-D", folder.file("head"), "-o", folder.file("body")]
             + ["-w", "%{size_upload}"] + arguments
     )
     var reply = CurlReply(exitCode: ending.status)

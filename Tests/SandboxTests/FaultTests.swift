@@ -58,7 +58,7 @@ import Testing
         let fixture = try await Fixture(faults: ["upload:delay-answer=600"])
         let path = try fixture.file(content: "held")
         async let reply = fixture.upload(path)
-        try await fixture.waitForRequests { $0.contains { $0.bodyBytesRead > 0 } }
+        try await fixture.sandbox.waitForRequests { $0.contains { $0.bodyBytesRead > 0 } }
         try await fixture.sandbox.clearFaults()
         #expect(try await reply.status == 201)
     }

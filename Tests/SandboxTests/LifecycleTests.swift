@@ -16,7 +16,7 @@ import Testing
         let fixture = try await Fixture(faults: ["upload:stall,after=body"])
         let path = try fixture.file(content: "stalled")
         async let reply = fixture.upload(path)
-        try await fixture.waitForRequests { $0.contains { $0.bodyBytesRead > 0 } }
+        try await fixture.sandbox.waitForRequests { $0.contains { $0.bodyBytesRead > 0 } }
         let outcome = try await fixture.sandbox.stop()
         #expect(outcome.exitCode == 0)
         #expect(try await reply.status == 0)
@@ -69,17 +69,5 @@ import Testing
         await #expect(throws: SandboxProcess.Failure.self) {
             _ = try await SandboxProcess.start(arguments: arguments)
         }
-    }
-}
-
-extension Fixture {
-    /// Waits until the sandbox has seen what is asked for, half a minute at most.
-    func waitForRequests(_ isEnough: ([SandboxProcess.SeenRequest]) -> Bool) async throws {
-        let deadline = ContinuousClock.now + .seconds(30)
-        while ContinuousClock.now < deadline {
-            if isEnough(try await sandbox.requests()) { return }
-            try await Task.sleep(for: .milliseconds(20))
-        }
-        Issue.record("the sandbox did not see the request in time")
     }
 }

@@ -279,9 +279,9 @@ import Testing
         let fixture = try await Fixture(faults: [fault], arguments: arguments)
         let id = try await fixture.createUpload(length: 10)
         async let stalled = fixture.patch(id, at: 0, "0123456789")
-        try await fixture.waitForRequests { $0.last?.bodyBytesRead ?? 0 >= 5 }
+        try await fixture.sandbox.waitForRequests { $0.last?.bodyBytesRead ?? 0 >= 5 }
         try await fixture.sandbox.clearFaults()
-        let deadline = ContinuousClock.now + .seconds(30)
+        let deadline = ContinuousClock.now + .seconds(120)
         while try await fixture.tus("HEAD", id).status != 423, ContinuousClock.now < deadline {}
         let second = try await fixture.patch(id, at: 0, "0123456789")
         #expect(second.status == 423)
@@ -296,7 +296,7 @@ import Testing
         let id = try await fixture.createUpload(length: 10)
         let patience = ["-u", "uploader:uploader", "--max-time", "1"]
         #expect(try await fixture.patch(id, at: 0, "0123456789", options: patience).exitCode == 28)
-        let deadline = ContinuousClock.now + .seconds(30)
+        let deadline = ContinuousClock.now + .seconds(120)
         while try await fixture.tus("HEAD", id).status == 423, ContinuousClock.now < deadline {}
         #expect(try await fixture.patch(id, at: 0, "0123456789").status == 204)
     }

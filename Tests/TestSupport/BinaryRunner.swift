@@ -67,7 +67,7 @@ public struct BinaryRunner: Sendable {
         streams: ChildStreams = .pipes,
         extra: [String: String] = [:],
         through wrapper: [String] = [],
-        deadline: Duration = .seconds(60)
+        deadline: Duration = .seconds(120)
     ) async throws -> ChildResult {
         let child = try start(arguments, streams: streams, extra: extra, through: wrapper)
         child.write(input)

@@ -119,7 +119,7 @@ public final class ChildProcess: Sendable {
     /// Waits until a text has been written to standard output or standard error.
     ///
     /// - Throws: ``ChildError/neverSaid(_:soFar:)``, also when it ends without.
-    public func wait(for text: String, deadline: Duration = .seconds(60)) async throws {
+    public func wait(for text: String, deadline: Duration = .seconds(120)) async throws {
         _ = await monitor.wait(until: { $0.says(text) || $0.hasEnded }, deadline: deadline)
         guard monitor.state.withLock({ $0.says(text) }) else {
             throw ChildError.neverSaid(text, soFar: result.output + result.errors)
@@ -130,12 +130,12 @@ public final class ChildProcess: Sendable {
     ///
     /// - Returns: The line without its end; nil when the output has ended.
     /// - Throws: ``ChildError/neverSaid(_:soFar:)``.
-    @available(*, noasync) public func nextLine(deadline: Duration = .seconds(60)) throws -> String? {
+    @available(*, noasync) public func nextLine(deadline: Duration = .seconds(120)) throws -> String? {
         try takeLine(monitor.block(until: \.hasLineOrEnd, deadline: deadline))
     }
 
     /// Waits for the next line of standard output, as above.
-    public func nextLine(deadline: Duration = .seconds(60)) async throws -> String? {
+    public func nextLine(deadline: Duration = .seconds(120)) async throws -> String? {
         try takeLine(await monitor.wait(until: \.hasLineOrEnd, deadline: deadline))
     }
 

@@ -22,10 +22,34 @@ public final class SandboxProcess: Sendable {
         }
     }
 
+    /// A photo as it stands in the sandbox's database.
+    public struct StoredPhoto: Decodable, Sendable, Equatable {
+        /// Its id.
+        public var id: String
+        /// The owner's e-mail address; nil when nobody owns it.
+        public var user: String?
+        /// The device it came from; nil when it is legacy.
+        public var device: String?
+        /// SHA-256 of the bytes as uploaded, in lower-case hex.
+        public var fileHash: String
+        /// Bytes as uploaded.
+        public var fileSize: Int
+        /// The name shown in listings.
+        public var originalFilename: String
+        /// Below `photos` in the data directory.
+        public var storedPath: String
+        /// RFC 3339.
+        public var dateTaken: String
+        /// RFC 3339.
+        public var uploadedAt: String
+    }
+
     /// The sandbox could not be used.
     public enum Failure: Error {
         /// It ended before it was ready; its standard error.
         case notReady(String)
+        /// What was waited for did not come; the requests there were.
+        case neverSeen([SeenRequest])
         /// The control route answered with this status and text.
         case control(status: Int, String)
     }
@@ -108,6 +132,55 @@ public final class SandboxProcess: Sendable {
     /// The requests seen so far, oldest first; those of the control route are not among them.
     public func requests() async throws -> [SeenRequest] {
         try JSONDecoder().decode([SeenRequest].self, from: try await control("GET", "requests"))
+    }
+
+    /// Waits until the requests seen so far are what is asked for, two minutes at most.
+    ///
+    /// Asks fifty times a second: without a pause it would take the processor from those it waits for, where there is
+    /// only one.
+    /// - Throws: ``Failure/neverSeen(_:)``.
+    public func waitForRequests(_ areEnough: ([SeenRequest]) -> Bool) async throws {
+        let deadline = ContinuousClock.now + .seconds(120)
+        var seen = try await requests()
+        while !areEnough(seen) {
+            guard ContinuousClock.now < deadline else { throw Failure.neverSeen(seen) }
+            try await Task.sleep(for: .milliseconds(20))
+            seen = try await requests()
+        }
+    }
+
+    /// The documented API key of alice@example.test, whose password is `alice`.
+    public static let aliceKey = "a11ce" + String(repeating: "0", count: 59)
+    /// The documented API key of bob@example.test, whose password is `bob`.
+    public static let bobKey = "b0b" + String(repeating: "0", count: 61)
+
+    /// Calls one of PhotoSync's control routes (`mediactl-sandbox --help` lists them).
+    /// - Parameters:
+    ///   - method: As `POST`.
+    ///   - path: Below `/__sandbox/photosync/`, as `photos` or `photos/ID`.
+    ///   - json: The body, if any.
+    /// - Returns: The answer, JSON.
+    /// - Throws: ``Failure/control(status:_:)`` when it is refused.
+    @discardableResult
+    public func photoSync(_ method: String, _ path: String, _ json: String? = nil) async throws -> String {
+        String(decoding: try await control(method, "photosync/" + path, body: json), as: UTF8.self)
+    }
+
+    /// All photos that are stored, of all users and of none, in the order of their upload.
+    /// - Throws: ``Failure/control(status:_:)``.
+    public func photos() async throws -> [StoredPhoto] {
+        try JSONDecoder().decode([StoredPhoto].self, from: try await control("GET", "photosync/photos"))
+    }
+
+    /// Adds photos.
+    /// - Parameter json: What they are like, as `POST photosync/photos` takes it; a member not named is made up.
+    /// - Returns: The ids of the first thousand.
+    /// - Throws: ``Failure/control(status:_:)`` when a user or a device is not known.
+    @discardableResult
+    public func addPhotos(_ json: String = "{}") async throws -> [String] {
+        struct Answer: Decodable { var ids: [String] }
+        return try JSONDecoder().decode(Answer.self, from: try await control("POST", "photosync/photos", body: json))
+            .ids
     }
 
     private func control(_ method: String, _ name: String, body: String? = nil) async throws -> Data {

@@ -76,9 +76,9 @@ public final class ScriptedServer: Sendable {
     /// Waits until the scripts of all connections have ended: when the peer is dead, everything it sent has been dealt
     /// with then.
     ///
-    /// - Returns: false when a script still ran after 20 seconds.
+    /// - Returns: false when a script still ran after three minutes.
     public func waitUntilIdle() -> Bool {
-        running.wait(timeout: .now() + 20) == .success
+        running.wait(timeout: .now() + 180) == .success
     }
 
     /// Connections accepted so far.
@@ -113,7 +113,7 @@ public final class ScriptedServer: Sendable {
 
         init(descriptor: Int32) {
             self.descriptor = descriptor
-            var timeout = timeval(tv_sec: 20, tv_usec: 0)
+            var timeout = timeval(tv_sec: 180, tv_usec: 0)
             setsockopt(
                 descriptor,
                 SOL_SOCKET,
@@ -188,7 +188,7 @@ public final class ScriptedServer: Sendable {
             )
         }
 
-        /// Waits until the peer closes or the test's deadline of 20 seconds passes; what arrives is dropped.
+        /// Waits until the peer closes or the test's deadline of three minutes passes; what arrives is dropped.
         public func waitForClose() {
             while (try? receive(65_536)) != nil {}
         }
@@ -231,10 +231,10 @@ public final class Gate: Sendable {
 
     /// Waits on a thread of its own kind (never a task's).
     ///
-    /// - Returns: false when nobody opened the gate within 20 seconds.
+    /// - Returns: false when nobody opened the gate within three minutes.
     @discardableResult
     public func wait() -> Bool {
-        semaphore.wait(timeout: .now() + 20) == .success
+        semaphore.wait(timeout: .now() + 180) == .success
     }
 
     /// Waits without holding a task's thread.

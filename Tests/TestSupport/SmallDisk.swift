@@ -5,6 +5,9 @@ public final class SmallDisk: Sendable {
     /// It could not be mounted.
     public struct Unmountable: Error {}
 
+    /// Whether one can be mounted. Root of a container often may not.
+    public static let isAvailable = (try? SmallDisk(kibibytes: 64)) != nil
+
     /// Where it is mounted.
     public let path: String
     private let temporary: TemporaryDirectory

@@ -67,7 +67,7 @@ struct SendTests {
         #expect(empty.methods == ["HEAD"])
     }
 
-    @Test("the last byte of a chunk waits until its proof is kept", .timeLimit(.minutes(1)))
+    @Test("the last byte of a chunk waits until its proof is kept", .timeLimit(.minutes(4)))
     func proofBeforeLastByte() async throws {
         let (almost, keep) = (Gate(), Gate())
         let isKept = Mutex(false)

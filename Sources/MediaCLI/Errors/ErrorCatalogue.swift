@@ -3,6 +3,7 @@ internal import GigHive
 internal import MediaFiles
 internal import MediaStore
 internal import MediaTransport
+internal import PhotoSync
 
 /// The one place that turns errors into words and exit codes.
 enum ErrorCatalogue {
@@ -11,6 +12,7 @@ enum ErrorCatalogue {
         switch error {
         case let error as Diagnosis: error
         case let error as GigHiveError: diagnosis(of: error)
+        case let error as PhotoSyncError: diagnosis(of: error)
         case let error as StoreError: diagnosis(of: error)
         case let error as SettingsError:
             Diagnosis("invalid_setting", TerminalText.escaped(error.message), hint: error.hint, exitCode: .usage)
@@ -29,20 +31,21 @@ enum ErrorCatalogue {
     static func diagnosis(of error: StoreError) -> Diagnosis {
         let path = quoted(error.path)
         let detail = error.detail.isEmpty ? "" : ": \(clean(error.detail))"
+        let store = error.path.hasSuffix("tokens.sqlite") ? "token store" : "store"
         let elsewhere = "use another directory with --data-dir DIR"
         let (message, hint): (String, String) =
             switch error.kind {
             case .notWritable: ("cannot write \(path)\(detail)", "check its permissions, or \(elsewhere)")
             case .full: ("no space left for \(path)\(detail)", "free some space, or \(elsewhere)")
             case .corrupt:
-                ("\(path) is not a usable token store\(detail)", "nothing was changed; restore a copy, or \(elsewhere)")
+                ("\(path) is not a usable \(store)\(detail)", "nothing was changed; restore a copy, or \(elsewhere)")
             case .newerVersion:
                 ("\(path) was written by a newer version of mediactl\(detail)", "update mediactl, or \(elsewhere)")
             case .busy: ("\(path) is held by another process\(detail)", "try again when the other mediactl has ended")
             case .networkFileSystem:
-                ("\(path) lies on a network file system, which cannot keep tokens safe\(detail)", elsewhere)
+                ("\(path) lies on a network file system, which cannot keep a \(store) safe\(detail)", elsewhere)
             case .unsafe: ("\(path) belongs to somebody else or is not a plain file\(detail)", elsewhere)
-            case .other: ("the token store \(path) failed\(detail)", elsewhere)
+            case .other: ("the \(store) \(path) failed\(detail)", elsewhere)
             }
         return Diagnosis(
             "store_unusable",

@@ -23,7 +23,10 @@ struct GlobalOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Read this settings file.", valueName: "file"), completion: .file())
     var config: String?
 
-    @Option(help: ArgumentHelp("Keep delete tokens and the journal here.", valueName: "dir"), completion: .directory)
+    @Option(
+        help: ArgumentHelp("Keep tokens, logins, journal and index here.", valueName: "dir"),
+        completion: .directory
+    )
     var dataDir: String?
 
     func validate() throws {

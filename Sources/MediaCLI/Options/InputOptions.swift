@@ -89,18 +89,7 @@ struct InputOptions: ParsableArguments {
     ///
     /// - Throws: `Diagnosis` for a pattern that cannot be read.
     func filter() throws -> PathFilter {
-        PathFilter(
-            includes: try include.map { try pattern($0, "--include") },
-            excludes: try exclude.map { try pattern($0, "--exclude") }
-        )
-    }
-
-    private func pattern(_ text: String, _ flag: String) throws -> GlobPattern {
-        do {
-            return try GlobPattern(text)
-        } catch let error {
-            throw Diagnosis.usage("\(flag): \(ErrorCatalogue.quoted(text)): \(ErrorCatalogue.clean(error.reason))")
-        }
+        try PathFilter.reading(includes: include, excludes: exclude)
     }
 
     /// The part of the inputs that is this run's, and where that is said; nil for all of them.
@@ -117,6 +106,26 @@ struct InputOptions: ParsableArguments {
         guard watch != "" else { throw ValidationError("--watch: an empty path.") }
         guard watch == nil || (lists.isEmpty && !recursive) else {
             throw ValidationError("--watch takes what appears in its directory, and nothing else.")
+        }
+    }
+}
+
+extension PathFilter {
+    /// Reads the patterns of `--include` and `--exclude`.
+    ///
+    /// - Throws: `Diagnosis` for one that cannot be read.
+    static func reading(includes: [String], excludes: [String]) throws(Diagnosis) -> PathFilter {
+        PathFilter(
+            includes: try includes.map { text throws(Diagnosis) in try pattern(text, "--include") },
+            excludes: try excludes.map { text throws(Diagnosis) in try pattern(text, "--exclude") }
+        )
+    }
+
+    private static func pattern(_ text: String, _ flag: String) throws(Diagnosis) -> GlobPattern {
+        do {
+            return try GlobPattern(text)
+        } catch {
+            throw .usage("\(flag): \(ErrorCatalogue.quoted(text)): \(ErrorCatalogue.clean(error.reason))")
         }
     }
 }

@@ -1,4 +1,3 @@
-internal import Dispatch
 internal import GigHive
 internal import MediaStore
 internal import MediaTransport
@@ -196,16 +195,8 @@ struct DeleteRun: Sendable {
         }
     }
 
-    /// The first Ctrl-C waits for the answer; SIGTERM and SIGHUP wait for `--finish-timeout`.
     private func outlast(_ request: Interruption.Request) {
-        guard !request.isFinal else { return }
-        let limit = request.signal == .interrupt ? nil : options.finishTimeout
-        console.announce([WaitingMessage.text(for: "the answer of the server", limit: limit)])
-        guard let limit else { return }
-        let interruption = console.context.interruption
-        DispatchQueue.global().asyncAfter(deadline: .now() + (limit / .seconds(1))) {
-            interruption.receive(request.signal)
-        }
+        console.outlast(request, for: "the answer of the server", finishTimeout: options.finishTimeout)
     }
 
     // MARK: Reports

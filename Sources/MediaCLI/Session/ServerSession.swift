@@ -14,23 +14,7 @@ actor ServerSession {
     init(_ settings: SettingsSession, credentials: CredentialOptions) throws(TransportError) {
         self.settings = settings
         self.credentials = credentials.flags(noInput: settings.global.noInput)
-        let values = settings.settings
-        let console = settings.console
-        var configuration = HTTPClientConfiguration(
-            trust: ServerTrust(
-                caFile: values.caFile?.value,
-                pinnedKey: values.pinnedKey?.value,
-                insecure: values.insecure.value
-            ),
-            http2: values.http2.value,
-            retry: settings.retryPolicy,
-            maximumSendRate: values.limitRate.value,
-            userAgent: "mediactl/\(MediactlCommand.version)"
-        )
-        if console.verbosity > 0 {
-            configuration.observer = { Self.trace($0, on: console) }
-        }
-        http = try HTTPClient(configuration: configuration)
+        http = try settings.httpClient()
     }
 
     /// A client that is logged in as soon as it is used; asks for the password where that is allowed.
@@ -92,19 +76,5 @@ actor ServerSession {
     /// Ends the transfer loop.
     func shutdown() {
         http.shutdown()
-    }
-
-    /// One line for each exchange. The query is left out: it may hold what others should not see.
-    private static func trace(_ exchange: ExchangeRecord, on console: Console) {
-        let address = exchange.url.text.prefix { $0 != "?" }
-        let outcome =
-            switch exchange.outcome {
-            case .success(let status): "\(status)"
-            case .failure(let error): "no answer (\(ErrorCatalogue.clean(error.description)))"
-            }
-        console.trace(
-            "\(exchange.method.rawValue) \(address): \(outcome), \(exchange.bodyBytesSent) bytes sent, "
-                + "\(exchange.bytesReceived) received, \(Formats.milliseconds(exchange.duration)) ms"
-        )
     }
 }

@@ -66,29 +66,43 @@ struct SettingsSession: Sendable {
 
     /// The server of uploads; nil when nothing names one.
     var configuredServer: ServerURL? {
-        get throws(ServerURLError) {
-            guard let text = settings.uploadsURL?.value ?? settings.server?.value else { return nil }
-            let server = try ServerURL(text)
-            if server.assumedScheme {
-                console.trace("no scheme given, so the server is \(server)")
-            }
-            return server
+        get throws {
+            if let fault = settings.uploadsURLFault { throw fault }
+            return try settings.uploadsURL.map { try named($0.value, allowingPath: false) }
         }
+    }
+
+    private func named(_ text: String, allowingPath: Bool) throws(ServerURLError) -> ServerURL {
+        let server = try ServerURL(text, allowingPath: allowingPath)
+        if server.assumedScheme {
+            console.trace("no scheme given, so the server is \(server)")
+        }
+        return server
     }
 
     /// The server of uploads.
     ///
-    /// - Throws: `Diagnosis` when nothing names one; `ServerURLError`.
+    /// - Throws: `Diagnosis` when nothing names one; `SettingsError`, `ServerURLError`.
     func requireServer() throws -> ServerURL {
-        guard let server = try configuredServer else {
-            throw Diagnosis(
-                "no_server",
-                "no server is named",
-                hint: "name it with --server URL, with MEDIACTL_SERVER, or in \(locations.configFile)",
-                exitCode: .usage
-            )
-        }
+        guard let server = try configuredServer else { throw noServer }
         return server
+    }
+
+    /// The server of photos, which may live below a path.
+    ///
+    /// - Throws: `Diagnosis` when nothing names one; `ServerURLError`.
+    func requireSyncServer() throws -> ServerURL {
+        guard let text = settings.syncURL?.value else { throw noServer }
+        return try named(text, allowingPath: true)
+    }
+
+    private var noServer: Diagnosis {
+        Diagnosis(
+            "no_server",
+            "no server is named",
+            hint: "name it with --server URL, with MEDIACTL_SERVER, or in \(locations.configFile)",
+            exitCode: .usage
+        )
     }
 
     /// Limits of silence.

@@ -31,7 +31,7 @@ struct CredentialSearch: Sendable {
         guard given < 2 else {
             throw .usage("only one of --password-stdin, --password-file and --api-key-file can be used")
         }
-        if flags.passwordStdin { return .password(try await secretOnStandardInput()) }
+        if flags.passwordStdin { return .password(try await secretOnStandardInput("the password")) }
         if let path = flags.passwordFile { return .password(try await secret(inFile: path, source: "--password-file")) }
         if let path = flags.apiKeyFile { return .apiKey(try await secret(inFile: path, source: "--api-key-file")) }
         return nil
@@ -90,12 +90,16 @@ struct CredentialSearch: Sendable {
         switch secret {
         case .password(let password):
             return .basic(user: try await userName(), password: password, for: origin)
-        case .apiKey(let key):
-            guard key.unicodeScalars.allSatisfy({ $0.isASCII && $0.value > 0x20 && $0.value != 0x7F }) else {
-                throw .usage("the API key holds characters that no header field can carry")
-            }
-            return .apiKey(key, for: origin)
+        case .apiKey(let key): return .apiKey(try Self.checked(key), for: origin)
         }
+    }
+
+    /// An API key that a header field can carry.
+    static func checked(_ key: String) throws(CredentialError) -> String {
+        guard !key.isEmpty, key.unicodeScalars.allSatisfy({ $0.isASCII && $0.value > 0x20 && $0.value != 0x7F }) else {
+            throw .usage("the API key holds characters that no header field can carry")
+        }
+        return key
     }
 
     /// `--user`, `MEDIACTL_USER`, profile or settings file; else the login of netrc.
@@ -115,21 +119,21 @@ struct CredentialSearch: Sendable {
 
     // MARK: Small parts
 
-    private func variable(_ name: String) -> String? {
+    func variable(_ name: String) -> String? {
         environment[name].flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    private func secretOnStandardInput() async throws(CredentialError) -> String {
+    func secretOnStandardInput(_ what: String) async throws(CredentialError) -> String {
         let text: String
         do {
             text = try await SmallFile.text(comingThrough: surroundings.standardInput)
         } catch {
-            throw unreadable("the password from standard input", error)
+            throw unreadable("\(what) from standard input", error)
         }
         return try oneLine(text, source: "standard input")
     }
 
-    private func secret(inFile path: String, source: String) async throws(CredentialError) -> String {
+    func secret(inFile path: String, source: String) async throws(CredentialError) -> String {
         let text: String
         do {
             text = try await SmallFile.text(comingThrough: path)

@@ -5,6 +5,7 @@ struct CredentialFlags: Sendable, Equatable {
     var passwordStdin = false
     var passwordFile: String?
     var apiKeyFile: String?
+    var apiKeyStdin = false
     /// `--no-input`: never ask.
     var noInput = false
 }
@@ -13,7 +14,7 @@ struct CredentialFlags: Sendable, Equatable {
 struct CredentialSurroundings: Sendable {
     /// Asks for a secret with echo off; nil when standard input is not a terminal. Gets the question.
     var prompt: (@Sendable (String) async throws(CredentialError) -> String)?
-    /// Where `--password-stdin` reads.
+    /// Where `--password-stdin` and `--api-key-stdin` read.
     var standardInput: Int32 = 0
     /// Told once for each thing that is unwise but allowed. Lower case, no full stop.
     var warn: @Sendable (String) -> Void = { _ in }

@@ -113,15 +113,21 @@ enum SettingValue {
         return text
     }
 
-    /// The address of a server, as the user wrote it.
+    /// The address of a server that lives at the root of its host, as the user wrote it.
     static func address(_ text: String) throws(InvalidValue) -> String {
-        _ = try serverURL(text)
+        _ = try serverURL(text, allowingPath: false)
         return text
     }
 
-    static func serverURL(_ text: String) throws(InvalidValue) -> ServerURL {
+    /// The address of a server that may live below a path, as the user wrote it.
+    static func addressBelowPath(_ text: String) throws(InvalidValue) -> String {
+        _ = try serverURL(text, allowingPath: true)
+        return text
+    }
+
+    private static func serverURL(_ text: String, allowingPath: Bool) throws(InvalidValue) -> ServerURL {
         do {
-            return try ServerURL(text)
+            return try ServerURL(text, allowingPath: allowingPath)
         } catch {
             throw switch error {
             case .malformed(let reason):

@@ -7,6 +7,8 @@ struct Settings: Sendable {
     var server: Setting<String>?
     /// Server of uploads: `uploads_url`, else `server`, of the strongest source that names either.
     var uploadsURL: Setting<String>?
+    /// Why `uploadsURL` can be no server of uploads: it lives below a path, as only servers of other services may.
+    private(set) var uploadsURLFault: SettingsError?
     /// The same for the metadata sync.
     var syncURL: Setting<String>?
     /// The same for hash-only captures.
@@ -50,11 +52,17 @@ struct Settings: Sendable {
     /// Puts the sources together, the strongest first. Defaults: design of the command line; limits and names are the
     /// gighive contract's (2.1, 2.6).
     init(layers: [SettingsLayer]) throws(SettingsError) {
-        server = try layers.find(.server, SettingValue.address)
-        uploadsURL = try layers.find([.uploadsURL, .server], SettingValue.address)
-        syncURL = try layers.find([.syncURL, .server], SettingValue.address)
-        captureURL = try layers.find([.captureURL, .server], SettingValue.address)
-        libraryURL = try layers.find([.libraryURL, .server], SettingValue.address)
+        server = try layers.find(.server, SettingValue.addressBelowPath)
+        _ = try layers.find(.uploadsURL, SettingValue.address)
+        uploadsURL = try layers.find([.uploadsURL, .server], SettingValue.addressBelowPath)
+        do {
+            _ = try layers.find([.uploadsURL, .server], SettingValue.address)
+        } catch {
+            uploadsURLFault = error
+        }
+        syncURL = try layers.find([.syncURL, .server], SettingValue.addressBelowPath)
+        captureURL = try layers.find([.captureURL, .server], SettingValue.addressBelowPath)
+        libraryURL = try layers.find([.libraryURL, .server], SettingValue.addressBelowPath)
         user = try layers.find(.user, SettingValue.text)
         caFile = try layers.find(.caFile, SettingValue.text)
         pinnedKey = try layers.find(.pinnedKey, SettingValue.pin)

@@ -16,7 +16,11 @@ struct SettingsFile: Sendable {
 
         /// The servers it names.
         var origins: Set<Origin> {
-            Set(SettingKey.addresses.compactMap { values[$0] }.compactMap { try? ServerURL($0.text).origin })
+            Set(
+                SettingKey.addresses.compactMap { values[$0] }.compactMap {
+                    try? ServerURL($0.text, allowingPath: true).origin
+                }
+            )
         }
     }
 

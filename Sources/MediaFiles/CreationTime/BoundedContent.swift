@@ -6,7 +6,7 @@ struct BoundedContent {
     let count: Int64
     private let source: Source
     /// Enough for any real file's boxes up to its header; a hostile one of a million boxes ends here.
-    private var readsLeft = 4_096
+    private var readsLeft: Int
 
     private enum Source {
         /// The file keeps its descriptor open for as long as this value lives.
@@ -14,14 +14,16 @@ struct BoundedContent {
         case memory([UInt8])
     }
 
-    init(of file: SourceFile) {
+    init(of file: SourceFile, reads: Int = 4_096) {
         source = .file(file)
         count = file.status.size
+        readsLeft = reads
     }
 
     init(_ bytes: [UInt8]) {
         source = .memory(bytes)
         count = Int64(bytes.count)
+        readsLeft = 4_096
     }
 
     /// Exactly `count` bytes; nil beyond the end, after an error, and when too much has been read.

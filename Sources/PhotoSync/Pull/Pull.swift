@@ -1,7 +1,13 @@
-public import MediaStore
+internal import Foundation
+internal import MediaStore
 public import MediaTransport
 
 /// Brings the index up to what the server has (photosync contract section 5).
+///
+/// A full pull that ends well has listed every photo that was on the server from its beginning to its end. A photo that
+/// was deleted after its page had come is still in the index, and one whose upload took so long that it was placed behind
+/// the cursor is not; both show in the server's own counts (`PullResult.advisesFull`). A server that leaves out as many
+/// photos as were deleted meanwhile cannot be told from an honest one.
 public struct Pull: Sendable {
     /// How a pull goes.
     public struct Options: Sendable, Equatable {
@@ -34,83 +40,175 @@ public struct Pull: Sendable {
 
     let account: SyncAccount
     let options: Options
+    private let source: Listing.Source
+    private let status: @Sendable () async throws(PhotoSyncError) -> SyncStatus
+    private let queue = StoreQueue()
 
     /// Prepares a pull.
     public init(_ account: SyncAccount, options: Options = Options()) {
+        self.init(
+            account,
+            options: options,
+            source: account.source(pageSize: options.pageSize, device: account.deviceID)
+        ) {
+            () async throws(PhotoSyncError) in
+            try await account.client.status(device: account.deviceID)
+        }
+    }
+
+    init(
+        _ account: SyncAccount,
+        options: Options,
+        source: @escaping Listing.Source,
+        status: @escaping @Sendable () async throws(PhotoSyncError) -> SyncStatus
+    ) {
         self.account = account
         self.options = options
+        self.source = source
+        self.status = status
     }
 
     /// Runs to the end of the listing.
     ///
+    /// An incremental run after which the index has fewer photos than the server is followed by a full one.
+    ///
     /// - Parameters:
-    ///   - control: Stops after the page under way; what is stored stays, and the next pull goes on there.
+    ///   - control: A stop breaks off the request under way; pages that have come stay, and the next pull goes on there.
     ///   - progress: Called after each page.
     /// - Returns: What was found. A result that is not complete is never returned: it is an error.
-    /// - Throws: `PhotoSyncError`: `.stubServer`, `.listingIncomplete`, `.repeatedCursor`, `.cancelled` …
+    /// - Throws: `PhotoSyncError`: `.stubServer`, `.listingIncomplete`, `.repeatedCursor`, `.cancelled`; `.busy` when another
+    ///   process has begun a pull meanwhile …
     public func run(
         control: TransferControl = TransferControl(),
         progress: (@Sendable (PullProgress) -> Void)? = nil
-    ) async throws(PhotoSyncError) -> PullResult { throw PhotoSyncError(.internalError) }
-}
+    ) async throws(PhotoSyncError) -> PullResult {
+        let index = account.index
+        let server = account.server
+        let state = try await queue.run { try index.state(of: server) }
+        let kind = options.isFull ? .full : kind(after: state)
+        if options.isDryRun { return try await dryRun(kind, control, progress) }
 
-/// Where a pull stands.
-public struct PullProgress: Sendable, Equatable {
-    /// Distinct photos so far.
-    public var photos: Int64
-    /// Pages so far.
-    public var pages: Int64
-    /// How many photos a full run will see, as the server says; nil for an incremental run (trap 19).
-    public var expected: Int64?
-    /// Which beginning this is, from 1.
-    public var attempt: Int
+        return try await counted(pull(kind, control, progress))
+    }
 
-    /// Makes a progress value.
-    public init(photos: Int64, pages: Int64, expected: Int64?, attempt: Int) {
-        self.photos = photos
-        self.pages = pages
-        self.expected = expected
-        self.attempt = attempt
+    /// The result with the counts of index and server. The listing is complete without the latter.
+    private func counted(_ result: PullResult) async throws(PhotoSyncError) -> PullResult {
+        let (index, server, device) = (account.index, account.server, account.deviceID)
+        var result = result
+        result.counts = try await queue.run { try index.counts(of: server, device: device) }
+        result.status = try? await status()
+        return result
+    }
+
+    /// What to ask for: everything, unless a complete run has left a time to go on from.
+    private func kind(after state: SyncState?) -> SyncRun.Kind {
+        guard let state, state.account == accountKey, let watermark = state.watermark else {
+            return .full
+        }
+        let overlap = options.overlap.components
+        let microseconds = overlap.seconds * 1_000_000 + overlap.attoseconds / 1_000_000_000_000
+        let (begin, isBeforeTime) = watermark.microseconds.subtractingReportingOverflow(microseconds)
+        guard !isBeforeTime, let text = RFC3339.text(microseconds: begin) else { return .full }
+        return .since(PhotoTime(text: text, microseconds: begin))
+    }
+
+    /// Another user of the same server is another device there, and the index starts anew.
+    private var accountKey: String { account.deviceID ?? "" }
+
+    // MARK: Into the index
+
+    private func pull(
+        _ kind: SyncRun.Kind,
+        _ control: TransferControl,
+        _ progress: (@Sendable (PullProgress) -> Void)?
+    ) async throws(PhotoSyncError) -> PullResult {
+        let listing = Listing(
+            source: source,
+            index: account.index,
+            server: account.server,
+            accountKey: accountKey,
+            isIndexOfAll: true,
+            maximumRestarts: options.restarts,
+            queue: queue
+        )
+        let outcome: Listing.Outcome
+        do {
+            outcome = try await listing.store(kind, control: control, progress: progress)
+        } catch {
+            guard kind != .full, error.isDoubt else { throw error }
+            var result = try await pull(.full, control, progress)
+            result.restarts += options.restarts + 1
+            return result
+        }
+        let index = account.index
+        let changes = try await queue.run { try index.finish(outcome.run, now: Date()) }
+        SyncKillPoint.afterFinish.reach()
+        let result = PullResult(outcome, changes)
+        guard outcome.isOfEarlierProcess else { return result }
+        // Its last page came some time ago: what was uploaded since is still to be listed.
+        let state = try await queue.run { [server = account.server] in try index.state(of: server) }
+        return result.followed(by: try await pull(self.kind(after: state), control, progress))
+    }
+
+    // MARK: Beside the index
+
+    private func dryRun(
+        _ kind: SyncRun.Kind,
+        _ control: TransferControl,
+        _ progress: (@Sendable (PullProgress) -> Void)?
+    ) async throws(PhotoSyncError) -> PullResult {
+        let request = LiveListing.Request(
+            kind: kind,
+            pageSize: options.pageSize,
+            restarts: options.restarts,
+            control: control,
+            progress: progress
+        )
+        let (index, server, device) = (account.index, account.server, account.deviceID)
+        let (result, total) = try await LiveListing.with(account, request, queue: queue) {
+            live async throws(PhotoSyncError) in
+            try await queue.run {
+                var result = PullResult(live.outcome, try live.changes(to: index))
+                result.counts = try index.counts(of: server, device: device)
+                if kind == .full { result.changes.gone = try live.goneCount(from: index) }
+                return (result, live.outcome.run.totalCount)
+            }
+        }
+        // As for a real run: with fewer photos than the server it would be followed by a full one.
+        if !result.isFull, result.counts.total + result.changes.added < total {
+            return try await dryRun(.full, control, progress)
+        }
+        return result
     }
 }
 
-/// What a complete pull found.
-public struct PullResult: Sendable, Equatable {
-    /// Whether everything was listed.
-    public var isFull: Bool
-    /// Whether it went on where an earlier one had stopped.
-    public var isResumed: Bool
-    /// Distinct photos that were listed.
-    public var photos: Int64
-    /// Pages that were listed.
-    public var pages: Int64
-    /// How often it was begun anew.
-    public var restarts: Int
-    /// What changed in the index.
-    public var changes: SyncChanges
-    /// The index as it is now.
-    public var counts: PhotoCounts
-    /// The server's own counts after the run; nil when it would not say.
-    public var status: SyncStatus?
+extension PhotoSyncError {
+    /// Whether a listing cannot be right.
+    fileprivate var isDoubt: Bool { code == .listingIncomplete || code == .repeatedCursor }
+}
 
-    /// Makes a result.
-    public init(
-        isFull: Bool,
-        isResumed: Bool = false,
-        photos: Int64 = 0,
-        pages: Int64 = 0,
-        restarts: Int = 0,
-        changes: SyncChanges = SyncChanges(),
-        counts: PhotoCounts = PhotoCounts(),
-        status: SyncStatus? = nil
-    ) {
-        self.isFull = isFull
-        self.isResumed = isResumed
-        self.photos = photos
-        self.pages = pages
-        self.restarts = restarts
-        self.changes = changes
-        self.counts = counts
-        self.status = status
+extension PullResult {
+    fileprivate init(_ outcome: Listing.Outcome, _ changes: SyncChanges) {
+        self.init(
+            isFull: outcome.run.kind == .full,
+            isResumed: outcome.run.isResumed,
+            photos: outcome.run.photosSeen,
+            pages: outcome.run.pagesSeen,
+            restarts: outcome.restarts,
+            changes: changes
+        )
+    }
+
+    /// This run and the one after it as one.
+    fileprivate func followed(by next: PullResult) -> PullResult {
+        var result = next
+        result.isFull = isFull || next.isFull
+        result.isResumed = isResumed
+        result.photos = max(photos, next.photos)
+        result.pages += pages
+        result.changes.added += changes.added
+        result.changes.changed += changes.changed
+        result.changes.gone += changes.gone
+        return result
     }
 }

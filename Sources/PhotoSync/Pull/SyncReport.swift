@@ -29,7 +29,26 @@ public struct SyncReport: Sendable {
     ///
     /// - Throws: `PhotoSyncError` `.storeUnusable` only.
     public static func make(of account: SyncAccount) async throws(PhotoSyncError) -> SyncReport {
-        throw PhotoSyncError(.internalError)
+        async let health = Result.awaiting { () async throws(PhotoSyncError) in try await account.client.health() }
+        async let status = Result.awaiting { () async throws(PhotoSyncError) in
+            try await account.client.status(device: account.deviceID)
+        }
+        let (state, counts, ownsUploads) = try await StoreQueue().run {
+            (
+                try account.index.state(of: account.server),
+                try account.index.counts(of: account.server, device: account.deviceID),
+                try account.index.ownsUploads(at: account.server)
+            )
+        }
+        let (healthAnswer, statusAnswer) = await (health, status)
+        return SyncReport(
+            health: try? healthAnswer.get(),
+            status: try? statusAnswer.get(),
+            failure: statusAnswer.failure ?? healthAnswer.failure,
+            state: state,
+            counts: counts,
+            ownership: ownsUploads.map { $0 ? .owned : .ownerless } ?? .unknown
+        )
     }
 
     /// Makes a report.
@@ -47,5 +66,11 @@ public struct SyncReport: Sendable {
         self.state = state
         self.counts = counts
         self.ownership = ownership
+    }
+}
+
+extension Result {
+    fileprivate var failure: Failure? {
+        if case .failure(let error) = self { error } else { nil }
     }
 }

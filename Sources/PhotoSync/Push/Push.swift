@@ -70,102 +70,19 @@ public struct Push: Sendable {
         control: TransferControl = TransferControl(),
         onItem: @escaping @Sendable (PushItem) -> Void,
         progress: (@Sendable (PushProgress) -> Void)? = nil
-    ) async throws(PhotoSyncError) -> PushResult { throw PhotoSyncError(.internalError) }
-}
-
-/// The end of one local file.
-public struct PushItem: Sendable {
-    /// What became of it.
-    public enum State: String, Sendable, CaseIterable {
-        /// Sent, and seen in the user's own listing.
-        case uploaded
-        /// Sent with success; the listing did not show it (yet).
-        case unconfirmed
-        /// It was there already, and is the user's own.
-        case present
-        /// The server has the bytes, but not for this user: another user's or nobody's (trap 11).
-        case foreign
-        /// A dry run: it would be sent.
-        case planned
-        /// Not a photo that the server takes; never tried.
-        case skipped
-        /// Failed.
-        case failed
-        /// Not begun, or broken off, when the run was stopped.
-        case cancelled
+    ) async throws(PhotoSyncError) -> PushResult {
+        // Cancelling the task is a stop like any other.
+        let control = control.linked()
+        let report = PushReport(onItem: onItem, onProgress: progress)
+        let run = PushRun(account: account, hashes: hashes, options: options, control: control, report: report)
+        do {
+            return try await withTaskCancellationHandler {
+                try await run.run(paths)
+            } onCancel: {
+                control.abandon()
+            }
+        } catch {
+            throw PhotoSyncError.ofStore(error)
+        }
     }
-
-    /// The file.
-    public var path: [UInt8]
-    /// What became of it.
-    public var state: State
-    /// Its length in bytes; nil when unknown.
-    public var sizeBytes: Int64?
-    /// Its SHA-256; nil when it was not read.
-    public var sha256: String?
-    /// The server's id of the photo.
-    public var photoID: String?
-    /// What was, or would be, sent as `dateTaken`.
-    public var takenAt: PhotoTime?
-    /// Body bytes that were sent.
-    public var bytesSent: Int64
-    /// Tries.
-    public var attempts: Int
-    /// Why it failed or was skipped.
-    public var error: PhotoSyncError?
-
-    /// Makes an item.
-    public init(
-        path: [UInt8],
-        state: State,
-        sizeBytes: Int64? = nil,
-        sha256: String? = nil,
-        photoID: String? = nil,
-        takenAt: PhotoTime? = nil,
-        bytesSent: Int64 = 0,
-        attempts: Int = 0,
-        error: PhotoSyncError? = nil
-    ) {
-        self.path = path
-        self.state = state
-        self.sizeBytes = sizeBytes
-        self.sha256 = sha256
-        self.photoID = photoID
-        self.takenAt = takenAt
-        self.bytesSent = bytesSent
-        self.attempts = attempts
-        self.error = error
-    }
-}
-
-/// Where a push stands.
-public struct PushProgress: Sendable, Equatable {
-    /// Files found so far.
-    public var filesFound: Int = 0
-    /// Files whose digest is known.
-    public var filesHashed: Int = 0
-    /// Files that are to be sent, as far as known.
-    public var filesToSend: Int = 0
-    /// Files that have been sent.
-    public var filesSent: Int = 0
-    /// Bytes read for hashing.
-    public var bytesHashed: Int64 = 0
-    /// Bytes of the files to send.
-    public var bytesToSend: Int64 = 0
-    /// Bytes that the server's kernel has acknowledged.
-    public var bytesSent: Int64 = 0
-
-    /// Makes a progress of nothing.
-    public init() {}
-}
-
-/// What a push came to.
-public struct PushResult: Sendable, Equatable {
-    /// Files by end.
-    public var counts: [PushItem.State: Int] = [:]
-    /// Body bytes sent.
-    public var bytesSent: Int64 = 0
-
-    /// Makes a result of nothing.
-    public init() {}
 }

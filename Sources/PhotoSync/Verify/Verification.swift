@@ -1,21 +1,24 @@
+internal import Dispatch
+internal import Foundation
 public import MediaStore
 public import MediaTransport
+internal import Synchronization
 
 /// Compares index, local copies and server, and changes none of them.
 public struct Verification: Sendable {
     let account: SyncAccount
-    let hashes: HashCache
-    let readsContent: Bool
+    let check: CopyCheck
+    private let queue = StoreQueue()
 
     /// Prepares a comparison.
     ///
     /// - Parameters:
+    ///   - account: Whose photos.
     ///   - hashes: Spares unchanged files from being read.
     ///   - readsContent: Whether local files are read even where the cache knows them.
     public init(_ account: SyncAccount, hashes: HashCache, readsContent: Bool = false) {
         self.account = account
-        self.hashes = hashes
-        self.readsContent = readsContent
+        check = CopyCheck(hashes: hashes, readsContent: readsContent)
     }
 
     /// Lists the server anew, and looks at every copy.
@@ -25,66 +28,158 @@ public struct Verification: Sendable {
     ///   - onDifference: Told of each difference; from any thread, one call at a time.
     ///   - progress: Photos and copies looked at.
     /// - Returns: What was compared.
-    /// - Throws: `PhotoSyncError`: what `Pull.run` throws for a listing that cannot be right, `.neverSynchronized`.
+    /// - Throws: `PhotoSyncError`: what `Pull.run` throws for a listing that cannot be right, `.neverSynchronized`,
+    ///   `.cancelled`.
     public func run(
         control: TransferControl = TransferControl(),
         onDifference: @escaping @Sendable (SyncDifference) -> Void,
         progress: (@Sendable (PullProgress) -> Void)? = nil
-    ) async throws(PhotoSyncError) -> VerificationResult { throw PhotoSyncError(.internalError) }
-}
-
-/// One thing that is not the same everywhere.
-public struct SyncDifference: Sendable, Equatable {
-    /// What differs.
-    public enum Kind: String, Sendable, CaseIterable {
-        /// On the server, not in the index.
-        case notIndexed = "not_indexed"
-        /// In the index, no longer on the server.
-        case notOnServer = "not_on_server"
-        /// In both, told differently (name, size, dates, hash).
-        case changedOnServer = "changed_on_server"
-        /// In both, with another origin device.
-        case originChanged = "origin_changed"
-        /// The copy is gone from this machine.
-        case copyMissing = "copy_missing"
-        /// The copy's bytes are others than were written or sent.
-        case copyChanged = "copy_changed"
-        /// The copy's photo is no longer on the server.
-        case copyOrphaned = "copy_orphaned"
-        /// A download that has not come to its end.
-        case copyUnfinished = "copy_unfinished"
+    ) async throws(PhotoSyncError) -> VerificationResult {
+        let (index, server) = (account.index, account.server)
+        let state = try await queue.run { try index.state(of: server) }
+        guard state?.lastCompleteAt != nil else { throw PhotoSyncError(.neverSynchronized) }
+        let tally = Tally(onDifference)
+        // The copies are looked at by tasks that are not this one's children.
+        let stop = control.linked()
+        let result = await withTaskCancellationHandler {
+            await Result.awaiting { () async throws(PhotoSyncError) in
+                let request = LiveListing.Request(control: control, progress: progress)
+                try await LiveListing.with(account, request, queue: queue) { live async throws(PhotoSyncError) in
+                    try await queue.run {
+                        try compare(live, stop, tally)
+                        try compareCopies(live, stop, tally)
+                    }
+                }
+            }
+        } onCancel: {
+            stop.stop()
+        }
+        try result.get()
+        return tally.result
     }
 
-    /// What differs.
-    public var kind: Kind
-    /// The photo.
-    public var photoID: String
-    /// The local file, for a copy.
-    public var path: [UInt8]?
-    /// What index or record say.
-    public var expected: String?
-    /// What was found.
-    public var found: String?
+    // MARK: Index and server
 
-    /// Makes a difference.
-    public init(kind: Kind, photoID: String, path: [UInt8]? = nil, expected: String? = nil, found: String? = nil) {
-        self.kind = kind
-        self.photoID = photoID
-        self.path = path
-        self.expected = expected
-        self.found = found
+    private func compare(_ live: LiveListing, _ stop: TransferControl, _ tally: Tally) throws {
+        let (index, server) = (account.index, account.server)
+        try live.index.forEachBlock(of: server, where: PhotoFilter()) { block in
+            if stop.isStopRequested { throw PhotoSyncError(.cancelled) }
+            let known = try index.photosByID(block.map(\.id), of: server)
+            for photo in block {
+                tally.note(photo.differences(from: known[photo.id]))
+            }
+            tally.addPhotos(block.count)
+        }
+        try index.forEachBlock(of: server, where: PhotoFilter()) { block in
+            if stop.isStopRequested { throw PhotoSyncError(.cancelled) }
+            let found = try live.photos(block.map(\.id))
+            for photo in block where found[photo.id] == nil {
+                tally.note([SyncDifference(kind: .notOnServer, photoID: photo.id, expected: photo.originalFilename)])
+            }
+        }
+    }
+
+    // MARK: Copies
+
+    private func compareCopies(_ live: LiveListing, _ stop: TransferControl, _ tally: Tally) throws {
+        try account.library.forEachBlockOfCopies(of: account.server) { block in
+            let found = try live.photos(Array(Set(block.map(\.photoID))))
+            for copy in block where found[copy.photoID] == nil {
+                tally.note([SyncDifference(kind: .copyOrphaned, photoID: copy.photoID, path: copy.path)])
+            }
+            look(at: block, stop, tally)
+            if stop.isStopRequested { throw PhotoSyncError(.cancelled) }
+            tally.addCopies(block.count)
+        }
+    }
+
+    /// Waits, on the thread of the queue, for tasks that read files on threads of their own.
+    private func look(at copies: [PhotoCopy], _ stop: TransferControl, _ tally: Tally) {
+        let done = DispatchSemaphore(value: 0)
+        Task {
+            await withTaskGroup(of: Void.self) { group in
+                for (number, copy) in copies.enumerated() where !stop.isStopRequested {
+                    if number >= ProcessInfo.processInfo.activeProcessorCount { await group.next() }
+                    group.addTask {
+                        if let difference = await check.difference(of: copy) { tally.note([difference]) }
+                    }
+                }
+            }
+            done.signal()
+        }
+        done.wait()
+    }
+
+    /// Counts, and tells of one difference at a time.
+    private final class Tally: Sendable {
+        private let counted = Mutex(VerificationResult())
+        private let onDifference: @Sendable (SyncDifference) -> Void
+
+        init(_ onDifference: @escaping @Sendable (SyncDifference) -> Void) {
+            self.onDifference = onDifference
+        }
+
+        var result: VerificationResult { counted.withLock { $0 } }
+
+        func note(_ differences: [SyncDifference]) {
+            guard !differences.isEmpty else { return }
+            counted.withLock { result in
+                for difference in differences {
+                    result.counts[difference.kind, default: 0] += 1
+                    onDifference(difference)
+                }
+            }
+        }
+
+        func addPhotos(_ count: Int) {
+            counted.withLock { $0.photos += Int64(count) }
+        }
+
+        func addCopies(_ count: Int) {
+            counted.withLock { $0.copies += Int64(count) }
+        }
     }
 }
 
-/// What a comparison looked at.
-public struct VerificationResult: Sendable, Equatable {
-    /// Photos that the server listed.
-    public var photos: Int64 = 0
-    /// Copies on this machine.
-    public var copies: Int64 = 0
-    /// Differences by kind.
-    public var counts: [SyncDifference.Kind: Int] = [:]
+extension PhotoRecord {
+    /// What the server tells differently from the index.
+    fileprivate func differences(from known: PhotoRecord?) -> [SyncDifference] {
+        guard let known else {
+            return [SyncDifference(kind: .notIndexed, photoID: id, found: originalFilename)]
+        }
+        var differences: [SyncDifference] = []
+        if let (expected, found) = Self.firstDifference(known, self) {
+            differences.append(
+                SyncDifference(kind: .changedOnServer, photoID: id, expected: expected, found: found)
+            )
+        }
+        if known.originDevice?.id != originDevice?.id {
+            differences.append(
+                SyncDifference(
+                    kind: .originChanged,
+                    photoID: id,
+                    expected: known.originDevice?.id,
+                    found: originDevice?.id
+                )
+            )
+        }
+        return differences
+    }
 
-    /// Makes a result of nothing.
-    public init() {}
+    private static func firstDifference(_ old: PhotoRecord, _ new: PhotoRecord) -> (String, String)? {
+        if old.sha256 != new.sha256 { return (old.sha256, new.sha256) }
+        if old.originalFilename != new.originalFilename { return (old.originalFilename, new.originalFilename) }
+        if old.fileSize != new.fileSize { return ("\(old.fileSize) bytes", "\(new.fileSize) bytes") }
+        if old.takenAt.microseconds != new.takenAt.microseconds { return (old.takenAt.text, new.takenAt.text) }
+        if old.uploadedAt.microseconds != new.uploadedAt.microseconds {
+            return (old.uploadedAt.text, new.uploadedAt.text)
+        }
+        if old.width != new.width || old.height != new.height { return (old.dimensions, new.dimensions) }
+        return nil
+    }
+
+    private var dimensions: String {
+        guard let width, let height else { return "unknown size in pixels" }
+        return "\(width)×\(height)"
+    }
 }

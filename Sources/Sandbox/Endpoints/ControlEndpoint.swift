@@ -11,6 +11,7 @@ struct ControlEndpoint {
     let log: RequestLog
     let uploads: TusStore
     let guests: GuestBook
+    let photos: PhotoControl
 
     func reply(to request: Request, from channel: any Channel) async throws -> Reply {
         guard channel.remoteAddress.map(Self.isLoopback) ?? false else { return .webServerError(.forbidden) }
@@ -22,6 +23,8 @@ struct ControlEndpoint {
         case (.get, "requests"): return .json(.ok, .array(log.all.map(Self.json)))
         case (.get, "uploads"): return .json(.ok, .array(try uploads.all().map(Self.json)))
         case (.post, "event-links"): return try await addEventLink(request)
+        case (let method, let path) where path.hasPrefix(PhotoControl.prefix):
+            return try await photos.reply(method, path.split(separator: "/").dropFirst().map(String.init), request)
         case (let method, let path): return try reply(method, path.split(separator: "/").map(String.init))
         }
     }
@@ -80,6 +83,7 @@ struct ControlEndpoint {
             "path": .string(entry.path),
             "status": JSONValue(entry.status),
             "body_bytes_read": .int(entry.bodyBytesRead),
+            "is_over": .bool(entry.isOver),
         ]
     }
 

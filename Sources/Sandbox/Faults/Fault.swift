@@ -21,9 +21,30 @@ struct Fault: Sendable, Equatable {
         case token
         case guestStatus = "guest-status"
         case guestDelete = "guest-delete"
+        /// PhotoSync's health, version, info and setup status.
+        case photosHealth = "photos-health"
+        case photosStatus = "photos-status"
+        /// `POST /api/sync/photos`.
+        case photosList = "photos-list"
+        case photosCheck = "photos-check"
+        case photosUpload = "photos-upload"
+        case photosDownload = "photos-download"
+        case photosThumbnail = "photos-thumbnail"
+        case photosLegacy = "photos-legacy"
+        case photosClaim = "photos-claim"
+        /// `GET /api/photos` and `GET /api/photos/<id>`.
+        case photosBrowse = "photos-browse"
+        case photosDelete = "photos-delete"
+        case devices
+        case login
 
         var isTus: Bool { rawValue.hasPrefix("tus-") }
         var isGuest: Bool { rawValue.hasPrefix("guest-") || self == .token }
+        var isPhotoSync: Bool { rawValue.hasPrefix("photos-") || self == .devices || self == .login }
+        /// Whether PhotoSync's errors are JSON there and not bare sentences (photosync contract 0).
+        var speaksJSON: Bool {
+            [.photosHealth, .photosCheck, .photosUpload, .photosBrowse, .photosDelete].contains(self)
+        }
     }
 
     /// A moment in the life of a request.
@@ -34,6 +55,8 @@ struct Fault: Sendable, Equatable {
         case wholeBody
         /// Status line and headers of the answer were sent; the work is done.
         case responseHeaders
+        /// This many bytes of the answer's body were sent as well.
+        case responseBytes(Int)
     }
 
     /// A change to the fields of a 2xx JSON answer.
@@ -45,6 +68,24 @@ struct Fault: Sendable, Equatable {
         case noChecksum = "no-checksum"
     }
 
+    /// Something wrong with a page of PhotoSync's listing.
+    enum ListTrouble: Sendable, Equatable {
+        /// The cursor of the request comes back.
+        case repeatedCursor
+        /// The first page for ever, always with a new cursor.
+        case endless
+        /// No photos, but more to come.
+        case emptyPage
+        /// The cursor of the request leads nowhere, as if its photo were deleted.
+        case expiredCursor
+        /// A photo of the page is left out.
+        case lostPhoto
+        /// This is the total.
+        case total(Int)
+        /// File names that mean harm.
+        case hostileNames
+    }
+
     /// What happens.
     enum Effect: Sendable, Equatable {
         /// TCP reset.
@@ -53,6 +94,8 @@ struct Fault: Sendable, Equatable {
         case stall(Moment, seconds: Double?)
         /// The body is read at this many bytes a second.
         case slow(bytesPerSecond: Int)
+        /// The answer's body is sent at this many bytes a second.
+        case slowAnswer(bytesPerSecond: Int)
         /// Answered before the body is read.
         case earlyStatus(Int)
         /// Answered after the whole body; nothing is done.
@@ -82,6 +125,19 @@ struct Fault: Sendable, Equatable {
         case forget
         /// The upload runs out of time: 410.
         case expire
+        /// The body must be there after so many seconds, or 400 and the end of the connection.
+        case bodyTimeout(seconds: Double)
+        /// 307 to this address.
+        case redirect(String)
+        /// Another `Content-Type` than the body's.
+        case contentType(String)
+        /// JSON that goes on for so many bytes.
+        case endlessJSON(bytes: Int)
+        /// The first byte of a file goes out wrong.
+        case corruptByte
+        /// 200 with the whole file for a request of a part.
+        case ignoreRange
+        case list(ListTrouble)
     }
 
     var place: Place

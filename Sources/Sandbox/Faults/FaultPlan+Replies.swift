@@ -20,6 +20,7 @@ extension FaultPlan {
         let status = code == 413 ? HTTPResponse.Status.requestEntityTooLarge : HTTPResponse.Status(code: code)
         var reply: Reply
         switch code {
+        case _ where fault.place.isPhotoSync: reply = photoSyncError(status, fault.place)
         case 401: reply = .unauthorized(realm: "GigHive")
         case _ where fault.place.isTus: reply = TusError.saying(code)?.reply ?? .webServerError(status)
         case 500 where fault.place.isGuest: reply = .guestServerError
@@ -45,6 +46,11 @@ extension FaultPlan {
         guard reply.status.kind == .successful else { return reply }
         return faults.reduce(reply) { reply, fault in
             switch fault.effect {
+            case .errorAfterStore where fault.place.isPhotoSync: photoSyncError(.internalServerError, fault.place)
+            case .redirect(let address): redirect(to: address)
+            case .contentType(let type): labelled(reply, type)
+            case .endlessJSON(let bytes): Reply(status: .ok, origin: .photoSync, body: .endlessJSON(bytes: bytes))
+            case .corruptByte: corrupted(reply)
             case .alter(let alteration): altered(reply, alteration)
             case .errorAfterStore:
                 applicationError(
@@ -64,6 +70,36 @@ extension FaultPlan {
             default: reply
             }
         }
+    }
+
+    /// A proxy's page where it can only be a proxy, else the server's own words (photosync contract 0).
+    private func photoSyncError(_ status: HTTPResponse.Status, _ place: Fault.Place) -> Reply {
+        switch status.code {
+        case 401: .photoSyncError(status, "Invalid API key.")
+        case 500: place.speaksJSON ? .photoSyncError(status, "Database error.") : .photoSyncDatabaseError
+        case 400, 403, 404, 405:
+            place.speaksJSON
+                ? .photoSyncError(status, "Injected by the sandbox") : .photoSyncText(status, "Injected by the sandbox")
+        default: .webServerError(status)
+        }
+    }
+
+    private func redirect(to address: String) -> Reply {
+        Reply(status: .temporaryRedirect, origin: .photoSync, body: .empty, headers: [("Location", address)])
+    }
+
+    private func labelled(_ reply: Reply, _ type: String) -> Reply {
+        var reply = reply
+        reply.headers.append(("Content-Type", type))
+        return reply
+    }
+
+    private func corrupted(_ reply: Reply) -> Reply {
+        guard case .file(var range) = reply.body else { return reply }
+        range.isCorrupted = true
+        var reply = reply
+        reply.body = .file(range)
+        return reply
     }
 
     private func checksum(in reply: Reply) -> String {
@@ -87,6 +123,7 @@ extension FaultPlan {
         var reply = reply
         switch reply.body {
         case .json(.object(let object)): reply.body = .json(.object(altered(object, alteration)))
+        case .goJSON(.object(let object)): reply.body = .goJSON(.object(altered(object, alteration)))
         case .prettyJSON(.object(let object)): reply.body = .prettyJSON(.object(altered(object, alteration)))
         default: break
         }

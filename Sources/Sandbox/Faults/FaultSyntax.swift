@@ -9,10 +9,15 @@ enum FaultSyntax {
         Faults: WHERE:WHAT[=VALUE][,OPTION]…
           WHERE  upload, asset, delete, listing, media, health,
                  tus-options, tus-create, tus-patch, tus-head, tus-delete, finalize,
-                 token, guest-status, guest-delete
+                 token, guest-status, guest-delete,
+                 photos-health, photos-status, photos-list, photos-check,
+                 photos-upload, photos-download, photos-thumbnail,
+                 photos-legacy, photos-claim, photos-browse, photos-delete,
+                 devices, login
           WHAT   reset                 TCP reset at MOMENT
                  stall                 silence at MOMENT, for SECONDS or for ever
                  slow=BYTES            read the body at BYTES a second
+                 slow-answer=BYTES     send the answer at BYTES a second
                  early-status=CODE     answer before the body is read
                  status=CODE           answer after the whole body, do nothing
                  limit=BYTES           answer 413 to larger bodies, as a proxy does
@@ -29,8 +34,19 @@ enum FaultSyntax {
                  whitespace=BYTES      white space before the JSON
                  no-token, odd-token, wrong-types, corrupt, no-checksum
                                        change the fields of a 2xx answer
+                 body-timeout=SECONDS  a body not complete by then: 400, closed
+                                       (photos-upload)
+                 redirect=URL          answer 307
+                 content-type=TYPE     name another type
+                 endless-json=BYTES    JSON that does not end
+                 corrupt-byte          a wrong byte in a file (photos-download)
+                 ignore-range          200 for a range (photos-download)
+                 repeated-cursor, endless, empty-page, expired-cursor,
+                 lost-photo, total=N, hostile-names
+                                       trouble with a page (photos-list)
           OPTION after=MOMENT          a number of body bytes (default 0),
-                                       body (all of it), response-headers
+                                       body (all of it), response-headers,
+                                       response+N (bytes of the answer's body)
                  for=SECONDS           how long a stall lasts
                  retry-after=SECONDS   Retry-After of a status
                  times=N               strike N requests only
@@ -48,6 +64,21 @@ enum FaultSyntax {
           DELETE event-links/TOKEN     revoke it
           POST guest-jobs/ID/approve   let an upload of a guest be seen
           POST guest-jobs/ID/reject    or not
+        of PhotoSync, in JSON:
+          GET photosync/photos         all rows
+          POST photosync/photos        add rows: {"count":N, "user":EMAIL,
+                                       "device":ID, "uploadedAt":TIME,
+                                       "step":MICROSECONDS, "dateTaken":TIME,
+                                       "originalFilename":NAME, "storedPath":PATH,
+                                       "fileHash":HEX, "fileSize":N,
+                                       "content":TEXT}, all optional; a file is
+                                       stored only for a content
+          PATCH photosync/photos/ID    change a row: the same names; "" for user
+                                       or device takes them away
+          DELETE photosync/photos/ID   remove row and file
+          POST photosync/purge         remove up to 100 photos without an owner
+          POST photosync/settle        rewrite now what waits to be rewritten
+          PATCH photosync/users/EMAIL  {"isActive":BOOL, "apiKey":HEX}
         """
 
     static func parse(_ text: String) throws(FaultSyntaxError) -> Fault {
@@ -78,6 +109,9 @@ enum FaultSyntax {
         switch effect {
         case .forget: [.tusPatch, .tusHead, .tusDelete, .finalize].contains(place)
         case .expire: [.tusPatch, .tusHead, .tusDelete].contains(place)
+        case .bodyTimeout: place == .photosUpload
+        case .corruptByte, .ignoreRange: place == .photosDownload
+        case .list: place == .photosList
         default: true
         }
     }
@@ -88,6 +122,7 @@ enum FaultSyntax {
         case "reset": return .reset(options.moment)
         case "stall": return .stall(options.moment, seconds: options.seconds)
         case "slow": return .slow(bytesPerSecond: try what.count(in: text, atLeast: 1))
+        case "slow-answer": return .slowAnswer(bytesPerSecond: try what.count(in: text, atLeast: 1))
         case "early-status": return .earlyStatus(try what.status(in: text))
         case "status": return .status(try what.status(in: text))
         case "drop-answer": return .dropAnswer
@@ -102,11 +137,36 @@ enum FaultSyntax {
         case "limit": return .limit(bytes: try what.count(in: text))
         case "forget": return .forget
         case "expire": return .expire
+        case "body-timeout": return .bodyTimeout(seconds: try what.seconds(in: text))
+        case "redirect": return .redirect(try what.word(in: text))
+        case "content-type": return .contentType(try what.word(in: text))
+        case "endless-json": return .endlessJSON(bytes: try what.count(in: text))
+        case "corrupt-byte": return .corruptByte
+        case "ignore-range": return .ignoreRange
         default:
+            if let trouble = try listTrouble(what, in: text) { return .list(trouble) }
             guard let alteration = Fault.Alteration(rawValue: what.name) else {
                 throw FaultSyntaxError(text, "unknown fault \"\(what.name)\"")
             }
             return .alter(alteration)
+        }
+    }
+}
+
+extension FaultSyntax {
+    private static func listTrouble(
+        _ what: Setting,
+        in text: String
+    ) throws(FaultSyntaxError) -> Fault.ListTrouble? {
+        switch what.name {
+        case "repeated-cursor": .repeatedCursor
+        case "endless": .endless
+        case "empty-page": .emptyPage
+        case "expired-cursor": .expiredCursor
+        case "lost-photo": .lostPhoto
+        case "total": .total(try what.count(in: text))
+        case "hostile-names": .hostileNames
+        default: nil
         }
     }
 }
@@ -145,6 +205,11 @@ private struct Setting {
         return number
     }
 
+    func word(in text: String) throws(FaultSyntaxError) -> String {
+        guard !value.isEmpty else { throw FaultSyntaxError(text, "\(name) needs a value") }
+        return value
+    }
+
     func status(in text: String) throws(FaultSyntaxError) -> Int {
         guard let code = Int(value), (200...599).contains(code) else {
             throw FaultSyntaxError(text, "\(name) needs a status from 200 to 599")
@@ -178,6 +243,11 @@ private struct FaultOptions {
             switch setting.value {
             case "body": moment = .wholeBody
             case "response-headers": moment = .responseHeaders
+            case let value where value.hasPrefix("response+"):
+                guard let count = Int(value.dropFirst("response+".count)), count > 0 else {
+                    throw FaultSyntaxError(text, "response+ needs a number from 1 on")
+                }
+                moment = .responseBytes(count)
             default: moment = .bodyBytes(try setting.count(in: text))
             }
         default: throw FaultSyntaxError(text, "unknown option \"\(setting.name)\"")

@@ -24,7 +24,7 @@ struct Delivery {
         }
         let rendered = rendered()
         exchange.noteAnswer(rendered.head.status)
-        var body = try await writer.writeHead(rendered.head)
+        var body = FaultyBodyWriter(try await writer.writeHead(rendered.head), exchange)
         for effect in plan.breaks(at: .responseHeaders) { try await exchange.enact(effect) }
         if exchange.request.method != .head { try await write(rendered, to: &body) }
         try await body.finish(nil)
@@ -57,8 +57,19 @@ struct Delivery {
             if let shown = bytes.readSlice(length: min(limit ?? Int.max, bytes.readableBytes)) {
                 try await body.write(shown)
             }
+            try await pad(rendered.padding, &body)
         }
         if limit != nil || plan.has(.wrongLength) { throw ConnectionEnded() }
+    }
+
+    /// The same letter again and again.
+    private func pad(_ count: Int, _ body: inout some ResponseBodyWriter) async throws {
+        let piece = ByteBuffer(repeating: UInt8(ascii: "x"), count: 64 * 1024)
+        var sent = 0
+        while sent < count {
+            try await body.write(piece)
+            sent += piece.readableBytes
+        }
     }
 
     private var leavesBodyUnread: Bool { answer.isEarly && exchange.hasBody }

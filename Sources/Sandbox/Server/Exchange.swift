@@ -70,6 +70,7 @@ final class Exchange {
 
     /// As ``readBody(_:)``, without the faults that strike when all of it is there.
     func receiveBody(_ consume: (ByteBuffer) throws -> Void) async throws {
+        try await setBodyDeadline()
         var breaks = plan.bodyBreaks
         try await strike(&breaks)
         if hasBody, expectsContinue {
@@ -90,6 +91,19 @@ final class Exchange {
         }
         if let contentLength, bodyBytesRead < contentLength { throw ConnectionEnded() }
         isBodyRead = true
+    }
+
+    private func setBodyDeadline() async throws {
+        let limit = plan.first { if case .bodyTimeout(let seconds) = $0.effect { seconds } else { nil } }
+        guard let limit else { return }
+        var reply = ReplyRenderer(dialect: .d3).render(.notMultipart)
+        reply.head.headerFields[.connection] = "close"
+        let status = reply.head.status
+        let (log, number) = (log, number)
+        try await channel.triggerUserOutboundEvent(
+            BodyDeadline(seconds: limit, reply: reply) { log.update(number) { $0.status = status.code } }
+        )
+        .get()
     }
 
     /// Strikes with what is due after the last byte of the body.
@@ -153,6 +167,11 @@ final class Exchange {
     /// Notes the status of the answer that goes out.
     func noteAnswer(_ status: HTTPResponse.Status) {
         log.update(number) { $0.status = status.code }
+    }
+
+    /// Notes that nothing more is done for the request, whether it was answered or not.
+    func noteEnd() {
+        log.update(number) { $0.isOver = true }
     }
 }
 

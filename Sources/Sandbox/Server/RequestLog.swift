@@ -8,6 +8,8 @@ final class RequestLog: Sendable {
         /// Nil while unanswered, and for ever when no answer was sent.
         var status: Int?
         var bodyBytesRead = 0
+        /// Nothing more is done for it: what is stored of it is stored, answered or not.
+        var isOver = false
     }
 
     private let entries = Mutex<[Entry]>([])

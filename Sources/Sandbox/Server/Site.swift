@@ -12,6 +12,7 @@ struct Site: Sendable {
     private let tus: TusEndpoint
     private let finalize: FinalizeEndpoint
     private let guests: GuestEndpoint
+    private let photoSync: PhotoSyncSite
     private let log = RequestLog()
     private let renderer: ReplyRenderer
 
@@ -34,28 +35,47 @@ struct Site: Sendable {
         )
         guests = GuestEndpoint(book: book, catalog: catalog)
         for link in configuration.eventLinks { try book.add(link) }
+        photoSync = try PhotoSyncSite(folder: folder, settings: configuration.photoSync)
     }
 
     /// Handles one request; the server's entry point.
     func respond(to request: Request, writer: consuming ResponseWriter, channel: any Channel) async throws {
         if request.uri.path.hasPrefix(ControlEndpoint.prefix) {
-            let reply = try await ControlEndpoint(faults: faults, log: log, uploads: tus.store, guests: finalize.guests)
-                .reply(to: request, from: channel)
+            let control = ControlEndpoint(
+                faults: faults,
+                log: log,
+                uploads: tus.store,
+                guests: finalize.guests,
+                photos: PhotoControl(catalog: photoSync.catalog, rewriter: photoSync.rewriter)
+            )
+            let reply = try await control.reply(to: request, from: channel)
             let rendered = renderer.render(reply)
             try await writer.write(response: rendered.head, body: ResponseBody(byteBuffer: rendered.bytes))
             return
         }
-        let route = Route(method: request.method, path: request.uri.path)
-        let exchange = Exchange(
+        if let route = photoSync.route(request) {
+            let exchange = exchange(request, channel, route.place)
+            defer { exchange.noteEnd() }
+            let answer = try await photoSync.answer(route, to: exchange)
+            try await Delivery(exchange: exchange, answer: answer, renderer: renderer).run(writer)
+        } else {
+            let route = Route(method: request.method, path: request.uri.path)
+            let exchange = exchange(request, channel, route.place)
+            defer { exchange.noteEnd() }
+            let answer = try await answer(exchange, route)
+            try await Delivery(exchange: exchange, answer: answer, renderer: renderer).run(writer)
+        }
+    }
+
+    private func exchange(_ request: Request, _ channel: any Channel, _ place: Fault.Place?) -> Exchange {
+        Exchange(
             request: request,
             channel: channel,
-            plan: route.place.map(faults.take) ?? FaultPlan(),
+            plan: place.map(faults.take) ?? FaultPlan(),
             user: authenticatedUser(request),
             log: log,
             number: log.begin(method: request.method.rawValue, path: request.head.path ?? "")
         )
-        let answer = try await answer(exchange, route)
-        try await Delivery(exchange: exchange, answer: answer, renderer: renderer).run(writer)
     }
 
     private func authenticatedUser(_ request: Request) -> String? {

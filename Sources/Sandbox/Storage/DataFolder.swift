@@ -5,6 +5,7 @@ struct DataFolder: Sendable {
     let path: String
 
     var databasePath: String { path + "/sandbox.sqlite" }
+    var photoDatabasePath: String { path + "/photosync.sqlite" }
     private var incomingPath: String { path + "/incoming" }
     private var uploadsPath: String { path + "/uploads" }
 
@@ -13,7 +14,7 @@ struct DataFolder: Sendable {
         self.path = path
         let files = FileManager.default
         try? files.removeItem(atPath: incomingPath)
-        for folder in [incomingPath, uploadsPath, path + "/media/video", path + "/media/audio"] {
+        for folder in [incomingPath, uploadsPath, path + "/media/video", path + "/media/audio", path + "/photos"] {
             try files.createDirectory(atPath: folder, withIntermediateDirectories: true)
         }
     }
@@ -21,6 +22,11 @@ struct DataFolder: Sendable {
     /// Where a stored file lives.
     func mediaPath(_ type: MediaKind, _ fileName: String) -> String {
         "\(path)/media/\(type.rawValue)/\(fileName)"
+    }
+
+    /// Where a photo lives; `path` is below the photo folder.
+    func photoPath(_ path: String) -> String {
+        "\(self.path)/photos/\(path)"
     }
 
     /// Where the bytes of a tus upload gather.

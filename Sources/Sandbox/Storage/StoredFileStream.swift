@@ -13,18 +13,14 @@ struct StoredFileStream {
 
     /// Throws when the file cannot be read to the end of the range; the connection is then broken off.
     func write(to body: inout some ResponseBodyWriter) async throws {
-        guard let file = FileHandle(forReadingAtPath: range.path) else {
-            throw SystemError(call: "open", code: ENOENT)
-        }
-        defer { try? file.close() }
-        try file.seek(toOffset: UInt64(range.offset))
-        var rest = range.count
-        while rest > 0 {
-            guard let piece = try file.read(upToCount: min(rest, Self.pieceSize)), !piece.isEmpty else {
-                throw SystemError(call: "read", code: EIO)
-            }
+        let file = try range.open()
+        var sent = 0
+        while sent < range.count {
+            var piece = try file.read(at: range.offset + sent, count: min(range.count - sent, Self.pieceSize))
+            guard !piece.isEmpty else { throw SystemError(call: "pread", code: EIO) }
+            if range.isCorrupted, sent == 0 { piece[0] ^= 1 }
             try await body.write(ByteBuffer(bytes: piece))
-            rest -= piece.count
+            sent += piece.count
         }
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 
 /// An answer before it is turned into bytes.
@@ -5,6 +6,8 @@ struct Reply: Sendable {
     /// What the body is made of.
     enum Body: Sendable {
         case json(JSONValue)
+        /// As Go writes it, with a line feed.
+        case goJSON(JSONValue)
         /// Pretty-printed like the listing.
         case prettyJSON(JSONValue)
         case html(String)
@@ -13,6 +16,8 @@ struct Reply: Sendable {
         case empty
         /// A byte range of a stored file.
         case file(StoredRange)
+        /// JSON that goes on for so many bytes before it breaks off.
+        case endlessJSON(bytes: Int)
     }
 
     /// Which of the real server's two programs speaks; it decides headers and framing.
@@ -23,6 +28,8 @@ struct Reply: Sendable {
         case webServer
         /// tusd behind Apache.
         case tusd
+        /// PhotoSync: a program in Go without a web server before it.
+        case photoSync
     }
 
     var status: HTTPResponse.Status
@@ -77,7 +84,36 @@ struct Reply: Sendable {
 
 /// Bytes of a stored file that an answer carries.
 struct StoredRange: Sendable {
-    var path: String
+    private enum Source {
+        case path(String)
+        case file(OpenFile)
+    }
+
+    private var source: Source
     var offset: Int
     var count: Int
+    /// Whether the first byte goes out wrong.
+    var isCorrupted = false
+
+    /// A file that is opened when its bytes are sent.
+    init(path: String, offset: Int, count: Int) {
+        source = .path(path)
+        self.offset = offset
+        self.count = count
+    }
+
+    init(file: OpenFile, offset: Int, count: Int) {
+        source = .file(file)
+        self.offset = offset
+        self.count = count
+    }
+
+    func open() throws -> OpenFile {
+        switch source {
+        case .file(let file): return file
+        case .path(let path):
+            guard let file = OpenFile(path: path) else { throw SystemError(call: "open", code: errno) }
+            return file
+        }
+    }
 }

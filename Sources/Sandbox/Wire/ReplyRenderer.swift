@@ -12,6 +12,8 @@ struct ReplyRenderer: Sendable {
         /// Empty when ``file`` is set.
         var bytes: ByteBuffer
         var file: StoredRange?
+        /// Bytes of a text that has no end, after ``bytes``.
+        var padding = 0
     }
 
     func render(_ reply: Reply, leadingSpace: Int = 0) -> Rendered {
@@ -20,9 +22,19 @@ struct ReplyRenderer: Sendable {
         var bytes = ByteBuffer()
         bytes.writeRepeatingByte(UInt8(ascii: " "), count: leadingSpace)
         var file: StoredRange?
+        var padding = 0
         switch reply.body {
         case .json(let value):
             bytes.writeString(PHPJSONEncoder().encode(value))
+            head.headerFields[.contentType] = "application/json"
+        case .goJSON(let value):
+            bytes.writeString(GoJSONEncoder.encode(value))
+            head.headerFields[.contentType] = "application/json"
+            // Go knows the length of what its handler wrote into one buffer.
+            if bytes.readableBytes <= 2048 { head.headerFields[.contentLength] = String(bytes.readableBytes) }
+        case .endlessJSON(let count):
+            bytes.writeString(#"{"photos":[{"id":""#)
+            padding = count
             head.headerFields[.contentType] = "application/json"
         case .prettyJSON(let value):
             bytes.writeString(PHPJSONEncoder(pretty: true).encode(value) + "\n")
@@ -37,18 +49,20 @@ struct ReplyRenderer: Sendable {
             head.headerFields[.contentType] = "text/plain; charset=utf-8"
             head.headerFields[.contentLength] = String(bytes.readableBytes)
         case .empty:
-            if reply.status != .noContent { head.headerFields[.contentLength] = "0" }
+            if ![204, 304].contains(reply.status.code) { head.headerFields[.contentLength] = "0" }
         case .file(let range):
             file = range
             head.headerFields[.contentLength] = String(range.count)
         }
         add(reply.headers, to: &head)
-        return Rendered(head: head, bytes: bytes, file: file)
+        return Rendered(head: head, bytes: bytes, file: file, padding: padding)
     }
 
     private func commonHeaders(_ reply: Reply) -> [(name: String, value: String)] {
+        let date = ("Date", Self.httpDate(time(nil)))
+        if reply.origin == .photoSync { return [date] }
         var headers = [
-            ("Date", Self.httpDate(time(nil))),
+            date,
             ("Server", reply.origin != .webServer ? "Gighive" : "Apache/2.4.71 (Debian) OpenSSL/3.0.19"),
             ("X-Content-Type-Options", "nosniff"),
             ("X-Frame-Options", "SAMEORIGIN"),

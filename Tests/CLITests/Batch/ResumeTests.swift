@@ -13,11 +13,7 @@ import Testing
         let child = try scene.runner.start(
             ["upload", file, "--transport", "tus", "--chunk-size", "64K", "--json", "--progress-events"] + scene.login
         )
-        let deadline = ContinuousClock.now + .seconds(30)
-        while try await scene.sandbox.requests().count(where: { $0.method == "PATCH" }) < 3 {
-            try #require(ContinuousClock.now < deadline)
-            await Task.yield()
-        }
+        try await scene.sandbox.waitForRequests { $0.count { $0.method == "PATCH" } >= 3 }
         child.signal(SIGINT)
         let result = try await child.finish()
         #expect(result.exitCode == 130)

@@ -32,7 +32,7 @@ import Testing
 
     @Test(arguments: points)
     func restartAfterKill(_ point: Point) async throws {
-        let faults = point.name == "afterBody" ? ["upload:delay-answer=1"] : []
+        let faults = point.name == "afterBody" ? ["upload:delay-answer=60"] : []
         let sandbox = try await SandboxProcess.start(faults: faults)
         var stage = try FaultStage(sandbox.baseURL, byteCount: 12_000_000)
         let killed = try await stage.upload(extra: ["MEDIACTL_KILL_AT": point.name])
@@ -59,7 +59,7 @@ import Testing
     /// The digest of a small file is not in the journal; it is read again, if it can be.
     @Test(arguments: [true, false])
     func smallFileWhoseAnswerWasNotRead(_ isStillThere: Bool) async throws {
-        let sandbox = try await SandboxProcess.start(faults: ["upload:delay-answer=1"])
+        let sandbox = try await SandboxProcess.start(faults: ["upload:delay-answer=60"])
         let stage = try FaultStage(sandbox.baseURL)
         let killed = try await stage.upload(extra: ["MEDIACTL_KILL_AT": "afterBody"])
         #expect(killed.result.signal == SIGKILL)
@@ -80,7 +80,7 @@ import Testing
     }
 
     private func waitForFile(_ sandbox: SandboxProcess) async throws {
-        let deadline = ContinuousClock.now + .seconds(30)
+        let deadline = ContinuousClock.now + .seconds(120)
         while try sandbox.storedFiles().isEmpty {
             try #require(ContinuousClock.now < deadline)
             try await Task.sleep(for: .milliseconds(10))

@@ -14,10 +14,10 @@ import Testing
     @Test func interruptBeforeTheConnection() async throws {
         let deaf = try DeafListener()
         let stage = try FaultStage("http://127.0.0.1:\(deaf.port)")
-        let child = try stage.startUpload()
+        let child = try stage.startUpload(["--connect-timeout", "600s"])
         try await child.wait(for: #""phase":"connecting""#)
         child.signal(SIGINT)
-        let report = FaultReport(try await child.finish(deadline: .seconds(20)))
+        let report = FaultReport(try await child.finish())
         #expect(report.result.exitCode == 130)
         #expect(try report.item().state == "cancelled")
         #expect(try report.item().bytesSent == 0)
@@ -33,7 +33,7 @@ import Testing
         let child = try stage.startUpload()
         try await child.wait(for: #""phase":"sending""#)
         child.signal(signal)
-        let report = FaultReport(try await child.finish(deadline: .seconds(20)))
+        let report = FaultReport(try await child.finish())
         #expect(report.result.exitCode == exitCode)
         #expect(report.records.last?.exitCode == exitCode)
         #expect(try report.item().state == "cancelled")
@@ -68,7 +68,7 @@ import Testing
         child.signal(SIGINT)
         try await child.wait(for: Self.waiting(SIGINT))
         child.signal(SIGINT)
-        let report = FaultReport(try await child.finish(deadline: .seconds(20)))
+        let report = FaultReport(try await child.finish())
         report.expect(
             ExpectedFault(130, "outcome_unknown", "whether the server has the file is unknown", hint: "uploads status")
         )
@@ -84,7 +84,7 @@ import Testing
         let child = try held.stage.startUpload(["--finish-timeout", "0.5s"])
         try await child.wait(for: #""phase":"processing""#)
         child.signal(signal)
-        let report = FaultReport(try await child.finish(deadline: .seconds(20)))
+        let report = FaultReport(try await child.finish())
         report.expect(
             ExpectedFault(
                 exitCode,
@@ -105,7 +105,7 @@ import Testing
         let child = try stage.startUpload(["--settle-timeout", "5m"])
         try await child.wait(for: #""phase":"resolving""#)
         child.signal(SIGINT)
-        let report = FaultReport(try await child.finish(deadline: .seconds(20)))
+        let report = FaultReport(try await child.finish())
         report.expect(
             ExpectedFault(130, "outcome_unknown", "whether the server has the file is unknown", hint: "uploads status")
         )
@@ -115,12 +115,13 @@ import Testing
     }
 
     @Test func interruptBetweenTwoTries() async throws {
-        let sandbox = try await SandboxProcess.start(faults: ["upload:status=429,retry-after=50"])
+        let sandbox = try await SandboxProcess.start(faults: ["upload:status=429,retry-after=110"])
         let stage = try FaultStage(sandbox.baseURL)
         let child = try stage.startUpload(["--retries", "3"])
         try await child.wait(for: #""phase":"retrying""#)
         child.signal(SIGINT)
-        let report = FaultReport(try await child.finish(deadline: .seconds(20)))
+        // Less than the wait that is broken off.
+        let report = FaultReport(try await child.finish(deadline: .seconds(90)))
         #expect(report.result.exitCode == 130)
         #expect(try report.item().state == "cancelled")
         #expect(try stage.states() == [.cancelled])

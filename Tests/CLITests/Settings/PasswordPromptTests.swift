@@ -4,7 +4,7 @@ import Testing
 @testable import MediaCLI
 
 @Suite struct PasswordPromptTests {
-    @Test(.timeLimit(.minutes(1))) func readsALineWithoutEcho() async throws {
+    @Test(.timeLimit(.minutes(4))) func readsALineWithoutEcho() async throws {
         let terminal = try Terminal()
         let path = terminal.path
         let answer = Task { try await PasswordPrompt.ask("Password: ", terminal: path) }
@@ -17,7 +17,7 @@ import Testing
         #expect(!terminal.output.contains("s3cret"))
     }
 
-    @Test(.timeLimit(.minutes(1))) func theEndOfInputIsNoPassword() async throws {
+    @Test(.timeLimit(.minutes(4))) func theEndOfInputIsNoPassword() async throws {
         let terminal = try Terminal()
         let path = terminal.path
         let answer = Task { try await PasswordPrompt.ask("Password: ", terminal: path) }
@@ -28,7 +28,7 @@ import Testing
         #expect(terminal.echoes)
     }
 
-    @Test(.timeLimit(.minutes(1))) func cancellingRestoresTheTerminal() async throws {
+    @Test(.timeLimit(.minutes(4))) func cancellingRestoresTheTerminal() async throws {
         let terminal = try Terminal()
         let path = terminal.path
         let task = Task { try await PasswordPrompt.ask("Password: ", terminal: path) }

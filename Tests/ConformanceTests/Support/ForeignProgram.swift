@@ -56,17 +56,32 @@ final class ForeignServer: Sendable {
     let port: Int
     private let process: ChildProcess
 
-    /// Starts a server that is told its port, and waits until it accepts connections.
+    /// Starts a server that is told its port, and waits until it accepts connections. Another program may take the port
+    /// before the server does; it is then started with another one.
     init(_ path: String, arguments: (Int) throws -> [String]) async throws {
-        let port = try Self.freePort()
-        process = try ChildProcess(path, try arguments(port))
-        self.port = port
-        let deadline = ContinuousClock.now + .seconds(60)
+        for _ in 1..<5 {
+            if let started = try? await Self.start(path, arguments) {
+                (process, port) = started
+                return
+            }
+        }
+        (process, port) = try await Self.start(path, arguments)
+    }
+
+    private static func start(
+        _ path: String,
+        _ arguments: (Int) throws -> [String]
+    ) async throws -> (ChildProcess, port: Int) {
+        let port = try freePort()
+        let process = try ChildProcess(path, try arguments(port))
+        let deadline = ContinuousClock.now + .seconds(120)
         // It does not say when it listens, so all that can be done is to ask.
-        while !Self.accepts(port: port) {
-            guard process.isRunning, ContinuousClock.now < deadline else { throw Self.failure(process) }
+        while !accepts(port: port) {
+            guard process.isRunning, ContinuousClock.now < deadline else { throw failure(process) }
             try await Task.sleep(for: .milliseconds(20))
         }
+        guard process.isRunning else { throw failure(process) }
+        return (process, port)
     }
 
     /// Starts a server that chooses its port and says it right after `mark`.
@@ -106,10 +121,12 @@ final class ForeignServer: Sendable {
     private static func accepts(port: Int) -> Bool {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }
-        var address = loopback(port: port)
-        return withSocketAddress(&address) {
-            connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-        }
+        var (peer, own) = (loopback(port: port), loopback(port: 0))
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isConnected = withSocketAddress(&peer) { connect(descriptor, $0, length) == 0 }
+        // Where nobody listens, the kernel may choose the port asked for as ours, and connect the socket with itself.
+        return isConnected && withSocketAddress(&own) { getsockname(descriptor, $0, &length) == 0 }
+            && own.sin_port != peer.sin_port
     }
 
     private static func loopback(port: Int) -> sockaddr_in {

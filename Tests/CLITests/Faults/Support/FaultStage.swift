@@ -92,13 +92,4 @@ extension SandboxProcess {
             try FileManager.default.contentsOfDirectory(atPath: data.file("media/" + $0))
         }
     }
-
-    /// Waits until a number of uploads and deletions has arrived.
-    func waitForPosts(_ count: Int) async throws {
-        let deadline = ContinuousClock.now + .seconds(30)
-        while try await posts() < count {
-            try #require(ContinuousClock.now < deadline)
-            await Task.yield()
-        }
-    }
 }

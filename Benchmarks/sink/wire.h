@@ -1,0 +1,68 @@
+// What the servers of the benchmarks share: sockets on loopback, and as much of HTTP/1.1 as they need.
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static void die(const char *what) {
+    perror(what);
+    exit(1);
+}
+
+static int send_all(int fd, const char *bytes, size_t count) {
+    while (count > 0) {
+        ssize_t sent = send(fd, bytes, count, MSG_NOSIGNAL);
+        if (sent < 0 && errno == EINTR) continue;
+        if (sent <= 0) return -1;
+        bytes += sent;
+        count -= (size_t)sent;
+    }
+    return 0;
+}
+
+// The value of a header field, or NULL. `head` ends with an empty line and a NUL.
+static const char *field(const char *head, const char *name) {
+    size_t length = strlen(name);
+    for (const char *line = strstr(head, "\r\n"); line; line = strstr(line, "\r\n")) {
+        line += 2;
+        if (strncasecmp(line, name, length) == 0 && line[length] == ':') {
+            const char *value = line + length + 1;
+            return value + strspn(value, " \t");
+        }
+    }
+    return NULL;
+}
+
+// A listening socket; prints "listening on http://127.0.0.1:PORT". Port 0 is any that is free.
+static int listen_on_loopback(int port) {
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (listener < 0) die("socket");
+    int yes = 1;
+    setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof address;
+    if (bind(listener, (struct sockaddr *)&address, length) != 0) die("bind");
+    if (listen(listener, 128) != 0) die("listen");
+    if (getsockname(listener, (struct sockaddr *)&address, &length) != 0) die("getsockname");
+    printf("listening on http://127.0.0.1:%d\n", ntohs(address.sin_port));
+    fflush(stdout);
+    return listener;
+}
+
+// Takes one connection and serves it on a thread of its own, which gets the descriptor as its argument.
+static void serve_next(int listener, void *(*serve)(void *)) {
+    int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+    if (fd < 0) return;
+    int yes = 1;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, serve, (void *)(long)fd) != 0) die("pthread_create");
+    pthread_detach(thread);
+}

@@ -1,0 +1,22 @@
+internal import ArgumentParser
+
+/// `mediactl sync …`
+struct Sync: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Know, send and fetch the photos of a PhotoSync server.",
+        discussion: """
+            Without a command, what has changed on the server is listed into the local index (sync pull). Local files \
+            are never deleted.
+
+            Examples:
+              mediactl login --server https://photos.example.org
+              mediactl sync
+              mediactl sync push Pictures
+              mediactl sync download --missing --to Pictures
+            """,
+        subcommands: [
+            SyncPull.self, SyncStatusCommand.self, SyncList.self, SyncPush.self, SyncDownload.self, SyncVerify.self,
+        ],
+        defaultSubcommand: SyncPull.self
+    )
+}

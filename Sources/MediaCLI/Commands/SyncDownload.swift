@@ -1,0 +1,85 @@
+internal import ArgumentParser
+internal import MediaStore
+internal import PhotoSync
+
+/// `mediactl sync download [--missing | ID… | --since …] --to DIR`
+struct SyncDownload: ContextCommand {
+    static let schema = "mediactl.sync-download/1"
+    static let configuration = CommandConfiguration(
+        commandName: "download",
+        abstract: "Fetch photos into a directory, by year and month, verified.",
+        discussion: """
+            What was cut goes on where it stopped. Nothing that is there is replaced. The index tells which photos there \
+            are: run mediactl sync before.
+
+            Examples:
+              mediactl sync download --missing --to Pictures
+              mediactl sync download --since 2026-05-01 --to Pictures --dry-run
+            """
+    )
+
+    @Argument(help: ArgumentHelp("Photos by their ids; mediactl sync list shows them.", valueName: "id"))
+    var ids: [String] = []
+
+    @Flag(help: "Fetch all photos that this machine has no copy of.")
+    var missing = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Of those, only photos uploaded since this day (local midnight) or time.",
+            valueName: "time"
+        )
+    )
+    var since: String?
+
+    @Option(
+        name: .customLong("to"),
+        help: ArgumentHelp("Where to write them.", valueName: "dir"),
+        completion: .directory
+    )
+    var target: String
+
+    @Flag(help: "Only say what would be fetched.")
+    var dryRun = false
+
+    @OptionGroup var jobs: JobsOption
+    @OptionGroup(title: "Credentials") var key: KeyOptions
+    @OptionGroup(title: "Connection options") var connection: ConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func validate() throws {
+        guard !target.isEmpty else { throw ValidationError("--to: an empty path.") }
+        guard ids.isEmpty || !(missing || since != nil) else {
+            throw ValidationError("Ids, and --missing or --since, exclude each other.")
+        }
+        guard !ids.isEmpty || missing || since != nil else {
+            throw ValidationError("Say which photos: --missing, --since TIME, or their ids.")
+        }
+        guard !ids.contains("") else { throw ValidationError("An empty id.") }
+    }
+
+    func run(in console: Console) async throws -> ExitCode {
+        let selection = try selection()
+        let jobs = try jobs.count(usual: 4)
+        let settings = try await SettingsSession.open(console, global: global, connection: connection)
+        let account = try await SyncSession.open(settings).account(key)
+        let run = DownloadRun(
+            console: console,
+            account: account,
+            hashes: HashCache(directory: settings.locations.cacheDirectory),
+            options: Download.Options(jobs: jobs, isDryRun: dryRun, retry: settings.retryPolicy),
+            writesProgressRecords: global.progressEvents
+        )
+        return try await run.run(selection, to: directory(in: console.context))
+    }
+
+    private func selection() throws(Diagnosis) -> Download.Selection {
+        if let since { return .since(try PointInTime.parse(since, flag: "--since")) }
+        return missing ? .missing : .ids(ids)
+    }
+
+    private func directory(in context: CommandContext) -> [UInt8] {
+        let path = RawArguments.bytes(of: target)
+        return path.first == UInt8(ascii: "/") ? path : Array("\(context.workingDirectory)/".utf8) + path
+    }
+}

@@ -1,0 +1,99 @@
+internal import ArgumentParser
+internal import Foundation
+internal import MediaStore
+internal import PhotoSync
+
+/// `mediactl sync list`
+struct SyncList: ContextCommand {
+    static let schema = "mediactl.sync-list/1"
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List the photos of the local index, oldest upload first. Asks no server.",
+        discussion: """
+            Examples:
+              mediactl sync list --device other --since 2026-05-01
+              mediactl sync list --device legacy --json | jq -r '.photo_id // empty'
+            """
+    )
+
+    @Option(
+        help: ArgumentHelp("Only photos of this device: this, other, legacy (of none), or an id.", valueName: "which")
+    )
+    var device: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Only photos uploaded since this day (local midnight) or time: 2026-05-01, 2026-05-01T18:30:00Z.",
+            valueName: "time"
+        )
+    )
+    var since: String?
+
+    @Flag(help: "List what is no longer on the server instead.")
+    var gone = false
+
+    @OptionGroup(title: "Connection options") var connection: ConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func validate() throws {
+        guard device != "" else { throw ValidationError("--device: an empty id.") }
+    }
+
+    func run(in console: Console) async throws -> ExitCode {
+        let since = try since.map { text throws(Diagnosis) in try PointInTime.parse(text, flag: "--since") }
+        let settings = try await SettingsSession.open(console, global: global, connection: connection)
+        let session = try SyncSession.open(settings)
+        let server = session.address
+        guard let state = try session.index.state(of: server) else { throw PhotoSyncError(.neverSynchronized) }
+        let filter = PhotoFilter(origin: try origin(session.login?.deviceID), uploadedSince: since, isGone: gone)
+        try console.requireOutput()
+        let table = PhotoTable(console, device: session.login?.deviceID, isGone: gone)
+        try await show(table, filter, session, on: console)
+        if table.count == 0 {
+            console.note("no photo of the index fits")
+        }
+        let code = console.exitCode(.success)
+        console.summary([
+            "server": .string(server), "items": JSONValue(table.count),
+            "last_complete_at": JSONValue(state.lastCompleteAt.map { Formats.timestamp($0) }),
+            "exit_code": JSONRenderer.exitCode(code),
+        ])
+        return code
+    }
+
+    private func origin(_ own: String?) throws(PhotoSyncError) -> PhotoFilter.Origin {
+        switch device {
+        case nil: return .any
+        case "this":
+            guard let own else { throw PhotoSyncError(.noDevice) }
+            return .device(own)
+        case "other": return .otherThan(own)
+        case "legacy": return .legacy
+        case let id?: return .device(id)
+        }
+    }
+
+    /// On a thread of its own, since the index may be long; it ends when nobody reads any more.
+    private func show(
+        _ table: PhotoTable,
+        _ filter: PhotoFilter,
+        _ session: SyncSession,
+        on console: Console
+    ) async throws {
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            Thread.detachNewThread {
+                continuation.resume(
+                    with: Result {
+                        try session.index.forEachBlock(of: session.address, where: filter) { photos in
+                            table.show(photos)
+                            if console.context.output.failure != nil { throw NobodyReads() }
+                        }
+                    }
+                    .flatMapError { $0 is NobodyReads ? .success(()) : .failure($0) }
+                )
+            }
+        }
+    }
+
+    private struct NobodyReads: Error {}
+}

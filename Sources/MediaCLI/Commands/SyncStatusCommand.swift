@@ -1,0 +1,46 @@
+internal import ArgumentParser
+internal import MediaStore
+internal import PhotoSync
+
+/// `mediactl sync status`
+struct SyncStatusCommand: ContextCommand {
+    static let schema = "mediactl.sync-status/1"
+    static let configuration = CommandConfiguration(
+        commandName: "status",
+        abstract: "Show what server and index have, when they last met, and whether the server is fit.",
+        discussion: """
+            A server that does not answer is told, with its exit code, beside what the index knows.
+
+            Example:
+              mediactl sync status
+            """
+    )
+
+    @OptionGroup(title: "Credentials") var key: KeyOptions
+    @OptionGroup(title: "Connection options") var connection: ConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run(in console: Console) async throws -> ExitCode {
+        let settings = try await SettingsSession.open(console, global: global, connection: connection)
+        let session = try SyncSession.open(settings)
+        let account = try await session.account(key)
+        try console.requireOutput()
+        let report = try await console.context.interruption.cancelling { try await SyncReport.make(of: account) }
+        let failure = report.failure.map { ErrorCatalogue.diagnosis(of: $0) }
+        console.text(
+            TextRenderer.report(
+                report,
+                account,
+                name: session.login?.deviceName,
+                now: console.context.now(),
+                style: console.outputStyle
+            )
+        )
+        if let failure {
+            console.error(failure)
+        }
+        let code = console.exitCode(failure?.exitCode ?? .success)
+        console.summary(JSONRenderer.report(report, account, name: session.login?.deviceName, code))
+        return code
+    }
+}

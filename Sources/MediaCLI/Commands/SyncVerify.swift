@@ -1,0 +1,38 @@
+internal import ArgumentParser
+internal import MediaStore
+internal import PhotoSync
+
+/// `mediactl sync verify`
+struct SyncVerify: ContextCommand {
+    static let schema = "mediactl.sync-verify/1"
+    static let configuration = CommandConfiguration(
+        commandName: "verify",
+        abstract: "Compare server, index and local copies, and change none of them.",
+        discussion: """
+            The server is listed anew. Ends with 3 when there are differences.
+
+            Example:
+              mediactl sync verify --read-content
+            """
+    )
+
+    @Flag(help: "Read local files also where their digests are known.")
+    var readContent = false
+
+    @OptionGroup(title: "Credentials") var key: KeyOptions
+    @OptionGroup(title: "Connection options") var connection: ConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run(in console: Console) async throws -> ExitCode {
+        let settings = try await SettingsSession.open(console, global: global, connection: connection)
+        let account = try await SyncSession.open(settings).account(key)
+        let run = VerifyRun(
+            console: console,
+            account: account,
+            hashes: HashCache(directory: settings.locations.cacheDirectory),
+            readsContent: readContent,
+            writesProgressRecords: global.progressEvents
+        )
+        return try await run.run()
+    }
+}

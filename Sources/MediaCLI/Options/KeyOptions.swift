@@ -1,0 +1,24 @@
+internal import ArgumentParser
+
+/// Where an API key comes from. There is no way to give one as an argument: arguments are public.
+struct KeyOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("Read the API key from this file; by default the one of mediactl login.", valueName: "file"),
+        completion: .file()
+    )
+    var apiKeyFile: String?
+
+    @Flag(help: "Read the API key from standard input.")
+    var apiKeyStdin = false
+
+    func validate() throws {
+        guard !apiKeyStdin || apiKeyFile == nil else {
+            throw ValidationError("--api-key-stdin and --api-key-file exclude each other.")
+        }
+    }
+
+    /// The flags as the search for credentials takes them.
+    func flags(noInput: Bool) -> CredentialFlags {
+        CredentialFlags(apiKeyFile: apiKeyFile, apiKeyStdin: apiKeyStdin, noInput: noInput)
+    }
+}

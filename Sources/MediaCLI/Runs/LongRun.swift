@@ -1,0 +1,99 @@
+internal import MediaTransport
+internal import PhotoSync
+internal import Synchronization
+
+/// A run over many things: shows how it gets on, tells each thing as it comes, and stops on a signal, or when nobody
+/// reads the results any more.
+struct LongRun<Reading: RunReading>: Sendable {
+    let console: Console
+    let display: RunDisplay<Reading>
+
+    init(_ console: Console, writesRecords: Bool) {
+        self.console = console
+        display = RunDisplay(console, writesRecords: writesRecords)
+    }
+
+    /// What the work is given.
+    struct Surroundings<Item: Sendable>: Sendable {
+        /// Stops it.
+        var control: TransferControl
+        /// Takes what is to be told.
+        var onItem: @Sendable (Item) -> Void
+        /// Takes where it stands.
+        var progress: @Sendable (Reading) -> Void
+    }
+
+    /// Runs `work`; returns when all items have been told.
+    ///
+    /// Items are told by a task of their own: a reader of standard output that takes its time must not keep the
+    /// transfers waiting.
+    ///
+    /// - Returns: nil when it was stopped before its end.
+    /// - Throws: What `work` throws.
+    func run<Item: Sendable, Outcome: Sendable>(
+        telling tell: @escaping @Sendable (Item) -> Void,
+        _ work: (Surroundings<Item>) async throws -> Outcome
+    ) async throws -> Outcome? {
+        let control = TransferControl()
+        let output = console.context.output
+        let (items, voice) = AsyncStream<Item>.makeStream()
+        let telling = Task {
+            for await item in items {
+                tell(item)
+                if output.failure != nil { control.stop() }
+            }
+        }
+        let surroundings = Surroundings<Item>(
+            control: control,
+            onItem: { item in
+                voice.yield(item)
+                output.noticeClosedPipe()
+                if output.failure != nil { control.stop() }
+            },
+            progress: { [display] in display.update($0) }
+        )
+        let end: Result<Outcome?, any Error>
+        do {
+            end = .success(
+                try await console.context.interruption.handling({ $0.isFinal ? control.abandon() : control.stop() }) {
+                    try await display.during { try await work(surroundings) }
+                }
+            )
+        } catch let error as PhotoSyncError where error.code == .cancelled {
+            end = .success(nil)
+        } catch {
+            end = .failure(error)
+        }
+        voice.finish()
+        await telling.value
+        return try end.get()
+    }
+}
+
+/// How the items of a run ended.
+final class ItemTally<State: Hashable & Sendable>: Sendable {
+    private let entries = Mutex<(counts: [State: Int], codes: Set<ExitCode>)>(([:], []))
+
+    /// One item has ended.
+    func add(_ state: State, _ code: ExitCode) {
+        entries.withLock { entries in
+            entries.counts[state, default: 0] += 1
+            entries.codes.insert(code)
+        }
+    }
+
+    /// How many items ended so.
+    func count(_ state: State) -> Int { entries.withLock { $0.counts[state] ?? 0 } }
+
+    /// All items.
+    var total: Int { entries.withLock { $0.counts.values.reduce(0, +) } }
+
+    /// The code of the run: that of its items when they all ended alike.
+    ///
+    /// - Parameter isStopped: Whether the run was stopped before its end.
+    /// - Returns: `.partly` for a run that was stopped; a signal's own code comes before it.
+    func exitCode(isStopped: Bool) -> ExitCode {
+        let codes = entries.withLock { $0.codes }
+        return isStopped ? .partly : ExitCode.batch(codes)
+    }
+}

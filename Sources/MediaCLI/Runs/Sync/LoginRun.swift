@@ -1,0 +1,105 @@
+internal import Foundation
+internal import MediaStore
+internal import PhotoSync
+
+/// Makes this machine a device of a photo server, and keeps the key.
+struct LoginRun: Sendable {
+    let session: SyncSession
+    let deviceName: String
+    let isDryRun: Bool
+
+    private var console: Console { session.console }
+    private var server: String { session.address }
+
+    // MARK: With an issued key
+
+    /// Proves the key, registers this machine, and keeps both.
+    ///
+    /// - Throws: `CredentialError`, `PhotoSyncError`, `TransportError`.
+    func run(_ flags: CredentialFlags) async throws -> ExitCode {
+        let server = server
+        let key = try await session.search(flags) { try await $0.keyToKeep(for: server) }
+        let client = try session.client(key: key)
+        guard !isDryRun else {
+            let status = try await console.context.interruption.cancelling { try await client.status(device: nil) }
+            console.text([
+                "the key is good for \(Formats.count(status.totalPhotos, "photo")) at \(ErrorCatalogue.clean(server)); "
+                    + "this machine would be its device \(ErrorCatalogue.quoted(deviceName))"
+            ])
+            return finish(nil, isKeyRotated: false)
+        }
+        let registration = DeviceRegistration(client: client, library: session.library, deviceName: deviceName)
+        let login = try await console.context.interruption.cancelling { try await registration.logIn(apiKey: key) }
+        return finish(login, isKeyRotated: false)
+    }
+
+    // MARK: By e-mail
+
+    /// Logs in by e-mail address and password, which gives the user a new key: asks first.
+    ///
+    /// - Throws: `Diagnosis` when nobody can be asked; `CredentialError`, `PhotoSyncError`, `TransportError`.
+    func run(_ email: String, _ flags: CredentialFlags, _ confirmation: Confirmation) async throws -> ExitCode {
+        let warning =
+            "This gives \(ErrorCatalogue.clean(email)) a new API key at \(ErrorCatalogue.clean(server)): every phone and "
+            + "program of this user is signed out of its key, and must log in again."
+        let question = "Log in all the same?"
+        guard !isDryRun else {
+            console.text([warning])
+            return finish(nil, isKeyRotated: false)
+        }
+        guard try await confirmation.ask([warning], question, on: console) else {
+            console.text(["not logged in"])
+            return finish(nil, isKeyRotated: false, code: .failure)
+        }
+        let server = server
+        let password = try await session.search(flags) { try await $0.password(for: email, at: server) }
+        let registration = DeviceRegistration(
+            client: try session.client(key: nil),
+            library: session.library,
+            deviceName: deviceName
+        )
+        // Torn, it would leave the user without any key.
+        let finishTimeout = session.settings.settings.finishTimeout.value
+        let login = try await console.context.interruption.handling({
+            console.outlast($0, for: "the new key", finishTimeout: finishTimeout)
+        }) {
+            try await registration.logIn(email: email, password: password)
+        }
+        return finish(login, isKeyRotated: true)
+    }
+
+    // MARK: The end
+
+    private func finish(_ login: Login?, isKeyRotated: Bool, code: ExitCode = .success) -> ExitCode {
+        let code = console.exitCode(code)
+        if let login {
+            let name = login.deviceName ?? deviceName
+            console.text([
+                "\(console.outputStyle.green("logged in")) to \(ErrorCatalogue.clean(login.server)) as "
+                    + "\(ErrorCatalogue.quoted(name))"
+            ])
+            if isKeyRotated {
+                console.warning("other phones and programs of this user must log in again")
+            }
+            console.note("next: mediactl sync")
+        }
+        console.summary([
+            "server": .string(server), "dry_run": .bool(isDryRun), "logged_in": .bool(login != nil),
+            "device_id": JSONValue(login?.deviceID), "device_name": JSONValue(login?.deviceName),
+            "email": JSONValue(login?.email), "key_rotated": .bool(isKeyRotated),
+            "exit_code": JSONRenderer.exitCode(code),
+        ])
+        return code
+    }
+}
+
+/// What this machine calls itself.
+enum HostName {
+    /// gethostname(2); `mediactl` where there is none.
+    static var current: String {
+        var bytes = [CChar](repeating: 0, count: 256)
+        guard gethostname(&bytes, bytes.count - 1) == 0 else { return "mediactl" }
+        let name = String(decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return name.isEmpty ? "mediactl" : name
+    }
+}

@@ -1,0 +1,113 @@
+internal import MediaFiles
+internal import MediaStore
+internal import MediaTransport
+internal import PhotoSync
+
+/// One photo server as this machine knows it: login, stores, and the way to the server.
+struct SyncSession: Sendable {
+    let settings: SettingsSession
+    let server: ServerURL
+    let library: LibraryStore
+    let index: SyncIndex
+    /// The kept login; nil when there is none.
+    let login: Login?
+
+    var console: Console { settings.console }
+
+    /// The key of the server in the stores.
+    var address: String { server.description }
+
+    /// Opens the stores, and tells the user what was put right. Nothing is sent.
+    ///
+    /// - Throws: `StoreError`, `Diagnosis`, `ServerURLError`.
+    static func open(_ settings: SettingsSession) throws -> SyncSession {
+        let server = try settings.requireSyncServer()
+        let directory = try DataDirectory.open(settings.locations.dataDirectory)
+        let library = try LibraryStore(in: directory)
+        let index = try SyncIndex(in: directory)
+        // What concerns the directory is said by both.
+        for warning in library.warnings + index.warnings.filter({ !library.warnings.contains($0) }) {
+            settings.console.warning(ErrorCatalogue.clean(warning))
+        }
+        return SyncSession(
+            settings: settings,
+            server: server,
+            library: library,
+            index: index,
+            login: try library.login(for: server.description)
+        )
+    }
+
+    /// The server, asked with a key or without one.
+    ///
+    /// - Throws: `TransportError`; `CredentialError` when the key would travel in clear text.
+    func client(key: String?) throws -> PhotoSyncClient {
+        if key != nil {
+            try Credentials.refuseClearText(server.origin, allowed: settings.settings.allowHTTP.value)
+        }
+        return PhotoSyncClient(
+            server: server,
+            http: try settings.httpClient(),
+            authorization: key.map { .apiKey($0, for: server.origin) },
+            timeouts: settings.timeouts
+        )
+    }
+
+    /// The user of the server: by the key that flags or environment give, else by the login that is kept.
+    ///
+    /// - Throws: `Diagnosis` without any key; `CredentialError`, `PhotoSyncError`, `TransportError`.
+    func account(_ options: KeyOptions) async throws -> SyncAccount {
+        let given = try await search(options.flags(noInput: settings.global.noInput)) { try await $0.givenKey() }
+        guard let key = given ?? login?.apiKey else {
+            throw ErrorCatalogue.diagnosis(of: PhotoSyncError(.notLoggedIn, value: address))
+        }
+        let client = try client(key: key)
+        return SyncAccount(
+            client: client,
+            deviceID: try await deviceID(for: key, client),
+            index: index,
+            library: library
+        )
+    }
+
+    /// The kept device id. Another key may be another user's, who has other devices.
+    private func deviceID(for key: String, _ client: PhotoSyncClient) async throws -> String? {
+        guard let login, let id = login.deviceID, key != login.apiKey else { return login?.deviceID }
+        let devices = try await console.context.interruption.cancelling { try await client.devices() }
+        if devices.contains(where: { $0.id == id }) { return id }
+        console.warning("this machine is no device of the user of this key; mediactl login makes it one")
+        return nil
+    }
+
+    /// Looks for a secret in a task of its own, which a signal cancels: an open question then ends with the terminal as
+    /// it was.
+    func search<Found: Sendable>(
+        _ flags: CredentialFlags,
+        _ find: @escaping @Sendable (CredentialSearch) async throws -> Found
+    ) async throws -> Found {
+        let console = console
+        var surroundings = CredentialSurroundings(
+            standardInput: console.context.standardInput,
+            warn: { console.warning($0) }
+        )
+        if settings.prompter.isAllowed {
+            surroundings.prompt = { (question) async throws(CredentialError) in try await PasswordPrompt.ask(question) }
+        }
+        let search = CredentialSearch(
+            flags: flags,
+            settings: settings.settings,
+            environment: console.context.environment,
+            origin: server.origin,
+            surroundings: surroundings
+        )
+        return try await console.context.interruption.cancelling { try await find(search) }
+    }
+}
+
+extension Interruption {
+    /// Runs `body` in a task of its own, which a signal cancels.
+    func cancelling<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
+        let work = Task { try await body() }
+        return try await handling({ _ in work.cancel() }) { try await work.value }
+    }
+}

@@ -1,0 +1,233 @@
+internal import Foundation
+internal import MediaStore
+internal import MediaTransport
+
+/// Walks through a server's listing into an index, and believes it only when it can be right (photosync contract
+/// section 5, traps 1, 18, 19 and 22).
+///
+/// Each page is stored together with the cursor behind it while the next one is on its way. What makes a listing
+/// doubtful, and begins it anew a few times before it is an error:
+///
+/// - an empty page reached by a cursor: the photo that the cursor stands for is gone, or the server has lost it;
+/// - an empty page that promises more, or a page whose cursor and `hasMore` contradict each other;
+/// - a page on which every photo was listed before: the cursor goes in a circle, of whatever length;
+/// - far more photos than the server says it has: it would never end;
+/// - fewer distinct photos at the end than the server says it has.
+struct Listing: Sendable {
+    /// Asks for a page: by cursor, nil for the first; from a time on, nil for everything.
+    typealias Source = @Sendable (String?, PhotoTime?, TransferControl) async throws(PhotoSyncError) -> PhotoPage
+
+    /// A listing that can be right.
+    struct Outcome: Sendable {
+        /// All its pages are stored; it is not recorded as complete.
+        var run: SyncRun
+        /// How often it was begun anew.
+        var restarts: Int
+        /// Whether its last page was stored by an earlier process, and nothing was asked now.
+        var isOfEarlierProcess: Bool
+    }
+
+    private enum End {
+        case credible(SyncRun)
+        case doubtful(PhotoSyncError)
+    }
+
+    let source: Source
+    let index: SyncIndex
+    let server: String
+    /// Whose photos the index has; see `SyncIndex.begin`.
+    let accountKey: String
+    /// Whether the index holds all photos after an incremental run, and not only those of that run.
+    let isIndexOfAll: Bool
+    let maximumRestarts: Int
+    let queue: StoreQueue
+
+    /// Stores every page of a listing. `progress` is called after each one.
+    ///
+    /// - Throws: `PhotoSyncError`: the last doubt when `maximumRestarts` did not help; `.stubServer` and `.cancelled` at
+    ///   once. What is stored stays, and the run is not complete.
+    func store(
+        _ kind: SyncRun.Kind,
+        control: TransferControl,
+        progress: (@Sendable (PullProgress) -> Void)?
+    ) async throws(PhotoSyncError) -> Outcome {
+        var restarts = 0
+        while true {
+            let isAnew = restarts > 0
+            let run = try await queue.run {
+                try index.begin(server, account: accountKey, kind: kind, restarts: isAnew, now: Date())
+            }
+            let end =
+                run.isAtEnd
+                ? try await verdict(on: run)
+                : try await walk(run, control: control) { [attempt = restarts + 1] run in
+                    progress?(PullProgress(run, attempt: attempt))
+                }
+            switch end {
+            case .credible(let last): return Outcome(run: last, restarts: restarts, isOfEarlierProcess: run.isAtEnd)
+            case .doubtful(let doubt) where restarts == maximumRestarts: throw doubt
+            case .doubtful: restarts += 1
+            }
+        }
+    }
+
+    /// One way through the listing, from where `run` stands.
+    private func walk(
+        _ start: SyncRun,
+        control: TransferControl,
+        progress: @Sendable (SyncRun) -> Void
+    ) async throws(PhotoSyncError) -> End {
+        // A page that is on its way is not worth waiting for: it can be had again.
+        let requests = TransferControl()
+        let observer = control.observeStop { requests.abandon() }
+        defer { control.endObserving(observer) }
+
+        var run = start
+        var largestTotal = run.totalCount
+        var page = try await fetch(run, cursor: run.cursor, control, requests)
+        while true {
+            largestTotal = max(largestTotal, page.totalCount)
+            if let doubt = try Self.doubt(about: page, of: run) { return .doubtful(doubt) }
+            guard let cursor = page.cursor else { break }
+            SyncKillPoint.betweenPageAndCommit.reach()
+            let before = run
+            async let storing = stored(page, in: before)
+            let fetching = await Result.awaiting { () async throws(PhotoSyncError) in
+                try await fetch(before, cursor: cursor, control, requests)
+            }
+            run = try await storing.get()
+            progress(run)
+            SyncKillPoint.afterPage.reach()
+            if let doubt = Self.doubt(about: run, after: before, largestTotal: largestTotal) { return .doubtful(doubt) }
+            page = try fetching.get()
+        }
+        return try await storeLast(page, of: run, progress)
+    }
+
+    private func storeLast(
+        _ page: PhotoPage,
+        of run: SyncRun,
+        _ progress: (SyncRun) -> Void
+    ) async throws(PhotoSyncError) -> End {
+        SyncKillPoint.betweenPageAndCommit.reach()
+        let last = try await stored(page, in: run).get()
+        progress(last)
+        SyncKillPoint.beforeFinish.reach()
+        if !page.photos.isEmpty, last.photosSeen == run.photosSeen {
+            return .doubtful(Self.circle)
+        }
+        return try await verdict(on: last)
+    }
+
+    private func fetch(
+        _ run: SyncRun,
+        cursor: String?,
+        _ control: TransferControl,
+        _ requests: TransferControl
+    ) async throws(PhotoSyncError) -> PhotoPage {
+        guard !control.isStopRequested, !Task.isCancelled else { throw PhotoSyncError(.cancelled) }
+        return try await source(cursor, run.kind.since, requests)
+    }
+
+    private func stored(_ page: PhotoPage, in run: SyncRun) async -> Result<SyncRun, PhotoSyncError> {
+        await Result.awaiting { () async throws(PhotoSyncError) in
+            try await queue.run {
+                try index.append(page.photos, cursor: page.cursor, totalCount: page.totalCount, to: run)
+            }
+        }
+    }
+
+    // MARK: Doubts
+
+    private static let circle = PhotoSyncError(
+        .repeatedCursor,
+        detail: "a page of the listing has only photos that were listed before"
+    )
+
+    /// What is wrong with a page, by itself.
+    ///
+    /// - Throws: `.stubServer`: a server without PostgreSQL never gives more than one page (contract section 5).
+    private static func doubt(about page: PhotoPage, of run: SyncRun) throws(PhotoSyncError) -> PhotoSyncError? {
+        if run.kind == .full, run.pagesSeen == 0, !page.hasMore, page.cursor == nil,
+            Int64(page.photos.count) < page.totalCount
+        {
+            throw PhotoSyncError(
+                .stubServer,
+                detail:
+                    "the server lists \(page.photos.count) of \(page.totalCount) photos and says that there are no more"
+            )
+        }
+        if page.photos.isEmpty, run.cursor != nil {
+            return PhotoSyncError(.listingIncomplete, detail: "the listing breaks off after \(run.photosSeen) photos")
+        }
+        if page.photos.isEmpty, page.hasMore {
+            return PhotoSyncError(.listingIncomplete, detail: "an empty page of the listing promises more")
+        }
+        if page.hasMore != (page.cursor != nil) {
+            return PhotoSyncError(
+                .listingIncomplete,
+                detail: page.hasMore
+                    ? "the listing has more photos, but no cursor to ask for them"
+                    : "the listing has a cursor, but no more photos"
+            )
+        }
+        return nil
+    }
+
+    /// What is wrong with the way from one page to the next.
+    private static func doubt(about run: SyncRun, after before: SyncRun, largestTotal: Int64) -> PhotoSyncError? {
+        if run.photosSeen == before.photosSeen { return circle }
+        // Photos that are deleted after they were listed make it more than the total; never so many.
+        let (bound, isHuge) = largestTotal.multipliedReportingOverflow(by: 2)
+        if !isHuge, run.photosSeen > bound.addingReportingOverflow(5000).partialValue {
+            return PhotoSyncError(
+                .listingIncomplete,
+                detail: "the listing goes on after \(run.photosSeen) photos, but the server has \(run.totalCount)"
+            )
+        }
+        return nil
+    }
+
+    /// Whether the numbers can be right, after the last page.
+    ///
+    /// An incremental listing has no number of its own, for `totalCount` counts everything (trap 19); but an index with
+    /// fewer photos than the server has must lack some.
+    private func verdict(on run: SyncRun) async throws(PhotoSyncError) -> End {
+        let known: Int64
+        switch run.kind {
+        case .full: known = run.photosSeen
+        case .since where !isIndexOfAll: return .credible(run)
+        case .since: known = try await queue.run { try index.counts(of: server, device: nil).total }
+        }
+        if known < run.totalCount {
+            return .doubtful(
+                PhotoSyncError(
+                    .listingIncomplete,
+                    detail: "the listing ended after \(known) of \(run.totalCount) photos"
+                )
+            )
+        }
+        return .credible(run)
+    }
+}
+
+extension SyncRun.Kind {
+    /// Where the listing begins; nil for the whole.
+    fileprivate var since: PhotoTime? {
+        switch self {
+        case .full: nil
+        case .since(let time): time
+        }
+    }
+}
+
+extension PullProgress {
+    fileprivate init(_ run: SyncRun, attempt: Int) {
+        self.init(
+            photos: run.photosSeen,
+            pages: run.pagesSeen,
+            expected: run.kind == .full ? run.totalCount : nil,
+            attempt: attempt
+        )
+    }
+}

@@ -1,0 +1,113 @@
+internal import MediaStore
+internal import MediaTransport
+
+/// Which photos are the user's own. The server's answers to uploads and to `/check` do not tell (photosync contract 3.3
+/// and 3.7, trap 11); only the own listing does, which the index holds.
+struct OwnPhotos: Sendable {
+    let account: SyncAccount
+    private let queue = StoreQueue()
+
+    init(_ account: SyncAccount) {
+        self.account = account
+    }
+
+    /// Photos of the index with these bytes, and those that this machine has a downloaded copy of with these bytes: servers
+    /// rewrite files, and such a copy must not be sent as a new photo (trap 12).
+    ///
+    /// - Returns: Photos by the digest that was asked for.
+    func known(_ digests: [String]) async throws(PhotoSyncError) -> [String: PhotoRecord] {
+        let (index, library, server) = (account.index, account.library, account.server)
+        return try await queue.run {
+            var known = Self.bySHA256(try index.photos(withDigests: digests, of: server))
+            let others = digests.filter { known[$0] == nil }
+            let copies = try library.copies(withDigests: others, server: server)
+                .filter { $0.state == .present && $0.sha256 != $0.serverSHA256 }
+            // A photo that is gone from the server is no reason to keep a file from it.
+            let photos = try index.photos(copies.map(\.photoID), of: server)
+            let byID = Dictionary(photos.map { ($0.id, $0) }) { first, _ in first }
+            for copy in copies {
+                if let digest = copy.sha256, let photo = byID[copy.photoID] { known[digest] = photo }
+            }
+            return known
+        }
+    }
+
+    /// Photos of the index that were uploaded with these bytes, by digest.
+    func uploaded(_ digests: [String]) async throws(PhotoSyncError) -> [String: PhotoRecord] {
+        let (index, server) = (account.index, account.server)
+        return try await queue.run { Self.bySHA256(try index.photos(withDigests: digests, of: server)) }
+    }
+
+    /// Photos of the index with these ids, by id.
+    func withIDs(_ ids: [String]) async throws(PhotoSyncError) -> [String: PhotoRecord] {
+        let (index, server) = (account.index, account.server)
+        return try await queue.run {
+            Dictionary(try index.photos(ids, of: server).map { ($0.id, $0) }) { first, _ in first }
+        }
+    }
+
+    /// Records which local files are which photos, one for each path, where it is not recorded yet.
+    func record(_ copies: [PhotoCopy]) async throws(PhotoSyncError) {
+        let (library, server) = (account.library, account.server)
+        let new = try await queue.run {
+            let recorded = try library.copies(at: copies.map(\.path), server: server)
+            let byPath = Dictionary(grouping: recorded, by: \.path)
+            let photoIDs = Dictionary(copies.map { ($0.path, $0.photoID) }) { first, _ in first }
+            // The file has other content since, and is no copy of the earlier photo any more.
+            let outdated = recorded.filter { $0.state == .present && $0.photoID != photoIDs[$0.path] }
+            if !outdated.isEmpty { try library.remove(outdated) }
+            return copies.filter { copy in !(byPath[copy.path] ?? []).contains { $0.isSameFile(as: copy) } }
+        }
+        guard !new.isEmpty else { return }
+        do {
+            try await library.keep(new)
+        } catch {
+            throw PhotoSyncError.ofStore(error)
+        }
+    }
+
+    /// Keeps, for `sync status`, whether an upload of this run was seen in the own listing.
+    func remember(isOwned: Bool) async throws(PhotoSyncError) {
+        let (index, server) = (account.index, account.server)
+        try await queue.run { try index.setOwnsUploads(isOwned, at: server) }
+    }
+
+    private static func bySHA256(_ photos: [PhotoRecord]) -> [String: PhotoRecord] {
+        Dictionary(photos.map { ($0.sha256, $0) }) { first, _ in first }
+    }
+
+    /// Photos with these bytes in the listing as it is now. Changes nothing, neither in the index nor on the server, where
+    /// naming a device would move its `lastSyncAt` (contract section 4).
+    func listed(_ digests: Set<String>, control: TransferControl) async throws(PhotoSyncError) -> [String: PhotoRecord]
+    {
+        guard !digests.isEmpty else { return [:] }
+        var found: [String: PhotoRecord] = [:]
+        var cursor: String?
+        var cursors: Set<String> = []
+        let since = try await start()
+        repeat {
+            let page = try await account.client.photos(cursor: cursor, device: nil, since: since, control: control)
+            for photo in page.photos where digests.contains(photo.sha256) { found[photo.sha256] = photo }
+            cursor = page.hasMore ? page.cursor : nil
+            if let cursor, !cursors.insert(cursor).inserted {
+                throw PhotoSyncError(.repeatedCursor, value: cursor)
+            }
+        } while cursor != nil && found.count < digests.count
+        return found
+    }
+
+    /// Behind what the index knows, with the overlap that late rows need (contract section 5); nil for all.
+    private func start() async throws(PhotoSyncError) -> PhotoTime? {
+        let (index, server) = (account.index, account.server)
+        guard let watermark = try await queue.run({ try index.state(of: server)?.watermark }) else { return nil }
+        let microseconds = watermark.microseconds - 300_000_000
+        return RFC3339.text(microseconds: microseconds).map { PhotoTime(text: $0, microseconds: microseconds) }
+    }
+}
+
+extension PhotoCopy {
+    /// Whether it says what another one would say; where it came from does not matter.
+    fileprivate func isSameFile(as other: PhotoCopy) -> Bool {
+        photoID == other.photoID && state == other.state && sha256 == other.sha256 && identity == other.identity
+    }
+}

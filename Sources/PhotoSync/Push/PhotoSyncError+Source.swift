@@ -1,0 +1,18 @@
+internal import Glibc
+internal import MediaFiles
+internal import MediaStore
+
+extension PhotoSyncError {
+    /// A local file cannot be read.
+    static func source(_ error: SourceFileError) -> PhotoSyncError {
+        switch error.kind {
+        case .notFound: PhotoSyncError(.fileNotFound, path: error.path)
+        case .permissionDenied: PhotoSyncError(.fileUnreadable, detail: "permission denied", path: error.path)
+        case .isDirectory: PhotoSyncError(.notRegularFile, detail: "it is a directory", path: error.path)
+        case .notRegular: PhotoSyncError(.notRegularFile, path: error.path)
+        case .empty: PhotoSyncError(.emptyFile, path: error.path)
+        case .io(let number):
+            PhotoSyncError(.fileUnreadable, detail: String(cString: strerror(number)).lowercased(), path: error.path)
+        }
+    }
+}

@@ -1,0 +1,269 @@
+internal import Foundation
+internal import MediaStore
+internal import MediaTransport
+
+/// One push, from the first file to the last. Belongs to the task that runs it.
+///
+/// Files go through in blocks: hashed, looked up in the index, asked for, sent, and confirmed, while the next block is being
+/// hashed. Nothing is said of a file before the last of these, so success is never claimed early.
+final class PushRun {
+    let account: SyncAccount
+    let options: Push.Options
+    let control: TransferControl
+    let report: PushReport
+    let own: OwnPhotos
+    private let hashes: HashCache
+
+    /// Where the first file of each content ended; the others with the same bytes end there too.
+    var ends: [String: PushItem] = [:]
+    /// Files whose bytes were seen before in this run.
+    private var repeats: [PhotoToSend] = []
+    /// Sent with success, but not in the listing yet.
+    var unconfirmed: [SentPhoto] = []
+    /// Whether an upload of this run was seen in the own listing (photosync contract 3.5).
+    var isOwnershipProven = false
+    /// Files in a row that no connection was had for.
+    var lostInARow = 0
+
+    init(
+        account: SyncAccount,
+        hashes: HashCache,
+        options: Push.Options,
+        control: TransferControl,
+        report: PushReport
+    ) {
+        self.account = account
+        self.hashes = hashes
+        self.options = options
+        self.control = control
+        self.report = report
+        own = OwnPhotos(account)
+    }
+
+    /// Everything.
+    func run(_ paths: [[UInt8]]) async throws -> PushResult {
+        guard account.deviceID != nil else { throw PhotoSyncError(.noDevice) }
+        let plan = await PushPlan.make(paths, options: options)
+        report.progress { $0.filesFound = plan.candidates.count + plan.ended.count }
+        for item in plan.ended { report.end(item) }
+        var reached = 0
+        do {
+            try stopIfAsked()
+            if !options.isDryRun { try await pull() }
+            try await hashing.forEachBlock(of: plan.candidates.map(\.path), control: control, onRead: noteRead) {
+                block,
+                outcomes in
+                reached = block.upperBound
+                try await take(Array(plan.candidates[block]), outcomes)
+                try stopIfAsked()
+            }
+            try stopIfAsked()
+            try await finish()
+        } catch {
+            abandonOpen(because: error)
+            for candidate in plan.candidates[reached...] {
+                report.end(PushItem(path: candidate.path, state: .cancelled))
+            }
+            throw error
+        }
+        return report.result
+    }
+
+    private var hashing: TreeHashing { TreeHashing(hashes: hashes, threads: options.hashers) }
+
+    private var noteRead: @Sendable (Int) -> Void {
+        { [report] count in report.progress { $0.bytesHashed += Int64(count) } }
+    }
+
+    func stopIfAsked() throws(PhotoSyncError) {
+        if control.isStopRequested { throw PhotoSyncError(.cancelled) }
+    }
+
+    /// Brings the index up to date.
+    func pull() async throws(PhotoSyncError) {
+        _ = try await Pull(account).run(control: control)
+    }
+
+    // MARK: Blocks
+
+    /// Deals with a block of files. When it throws, each of them has ended or is kept in `repeats` or `unconfirmed`.
+    private func take(_ candidates: [PushCandidate], _ outcomes: [TreeHashing.Outcome]) async throws {
+        var fresh: [PhotoToSend] = []
+        for (candidate, outcome) in zip(candidates, outcomes) {
+            guard let photo = usable(candidate, outcome) else { continue }
+            if ends[photo.digest.sha256] == nil {
+                // Holds the place until the file has ended.
+                ends[photo.digest.sha256] = PushItem(path: candidate.path, state: .cancelled)
+                fresh.append(photo)
+            } else {
+                repeats.append(photo)
+            }
+        }
+        SyncKillPoint.pushAfterHash.reach()
+        try await settle(fresh)
+    }
+
+    /// Asks for photos whose bytes are seen for the first time, and sends what is missing.
+    func settle(_ photos: [PhotoToSend]) async throws {
+        var block = PushBlock(photos)
+        do {
+            try await settle(&block)
+        } catch {
+            for photo in block.open { end(photo, .cancelled) }
+            throw error
+        }
+    }
+
+    private func settle(_ block: inout PushBlock) async throws {
+        guard !block.open.isEmpty else { return }
+        try stopIfAsked()
+        var present: [(PhotoToSend, PhotoRecord)] = []
+        let known = try await own.known(block.open.map(\.digest.sha256))
+        for photo in block.open {
+            if let record = known[photo.digest.sha256] { present.append((photo, record)) }
+        }
+        try await endPresent(present, &block)
+        let existing = try await account.client.existing(block.open.map(\.digest.sha256), control: control)
+        let foreign = block.open.filter { existing.contains($0.digest.sha256) }
+        let missing = block.open.filter { !existing.contains($0.digest.sha256) }
+        report.progress { progress in
+            progress.filesToSend += missing.count
+            progress.bytesToSend += missing.reduce(0) { $0 + $1.digest.identity.size }
+        }
+        if options.isDryRun {
+            for photo in missing { endPlanned(photo, &block) }
+            let listed = try await own.listed(Set(foreign.map(\.digest.sha256)), control: control)
+            for photo in foreign {
+                let record = listed[photo.digest.sha256]
+                end(photo, record == nil ? .foreign : .present, photoID: record?.id)
+                block.close(photo)
+            }
+        } else {
+            try await send(missing, &block)
+            try await confirm(foreign, &block)
+        }
+    }
+
+    /// A file with a digest that the server may take; what is not has ended.
+    private func usable(_ candidate: PushCandidate, _ outcome: TreeHashing.Outcome) -> PhotoToSend? {
+        switch outcome {
+        case .success(let digest):
+            report.progress { $0.filesHashed += 1 }
+            let size = digest.identity.size
+            if let objection = candidate.objection(toBytes: size, maximum: options.maximumBytes) {
+                report.end(candidate.refused(objection, sizeBytes: size))
+                return nil
+            }
+            return PhotoToSend(candidate: candidate, digest: digest)
+        case .failure(let error):
+            let state: PushItem.State = error.code == .cancelled ? .cancelled : .failed
+            report.end(PushItem(path: candidate.path, state: state, error: state == .failed ? error : nil))
+            return nil
+        }
+    }
+
+    // MARK: Ends
+
+    /// Confirms what is still open, and ends the files whose bytes were met more than once.
+    private func finish() async throws {
+        while true {
+            var nothing = PushBlock([])
+            try await confirm([], &nothing)
+            for sent in unconfirmed { endUnconfirmed(sent, error: PhotoSyncError(.notOwned, photoID: sent.receipt.id)) }
+            unconfirmed = []
+            guard !repeats.isEmpty else { return }
+            try await endRepeats()
+        }
+    }
+
+    /// A file with the bytes of another one ends as that did; where that one failed, the next one is tried.
+    private func endRepeats() async throws {
+        var now: [PhotoToSend] = []
+        var later: [PhotoToSend] = []
+        var tried: Set<String> = []
+        for photo in repeats {
+            let sha256 = photo.digest.sha256
+            switch ends[sha256]?.state {
+            case .planned: end(photo, .present)
+            case .unconfirmed: end(photo, .unconfirmed, photoID: ends[sha256]?.photoID)
+            case .uploaded, .present: now.append(photo)
+            default: if tried.insert(sha256).inserted { now.append(photo) } else { later.append(photo) }
+            }
+        }
+        repeats = later
+        try await settle(now)
+    }
+
+    /// The run ends early: says so of every file that has been met and not ended.
+    private func abandonOpen(because error: any Error) {
+        let cause = PhotoSyncError.ofStore(error)
+        for sent in unconfirmed { endUnconfirmed(sent, error: cause) }
+        unconfirmed = []
+        for photo in repeats { end(photo, .cancelled) }
+        repeats = []
+    }
+
+    /// Ends a file that was not sent.
+    func end(_ photo: PhotoToSend, _ state: PushItem.State, photoID: String? = nil, failure: SendFailure? = nil) {
+        end(
+            PushItem(
+                path: photo.candidate.path,
+                state: state,
+                sizeBytes: photo.digest.identity.size,
+                sha256: photo.digest.sha256,
+                photoID: photoID,
+                takenAt: failure?.takenAt,
+                bytesSent: failure?.bytesSent ?? 0,
+                attempts: failure?.attempts ?? 0,
+                error: failure?.error.code == .cancelled ? nil : failure?.error
+            )
+        )
+    }
+
+    /// Ends a file. The end of the first one with its bytes stays, unless that one failed.
+    func end(_ item: PushItem) {
+        if let sha256 = item.sha256 {
+            switch ends[sha256]?.state {
+            case nil, .cancelled, .failed: ends[sha256] = item
+            default: break
+            }
+        }
+        report.end(item)
+    }
+
+    func endUnconfirmed(_ sent: SentPhoto, error: PhotoSyncError) {
+        end(sent.item(.unconfirmed, photoID: sent.receipt.id, error: error))
+    }
+
+    private func endPlanned(_ photo: PhotoToSend, _ block: inout PushBlock) {
+        let takenAt = PhotoDate.of(path: photo.candidate.path)
+        end(
+            PushItem(
+                path: photo.candidate.path,
+                state: .planned,
+                sizeBytes: photo.digest.identity.size,
+                sha256: photo.digest.sha256,
+                takenAt: takenAt
+            )
+        )
+        block.close(photo)
+    }
+}
+
+/// The photos of a block, and which of them have not ended.
+struct PushBlock {
+    private let photos: [PhotoToSend]
+    private var closed: Set<[UInt8]> = []
+
+    init(_ photos: [PhotoToSend]) {
+        self.photos = photos
+    }
+
+    /// Those that have not ended.
+    var open: [PhotoToSend] { photos.filter { !closed.contains($0.candidate.path) } }
+
+    /// A photo has ended, or is kept elsewhere.
+    mutating func close(_ photo: PhotoToSend) {
+        closed.insert(photo.candidate.path)
+    }
+}

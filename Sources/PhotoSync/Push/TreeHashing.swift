@@ -1,0 +1,203 @@
+internal import Foundation
+public import MediaStore
+public import MediaTransport
+internal import Synchronization
+
+/// SHA-256 of many files, on all cores.
+///
+/// Files that the cache knows unchanged are looked at, never opened. The others are read once, front to back, through one
+/// buffer a thread, so memory stays flat whatever their sizes; a file that changes while it is read has no digest.
+public struct TreeHashing: Sendable {
+    /// What a file holds.
+    public struct Digest: Sendable, Equatable {
+        /// SHA-256, 64 lower-case hexadecimal characters.
+        public var sha256: String
+        /// The file, the same before and after it was read.
+        public var identity: FileIdentity
+        /// Whether the cache knew it, so that nothing was read.
+        public var isFromCache: Bool
+
+        /// Makes a digest.
+        public init(sha256: String, identity: FileIdentity, isFromCache: Bool) {
+            self.sha256 = sha256
+            self.identity = identity
+            self.isFromCache = isFromCache
+        }
+    }
+
+    /// The digest of a file, or why it has none: `.fileNotFound`, `.fileUnreadable`, `.notRegularFile`, `.emptyFile`,
+    /// `.sourceChanged`, `.cancelled`.
+    public typealias Outcome = Result<Digest, PhotoSyncError>
+
+    let hashes: HashCache?
+    let threads: Int
+
+    /// Prepares hashing.
+    ///
+    /// - Parameters:
+    ///   - hashes: Knows files that were hashed before, and learns the others; nil to read them all.
+    ///   - threads: How many files are read at a time; nil for one a core.
+    public init(hashes: HashCache?, threads: Int? = nil) {
+        self.hashes = hashes
+        self.threads = max(1, threads ?? ProcessInfo.processInfo.activeProcessorCount)
+    }
+
+    /// Hashes files.
+    ///
+    /// - Parameters:
+    ///   - paths: Some thousands at most, for all outcomes are kept; `forEachBlock` takes any number.
+    ///   - control: A stop ends the reading after the block under way; what has no digest then is `.cancelled`.
+    ///   - onRead: Told how many bytes were read, block by block; from any thread, several at once.
+    /// - Returns: The outcomes, in the order of the paths.
+    public func digests(
+        of paths: [[UInt8]],
+        control: TransferControl = TransferControl(),
+        onRead: @escaping @Sendable (Int) -> Void = { _ in }
+    ) async -> [Outcome] {
+        let work = HashWork(paths: paths, hashes: hashes, control: control, onRead: onRead)
+        await Self.onThreads(1) { work.lookUp() }
+        await Self.onThreads(min(threads, work.unknownCount)) { work.hashUnknown() }
+        return work.outcomes
+    }
+
+    /// Hashes any number of files, a block of them while the one before is being dealt with.
+    ///
+    /// - Parameters:
+    ///   - paths: The files.
+    ///   - blockSize: Files a block.
+    ///   - control: As for `digests`; no block is begun after a stop.
+    ///   - onRead: As for `digests`.
+    ///   - body: Takes a block: where it lies in `paths`, and its outcomes. What it throws ends the hashing.
+    /// - Throws: What `body` throws.
+    public func forEachBlock(
+        of paths: [[UInt8]],
+        blockSize: Int = 1_000,
+        control: TransferControl = TransferControl(),
+        onRead: @escaping @Sendable (Int) -> Void = { _ in },
+        _ body: (Range<Int>, [Outcome]) async throws -> Void
+    ) async throws {
+        let blocks = stride(from: 0, to: paths.count, by: blockSize).map { start in
+            start..<min(start + blockSize, paths.count)
+        }
+        guard let first = blocks.first else { return }
+        var outcomes = await digests(of: Array(paths[first]), control: control, onRead: onRead)
+        for (number, block) in blocks.enumerated() {
+            let following = number + 1 < blocks.count && !control.isStopRequested ? blocks[number + 1] : nil
+            // Stopped when the body throws, so that nobody waits for the reading.
+            let reading = control.linked()
+            async let next = digests(of: following.map { Array(paths[$0]) } ?? [], control: reading, onRead: onRead)
+            do {
+                try await body(block, outcomes)
+            } catch {
+                reading.abandon()
+                throw error
+            }
+            outcomes = await next
+            if following == nil { return }
+        }
+    }
+
+    /// Runs the same work on threads of its own: reading blocks, and Swift's own threads are few.
+    private static func onThreads(_ count: Int, _ work: @escaping @Sendable () -> Void) async {
+        guard count > 0 else { return }
+        await withCheckedContinuation { continuation in
+            let running = DispatchGroup()
+            for _ in 0..<count {
+                running.enter()
+                Thread.detachNewThread {
+                    work()
+                    running.leave()
+                }
+            }
+            running.notify(queue: .global()) { continuation.resume() }
+        }
+    }
+}
+
+/// The files of one block, shared by the threads that work on it.
+private final class HashWork: Sendable {
+    private let paths: [[UInt8]]
+    private let hashes: HashCache?
+    private let control: TransferControl
+    private let onRead: @Sendable (Int) -> Void
+    private let state: Mutex<State>
+
+    private struct State {
+        var outcomes: [TreeHashing.Outcome?]
+        /// Positions of the files that must be read, the next one last.
+        var unknown: [Int] = []
+    }
+
+    init(
+        paths: [[UInt8]],
+        hashes: HashCache?,
+        control: TransferControl,
+        onRead: @escaping @Sendable (Int) -> Void
+    ) {
+        self.paths = paths
+        self.hashes = hashes
+        self.control = control
+        self.onRead = onRead
+        state = Mutex(State(outcomes: [TreeHashing.Outcome?](repeating: nil, count: paths.count)))
+    }
+
+    var unknownCount: Int { state.withLock { $0.unknown.count } }
+
+    var outcomes: [TreeHashing.Outcome] {
+        state.withLock { $0.outcomes.map { $0 ?? .failure(PhotoSyncError(.cancelled)) } }
+    }
+
+    /// Asks the cache for all of them at once.
+    func lookUp() {
+        let identities = paths.map { control.isStopRequested ? nil : FileIdentity(ofRegularFile: $0) }
+        var known = (hashes?.digests(of: identities.compactMap(\.self)) ?? []).makeIterator()
+        var unknown: [Int] = []
+        var outcomes: [TreeHashing.Outcome?] = []
+        outcomes.reserveCapacity(paths.count)
+        for (position, identity) in identities.enumerated() {
+            // A file that cannot be looked at is told why when it is opened.
+            if let identity, let sha256 = known.next() ?? nil {
+                outcomes.append(
+                    .success(TreeHashing.Digest(sha256: sha256, identity: identity, isFromCache: true))
+                )
+            } else {
+                outcomes.append(nil)
+                unknown.append(position)
+            }
+        }
+        state.withLock { $0 = State(outcomes: outcomes, unknown: unknown.reversed()) }
+    }
+
+    /// Reads files until none is left. Runs on several threads.
+    func hashUnknown() {
+        let reader: FileReader
+        do {
+            reader = try FileReader(control: control, onRead: onRead)
+        } catch {
+            fail(with: error)
+            return
+        }
+        while !control.isStopRequested, let position = state.withLock({ $0.unknown.popLast() }) {
+            let outcome = hash(paths[position], with: reader)
+            state.withLock { $0.outcomes[position] = outcome }
+        }
+    }
+
+    private func hash(_ path: [UInt8], with reader: FileReader) -> TreeHashing.Outcome {
+        do {
+            let began = Date()
+            let digest = try reader.digest(of: path)
+            hashes?.keep(digest.sha256, for: digest.identity, readingBegan: began)
+            return .success(digest)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// What this thread would have read; another one may have come further.
+    private func fail(with error: PhotoSyncError) {
+        while let position = state.withLock({ $0.unknown.popLast() }) {
+            state.withLock { $0.outcomes[position] = .failure(error) }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+internal import Foundation
+internal import Synchronization
+
+/// Places where a debug build can be made to die, to prove that nothing is lost there. Compiled out of release builds.
+///
+/// `MEDIACTL_KILL_AT` names one; the process then kills itself with SIGKILL when it gets there. With
+/// `MEDIACTL_KILL_AFTER` it passes the place so many times first.
+enum SyncKillPoint: String, CaseIterable {
+    /// Pull: a page has come, nothing of it is stored.
+    case betweenPageAndCommit
+    /// Pull: a page and its cursor are stored.
+    case afterPage
+    /// Pull: the last page is stored, the run not recorded as complete.
+    case beforeFinish
+    /// Pull: the run is recorded as complete, the counts not yet read.
+    case afterFinish
+    /// Claim: some blocks are claimed, others not.
+    case betweenClaims
+    /// Claim: everything is claimed, the index does not say so yet.
+    case afterClaim
+    /// Push: the digest is known, nothing is asked or sent.
+    case pushAfterHash
+    /// Push: the server has the photo, this process alone knows it.
+    case pushAfterUpload
+    /// Push: the photo is confirmed as owned, the library does not say so yet.
+    case pushBeforeRecord
+    /// Push: the library says that the photo is there.
+    case pushAfterRecord
+    /// Download: the name is taken in the library, nothing is written.
+    case downloadPlanned
+    /// Download: a part of the bytes is in the temporary file.
+    case downloadMidBody
+    /// Download: all bytes are in the temporary file, not yet verified.
+    case downloadAfterBody
+    /// Download: verified under the temporary name, and the library says so.
+    case downloadWritten
+    /// Download: under its name, the library does not say so yet.
+    case downloadRenamed
+
+    /// The places that a pull passes.
+    static let ofPull: [SyncKillPoint] = [.betweenPageAndCommit, .afterPage, .beforeFinish, .afterFinish]
+
+    /// Dies here if asked to.
+    @inline(__always)
+    func reach() {
+        #if DEBUG
+            guard Self.chosen == self else { return }
+            let isDue = Self.passesLeft.withLock { left in
+                left -= 1
+                return left < 0
+            }
+            if isDue {
+                kill(getpid(), SIGKILL)
+            }
+        #endif
+    }
+
+    #if DEBUG
+        private static let chosen = ProcessInfo.processInfo.environment["MEDIACTL_KILL_AT"].flatMap(SyncKillPoint.init)
+        private static let passesLeft = Mutex(
+            ProcessInfo.processInfo.environment["MEDIACTL_KILL_AFTER"].flatMap { Int($0) } ?? 0
+        )
+    #endif
+}

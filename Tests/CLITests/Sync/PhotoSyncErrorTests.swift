@@ -1,0 +1,106 @@
+import MediaStore
+import MediaTransport
+import PhotoSync
+import Testing
+
+@testable import MediaCLI
+
+@Suite struct PhotoSyncErrorTests {
+    @Test(arguments: PhotoSyncError.Code.allCases)
+    func everyCodeHasAMessageInOurStyle(code: PhotoSyncError.Code) {
+        for error in [
+            PhotoSyncError(code),
+            PhotoSyncError(
+                code,
+                detail: "It said \u{1b}[31mso.",
+                httpStatus: 500,
+                path: Array("a\u{1b}.jpg".utf8),
+                value: "x\u{7}",
+                limit: 5,
+                photoID: "p\u{1b}"
+            ),
+        ] {
+            let diagnosis = ErrorCatalogue.diagnosis(of: error)
+            for line in [diagnosis.message, diagnosis.hint].compactMap({ $0 }) {
+                #expect(!line.isEmpty && !line.hasSuffix(".") && !line.contains("\n"))
+                #expect(!line.unicodeScalars.contains { $0.properties.generalCategory == .control })
+                #expect(line.prefix(1) == line.prefix(1).lowercased())
+            }
+            #expect(diagnosis.exitCode != .success && diagnosis.exitCode != .partly)
+            #expect(diagnosis.code == code.rawValue && diagnosis.httpStatus == error.httpStatus)
+        }
+    }
+
+    // The exit codes of design section 5, one row a code.
+    @Test(
+        arguments: [
+            (.notLoggedIn, 4), (.noDevice, 4), (.invalidDate, 2), (.fileNotFound, 2), (.fileUnreadable, 2),
+            (.notRegularFile, 2), (.emptyFile, 2), (.fileTooLarge, 2), (.unknownExtension, 2), (.unknownPhoto, 5),
+            (.targetUnusable, 2), (.diskFull, 1), (.storeUnusable, 12), (.neverSynchronized, 5), (.badRequest, 2),
+            (.bodyTooSlow, 6), (.invalidAPIKey, 4), (.forbidden, 4), (.notFound, 5), (.setupRequired, 7),
+            (.serverError, 7), (.keyNotRotated, 7), (.invalidDevice, 4), (.redirected, 1), (.unexpectedAnswer, 7),
+            (.stubServer, 7), (.listingIncomplete, 7), (.repeatedCursor, 7), (.ownershipDefect, 7), (.notOwned, 10),
+            (.checksumMismatch, 8), (.lengthMismatch, 8), (.sourceChanged, 13), (.targetExists, 10), (.transport, 6),
+            (.cancelled, 130), (.busy, 10), (.internalError, 1),
+        ] as [(PhotoSyncError.Code, Int32)]
+    )
+    func codesHaveTheirPublishedExitCode(code: PhotoSyncError.Code, exitCode: Int32) {
+        #expect(ErrorCatalogue.exitCode(of: code).rawValue == exitCode)
+    }
+
+    // Trap 8: a 401 does not mean that a wrong key was typed.
+    @Test func refusedKeysAreExplained() {
+        let hint = ErrorCatalogue.diagnosis(of: PhotoSyncError(.invalidAPIKey, httpStatus: 401)).hint ?? ""
+        #expect(hint.contains("another login of the same user") && hint.contains("disabled"))
+        #expect(hint.contains("mediactl login"))
+    }
+
+    // Trap 23.
+    @Test func defectSaysWhatMustNotBeDone() {
+        let diagnosis = ErrorCatalogue.diagnosis(of: PhotoSyncError(.ownershipDefect))
+        #expect(diagnosis.hint?.contains("do not delete any local original") == true)
+    }
+
+    @Test(arguments: [
+        ("/setup", ", at /setup of the same address"), ("//evil.example/setup", ""), ("https://evil.example/", ""),
+        ("/\\evil.example", ""), (nil, ""),
+    ])
+    func setupIsNamedOnlyWhereTheServerIs(value: String?, words: String) {
+        let diagnosis = ErrorCatalogue.diagnosis(of: PhotoSyncError(.setupRequired, httpStatus: 503, value: value))
+        #expect(diagnosis.hint == "its administrator must finish the setup" + words)
+    }
+
+    @Test func refusedPasswordIsNoMissingLogin() {
+        let refused = ErrorCatalogue.diagnosis(of: PhotoSyncError(.notLoggedIn, httpStatus: 401))
+        let missing = ErrorCatalogue.diagnosis(of: PhotoSyncError(.notLoggedIn))
+        #expect(refused.message.contains("password") && refused.exitCode == .unauthorized)
+        #expect(missing.hint?.contains("mediactl login") == true && missing.exitCode == .unauthorized)
+    }
+
+    // What a transport's failure is called is the same for all servers.
+    @Test(
+        arguments: [
+            (.unknownHost, "unknown_host", 6), (.cannotConnect, "cannot_connect", 6),
+            (.connectTimeout, "network_timeout", 6), (.stalled, "network_timeout", 6),
+            (.answerTimeout, "network_timeout", 6), (.connectionLost, "connection_lost", 6),
+            (.invalidAnswer, "connection_lost", 6), (.certificateUntrusted, "certificate_untrusted", 6),
+            (.certificateNameMismatch, "certificate_name_mismatch", 6), (.pinnedKeyMismatch, "pinned_key_mismatch", 6),
+            (.tls, "tls_failed", 6), (.responseTooLarge, "unexpected_answer", 7), (.cancelled, "cancelled", 130),
+            (.unusable, "internal_error", 1),
+        ] as [(TransportError.Kind, String, Int32)]
+    )
+    func transportFailuresKeepTheirNames(kind: TransportError.Kind, code: String, exitCode: Int32) {
+        let error = PhotoSyncError(.transport, transport: TransportError(kind, detail: "Why."))
+        let diagnosis = ErrorCatalogue.diagnosis(of: error)
+        #expect(diagnosis.code == code && diagnosis.exitCode.rawValue == exitCode)
+        #expect(diagnosis.hint?.contains("--insecure") != true)
+    }
+
+    @Test func storesAreNamed() {
+        let error = PhotoSyncError(.storeUnusable, store: StoreError(.corrupt, path: "/d/library.sqlite"))
+        let diagnosis = ErrorCatalogue.diagnosis(of: error)
+        #expect(
+            diagnosis.exitCode == .store && diagnosis.message.contains("\"/d/library.sqlite\" is not a usable store")
+        )
+    }
+}

@@ -1,0 +1,103 @@
+import ArgumentParser
+import MediaFiles
+import MediaStore
+import PhotoSync
+import Testing
+
+@testable import MediaCLI
+
+@Suite struct SyncParsingTests {
+    @Test(arguments: [["sync"], ["sync", "pull"], ["--json", "sync"]])
+    func syncAloneIsPull(words: [String]) throws {
+        let command = try #require(try MediactlCommand.parseAsRoot(words + ["--full", "--dry-run"]) as? SyncPull)
+        #expect(command.full && command.dryRun)
+    }
+
+    @Test func pushTakesEveryFlag() throws {
+        let command = try #require(
+            try MediactlCommand.parseAsRoot([
+                "sync", "push", "a", "--include", "*.jpg", "--include", "*.heic", "--exclude", "x/", "-j", "3",
+                "--dry-run", "b", "--api-key-file", "k", "--server", "https://h/photos",
+            ]) as? SyncPush
+        )
+        #expect(command.paths == ["a", "b"])
+        #expect(command.include == ["*.jpg", "*.heic"] && command.exclude == ["x/"])
+        #expect(try command.jobs.count(usual: 2) == 3)
+        #expect(command.dryRun && command.key.apiKeyFile == "k")
+    }
+
+    @Test func listAndDownloadTakeEveryFlag() throws {
+        let list = try #require(
+            try MediactlCommand.parseAsRoot(["sync", "list", "--device", "other", "--since", "2026-05-01", "--gone"])
+                as? SyncList
+        )
+        #expect(list.device == "other" && list.since == "2026-05-01" && list.gone)
+        let download = try #require(
+            try MediactlCommand.parseAsRoot(["sync", "download", "p-1", "p-2", "--to", "d", "--jobs", "8"])
+                as? SyncDownload
+        )
+        #expect(download.ids == ["p-1", "p-2"] && download.target == "d")
+        #expect(try download.jobs.count(usual: 4) == 8)
+        #expect(try MediactlCommand.parseAsRoot(["sync", "download", "--missing", "--to", "d"]) is SyncDownload)
+        #expect(try MediactlCommand.parseAsRoot(["sync", "verify", "--read-content"]) is SyncVerify)
+        #expect(try MediactlCommand.parseAsRoot(["sync", "status", "--api-key-stdin"]) is SyncStatusCommand)
+    }
+
+    @Test func claimTakesManyIDs() throws {
+        let command = try #require(
+            try MediactlCommand.parseAsRoot(["claim-legacy", "--ids", "a", "b", "c", "--yes"]) as? ClaimLegacy
+        )
+        #expect(command.ids == ["a", "b", "c"] && command.yes)
+    }
+
+    @Test func loginTakesEveryFlag() throws {
+        let key = try #require(
+            try MediactlCommand.parseAsRoot(["login", "--device-name", "Studio", "--api-key-stdin", "--dry-run"])
+                as? LogIn
+        )
+        #expect(key.deviceName == "Studio" && key.key.apiKeyStdin && key.dryRun)
+        let mail = try #require(
+            try MediactlCommand.parseAsRoot(["login", "--email", "a@b", "--password-file", "p", "--yes"]) as? LogIn
+        )
+        #expect(mail.mail.email == "a@b" && mail.mail.passwordFile == "p" && mail.yes)
+        #expect(try MediactlCommand.parseAsRoot(["logout", "--dry-run"]) is LogOut)
+    }
+
+    @Test(arguments: [
+        ["claim-legacy"], ["claim-legacy", "--all", "--list"], ["claim-legacy", "--all", "--ids", "a"],
+        ["claim-legacy", "--ids", "a", "--ids-file", "f"],
+        ["claim-legacy", "--ids-file", "-", "--api-key-stdin"], ["sync", "download", "--to", "d"],
+        ["sync", "download", "--missing"], ["sync", "download", "--missing", "p-1", "--to", "d"],
+        ["sync", "download", "--since", "2026-01-01", "p-1", "--to", "d"], ["sync", "download", "", "--to", "d"],
+        ["sync", "download", "--missing", "--to", ""], ["sync", "push"], ["sync", "push", ""],
+        ["sync", "list", "--device", ""], ["sync", "pull", "extra"], ["login", "--email", "nobody"],
+        ["login", "--password-stdin"], ["login", "--email", "a@b", "--api-key-stdin"],
+        ["login", "--email", "a@b", "--password-stdin", "--password-file", "p"], ["login", "--device-name", " "],
+        ["login", "--api-key-stdin", "--api-key-file", "k"],
+    ])
+    func contradictionsAreUsage(words: [String]) {
+        #expect(throws: (any Error).self) { try MediactlCommand.parseAsRoot(words) }
+    }
+
+    @Test(arguments: ["0", "17", "x", "-1"])
+    func jobsAreOneToSixteen(value: String) throws {
+        let command = try #require(try MediactlCommand.parseAsRoot(["sync", "push", "a", "-j=\(value)"]) as? SyncPush)
+        #expect(throws: Diagnosis.self) { try command.jobs.count(usual: 2) }
+    }
+
+    // Trap 4: a server drops any zone but Z, so that what is sent must be UTC.
+    @Test(arguments: [
+        ("2026-05-01T18:30:00Z", "2026-05-01T18:30:00Z"), ("2026-05-01T18:30:00.25+02:00", "2026-05-01T16:30:00.25Z"),
+        ("1969-12-31T23:59:59Z", "1969-12-31T23:59:59Z"),
+    ])
+    func timesBecomeUTC(text: String, utc: String) throws {
+        #expect(try PointInTime.parse(text, flag: "--since").text == utc)
+    }
+
+    @Test(arguments: ["", "yesterday", "2026-02-30", "2026-5-1", "2026-05-01 18:30:00", "2026-05-01T18:30:00"])
+    func otherTimesAreUsage(text: String) {
+        #expect { try PointInTime.parse(text, flag: "--since") } throws: {
+            ($0 as? Diagnosis)?.exitCode == .usage && ($0 as? Diagnosis)?.message.hasPrefix("--since: ") == true
+        }
+    }
+}

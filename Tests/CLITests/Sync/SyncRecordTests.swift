@@ -1,0 +1,179 @@
+import Foundation
+import MediaStore
+import MediaTransport
+import PhotoSync
+import Testing
+
+@testable import MediaCLI
+
+/// Records and texts of `sync` and `claim-legacy`, made from values.
+@Suite struct SyncRecordTests {
+    static func photo(_ name: String = "IMG_0001.jpg", device: PhotoDevice? = nil) -> PhotoRecord {
+        PhotoRecord(
+            id: "0f1e2d3c-0000-4000-8000-000000000001",
+            sha256: String(repeating: "ab", count: 32),
+            originalFilename: name,
+            fileSize: 67_117,
+            takenAt: PhotoTime(text: "2024-01-31T23:59:59Z", microseconds: 1_706_745_599_000_000),
+            uploadedAt: PhotoTime(text: "2024-03-01T00:30:00.5Z", microseconds: 1_709_253_000_500_000),
+            originDevice: device,
+            width: device == nil ? nil : 4032,
+            height: device == nil ? nil : 3024
+        )
+    }
+
+    static let phone = PhotoDevice(id: "d-1", name: "Ann's\u{1b}[2J phone", platform: "ios")
+    static let status = SyncStatus(
+        totalPhotos: 5,
+        devicePhotos: 1,
+        legacyPhotos: 2,
+        otherDevicePhotos: 2,
+        lastSyncAt: photo().uploadedAt
+    )
+
+    private static let failure = PhotoSyncError(.checksumMismatch, httpStatus: 200, photoID: "p-1")
+
+    private static let listing = ListingReading(
+        progress: PullProgress(photos: 250, pages: 1, expected: 1000, attempt: 1)
+    )
+    private static let endless = ListingReading(
+        progress: PullProgress(photos: 250, pages: 1, expected: nil, attempt: 2)
+    )
+
+    private static let rendered: [(schema: String, type: String, members: JSONObject)] =
+        PushItem.State.allCases.map { state in
+            let error = state == .failed ? PhotoSyncError(.fileUnreadable) : nil
+            return ("sync-push", "item", JSONRenderer.push(PushItem(path: [0x61], state: state, error: error)))
+        }
+        + DownloadItem.State.allCases.map { state in
+            let error = state == .failed ? failure : nil
+            let path: [UInt8]? = state == .failed ? nil : [0x61]
+            return (
+                "sync-download", "item",
+                JSONRenderer.download(DownloadItem(id: "p-1", state: state, path: path, error: error))
+            )
+        }
+        + SyncDifference.Kind.allCases.map {
+            ("sync-verify", "item", JSONRenderer.difference(SyncDifference(kind: $0, photoID: "p-1")))
+        }
+        + [
+            ("sync-list", "item", JSONRenderer.photo(photo(), device: nil, isGone: true)),
+            ("sync-list", "item", JSONRenderer.photo(photo(device: phone), device: "d-1", isGone: false)),
+            ("claim-legacy", "item", JSONRenderer.photo(photo(), device: "d-2", isGone: false)),
+            ("sync-pull", "progress", listing.record(elapsed: .seconds(1))),
+            ("sync-verify", "progress", endless.record(elapsed: .seconds(1))),
+            ("sync-push", "progress", PushReading(progress: PushProgress()).record(elapsed: .zero)),
+            ("sync-download", "progress", DownloadReading(progress: DownloadProgress()).record(elapsed: .zero)),
+            (
+                "sync-pull", "error",
+                JSONRenderer.fatal(ErrorCatalogue.diagnosis(of: PhotoSyncError(.listingIncomplete)))
+            ),
+        ]
+
+    @Test(arguments: rendered.indices)
+    func recordsHaveTheDocumentedShape(index: Int) throws {
+        let (name, type, members) = Self.rendered[index]
+        let head: JSONObject = ["schema": .string("mediactl.\(name)/1"), "type": .string(type)]
+        try JSONSchemaTests.expectExactShape(JSONValue.object(head + members).text, schema: name)
+    }
+
+    @Test(
+        arguments: [
+            (nil, "d-1", "legacy", "-"), (phone, "d-1", "this", "this device"), (phone, "d-2", "other", phone.name),
+            (phone, nil, "other", phone.name),
+        ] as [(PhotoDevice?, String?, String, String)]
+    )
+    func originIsSeenFromHere(device: PhotoDevice?, own: String?, name: String, words: String) {
+        let origin = PhotoOrigin(Self.photo(device: device), device: own)
+        #expect(origin.name == name && origin.words == words)
+    }
+
+    // The columns do not depend on what they hold, so that a list of any length can be shown a block at a time.
+    @Test func tableHasFixedColumnsAndNoControlCharacters() throws {
+        let test = try TestConsole()
+        let table = PhotoTable(test.console(), device: "d-2")
+        table.show([Self.photo("a\u{1b}]0;x\u{7}.jpg", device: Self.phone)])
+        table.show([Self.photo("b.jpg")])
+        let lines = test.output.split(separator: "\n")
+        #expect(lines.count == 3 && table.count == 2)
+        #expect(
+            lines[0] == "ID                                    TAKEN (UTC)              SIZE  DEVICE            NAME"
+        )
+        #expect(lines[1].hasSuffix("2024-01-31 23:59:59   67.1 kB  Ann's\\u{1b}[2J…  a\\u{1b}]0;x\\u{7}.jpg"))
+        #expect(lines[2].hasSuffix("2024-01-31 23:59:59   67.1 kB  -                 b.jpg"))
+        #expect(!test.output.contains("\u{1b}"))
+    }
+
+    @Test func tableFitsTheTerminal() throws {
+        let test = try TestConsole()
+        let console = test.console(environment: ["NO_COLOR": "1"], isTerminal: true, columns: 60)
+        PhotoTable(console, device: nil).show([Self.photo(String(repeating: "n", count: 300))])
+        for line in test.output.split(separator: "\n") { #expect(line.count <= 60) }
+    }
+
+    // Files that are no photos are no failure; photos that stay unsaved are.
+    @Test(
+        arguments: [
+            (.uploaded, nil, 0), (.present, nil, 0), (.planned, nil, 0), (.unconfirmed, nil, 6), (.foreign, nil, 10),
+            (.skipped, nil, 0), (.skipped, .unknownExtension, 0), (.skipped, .fileTooLarge, 2),
+            (.skipped, .emptyFile, 0), (.failed, .sourceChanged, 13), (.failed, .serverError, 7),
+            (.cancelled, nil, 130),
+        ] as [(PushItem.State, PhotoSyncError.Code?, Int32)]
+    )
+    func pushItemsHaveExitCodes(state: PushItem.State, code: PhotoSyncError.Code?, exitCode: Int32) {
+        let item = PushItem(path: [0x61], state: state, error: code.map { PhotoSyncError($0) })
+        #expect(item.exitCode.rawValue == exitCode)
+    }
+
+    @Test(
+        arguments: [
+            (.verified, nil, 0), (.rewritten, nil, 0), (.present, nil, 0), (.planned, nil, 0),
+            (.failed, .checksumMismatch, 8), (.failed, .lengthMismatch, 8), (.failed, .unknownPhoto, 5),
+            (.failed, .forbidden, 4), (.failed, .diskFull, 1), (.cancelled, nil, 130),
+        ] as [(DownloadItem.State, PhotoSyncError.Code?, Int32)]
+    )
+    func downloadItemsHaveExitCodes(state: DownloadItem.State, code: PhotoSyncError.Code?, exitCode: Int32) {
+        let item = DownloadItem(id: "p-1", state: state, error: code.map { PhotoSyncError($0) })
+        #expect(item.exitCode.rawValue == exitCode)
+    }
+
+    @Test(
+        arguments: [
+            (3, 0, 0, 0, 0), (0, 3, 0, 0, 0), (2, 0, 1, 1, 3), (0, 2, 1, 1, 3), (0, 0, 2, 2, 5), (0, 0, 2, 1, 7),
+            (2, 0, 1, 0, 3),
+        ] as [(Int64, Int64, Int64, Int, Int32)]
+    )
+    func claimsAreJudgedByCounting(claimed: Int64, already: Int64, failed: Int64, unknown: Int, exitCode: Int32) {
+        let result = ClaimResult(
+            claimed: claimed,
+            alreadyClaimed: already,
+            failed: failed,
+            remaining: 0,
+            after: Self.status
+        )
+        var plan = ClaimPlan(selection: .ids([]), ids: [], count: claimed, before: Self.status)
+        plan.unknown = (0..<unknown).map { "u-\($0)" }
+        #expect(result.exitCode(of: plan).rawValue == exitCode)
+    }
+
+    @Test func resultsAreEscaped() {
+        let path = Array("a\u{1b}[31m.jpg".utf8)
+        let style = Style(.never, isTerminal: true, environment: [:])
+        let lines =
+            PushItem.State.allCases.flatMap { TextRenderer.push(PushItem(path: path, state: $0), style: style) }
+            + DownloadItem.State.allCases.flatMap {
+                TextRenderer.download(DownloadItem(id: "p", state: $0, path: path), style: style)
+            }
+            + SyncDifference.Kind.allCases.flatMap {
+                TextRenderer.difference(
+                    SyncDifference(kind: $0, photoID: "p", path: path, expected: "\u{7}", found: "\u{9b}"),
+                    style: style
+                )
+            }
+        #expect(lines.count > 10)
+        for line in lines {
+            #expect(line.contains("a\\u{1b}[31m.jpg"))
+            #expect(!line.unicodeScalars.contains { $0.properties.generalCategory == .control })
+        }
+    }
+}

@@ -1,0 +1,222 @@
+import Foundation
+import MediaStore
+import MediaTransport
+import TestSupport
+import Testing
+
+@testable import PhotoSync
+
+/// A listing that cannot be right is begun anew a few times, and is never recorded as complete (photosync contract
+/// section 5 and trap 1). Without its guard each of these tests ends otherwise, or not at all.
+@Suite struct PullGuardTests {
+    /// Ways to answer that can never be right.
+    enum Lie: String, CaseIterable {
+        case emptyPageByCursor, emptyPageWithMore, moreWithoutCursor, cursorWithoutMore, tooLargeTotal, endlessPhotos
+        case circleOfOne, circleOfTwo, circleOfSeven
+
+        var code: PhotoSyncError.Code {
+            switch self {
+            case .circleOfOne, .circleOfTwo, .circleOfSeven: .repeatedCursor
+            default: .listingIncomplete
+            }
+        }
+
+        /// 24 photos, 3 a page.
+        func tell(_ page: inout PhotoPage, _ request: PullShelf.Request, _ number: Int, _ shelf: PullShelf) {
+            switch self {
+            case .emptyPageByCursor:
+                if request.cursor != nil { page = PhotoPage(photos: [], cursor: nil, hasMore: false, totalCount: 24) }
+            case .emptyPageWithMore: page.photos = []
+            case .moreWithoutCursor: page.cursor = nil
+            case .cursorWithoutMore: page.hasMore = page.cursor == nil
+            case .tooLargeTotal: page.totalCount += 1
+            case .circleOfOne: page = shelf.circle(of: 1, request)
+            case .circleOfTwo: page = shelf.circle(of: 2, request)
+            case .circleOfSeven: page = shelf.circle(of: 7, request)
+            case .endlessPhotos:
+                let photos = (0..<500).map { PullShelf.photo(number * 500 + $0) }
+                page = PhotoPage(photos: photos, cursor: "\(number)", hasMore: true, totalCount: 24)
+            }
+        }
+    }
+
+    @Test(arguments: Lie.allCases) func aListingThatCannotBeRightIsNeverComplete(_ lie: Lie) async throws {
+        let bench = try PullBench(PullShelf(24))
+        let shelf = bench.server.shelf
+        bench.server.change { state in
+            state.after = { page, request, number in lie.tell(&page, request, number, shelf) }
+        }
+        await expectFailure(lie.code) { _ = try await bench.pull(restarts: 2).run() }
+        #expect(bench.server.requests.filter { $0.cursor == nil }.count == 3)
+        #expect(try bench.state()?.lastCompleteAt == nil)
+
+        // As soon as the server is right again, so is the index.
+        bench.server.change { $0.after = nil }
+        _ = try await bench.pull().run()
+        #expect(try bench.listed == shelf.photos)
+    }
+
+    /// One doubtful answer: begun anew once, then complete.
+    @Test(arguments: Lie.allCases) func oneDoubtfulAnswerCostsOneRestart(_ lie: Lie) async throws {
+        let bench = try PullBench(PullShelf(24))
+        let shelf = bench.server.shelf
+        let lies = Flag()
+        bench.server.change { state in
+            state.after = { page, request, number in
+                // Up to the second beginning.
+                if number > 1, request.cursor == nil { lies.lower() }
+                if lies.isUp { lie.tell(&page, request, number, shelf) }
+            }
+        }
+        let result = try await bench.pull().run()
+        #expect(result.restarts == 1)
+        // What was made up is gone.
+        #expect(try bench.listed == shelf.photos)
+        #expect(!result.advisesFull)
+    }
+
+    /// A server without PostgreSQL (contract section 5): one page, and no more.
+    @Test func aStubServerIsRefusedAtOnce() async throws {
+        let bench = try PullBench(PullShelf(24))
+        bench.server.change { state in
+            state.after = { page, _, _ in (page.cursor, page.hasMore) = (nil, false) }
+        }
+        await expectFailure(.stubServer) { _ = try await bench.pull().run() }
+        #expect(bench.server.requests.count == 1)
+        #expect(try bench.listed.isEmpty)
+    }
+
+    @Test func aDeletedAnchorBeginsTheListingAnew() async throws {
+        let bench = try PullBench(PullShelf(9))
+        let anchor = bench.server.shelf.photos[2].id
+        bench.server.change { state in
+            state.before = { shelf, number in if number == 2 { shelf.remove(anchor) } }
+        }
+        let result = try await bench.pull().run()
+        #expect(result.restarts == 1)
+        #expect(try bench.listed == bench.server.shelf.photos)
+        #expect(result.changes.gone == 1)
+    }
+
+    @Test func aFilteredListingBeginsAnewAtItsTime() async throws {
+        let bench = try PullBench(PullShelf(2))
+        _ = try await bench.pull().run()
+        // The first page of what comes now: the two known photos and this one, which is the cursor's anchor.
+        let anchor = PullShelf.photo(10).id
+        bench.server.change { state in
+            for number in 10..<18 { state.shelf.insert(PullShelf.photo(number)) }
+            state.requests = []
+            state.before = { shelf, number in if number == 2 { shelf.remove(anchor) } }
+        }
+        let result = try await bench.pull().run()
+        #expect(result.restarts == 1)
+        #expect(!result.isFull)
+        let beginnings = bench.server.requests.filter { $0.cursor == nil }
+        #expect(beginnings.count == 2)
+        #expect(beginnings.allSatisfy { $0.since == beginnings[0].since && $0.since != nil })
+    }
+
+    /// Trap 19: an incremental listing has no total of its own, but the index must not have fewer photos than the server.
+    @Test func anIncrementalPullThatLeavesGapsIsFollowedByAFullOne() async throws {
+        let bench = try PullBench(PullShelf(8))
+        _ = try await bench.pull().run()
+        // Far behind the overlap.
+        bench.server.change { $0.shelf.insert(PullShelf.photo(60, uploadedAt: -5000)) }
+        let result = try await bench.pull(restarts: 1).run()
+        #expect(result.isFull)
+        #expect(result.restarts == 2)
+        #expect(try bench.listed == bench.server.shelf.photos)
+        #expect(try await bench.pull(dry: true).run().isFull == false)
+    }
+
+    @Test func aDryRunLooksForGapsToo() async throws {
+        let bench = try PullBench(PullShelf(8))
+        _ = try await bench.pull().run()
+        bench.server.change { $0.shelf.insert(PullShelf.photo(60, uploadedAt: -5000)) }
+        let result = try await bench.pull(dry: true).run()
+        #expect(result.isFull)
+        #expect(result.changes == .of(added: 1))
+    }
+
+    @Test func photosDeletedAfterTheyWereListedAreNoGap() async throws {
+        let bench = try PullBench(PullShelf(9))
+        let first = bench.server.shelf.photos[0].id
+        bench.server.change { state in
+            state.before = { shelf, number in if number == 3 { shelf.remove(first) } }
+        }
+        let result = try await bench.pull().run()
+        #expect((result.photos, result.restarts) == (9, 0))
+        // It is still in the index, and the server's own count tells.
+        #expect(result.advisesFull)
+        _ = try await bench.pull(full: true).run()
+        #expect(try bench.listed == bench.server.shelf.photos)
+    }
+
+    @Test func photosUploadedMeanwhileAreListed() async throws {
+        let bench = try PullBench(PullShelf(9))
+        bench.server.change { state in
+            state.before = { shelf, number in
+                if number == 3 { shelf.insert(PullShelf.photo(30)) }
+            }
+        }
+        let result = try await bench.pull().run()
+        #expect((result.photos, result.restarts) == (10, 0))
+        #expect(try bench.listed == bench.server.shelf.photos)
+    }
+
+    /// The first half was listed by an earlier process, and one of its photos has been deleted since.
+    @Test func aResumedPullTellsOfADeletion() async throws {
+        let bench = try PullBench(PullShelf(9))
+        try await stopEarly(bench)
+        bench.server.change { $0.shelf.remove($0.shelf.photos[0].id) }
+        let result = try await bench.pull().run()
+        #expect(result.isResumed)
+        #expect(result.advisesFull)
+        _ = try await bench.pull(full: true).run()
+        #expect(try bench.listed == bench.server.shelf.photos)
+    }
+
+    @Test func aResumedPullWhoseAnchorIsGoneBeginsAnew() async throws {
+        let bench = try PullBench(PullShelf(9))
+        try await stopEarly(bench)
+        bench.server.change { $0.shelf.remove($0.shelf.photos[5].id) }
+        let result = try await bench.pull().run()
+        #expect(result.restarts == 1)
+        #expect(try bench.listed == bench.server.shelf.photos)
+        #expect(!result.advisesFull)
+    }
+
+    /// Keeps two pages of three.
+    private func stopEarly(_ bench: PullBench) async throws {
+        let control = TransferControl()
+        await expectFailure(.cancelled) {
+            _ = try await bench.pull().run(control: control) { _ in control.stop() }
+        }
+        #expect(try bench.listed.count == 6)
+    }
+}
+
+extension PullShelf {
+    /// Pages that come again and again, after the first.
+    fileprivate func circle(of length: Int, _ request: Request) -> PhotoPage {
+        let number = request.cursor.flatMap { Int($0) }.map { $0 % length + 1 } ?? 0
+        return PhotoPage(
+            photos: Array(photos[(number * 3)..<(number * 3 + 3)]),
+            cursor: "\(number)",
+            hasMore: true,
+            totalCount: Int64(photos.count)
+        )
+    }
+}
+
+/// Up until it is lowered; only the thread of one connection asks.
+private final class Flag: @unchecked Sendable {
+    private let lock = NSLock()
+    private var value = true
+
+    var isUp: Bool { lock.withLock { value } }
+
+    func lower() {
+        lock.withLock { value = false }
+    }
+}

@@ -1,0 +1,176 @@
+import Foundation
+import MediaStore
+import MediaTransport
+import Synchronization
+import Testing
+
+@testable import PhotoSync
+
+/// What a pull asks, keeps and tells, over HTTP.
+@Suite struct PullTests {
+    @Test func theFirstPullListsEverything() async throws {
+        let bench = try PullBench(PullShelf(8))
+        let steps = Mutex<[PullProgress]>([])
+        let result = try await bench.pull().run { step in steps.withLock { $0.append(step) } }
+
+        #expect(try bench.listed == bench.server.shelf.photos)
+        #expect(result.isFull)
+        #expect((result.photos, result.pages, result.restarts) == (8, 3, 0))
+        #expect(result.changes.added == 8)
+        #expect(result.counts.otherDevices == 8)
+        #expect(result.status == SyncStatus(totalPhotos: 8, devicePhotos: 0, legacyPhotos: 0, otherDevicePhotos: 8))
+        #expect(!result.advisesFull)
+        #expect(try bench.state()?.lastFullAt != nil)
+        let ids = bench.server.shelf.photos.map(\.id)
+        let device = PullShelf.device.id
+        #expect(
+            bench.server.requests == [
+                PullShelf.Request(cursor: nil, since: nil, device: device),
+                PullShelf.Request(cursor: ids[2], since: nil, device: device),
+                PullShelf.Request(cursor: ids[5], since: nil, device: device),
+            ]
+        )
+        #expect(
+            steps.withLock { $0 } == [
+                PullProgress(photos: 3, pages: 1, expected: 8, attempt: 1),
+                PullProgress(photos: 6, pages: 2, expected: 8, attempt: 1),
+                PullProgress(photos: 8, pages: 3, expected: 8, attempt: 1),
+            ]
+        )
+    }
+
+    @Test(arguments: [0, 1, 3, 6]) func everyNumberOfPhotosEnds(_ count: Int) async throws {
+        let bench = try PullBench(PullShelf(count))
+        let result = try await bench.pull().run()
+        #expect(result.photos == Int64(count))
+        #expect(bench.server.requests.count == max(1, count / 3 + (count % 3 == 0 ? 0 : 1)))
+        #expect(try bench.state()?.lastCompleteAt != nil)
+    }
+
+    /// Contract section 5 and traps 3, 4, 22: five minutes back, in UTC, and what comes again counts once.
+    @Test func anIncrementalPullOverlapsByFiveMinutes() async throws {
+        let bench = try PullBench(PullShelf(4))
+        _ = try await bench.pull().run()
+        bench.server.change { state in
+            // Late: uploaded before the watermark, there only now.
+            state.shelf.insert(PullShelf.photo(50, uploadedAt: -100))
+            state.shelf.insert(PullShelf.photo(51, uploadedAt: 9))
+            state.requests = []
+        }
+        let result = try await bench.pull().run()
+        #expect(!result.isFull)
+        #expect(result.changes.added == 2)
+        #expect(try bench.listed == bench.server.shelf.photos)
+        // The last of four was uploaded at second 1,000,001 after 2024-01-01.
+        #expect(bench.server.requests.first?.since == Int64(1_704_067_200 + 1_000_001 - 300) * 1_000_000)
+        #expect(bench.server.requests.first?.cursor == nil)
+    }
+
+    /// Deletions and changed origins are never told to an incremental run (contract section 5).
+    @Test func onlyAFullPullSeesWhatIsGoneAndClaimed() async throws {
+        let bench = try PullBench(PullShelf(5))
+        _ = try await bench.pull().run()
+        let old = bench.server.shelf.photos[0]
+        bench.server.change { state in
+            state.shelf.remove(old.id)
+            state.shelf.insert(PullShelf.photo(9, uploadedAt: 600))
+        }
+        let incremental = try await bench.pull().run()
+        // One deleted and one uploaded: the server's count is the same as before (trap 21).
+        #expect(incremental.advisesFull)
+        #expect(incremental.changes == .of(added: 1))
+
+        bench.server.change { $0.shelf.setOrigin(PullShelf.device, of: $0.shelf.photos[1].id) }
+        let full = try await bench.pull(full: true).run()
+        #expect(full.changes == .of(changed: 1, gone: 1))
+        #expect(full.counts.gone == 1)
+        #expect(!full.advisesFull)
+        #expect(try bench.listed == bench.server.shelf.photos)
+    }
+
+    @Test func claimsElsewhereAdviseAFullPull() async throws {
+        var shelf = PullShelf(2)
+        shelf.insert(PullShelf.photo(7, origin: nil))
+        let bench = try PullBench(shelf)
+        #expect(try await !bench.pull().run().advisesFull)
+        bench.server.change { state in
+            // Long ago, so that the overlap does not list it again.
+            state.shelf.insert(PullShelf.photo(8, uploadedAt: 2000))
+        }
+        _ = try await bench.pull().run()
+        bench.server.change { $0.shelf.setOrigin(PullShelf.phone, of: PullShelf.photo(7).id) }
+        #expect(try await bench.pull().run().advisesFull)
+    }
+
+    @Test func aStopKeepsThePageThatHasCome() async throws {
+        let bench = try PullBench(PullShelf(8))
+        let control = TransferControl()
+        await expectFailure(.cancelled) {
+            _ = try await bench.pull().run(control: control) { _ in control.stop() }
+        }
+        // The first page, and the second, which came while the first was being stored.
+        #expect(try bench.listed.count == 6)
+        #expect(try bench.state()?.lastCompleteAt == nil)
+
+        let asked = bench.server.requests.count
+        let result = try await bench.pull().run()
+        #expect(result.isResumed)
+        #expect(bench.server.requests[asked].cursor == bench.server.shelf.photos[5].id)
+        #expect(try bench.listed == bench.server.shelf.photos)
+    }
+
+    @Test func aStopBeforeTheFirstRequestSendsNone() async throws {
+        let bench = try PullBench(PullShelf(8))
+        let control = TransferControl()
+        control.stop()
+        await expectFailure(.cancelled) {
+            _ = try await bench.pull().run(control: control)
+        }
+        #expect(bench.server.requests.isEmpty)
+    }
+
+    @Test func aDryRunStoresNothingAndMovesNoDevice() async throws {
+        let bench = try PullBench(PullShelf(8))
+        let first = try await bench.pull(dry: true).run()
+        #expect(first.isFull)
+        #expect(first.changes == .of(added: 8))
+        #expect(try bench.listed.isEmpty)
+        #expect(try bench.state() == nil)
+        #expect(bench.server.requests.allSatisfy { $0.device == nil })
+
+        _ = try await bench.pull().run()
+        bench.server.change { state in
+            state.shelf.remove(state.shelf.photos[0].id)
+            state.shelf.setOrigin(PullShelf.device, of: state.shelf.photos[0].id)
+            state.shelf.insert(PullShelf.photo(20))
+        }
+        let before = try bench.listed
+        #expect(try await bench.pull(full: true, dry: true).run().changes == .of(added: 1, changed: 1, gone: 1))
+        #expect(try bench.listed == before)
+    }
+
+    /// A login of another user registers another device.
+    @Test func anotherUserStartsAnew() async throws {
+        let bench = try PullBench(PullShelf(4))
+        _ = try await bench.pull().run()
+        let other = SyncAccount(
+            client: bench.account.client,
+            deviceID: PullShelf.phone.id,
+            index: bench.account.index,
+            library: bench.account.library
+        )
+        let result = try await Pull(other).run()
+        #expect(result.isFull)
+        #expect(result.changes.added == 4)
+        #expect(try bench.state()?.account == PullShelf.phone.id)
+    }
+
+    @Test func aPullIsCompleteWithoutTheServersCounts() async throws {
+        let bench = try PullBench(PullShelf(4))
+        bench.server.change { $0.statusCode = 404 }
+        let result = try await bench.pull().run()
+        #expect(result.status == nil)
+        #expect(!result.advisesFull)
+        #expect(try bench.state()?.lastFullAt != nil)
+    }
+}

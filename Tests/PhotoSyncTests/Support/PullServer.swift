@@ -1,0 +1,140 @@
+import Foundation
+import MediaStore
+import Synchronization
+import TestSupport
+
+@testable import PhotoSync
+
+/// A PhotoSync server over HTTP whose listing a test can change between pages, and make lie.
+final class PullServer: Sendable {
+    struct State: Sendable {
+        var shelf: PullShelf
+        var requests: [PullShelf.Request] = []
+        /// Ids of each claim by id; nil for `claimAll`.
+        var claims: [[String]?] = []
+        /// Changes the shelf before a listing is answered, by the request's number from 1.
+        var before: (@Sendable (inout PullShelf, Int) -> Void)?
+        /// Changes the answer, by the request's number from 1.
+        var after: (@Sendable (inout PhotoPage, PullShelf.Request, Int) -> Void)?
+        /// Whether claims are answered as if they had been obeyed, and are not.
+        var ignoresClaims = false
+        var statusCode = 200
+    }
+
+    /// What the threads of the scripted server and the test share.
+    private final class Shared: Sendable {
+        let value: Mutex<State>
+        init(_ state: State) { value = Mutex(state) }
+    }
+
+    private let state: Shared
+    private let server: ScriptedServer
+
+    init(_ shelf: PullShelf) throws {
+        let state = Shared(State(shelf: shelf))
+        self.state = state
+        server = try ScriptedServer { connection, _ in
+            while true {
+                let (head, body) = try connection.readRequest()
+                let (status, text, type) = state.value.withLock { Self.answer(head, body, &$0) }
+                try connection.answer(status, text, type: type)
+            }
+        }
+    }
+
+    var address: String { server.address }
+    var shelf: PullShelf { state.value.withLock { $0.shelf } }
+    var requests: [PullShelf.Request] { state.value.withLock { $0.requests } }
+    var claims: [[String]?] { state.value.withLock { $0.claims } }
+
+    func change(_ body: (inout State) -> Void) {
+        state.value.withLock { body(&$0) }
+    }
+
+    private static func answer(_ head: String, _ body: [UInt8], _ state: inout State) -> (Int, String, String) {
+        let target = head.split(separator: " ")[1]
+        let request = (try? JSONSerialization.jsonObject(with: Data(body))) as? [String: Any] ?? [:]
+        switch target {
+        case "/api/sync/photos":
+            return (200, json(list(request, &state)), "application/json")
+        case "/api/sync/status":
+            guard state.statusCode == 200 else {
+                return (state.statusCode, "Database error\n", "text/plain; charset=utf-8")
+            }
+            return (200, json(status(head, state.shelf)), "application/json")
+        case "/api/sync/claim-legacy":
+            return claim(request, &state)
+        case "/api/health":
+            return (200, #"{"status":"healthy","timestamp":"2026-01-11T10:00:00.123456789Z"}"#, "application/json")
+        case "/api/setup/status":
+            let members = "databaseConfigured\":true,\"firebaseConfigured\":true,\"adminCreated\":true}"
+            return (200, "{\"isComplete\":true,\"" + members, "application/json")
+        default:
+            return (404, "404 page not found\n", "text/plain; charset=utf-8")
+        }
+    }
+
+    private static func list(_ body: [String: Any], _ state: inout State) -> [String: Any] {
+        let since = (body["sinceTimestamp"] as? String).flatMap { RFC3339.time($0)?.microseconds }
+        let request = PullShelf.Request(
+            cursor: body["cursor"] as? String,
+            since: since,
+            device: body["deviceId"] as? String
+        )
+        state.requests.append(request)
+        state.before?(&state.shelf, state.requests.count)
+        var page = state.shelf.page(request)
+        state.after?(&page, request, state.requests.count)
+        var pagination: [String: Any] = ["hasMore": page.hasMore]
+        if let cursor = page.cursor { pagination["cursor"] = cursor }
+        return [
+            "photos": page.photos.map(item),
+            "pagination": pagination,
+            "sync": [
+                "totalCount": page.totalCount, "returnedCount": page.photos.count, "serverVersion": page.totalCount,
+            ],
+        ]
+    }
+
+    private static func item(_ photo: PhotoRecord) -> [String: Any] {
+        var item: [String: Any] = [
+            "id": photo.id, "fileHash": photo.sha256, "originalFilename": photo.originalFilename,
+            "fileSize": photo.fileSize, "dateTaken": photo.takenAt.text, "uploadedAt": photo.uploadedAt.text,
+        ]
+        if let device = photo.originDevice {
+            item["originDevice"] = [
+                "id": device.id, "name": device.name, "platform": device.platform, "isCurrentDevice": false,
+            ]
+        }
+        return item
+    }
+
+    private static func status(_ head: String, _ shelf: PullShelf) -> [String: Any] {
+        let line = head.split(separator: "\r\n").first { $0.lowercased().hasPrefix("x-device-id: ") }
+        let status = shelf.status(of: line.map { String($0.dropFirst(13)) })
+        return [
+            "totalPhotos": status.totalPhotos, "devicePhotos": status.devicePhotos,
+            "legacyPhotos": status.legacyPhotos, "otherDevicePhotos": status.otherDevicePhotos,
+            "serverVersion": status.totalPhotos, "needsLegacyClaim": status.legacyPhotos > 0,
+        ]
+    }
+
+    /// Contract section 7: two zeros that say nothing, unknown and claimed ids skipped silently.
+    private static func claim(_ body: [String: Any], _ state: inout State) -> (Int, String, String) {
+        guard body["deviceId"] as? String == PullShelf.device.id else {
+            return (400, "Invalid device\n", "text/plain; charset=utf-8")
+        }
+        let ids = body["claimAll"] as? Bool == true ? nil : body["photoIds"] as? [String] ?? []
+        state.claims.append(ids)
+        let legacy = state.shelf.photos.filter { $0.originDevice == nil && ids?.contains($0.id) ?? true }
+        if !state.ignoresClaims {
+            for photo in legacy { state.shelf.setOrigin(PullShelf.device, of: photo.id) }
+        }
+        return (200, json(["claimed": legacy.count, "alreadyClaimed": 0, "failed": 0]), "application/json")
+    }
+
+    private static func json(_ object: [String: Any]) -> String {
+        let data = (try? JSONSerialization.data(withJSONObject: object, options: [.sortedKeys])) ?? Data()
+        return String(decoding: data, as: UTF8.self) + "\n"
+    }
+}
