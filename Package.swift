@@ -47,7 +47,7 @@ let package = Package(
         // Foundations.
         .target(name: "MediaTransport", dependencies: ["CCurl", "CCurlShims"], swiftSettings: strict),
         .target(name: "MediaCrypto", dependencies: ["COpenSSL"], swiftSettings: strict),
-        .target(name: "MediaFiles", swiftSettings: strict),
+        .target(name: "MediaFiles", dependencies: ["CFileSystem"], swiftSettings: strict),
         .target(
             name: "MediaStore",
             dependencies: ["CFileSystem", .product(name: "GRDB", package: "GRDB.swift")],
@@ -110,7 +110,7 @@ let package = Package(
         // What the fuzzers call; the tests replay the corpora through it.
         .target(
             name: "FuzzEntries",
-            dependencies: ["GigHive", "MediaTransport"],
+            dependencies: ["GigHive", "MediaStore", "MediaTransport", "PhotoSync"],
             path: "Fuzz/Entries",
             swiftSettings: strict
         ),
@@ -214,7 +214,7 @@ if Context.environment["MEDIACTL_BENCHMARKS"] == "1" {
 // `make fuzz`: these link only with -sanitize=fuzzer. The C target beside each one supplies the `main` that SwiftPM
 // expects under the fuzzer's name.
 if Context.environment["MEDIACTL_FUZZ"] == "1" {
-    for name in ["FuzzReply", "FuzzHeaders"] {
+    for name in ["FuzzReply", "FuzzHeaders", "FuzzPages"] {
         package.products.append(.executable(name: name, targets: [name]))
         package.targets += [
             .target(name: "C\(name)", path: "Fuzz/C\(name)"),

@@ -12,7 +12,7 @@ export MEDIACTL_FUZZ=1 SWIFT_BACKTRACE=enable=no
 export LSAN_OPTIONS=suppressions=Fuzz/leaks.supp:print_suppressions=0
 scratch=.build-fuzz
 
-for fuzzer in FuzzReply FuzzHeaders; do
+for fuzzer in FuzzReply FuzzHeaders FuzzPages; do
     swift build -c release --scratch-path "$scratch" --product "$fuzzer" \
         -Xswiftc -sanitize=fuzzer,address -Xswiftc -use-ld=lld
     found=$scratch/corpus/$fuzzer

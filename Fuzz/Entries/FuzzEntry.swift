@@ -1,5 +1,7 @@
 import GigHive
+import MediaStore
 import MediaTransport
+import PhotoSync
 
 /// What the fuzzers call, and what the gate replays their corpora through.
 ///
@@ -9,6 +11,8 @@ public enum FuzzEntry: String, CaseIterable, Sendable {
     case reply = "FuzzReply"
     /// The value of a header field, as `Retry-After`, `Content-Type` and `Location`.
     case headerField = "FuzzHeaders"
+    /// A page of PhotoSync's listing.
+    case photoPage = "FuzzPages"
 
     /// Feeds one input.
     ///
@@ -18,6 +22,7 @@ public enum FuzzEntry: String, CaseIterable, Sendable {
         switch self {
         case .reply: Self.checkReply(input)
         case .headerField: Self.checkHeaderField(String(decoding: input, as: UTF8.self))
+        case .photoPage: Self.checkPhotoPage(input)
         }
     }
 
@@ -47,6 +52,30 @@ public enum FuzzEntry: String, CaseIterable, Sendable {
             return checkServer(server)
         }
         return nil
+    }
+
+    /// What is read of a page can be kept: it has ids, digests, sizes, and times that mean themselves.
+    private static func checkPhotoPage(_ body: [UInt8]) -> String? {
+        guard let page = try? PhotoPageParser.page(in: body) else { return nil }
+        if page.cursor?.isEmpty == true || page.totalCount < 0 {
+            return "an odd position: \(String(describing: page.cursor)) of \(page.totalCount)"
+        }
+        for photo in page.photos {
+            guard !photo.id.isEmpty, isLowerCaseSHA256(photo.sha256), photo.fileSize >= 0,
+                photo.originDevice?.id.isEmpty != true, (photo.width ?? 0) >= 0, (photo.height ?? 0) >= 0
+            else { return "an odd photo: \(photo)" }
+            for time in [photo.takenAt, photo.uploadedAt] where !meansItself(time) {
+                return "an odd time: \(time)"
+            }
+        }
+        return nil
+    }
+
+    /// A time that is read, written and read again is the same; only an offset can lead out of the years that can be
+    /// written.
+    private static func meansItself(_ time: PhotoTime) -> Bool {
+        guard let text = RFC3339.text(microseconds: time.microseconds) else { return !time.text.hasSuffix("Z") }
+        return RFC3339.time(text)?.microseconds == time.microseconds
     }
 
     /// An accepted address is `http` or `https`, names a host, and means the same when it is read again.

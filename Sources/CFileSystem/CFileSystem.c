@@ -1,10 +1,11 @@
-// F_OFD_SETLK, and off_t with room for the offsets of locks.
+// F_OFD_SETLK, renameat2, fallocate, and off_t with room for the offsets of locks.
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
 #include "CFileSystem.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -23,4 +24,12 @@ int lock_byte(int descriptor, int64_t offset, bool locks) {
         .l_len = 1,
     };
     return fcntl(descriptor, F_OFD_SETLK, &range) == 0 ? 0 : errno;
+}
+
+int rename_without_replacing(int directory, const char *old_name, const char *new_name) {
+    return renameat2(directory, old_name, directory, new_name, RENAME_NOREPLACE) == 0 ? 0 : errno;
+}
+
+int reserve_space(int descriptor, int64_t byte_count) {
+    return fallocate(descriptor, FALLOC_FL_KEEP_SIZE, 0, (off_t)byte_count) == 0 ? 0 : errno;
 }

@@ -28,6 +28,15 @@ public struct FileStatus: Sendable, Equatable {
         self.changeNanoseconds = changeNanoseconds
     }
 
+    /// The regular file that a path leads to, links followed, without opening it; nil when it leads to none.
+    package init?(ofRegularFile path: [UInt8]) {
+        var status = stat()
+        guard !path.contains(0), stat(path.map(CChar.init(bitPattern:)) + [0], &status) == 0,
+            status.st_mode & S_IFMT == S_IFREG
+        else { return nil }
+        self.init(status)
+    }
+
     init(_ status: stat) {
         self.init(
             device: UInt64(status.st_dev),

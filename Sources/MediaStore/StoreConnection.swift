@@ -215,7 +215,6 @@ final class StoreConnection: Sendable {
                 _ = try String.fetchOne(db, sql: "PRAGMA secure_delete = ON")
                 try db.execute(sql: "PRAGMA temp_store = MEMORY")
             }
-            for setting in schema.settings { _ = try String.fetchOne(db, sql: "PRAGMA \(setting)") }
         }
         do {
             return try DatabaseQueue(path: path, configuration: configuration)
@@ -229,6 +228,7 @@ final class StoreConnection: Sendable {
             try queue.writeWithoutTransaction { db in
                 try schema.check(db, path: path)
                 try journal.apply(to: db, path: path)
+                for setting in schema.settings { _ = try String.fetchOne(db, sql: "PRAGMA \(setting)") }
                 // After the journal mode: whoever switches to WAL for us may have relaxed it.
                 let wanted = schema.durability.rawValue
                 try db.execute(sql: "PRAGMA synchronous = \(wanted)")

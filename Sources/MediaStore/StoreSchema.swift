@@ -27,7 +27,7 @@ struct StoreSchema: Sendable {
     var holdsSecrets = true
     /// The tables that are checked as a whole at every opening; nil for all. Large ones would cost every command seconds.
     var checkedTables: [String]?
-    /// Settings of a connection (`PRAGMA`), beside those that follow from the above.
+    /// Settings of the connection that writes (`PRAGMA`), beside those that follow from the above.
     var settings: [String] = []
 
     /// Applies what is missing, in one transaction per call; the version is read inside it, so that of many processes
@@ -67,7 +67,7 @@ struct StoreSchema: Sendable {
         for scope in checkedTables ?? ["1"] { try Self.checkContent(db, scope, path: path) }
     }
 
-    /// - Parameter scope: A table, or `1` for all (and at most one finding).
+    /// Checks a table, or all of them when the scope is `1` (which is also the number of findings asked for).
     static func checkContent(_ db: Database, _ scope: String = "1", path: String) throws {
         let report = try String.fetchOne(db, sql: "PRAGMA quick_check(\(scope))") ?? "no answer"
         guard report == "ok" else { throw StoreError(.corrupt, path: path, detail: report) }

@@ -19,10 +19,13 @@ struct DataDirectoryTests {
         }
     }
 
-    @Test("loosened permissions are tightened, each with a warning")
-    func tightening() throws {
+    @Test(
+        "loosened permissions are tightened, each with a warning",
+        arguments: ["tokens.sqlite-wal", "library.sqlite", "index.sqlite-shm", "index.sqlite.corrupt"]
+    )
+    func tightening(name: String) throws {
         let directory = try DataDirectory.open(temporary.get().file("data"))
-        let loose = directory.file("tokens.sqlite-wal")
+        let loose = directory.file(name)
         #expect(FileManager.default.createFile(atPath: loose, contents: Data("x".utf8)))
         #expect(chmod(loose, 0o664) == 0)
         #expect(chmod(directory.path, 0o755) == 0)

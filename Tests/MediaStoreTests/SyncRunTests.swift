@@ -8,6 +8,7 @@ import Testing
 struct SyncRunTests {
     let fixture = Result { try IndexFixture() }
     let server = IndexFixture.server
+    let now = Date(timeIntervalSince1970: 1_780_000_000)
 
     @Test("what a run stored is read back to the letter, oldest upload first")
     func roundTrip() throws {
@@ -42,8 +43,276 @@ struct SyncRunTests {
         let (run, changes) = try index.synchronize(pages)
         #expect(run.photosSeen == 3)
         #expect(run.pagesSeen == 3)
+        #expect(run.totalCount == 6)
         #expect(changes.added == 3)
         #expect(changes.changed == 0)
         #expect(try index.all() == [samplePhoto(1), renamed, samplePhoto(3)])
+    }
+
+    @Test(
+        "a photo whose upload time changes stays one photo, with and without the index over ids",
+        arguments: [6, 20_000]
+    )
+    func movedPhoto(totalCount: Int64) throws {
+        let index = try fixture.get().index()
+        var moved = samplePhoto(2)
+        moved.uploadedAt = samplePhoto(900).uploadedAt
+        let pages = [[samplePhoto(1), samplePhoto(2)], [samplePhoto(3), moved], [moved]]
+        let (run, changes) = try index.synchronize(pages, totalCount: totalCount)
+        #expect(run.photosSeen == 3)
+        #expect(changes.added == 3)
+        #expect(try index.all() == [samplePhoto(1), samplePhoto(3), moved])
+        #expect(try index.counts(of: server, device: nil).total == 3)
+        #expect(try index.counts(of: server, device: nil).otherDevices == 3)
+
+        // Back to the first time, in a later run.
+        let again = try index.synchronize([[samplePhoto(1), samplePhoto(2), samplePhoto(3)]], totalCount: totalCount)
+        #expect(again.run.photosSeen == 3)
+        #expect(again.changes.added == 0)
+        #expect(again.changes.changed == 1)
+        #expect(again.changes.gone == 0)
+        #expect(try index.all() == (1...3).map { samplePhoto($0) })
+    }
+
+    @Test("a second run over the same photos writes none of them")
+    func unchanged() throws {
+        let fixture = try fixture.get()
+        let index = try fixture.index()
+        let pages = [(1...300).map { samplePhoto($0) }, (301...500).map { samplePhoto($0) }]
+        try index.synchronize(pages)
+        try fixture.rawDatabase().write { db in
+            for event in ["UPDATE", "INSERT", "DELETE"] {
+                try db.execute(
+                    sql: """
+                        CREATE TRIGGER no_\(event) BEFORE \(event) ON photos
+                        BEGIN SELECT raise(ABORT, 'a photo is written'); END
+                        """
+                )
+            }
+        }
+        let (run, changes) = try index.synchronize(pages)
+        #expect(run.photosSeen == 500)
+        #expect(changes == SyncChanges())
+    }
+
+    @Test("every changed detail is found and counted once")
+    func changes() throws {
+        let index = try fixture.get().index()
+        let photos = (1...9).map { samplePhoto($0) }
+        try index.synchronize([photos])
+        var changed = photos
+        changed[0].sha256 = String(repeating: "a", count: 64)
+        changed[1].originalFilename = "other"
+        changed[2].fileSize += 1
+        changed[3].takenAt.text += " "
+        changed[4].uploadedAt.text += " "
+        changed[5].width = nil
+        changed[6].height = 1
+        changed[7].originDevice = IndexFixture.tablet
+        let (_, changes) = try index.synchronize([changed, changed])
+        #expect(changes.changed == 8)
+        #expect(changes.added == 0)
+        #expect(try index.all() == changed)
+    }
+
+    // MARK: Gone
+
+    @Test("a full run marks what it did not see as gone, and what comes back is there again")
+    func goneAndBack() throws {
+        let index = try fixture.get().index()
+        let photos = (1...5).map { samplePhoto($0, device: $0 == 2 ? nil : IndexFixture.phone) }
+        try index.synchronize([photos])
+        let (_, changes) = try index.synchronize([[photos[0], photos[4]]])
+        #expect(changes.gone == 3)
+        #expect(try index.all() == [photos[0], photos[4]])
+        #expect(try index.all(PhotoFilter(isGone: true)) == Array(photos[1...3]))
+        #expect(try index.photos(photos.map(\.id), of: server).count == 2)
+        #expect(try index.photos(withDigests: photos.map(\.sha256), of: server).count == 2)
+        var counts = try index.counts(of: server, device: IndexFixture.phone.id)
+        #expect((counts.thisDevice, counts.legacy, counts.gone) == (2, 0, 3))
+
+        let back = try index.synchronize([photos])
+        #expect(back.changes.gone == 0)
+        #expect(back.changes.added == 0)
+        #expect(back.changes.changed == 3)
+        #expect(try index.all() == photos)
+        counts = try index.counts(of: server, device: IndexFixture.phone.id)
+        #expect((counts.thisDevice, counts.legacy, counts.gone, counts.total) == (4, 1, 0, 5))
+    }
+
+    @Test("an incremental run marks nothing as gone, and brings back what it sees")
+    func incremental() throws {
+        let index = try fixture.get().index()
+        let photos = (1...3).map { samplePhoto($0) }
+        try index.synchronize([photos])
+        try index.synchronize([[photos[0]]])
+        let (run, changes) = try index.synchronize([[photos[1], samplePhoto(9)]], kind: .since(photos[1].uploadedAt))
+        #expect(run.photosSeen == 2)
+        #expect(changes.gone == 0)
+        #expect(try index.all() == [photos[0], photos[1], samplePhoto(9)])
+        #expect(try index.all(PhotoFilter(isGone: true)) == [photos[2]])
+    }
+
+    @Test("a run that was begun anew forgets what the one before had seen")
+    func seenBelongsToRun() throws {
+        let index = try fixture.get().index()
+        let photos = (1...3).map { samplePhoto($0) }
+        try index.synchronize([photos])
+        let first = try index.begin(server, account: "me", kind: .full, restarts: false, now: now)
+        _ = try index.append([photos[2]], cursor: "c", totalCount: 3, to: first)
+        let (run, changes) = try index.synchronize([Array(photos[..<2])])
+        #expect(run.photosSeen == 2)
+        #expect(changes.gone == 1)
+    }
+
+    @Test("an unfinished run marks nothing, and cannot be finished before its last page")
+    func notAtEnd() throws {
+        let index = try fixture.get().index()
+        try index.synchronize([(1...3).map { samplePhoto($0) }])
+        var run = try index.begin(server, account: "me", kind: .full, restarts: true, now: now)
+        run = try index.append([samplePhoto(1)], cursor: "c", totalCount: 3, to: run)
+        #expect(try storeErrorKind { _ = try index.finish(run, now: now) } == .other)
+        #expect(try index.counts(of: server, device: nil).gone == 0)
+        #expect(try index.state(of: server)?.hasUnfinishedRun == true)
+    }
+
+    @Test("an empty server is a whole listing too")
+    func emptyServer() throws {
+        let index = try fixture.get().index()
+        try index.synchronize([[samplePhoto(1)]])
+        let (run, changes) = try index.synchronize([[]])
+        #expect(run.isAtEnd)
+        #expect(run.pagesSeen == 1)
+        #expect(changes.gone == 1)
+        #expect(try index.state(of: server)?.watermark == nil)
+    }
+
+    // MARK: Going on
+
+    @Test("a run goes on where it was, with its counts and under a new number")
+    func resumed() throws {
+        let fixture = try fixture.get()
+        var run = try fixture.index().begin(server, account: "me", kind: .full, restarts: false, now: now)
+        run = try fixture.index().append([samplePhoto(1), samplePhoto(2)], cursor: "c1", totalCount: 3, to: run)
+        #expect(!run.isResumed)
+        let index = try fixture.index()
+        var resumed = try index.begin(server, account: "me", kind: .full, restarts: false, now: now)
+        #expect(resumed.isResumed)
+        #expect(resumed.number > run.number)
+        #expect((resumed.cursor, resumed.photosSeen, resumed.pagesSeen, resumed.totalCount) == ("c1", 2, 1, 3))
+        resumed = try index.append([samplePhoto(2), samplePhoto(3)], cursor: nil, totalCount: 3, to: resumed)
+        #expect((resumed.cursor, resumed.photosSeen, resumed.isAtEnd) == (nil, 3, true))
+        let changes = try index.finish(resumed, now: now)
+        #expect((changes.added, changes.gone) == (3, 0))
+    }
+
+    enum Difference: CaseIterable {
+        case kind, since, restarts, noCursor
+    }
+
+    @Test(
+        "a run of another kind, or asked to restart, or without cursor begins at the start",
+        arguments: Difference.allCases
+    )
+    func notResumed(difference: Difference) throws {
+        let index = try fixture.get().index()
+        let since = SyncRun.Kind.since(samplePhoto(1).uploadedAt)
+        let kind = difference == .since ? since : .full
+        var run = try index.begin(server, account: "me", kind: kind, restarts: false, now: now)
+        run = try index.append([samplePhoto(1)], cursor: difference == .noCursor ? nil : "c", totalCount: 3, to: run)
+        let next: SyncRun.Kind =
+            switch difference {
+            case .kind: since
+            case .since: .since(samplePhoto(2).uploadedAt)
+            case .restarts, .noCursor: .full
+            }
+        let new = try index.begin(server, account: "me", kind: next, restarts: difference == .restarts, now: now)
+        #expect(new == SyncRun(number: new.number, server: server, kind: next))
+        #expect(new.number > run.number)
+    }
+
+    @Test("a run that another begin has superseded is refused, and stores nothing")
+    func superseded() throws {
+        let fixture = try fixture.get()
+        let (mine, other) = (try fixture.index(), try fixture.index())
+        var run = try mine.begin(server, account: "me", kind: .full, restarts: false, now: now)
+        run = try mine.append([samplePhoto(1)], cursor: "c1", totalCount: 3, to: run)
+        let theirs = try other.begin(server, account: "me", kind: .full, restarts: false, now: now)
+        #expect(
+            try storeErrorKind { _ = try mine.append([samplePhoto(2)], cursor: nil, totalCount: 3, to: run) } == .busy
+        )
+        #expect(try storeErrorKind { _ = try mine.finish(run, now: now) } == .busy)
+        #expect(try mine.all() == [samplePhoto(1)])
+        #expect(try other.append([samplePhoto(3)], cursor: "c2", totalCount: 3, to: theirs).photosSeen == 2)
+        try other.forget(server)
+        _ = try other.begin(server, account: "me", kind: .full, restarts: false, now: now)
+        #expect(try storeErrorKind { _ = try mine.append([], cursor: "c", totalCount: 3, to: theirs) } == .busy)
+    }
+
+    @Test("another account's photos go when a run begins, those of other servers stay", arguments: [true, false])
+    func accountChange(hasOtherServer: Bool) throws {
+        let index = try fixture.get().index()
+        if hasOtherServer { try index.synchronize([[samplePhoto(7)]], server: "https://other") }
+        try index.synchronize([[samplePhoto(1), samplePhoto(2, device: nil)]])
+        _ = try index.begin(server, account: "you", kind: .full, restarts: false, now: now)
+        #expect(try index.all() == [])
+        #expect(try index.counts(of: server, device: nil) == PhotoCounts())
+        #expect(try index.state(of: server) == SyncState(account: "you", hasUnfinishedRun: true))
+        #expect(try index.all(server: "https://other") == (hasOtherServer ? [samplePhoto(7)] : []))
+        #expect(try index.synchronize([[samplePhoto(2)]], account: "you").changes.added == 1)
+    }
+
+    // MARK: State
+
+    @Test("the watermark moves only when a run has ended")
+    func watermark() throws {
+        let index = try fixture.get().index()
+        #expect(try index.state(of: server) == nil)
+        var run = try index.begin(server, account: "me", kind: .full, restarts: false, now: now)
+        run = try index.append([samplePhoto(5), samplePhoto(4)], cursor: "c", totalCount: 3, to: run)
+        #expect(try index.state(of: server)?.watermark == nil)
+        run = try index.append([samplePhoto(3)], cursor: nil, totalCount: 3, to: run)
+        #expect(try index.state(of: server)?.watermark == nil)
+        _ = try index.finish(run, now: now)
+        let full = SyncState(
+            account: "me",
+            lastCompleteAt: now,
+            lastFullAt: now,
+            watermark: samplePhoto(5).uploadedAt,
+            totalCount: 3
+        )
+        #expect(try index.state(of: server) == full)
+
+        let later = now + 60
+        run = try index.begin(
+            server,
+            account: "me",
+            kind: .since(samplePhoto(2).uploadedAt),
+            restarts: false,
+            now: later
+        )
+        run = try index.append([samplePhoto(2)], cursor: nil, totalCount: 4, to: run)
+        _ = try index.finish(run, now: later)
+        var incremental = full
+        incremental.lastCompleteAt = later
+        incremental.totalCount = 4
+        #expect(try index.state(of: server) == incremental)
+    }
+
+    @Test("a server that is forgotten leaves nothing")
+    func forget() throws {
+        let fixture = try fixture.get()
+        let index = try fixture.index()
+        try index.synchronize([[samplePhoto(1)]])
+        _ = try index.begin(server, account: "me", kind: .full, restarts: false, now: now)
+        try index.forget(server)
+        #expect(try index.state(of: server) == nil)
+        #expect(try index.all() == [])
+        let rows = try fixture.rawDatabase().read { db in
+            try ["servers", "runs", "photos", "seen", "origins"].map { table in
+                try Int.fetchOne(db, sql: "SELECT count(*) FROM \(table)")
+            }
+        }
+        #expect(rows == [0, 0, 0, 0, 0])
     }
 }

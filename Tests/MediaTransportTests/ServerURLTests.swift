@@ -78,4 +78,45 @@ struct ServerURLTests {
         let url = try ServerURL("https://h").resource("/db/a.php", query: [("format", "json"), ("q", "a b&c=ü/~")])
         #expect(url.text == "https://h/db/a.php?format=json&q=a%20b%26c%3D%C3%BC%2F~")
     }
+
+    @Test(
+        "a server may live below a path where that is allowed",
+        arguments: [
+            ("https://h/photos", "/photos", "https://h/photos"),
+            ("https://h/photos///", "/photos", "https://h/photos"),
+            ("http://h:5050/a/b/", "/a/b", "http://h:5050/a/b"),
+            ("https://h", "", "https://h"), ("https://h/", "", "https://h"), ("https://h//", "", "https://h"),
+            ("h/Photos", "/Photos", "https://h/Photos"),
+            // RFC 3986 section 5.2.4: dots are resolved here, not by whoever comes next.
+            ("https://h/a/../b/./c", "/b/c", "https://h/b/c"), ("https://h/../..", "", "https://h"),
+            ("https://h/a//b", "/a//b", "https://h/a//b"),
+            ("https://h/a%20b", "/a%20b", "https://h/a%20b"),
+        ]
+    )
+    func basePath(text: String, path: String, description: String) throws {
+        let server = try ServerURL(text, allowingPath: true)
+        #expect(server.basePath == path)
+        #expect(server.description == description)
+        #expect(server.resource("/api/health").text == description + "/api/health")
+        #expect(try ServerURL(server.description, allowingPath: true).description == description)
+        #expect(server.origin.description == (description.contains("5050") ? "http://h:5050" : "https://h"))
+    }
+
+    @Test(
+        "a query or a fragment is none of the address, path or not",
+        arguments: ["https://h/photos?a=1", "https://h/photos#top", "https://h?a", "https://h/photos/?"]
+    )
+    func queryAfterPath(text: String) {
+        #expect(throws: ServerURLError.containsPath(suggestion: "https://h")) {
+            try ServerURL(text, allowingPath: true)
+        }
+    }
+
+    @Test("credentials and odd schemes are refused below a path too")
+    func refusedBelowPath() {
+        #expect(throws: ServerURLError.containsCredentials) {
+            try ServerURL("https://ann:secret@h/photos", allowingPath: true)
+        }
+        #expect(throws: ServerURLError.unsupportedScheme("ftp")) { try ServerURL("ftp://h/photos", allowingPath: true) }
+    }
 }

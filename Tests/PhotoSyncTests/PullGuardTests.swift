@@ -164,19 +164,35 @@ import Testing
         #expect(try bench.listed == bench.server.shelf.photos)
     }
 
-    /// The first half was listed by an earlier process, and a part of it has been deleted since.
-    @Test(arguments: [0, 2]) func aResumedPullMissesNoDeletion(_ position: Int) async throws {
+    /// The first half was listed by an earlier process, and one of its photos has been deleted since.
+    @Test func aResumedPullTellsOfADeletion() async throws {
         let bench = try PullBench(PullShelf(9))
-        let control = TransferControl()
-        await expectFailure(.cancelled) {
-            _ = try await bench.pull().run(control: control) { _ in control.stop() }
-        }
-        // The third photo is the cursor's anchor.
-        bench.server.change { $0.shelf.remove($0.shelf.photos[position].id) }
+        try await stopEarly(bench)
+        bench.server.change { $0.shelf.remove($0.shelf.photos[0].id) }
+        let result = try await bench.pull().run()
+        #expect(result.isResumed)
+        #expect(result.advisesFull)
+        _ = try await bench.pull(full: true).run()
+        #expect(try bench.listed == bench.server.shelf.photos)
+    }
+
+    @Test func aResumedPullWhoseAnchorIsGoneBeginsAnew() async throws {
+        let bench = try PullBench(PullShelf(9))
+        try await stopEarly(bench)
+        bench.server.change { $0.shelf.remove($0.shelf.photos[5].id) }
         let result = try await bench.pull().run()
         #expect(result.restarts == 1)
         #expect(try bench.listed == bench.server.shelf.photos)
         #expect(!result.advisesFull)
+    }
+
+    /// Keeps two pages of three.
+    private func stopEarly(_ bench: PullBench) async throws {
+        let control = TransferControl()
+        await expectFailure(.cancelled) {
+            _ = try await bench.pull().run(control: control) { _ in control.stop() }
+        }
+        #expect(try bench.listed.count == 6)
     }
 }
 

@@ -18,7 +18,8 @@ import Testing
 /// - Success of a full pull from a server that leaves photos out: the index has no fewer photos than the server said.
 ///   Without deletions meanwhile it has exactly the server's.
 /// - Otherwise the pull throws, and no run is recorded as complete.
-/// - Once server and photos keep still, one full pull makes the index equal to the server, whatever was before.
+/// - Once server and photos keep still, one full pull from its beginning makes the index equal to the server, whatever was
+///   before; one that goes on with an earlier one does, or says that it does not.
 ///
 /// The seed of a failed history is printed; put it into `seeds` alone to see it again.
 @Suite struct PullModelTests {
@@ -30,7 +31,7 @@ import Testing
         var tally = Tally()
         for seed in Self.seeds {
             // A path of its own is a server of its own.
-            let server = try ServerURL("http://127.0.0.1:9/history/\(seed)")
+            let server = try ServerURL("http://127.0.0.1:9/history/\(seed)", allowingPath: true)
             let account = SyncAccount(
                 client: PhotoSyncClient(server: server, http: bench.client.http, authorization: nil),
                 deviceID: bench.deviceID,
@@ -72,7 +73,12 @@ private struct History {
             try await pullOnce(isFull: server.flip(), &tally)
         }
         server.keepStill()
-        let last = try await pull(isFull: true).run()
+        var last = try await pull(isFull: true).run()
+        if last.advisesFull {
+            // Only when a part of it was listed while things still moved.
+            #expect(last.isResumed, "seed \(seed)")
+            last = try await pull(isFull: true).run()
+        }
         #expect(try account.listed == server.live, "seed \(seed)")
         #expect(!last.advisesFull, "seed \(seed)")
 
@@ -147,9 +153,9 @@ private final class MovingServer: Sendable {
         var hasLeftOut = false
     }
 
-    private struct State: Sendable {
+    struct State: Sendable {
         var shelf: PullShelf
-        var random: SplitMix
+        fileprivate var random: SplitMix
         var record = Record()
         var nextNumber = 100
         var isStill = false

@@ -38,6 +38,14 @@ struct StoreWorker {
         case "rescue-forever": try resetRescueFileForever(directory)
         case "hashes": keepHashes(in: argument, number: UInt64(arguments.last ?? "") ?? 0)
         case "lock": try holdLock(directory, uploadID: argument)
+        case "sync": try Synchronization(directory, arguments).run()
+        case "index":
+            _ = try SyncIndex(in: directory)
+            say("opened")
+        case "library":
+            _ = try LibraryStore(in: directory)
+            say("opened")
+        case "copies": try await keepCopies(directory, worker: argument)
         case "spool": try holdSpoolFile(directory, limit: Int64(argument) ?? 0)
         default: throw Failure("unknown command \(arguments[0])")
         }
@@ -73,6 +81,32 @@ struct StoreWorker {
             try await store.commit("u-none", UploadChange(), token: entry("forever", number))
             say("\(number)")
         }
+    }
+
+    /// Three states of a hundred copies, eight at a time.
+    private static func keepCopies(_ directory: DataDirectory, worker: String) async throws {
+        let library = try LibraryStore(in: directory)
+        for first in stride(from: 0, to: 100, by: 8) {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in first..<min(first + 8, 100) {
+                    group.addTask {
+                        for state in PhotoCopy.State.allCases {
+                            let copy = PhotoCopy(
+                                server: "https://photos.example",
+                                photoID: "\(worker)-\(number)",
+                                path: Array("/photos/\(worker)/\(number).jpg".utf8),
+                                state: state,
+                                source: .downloaded,
+                                serverSHA256: String(repeating: "0a", count: 32)
+                            )
+                            try await library.keep([copy])
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+        say("kept")
     }
 
     /// The reply comes on stdin and is appended as it arrives; never released.

@@ -170,6 +170,7 @@ public final class SandboxProcess: Sendable {
     }
 
     /// All photos that are stored, of all users and of none, in the order of their upload.
+    /// - Throws: ``Failure/control(status:_:)``.
     public func photos() async throws -> [StoredPhoto] {
         try JSONDecoder().decode([StoredPhoto].self, from: try await control("GET", "photosync/photos"))
     }
@@ -177,6 +178,7 @@ public final class SandboxProcess: Sendable {
     /// Adds photos.
     /// - Parameter json: What they are like, as `POST photosync/photos` takes it; a member not named is made up.
     /// - Returns: The ids of the first thousand.
+    /// - Throws: ``Failure/control(status:_:)`` when a user or a device is not known.
     @discardableResult
     public func addPhotos(_ json: String = "{}") async throws -> [String] {
         struct Answer: Decodable { var ids: [String] }

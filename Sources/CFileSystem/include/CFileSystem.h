@@ -15,4 +15,16 @@ int file_system_type(const char *path, uint32_t *type);
 /// Returns 0, or the error number: EAGAIN or EACCES when another open file description has the byte.
 int lock_byte(int descriptor, int64_t offset, bool locks);
 
+/// Renames within a directory without replacing anything (`renameat2` with `RENAME_NOREPLACE`), which Swift's Glibc module
+/// does not offer.
+///
+/// Returns 0, or the error number: EEXIST when the new name is taken, EINVAL where the file system cannot do it.
+int rename_without_replacing(int directory, const char *old_name, const char *new_name);
+
+/// Reserves space for the first bytes of a file without changing its length (`fallocate` with `FALLOC_FL_KEEP_SIZE`), which
+/// Swift's Glibc module does not offer.
+///
+/// Returns 0, or the error number: ENOSPC when there is too little, EOPNOTSUPP where the file system cannot do it.
+int reserve_space(int descriptor, int64_t byte_count);
+
 #endif

@@ -6,18 +6,15 @@ internal import PhotoSync
 /// What `sync` says on standard output. Failures are said on standard error.
 extension TextRenderer {
     static func pull(_ result: PullResult, isDryRun: Bool, style: Style) -> [String] {
-        let kind = result.isFull ? "all photos" : "new photos"
-        let head = isDryRun ? "would be listed" : style.green("synchronised")
-        var lines = ["\(head): \(kind), \(Formats.count(result.photos, "photo")) seen"]
-        if !isDryRun {
-            let changes = result.changes
-            lines[0] += "; \(changes.added) new, \(changes.changed) changed, \(changes.gone) gone"
-            lines.append(
-                "  in the index: \(result.counts.total); of this device \(result.counts.thisDevice), "
-                    + "of others \(result.counts.otherDevices), of none \(result.counts.legacy)"
-            )
-        }
-        return lines
+        let (changes, counts) = (result.changes, result.counts)
+        let scope = result.isFull ? "" : " since the last time"
+        guard !isDryRun else { return ["\(Formats.count(result.photos, "photo"))\(scope) would be listed"] }
+        return [
+            "\(style.green("synchronised")): \(changes.added) new, \(changes.changed) changed, \(changes.gone) gone "
+                + "(\(Formats.count(result.photos, "photo"))\(scope) listed)",
+            "  in the index: \(counts.total); of this device \(counts.thisDevice), of others \(counts.otherDevices), "
+                + "of none \(counts.legacy)",
+        ]
     }
 
     static func push(_ item: PushItem, style: Style) -> [String] {
@@ -106,7 +103,7 @@ extension TextRenderer {
         switch ownership {
         case .owned: "belong to whoever sends them"
         case .ownerless: "DEFECT: belong to nobody, and the server deletes them; keep all originals"
-        case .unknown: "nothing was sent from here yet"
+        case .unknown: "not known; the first push tells"
         }
     }
 }

@@ -23,14 +23,17 @@ enum HEIFExifItem {
         var start = entries.start
         while let entry = ISOBoxes.box(at: start, before: entries.end, of: &content) {
             start = entry.content.end
-            guard entry.type == "infe", entry.content.end - entry.content.start >= 14,
-                let fields = content.bytes(at: entry.content.start, count: 14)
-            else { continue }
-            // Version 2 numbers items with 16 bits, version 3 with 32; older ones have no types.
-            let numberCount = fields[0] == 2 ? 2 : 4
-            if fields[0] >= 2, fields.fourCharacters(at: 4 + numberCount + 2) == "Exif" {
-                return fields.bigEndian(at: 4, count: numberCount)
+            guard entry.type == "infe", let version = content.bytes(at: entry.content.start, count: 1)?.first else {
+                continue
             }
+            // Version 2 numbers items with 16 bits, version 3 with 32; older ones have no types. Protection, type follow.
+            let numberCount = version == 2 ? 2 : 4
+            let fieldCount = 4 + numberCount + 2 + 4
+            guard version >= 2, entry.content.dropping(Int64(fieldCount)) != nil,
+                let fields = content.bytes(at: entry.content.start, count: fieldCount),
+                fields.fourCharacters(at: fieldCount - 4) == "Exif"
+            else { continue }
+            return fields.bigEndian(at: 4, count: numberCount)
         }
         return nil
     }

@@ -47,6 +47,11 @@ struct DirectoryStream: ~Copyable {
         let flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | (followingLinks ? 0 : O_NOFOLLOW)
         let descriptor = open(path.map(CChar.init(bitPattern:)) + [0], flags)
         guard descriptor >= 0 else { throw Failure(code: errno) }
+        try self.init(owning: descriptor)
+    }
+
+    /// Takes over an open directory, also when it fails.
+    init(owning descriptor: Int32) throws(Failure) {
         guard let stream = fdopendir(descriptor) else {
             let code = errno
             close(descriptor)
@@ -64,6 +69,20 @@ struct DirectoryStream: ~Copyable {
         var status = stat()
         guard fstat(dirfd(stream), &status) == 0 else { throw Failure(code: errno) }
         return FileStatus(status)
+    }
+
+    /// Calls `body` with the name of each entry, in no particular order.
+    func forEachName(_ body: ([UInt8]) -> Void) throws(Failure) {
+        while true {
+            // The end and an error look alike but for this.
+            errno = 0
+            guard let entry = readdir(stream) else {
+                guard errno == 0 else { throw Failure(code: errno) }
+                return
+            }
+            let name = Self.name(of: entry)
+            if name != Array(".".utf8), name != Array("..".utf8) { body(name) }
+        }
     }
 
     /// All entries in the order of their bytes.

@@ -12,6 +12,7 @@ struct GonePhotos {
 
     /// - Parameter count: Photos that the run has seen. Each of them is there, so when as many are there, none is gone.
     /// - Returns: How many were marked.
+    /// - Throws: Errors of SQLite.
     func mark(seen count: Int64) throws -> Int64 {
         let presentCount = try OriginTable.presentCount(ofServer: server, db)
         guard presentCount != count else { return 0 }

@@ -76,12 +76,16 @@ extension StoreSchema {
                         PRIMARY KEY (server, chunk)
                     ) STRICT, WITHOUT ROWID;
                     """
-            )
+            ),
+            Migration(
+                name: "2: whether uploads are owned",
+                sql: "ALTER TABLE servers ADD COLUMN owns_uploads INTEGER"
+            ),
         ],
         durability: .normal,
         holdsSecrets: false,
         checkedTables: [],
         // Memory stays flat; a log of 32 MiB before it is moved saves most of the moving in a run over a million photos.
-        settings: ["cache_size = -16384", "wal_autocheckpoint = 8192", "journal_size_limit = 4194304"]
+        settings: ["cache_size = -8192", "wal_autocheckpoint = 8192", "journal_size_limit = 4194304"]
     )
 }

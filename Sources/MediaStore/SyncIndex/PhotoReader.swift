@@ -11,17 +11,15 @@ struct PhotoReader {
 
     private let statement: RawStatement
 
-    /// - Parameters:
-    ///   - index: The index to go through, or nothing.
-    ///   - condition: Which photos; its parameters are bound by the caller of `read`.
-    ///   - ending: Order and limit.
+    /// Goes through an index, or the table when it is empty. The parameters of the condition are bound in `read`; the ending
+    /// is order and limit.
     init(_ db: Database, index: String, where condition: String, ending: String = "") throws {
         let source = index.isEmpty ? "photos" : "photos INDEXED BY \(index)"
         let sql = "SELECT \(Self.columns) FROM \(source) \(Self.tables) WHERE \(condition) \(ending)"
         statement = try RawStatement(db, sql)
     }
 
-    /// - Parameter bind: Binds the parameters to memory that lives until this returns.
+    /// `bind` binds the parameters to memory that lives until this returns.
     func read(_ bind: (RawStatement) -> Void) throws -> [PhotoRecord] {
         statement.reset()
         bind(statement)

@@ -41,8 +41,8 @@ final class PhotoWriter {
     /// Photos that are known follow each other, and so do new ones: it is tried first what was true of the last one.
     private var expectsKnown = true
 
-    /// - Parameter hasIDs: Whether the index over ids is there. Without it a photo whose `uploadedAt` has changed is stored
-    ///   twice, until `PhotoIndexes.finishIDs`.
+    /// `hasIDs` says whether the index over ids is there. Without it a photo whose `uploadedAt` has changed is stored twice,
+    /// until `PhotoIndexes.finishIDs`.
     init(_ db: Database, server: Int64, hasIDs: Bool) throws {
         self.server = server
         origins = try OriginTable(db, server: server)

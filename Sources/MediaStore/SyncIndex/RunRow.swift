@@ -120,7 +120,7 @@ struct RunRow {
     // MARK: Values
 
     /// Whether this unfinished run can go on as a run of a kind.
-    func goesOn(as kind: SyncRun.Kind) -> Bool { cursor != nil && self.kind == kind }
+    func goesOn(as kind: SyncRun.Kind) -> Bool { (cursor != nil || isAtEnd) && self.kind == kind }
 
     private var kind: SyncRun.Kind { since.map(SyncRun.Kind.since) ?? .full }
 

@@ -28,7 +28,10 @@ extension SyncIndex {
 
     /// The photos with these ids that are not gone, in no particular order.
     public func photos(_ ids: [String], of server: String) throws(StoreError) -> [PhotoRecord] {
-        try read { db in
+        // A run that brought many photos and did not end has left them without.
+        if try !read({ try PhotoIndexes($0).hasIDs() }) { _ = try write { try PhotoIndexes($0).finishIDs() } }
+        return try read { db in
+            // Asked again: another process may have begun such a run.
             let hasIndex = try PhotoIndexes(db).hasIDs()
             return try photos(ids, of: server, column: "id", hasIndex ? PhotoIndexes.ids : "", db) {
                 PhotoBytes.Text($0, packedBy: PhotoCoding.packUUID)
@@ -79,6 +82,7 @@ extension SyncIndex {
     public func setOrigin(_ device: PhotoDevice, ofPhotos ids: [String], server: String) throws(StoreError) {
         try write { db in
             guard let number = try ServerRow.number(of: server, db) else { return }
+            _ = try PhotoIndexes(db).finishIDs()
             var origins = try OriginTable(db, server: number)
             let origin = try origins.number(of: device)
             let select = try RawStatement(

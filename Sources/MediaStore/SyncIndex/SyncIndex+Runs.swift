@@ -2,7 +2,7 @@ public import Foundation
 import GRDB
 
 extension SyncIndex {
-    /// Begins a run, or goes on with the one that did not end when it is of the same kind and account and has a cursor.
+    /// Begins a run, or goes on with the one that did not end when it is of the same kind and account and has stored a page.
     /// Either way it gets a new number, and a process that still appends under the old one is refused.
     ///
     /// - Parameters:

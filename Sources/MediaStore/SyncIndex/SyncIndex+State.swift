@@ -32,6 +32,7 @@ extension SyncIndex {
     /// - Parameters:
     ///   - server: Address of the server.
     ///   - device: The id of this machine's device; nil when it has none, and all devices are others.
+    /// - Returns: The counts; all 0 when the server is not known.
     /// - Throws: `StoreError`.
     public func counts(of server: String, device: String?) throws(StoreError) -> PhotoCounts {
         try read { db in

@@ -78,31 +78,17 @@ package struct JSONCursor {
     package mutating func string() throws(Broken) -> String? {
         skipBlanks()
         try expect(UInt8(ascii: "\""))
-        let start = position
-        var isEscaped = false
-        var isClean = true
-        // ASCII needs no second look for being UTF-8.
-        var seen: UInt8 = 0
-        while let byte = next {
-            switch byte {
-            case UInt8(ascii: "\""):
-                let raw = text[start..<position]
-                position += 1
-                guard isClean else { return nil }
-                if isEscaped { return JSONString.unescaped(raw) }
-                return seen < 0x80 ? String(decoding: raw, as: UTF8.self) : String(validating: raw, as: UTF8.self)
-            case UInt8(ascii: "\\"):
-                isEscaped = true
-                position += 2
-            case 0..<0x20:
-                isClean = false
-                position += 1
-            default:
-                seen |= byte
-                position += 1
-            }
+        let found = text[position...].withUnsafeBufferPointer { StringScan($0) }
+        guard found.isClosed else {
+            position = text.endIndex
+            throw broken
         }
-        throw broken
+        let raw = text[position..<position + found.count]
+        position += found.count + 1
+        guard found.isClean else { return nil }
+        if found.isEscaped { return JSONString.unescaped(raw) }
+        // ASCII needs no second look for being UTF-8.
+        return found.isASCII ? String(decoding: raw, as: UTF8.self) : String(validating: raw, as: UTF8.self)
     }
 
     /// The digits and signs of a number, unjudged.
@@ -202,5 +188,34 @@ package struct JSONCursor {
 
     private mutating func skipBlanks() {
         while let byte = next, byte == 0x20 || byte == 0x0a || byte == 0x0d || byte == 0x09 { position += 1 }
+    }
+}
+
+/// Where a string ends, and what is in it: most of a listing is strings, so this looks at each byte once.
+private struct StringScan {
+    /// Bytes before the closing quote.
+    var count = 0
+    var isClosed = false
+    var isEscaped = false
+    /// Whether there is no bare control character.
+    var isClean = true
+    var isASCII = true
+
+    /// Looks from behind the opening quote.
+    init(_ bytes: UnsafeBufferPointer<UInt8>) {
+        while count < bytes.count {
+            switch bytes[count] {
+            case UInt8(ascii: "\""):
+                isClosed = true
+                return
+            case UInt8(ascii: "\\"):
+                isEscaped = true
+                count += 1
+            case 0..<0x20: isClean = false
+            case 0x80...: isASCII = false
+            default: break
+            }
+            count += 1
+        }
     }
 }

@@ -36,17 +36,16 @@ public struct LegacyClaim: Sendable {
         control: TransferControl = TransferControl(),
         _ body: @escaping @Sendable ([PhotoRecord]) throws -> Void
     ) async throws -> Int64 {
-        let live = try await LiveListing(of: account, queue: queue, control: control)
-        let thrown = try await queue.run { () -> (any Error)? in
-            do {
-                try live.index.forEachBlock(of: live.server, where: PhotoFilter(origin: .legacy), body)
-                return nil
-            } catch {
-                return error
+        let result = try await LiveListing.with(account, .init(control: control), queue: queue) {
+            live async throws(PhotoSyncError) in
+            try await queue.run {
+                Result { () throws -> Int64 in
+                    try live.index.forEachBlock(of: live.server, where: PhotoFilter(origin: .legacy), body)
+                    return try live.legacyCount
+                }
             }
         }
-        if let thrown { throw thrown }
-        return try await queue.run { try live.index.counts(of: live.server, device: nil).legacy }
+        return try result.get()
     }
 
     /// What a claim would do, asking only.
@@ -55,26 +54,33 @@ public struct LegacyClaim: Sendable {
         control: TransferControl = TransferControl()
     ) async throws(PhotoSyncError) -> ClaimPlan {
         let before = try await account.client.status(device: account.deviceID)
-        let live = try await LiveListing(of: account, queue: queue, control: control)
-        switch selection {
-        case .all:
-            let count = try await queue.run { try live.index.counts(of: live.server, device: nil).legacy }
-            return ClaimPlan(selection: selection, ids: [], count: count, before: before)
-        case .ids(let ids):
-            var plan = ClaimPlan(selection: selection, ids: [], count: 0, before: before)
-            for block in ids.distinct.blocks(of: Self.blockSize) {
-                let found = try await queue.run { try live.photos(block) }
-                for id in block {
-                    switch found[id] {
-                    case nil: plan.unknown.append(id)
-                    case .some(let photo) where photo.originDevice != nil: plan.alreadyClaimed.append(id)
-                    case .some: plan.ids.append(id)
-                    }
+        return try await LiveListing.with(account, .init(control: control), queue: queue) {
+            live async throws(PhotoSyncError) in
+            try await queue.run {
+                switch selection {
+                case .all:
+                    ClaimPlan(selection: selection, ids: [], count: try live.legacyCount, before: before)
+                case .ids(let ids):
+                    try Self.plan(ids.distinct, live, before)
                 }
             }
-            plan.count = Int64(plan.ids.count)
-            return plan
         }
+    }
+
+    private static func plan(_ ids: [String], _ live: LiveListing, _ before: SyncStatus) throws -> ClaimPlan {
+        var plan = ClaimPlan(selection: .ids(ids), ids: [], count: 0, before: before)
+        for block in ids.blocks(of: blockSize) {
+            let found = try live.photos(block)
+            for id in block {
+                if let photo = found[id] {
+                    if photo.originDevice == nil { plan.ids.append(id) } else { plan.alreadyClaimed.append(id) }
+                } else {
+                    plan.unknown.append(id)
+                }
+            }
+        }
+        plan.count = Int64(plan.ids.count)
+        return plan
     }
 
     /// Claims what was planned, in blocks of 500, and counts again afterwards: the server's own numbers say nothing.
@@ -95,64 +101,65 @@ public struct LegacyClaim: Sendable {
         var count = ClaimCount(device: device)
         count.alreadyClaimed = Int64(plan.alreadyClaimed.count)
         count.failed = Int64(plan.unknown.count)
-
-        let live: LiveListing
         switch plan.selection {
-        case .all:
-            // What is legacy at this moment, which may be more than was planned.
-            let before = try await LiveListing(of: account, queue: queue, control: control)
+        case .all: return try await claimAll(count, control)
+        case .ids: return try await claim(plan.ids, count, control)
+        }
+    }
+
+    private func claim(
+        _ ids: [String],
+        _ count: ClaimCount,
+        _ control: TransferControl
+    ) async throws(PhotoSyncError) -> ClaimResult {
+        for block in ids.blocks(of: Self.blockSize) {
             guard !control.isStopRequested else { throw PhotoSyncError(.cancelled) }
-            _ = try await account.client.claimAll(device: device)
+            _ = try await account.client.claim(block, device: count.device)
+            SyncKillPoint.betweenClaims.reach()
+        }
+        SyncKillPoint.afterClaim.reach()
+        return try await counted(count, control) { count, live, index in
+            for block in ids.blocks(of: Self.blockSize) { try count.add(block, live, index) }
+        }
+    }
+
+    private func claimAll(_ count: ClaimCount, _ control: TransferControl) async throws(PhotoSyncError) -> ClaimResult {
+        // What is legacy at this moment, which may be more than was planned.
+        try await LiveListing.with(account, .init(control: control), queue: queue) {
+            before async throws(PhotoSyncError) in
+            guard !control.isStopRequested else { throw PhotoSyncError(.cancelled) }
+            _ = try await account.client.claimAll(device: count.device)
             SyncKillPoint.afterClaim.reach()
-            live = try await LiveListing(of: account, queue: queue, control: control)
-            count = try await counted(count, legacyIn: before, now: live)
-        case .ids:
-            for block in plan.ids.blocks(of: Self.blockSize) {
-                guard !control.isStopRequested else { throw PhotoSyncError(.cancelled) }
-                _ = try await account.client.claim(block, device: device)
-                SyncKillPoint.betweenClaims.reach()
+            return try await counted(count, control) { count, live, index in
+                try before.index.forEachBlock(of: before.server, where: PhotoFilter(origin: .legacy)) { block in
+                    try count.add(block.map(\.id), live, index)
+                }
             }
-            SyncKillPoint.afterClaim.reach()
-            live = try await LiveListing(of: account, queue: queue, control: control)
-            for block in plan.ids.blocks(of: Self.blockSize) {
-                count = try await counted(count, block, now: live)
+        }
+    }
+
+    /// Lists anew what `add` looks up.
+    private func counted(
+        _ count: ClaimCount,
+        _ control: TransferControl,
+        _ add: @escaping @Sendable (inout ClaimCount, LiveListing, SyncIndex) throws -> Void
+    ) async throws(PhotoSyncError) -> ClaimResult {
+        let index = account.index
+        let (count, remaining) = try await LiveListing.with(account, .init(control: control), queue: queue) {
+            live async throws(PhotoSyncError) in
+            try await queue.run {
+                var count = count
+                try add(&count, live, index)
+                return (count, try live.legacyCount)
             }
         }
         return ClaimResult(
             claimed: count.claimed,
             alreadyClaimed: count.alreadyClaimed,
             failed: count.failed,
-            remaining: try await queue.run { try live.index.counts(of: live.server, device: nil).legacy },
-            after: try await account.client.status(device: device)
+            remaining: remaining,
+            after: try await account.client.status(device: count.device)
         )
-    }
-
-    private func counted(
-        _ count: ClaimCount,
-        legacyIn before: LiveListing,
-        now live: LiveListing
-    ) async throws(PhotoSyncError) -> ClaimCount {
-        let index = account.index
-        return try await queue.run {
-            var count = count
-            try before.index.forEachBlock(of: before.server, where: PhotoFilter(origin: .legacy)) { block in
-                try count.add(block.map(\.id), live, index)
-            }
-            return count
-        }
-    }
-
-    private func counted(
-        _ count: ClaimCount,
-        _ ids: [String],
-        now live: LiveListing
-    ) async throws(PhotoSyncError) -> ClaimCount {
-        let index = account.index
-        return try await queue.run {
-            var count = count
-            try count.add(ids, live, index)
-            return count
-        }
     }
 }
 

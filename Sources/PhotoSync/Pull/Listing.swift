@@ -148,7 +148,9 @@ struct Listing: Sendable {
     ///
     /// - Throws: `.stubServer`: a server without PostgreSQL never gives more than one page (contract section 5).
     private static func doubt(about page: PhotoPage, of run: SyncRun) throws(PhotoSyncError) -> PhotoSyncError? {
-        if run.kind == .full, run.pagesSeen == 0, !page.hasMore, Int64(page.photos.count) < page.totalCount {
+        if run.kind == .full, run.pagesSeen == 0, !page.hasMore, page.cursor == nil,
+            Int64(page.photos.count) < page.totalCount
+        {
             throw PhotoSyncError(
                 .stubServer,
                 detail:
@@ -203,11 +205,6 @@ struct Listing: Sendable {
                     .listingIncomplete,
                     detail: "the listing ended after \(known) of \(run.totalCount) photos"
                 )
-            )
-        }
-        if run.kind == .full, run.isResumed, known > run.totalCount {
-            return .doubtful(
-                PhotoSyncError(.listingIncomplete, detail: "photos were deleted since the first half was listed")
             )
         }
         return .credible(run)

@@ -2,57 +2,72 @@ internal import Foundation
 internal import MediaStore
 internal import MediaTransport
 
-/// The whole listing of a server as it is now, in a database of its own that goes with this object. Neither the index nor
-/// the server is changed: not even the device's `lastSyncAt` moves.
-final class LiveListing: Sendable {
+/// The whole listing of a server as it is now, in a database of its own. Neither the index nor the server is changed: not
+/// even the device's `lastSyncAt` moves.
+struct LiveListing: Sendable {
     let index: SyncIndex
     let server: String
     /// How it was had.
     let outcome: Listing.Outcome
-    private let directory: String
+    /// Where its database is, for as long as `with` lasts.
+    let directory: String
 
-    /// Asks for all of it.
+    /// What to list, and how.
+    struct Request: Sendable {
+        var kind = SyncRun.Kind.full
+        var pageSize = 500
+        var restarts = 3
+        var control = TransferControl()
+        var progress: (@Sendable (PullProgress) -> Void)?
+    }
+
+    /// Lists, and removes the database when `body` has ended.
     ///
-    /// - Throws: `PhotoSyncError`, as `Listing.store`.
-    init(
-        of account: SyncAccount,
-        _ kind: SyncRun.Kind = .full,
-        pageSize: Int = 500,
-        restarts: Int = 3,
+    /// - Throws: `PhotoSyncError`, as `Listing.store`; what `body` throws.
+    static func with<Value: Sendable>(
+        _ account: SyncAccount,
+        _ request: Request,
         queue: StoreQueue,
-        control: TransferControl,
-        progress: (@Sendable (PullProgress) -> Void)? = nil
-    ) async throws(PhotoSyncError) {
-        let place = FileManager.default.temporaryDirectory.path + "/mediactl-listing-" + UUID().uuidString
+        _ body: (LiveListing) async throws(PhotoSyncError) -> Value
+    ) async throws(PhotoSyncError) -> Value {
+        let directory = FileManager.default.temporaryDirectory.path + "/mediactl-listing-" + UUID().uuidString
+        let result = await Result.awaiting { () async throws(PhotoSyncError) in
+            try await body(try await make(account, request, queue: queue, in: directory))
+        }
+        // It may be large.
+        _ = try? await queue.run { try FileManager.default.removeItem(atPath: directory) }
+        return try result.get()
+    }
+
+    private static func make(
+        _ account: SyncAccount,
+        _ request: Request,
+        queue: StoreQueue,
+        in directory: String
+    ) async throws(PhotoSyncError) -> LiveListing {
+        let index = try await queue.run { try SyncIndex(in: try DataDirectory.open(directory)) }
         let listing = Listing(
-            source: account.source(pageSize: pageSize, device: nil),
-            index: try await queue.run { try SyncIndex(in: try DataDirectory.open(place)) },
+            source: account.source(pageSize: request.pageSize, device: nil),
+            index: index,
             server: account.server,
             accountKey: "",
             isIndexOfAll: false,
-            maximumRestarts: restarts,
+            maximumRestarts: request.restarts,
             queue: queue
         )
-        do {
-            let outcome = try await listing.store(kind, control: control, progress: progress)
-            _ = try await queue.run { try listing.index.finish(outcome.run, now: Date()) }
-            self.outcome = outcome
-        } catch {
-            try? FileManager.default.removeItem(atPath: place)
-            throw error
-        }
-        index = listing.index
-        server = account.server
-        directory = place
-    }
-
-    deinit {
-        try? FileManager.default.removeItem(atPath: directory)
+        let outcome = try await listing.store(request.kind, control: request.control, progress: request.progress)
+        _ = try await queue.run { try index.finish(outcome.run, now: Date()) }
+        return LiveListing(index: index, server: account.server, outcome: outcome, directory: directory)
     }
 
     /// The photos with these ids, by id.
     func photos(_ ids: [String]) throws(StoreError) -> [String: PhotoRecord] {
         try index.photosByID(ids, of: server)
+    }
+
+    /// How many of the photos have no device.
+    var legacyCount: Int64 {
+        get throws(StoreError) { try index.counts(of: server, device: nil).legacy }
     }
 
     /// What would change in another index if this listing were pulled into it, besides photos that are gone.

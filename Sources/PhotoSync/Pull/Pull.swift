@@ -88,10 +88,14 @@ public struct Pull: Sendable {
         let kind = options.isFull ? .full : kind(after: state)
         if options.isDryRun { return try await dryRun(kind, control, progress) }
 
-        var result = try await pull(kind, control, progress)
-        let device = account.deviceID
+        return try await counted(pull(kind, control, progress))
+    }
+
+    /// The result with the counts of index and server. The listing is complete without the latter.
+    private func counted(_ result: PullResult) async throws(PhotoSyncError) -> PullResult {
+        let (index, server, device) = (account.index, account.server, account.deviceID)
+        var result = result
         result.counts = try await queue.run { try index.counts(of: server, device: device) }
-        // The listing is complete without it.
         result.status = try? await status()
         return result
     }
@@ -153,21 +157,25 @@ public struct Pull: Sendable {
         _ control: TransferControl,
         _ progress: (@Sendable (PullProgress) -> Void)?
     ) async throws(PhotoSyncError) -> PullResult {
-        let live = try await LiveListing(
-            of: account,
-            kind,
+        let request = LiveListing.Request(
+            kind: kind,
             pageSize: options.pageSize,
             restarts: options.restarts,
-            queue: queue,
             control: control,
             progress: progress
         )
         let (index, server, device) = (account.index, account.server, account.deviceID)
-        var result = PullResult(live.outcome, try await queue.run { try live.changes(to: index) })
-        result.counts = try await queue.run { try index.counts(of: server, device: device) }
-        if kind == .full {
-            result.changes.gone = try await queue.run { try live.goneCount(from: index) }
-        } else if result.counts.total + result.changes.added < live.outcome.run.totalCount {
+        let (result, total) = try await LiveListing.with(account, request, queue: queue) {
+            live async throws(PhotoSyncError) in
+            try await queue.run {
+                var result = PullResult(live.outcome, try live.changes(to: index))
+                result.counts = try index.counts(of: server, device: device)
+                if kind == .full { result.changes.gone = try live.goneCount(from: index) }
+                return (result, live.outcome.run.totalCount)
+            }
+        }
+        // As for a real run: with fewer photos than the server it would be followed by a full one.
+        if !result.isFull, result.counts.total + result.changes.added < total {
             return try await dryRun(.full, control, progress)
         }
         return result

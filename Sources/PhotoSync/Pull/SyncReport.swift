@@ -33,10 +33,11 @@ public struct SyncReport: Sendable {
         async let status = Result.awaiting { () async throws(PhotoSyncError) in
             try await account.client.status(device: account.deviceID)
         }
-        let (state, counts) = try await StoreQueue().run {
+        let (state, counts, ownsUploads) = try await StoreQueue().run {
             (
                 try account.index.state(of: account.server),
-                try account.index.counts(of: account.server, device: account.deviceID)
+                try account.index.counts(of: account.server, device: account.deviceID),
+                try account.index.ownsUploads(at: account.server)
             )
         }
         let (healthAnswer, statusAnswer) = await (health, status)
@@ -46,7 +47,7 @@ public struct SyncReport: Sendable {
             failure: statusAnswer.failure ?? healthAnswer.failure,
             state: state,
             counts: counts,
-            ownership: .unknown
+            ownership: ownsUploads.map { $0 ? .owned : .ownerless } ?? .unknown
         )
     }
 

@@ -46,7 +46,7 @@ final class FileReader {
         do {
             return TreeHashing.Digest(
                 sha256: try hasher.snapshot().hex,
-                identity: FileIdentity(of: file.status),
+                identity: FileIdentity(file.status),
                 isFromCache: false
             )
         } catch {

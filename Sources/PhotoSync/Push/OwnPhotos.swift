@@ -46,9 +46,7 @@ struct OwnPhotos: Sendable {
         }
     }
 
-    /// Records which local files are which photos, where it is not recorded yet.
-    ///
-    /// - Parameter copies: One for each path.
+    /// Records which local files are which photos, one for each path, where it is not recorded yet.
     func record(_ copies: [PhotoCopy]) async throws(PhotoSyncError) {
         let (library, server) = (account.library, account.server)
         let new = try await queue.run {
@@ -66,6 +64,12 @@ struct OwnPhotos: Sendable {
         } catch {
             throw PhotoSyncError.ofStore(error)
         }
+    }
+
+    /// Keeps, for `sync status`, whether an upload of this run was seen in the own listing.
+    func remember(isOwned: Bool) async throws(PhotoSyncError) {
+        let (index, server) = (account.index, account.server)
+        try await queue.run { try index.setOwnsUploads(isOwned, at: server) }
     }
 
     private static func bySHA256(_ photos: [PhotoRecord]) -> [String: PhotoRecord] {

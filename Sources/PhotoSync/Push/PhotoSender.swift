@@ -89,7 +89,7 @@ struct PhotoSender: Sendable {
         } catch {
             throw PhotoSyncError.source(error)
         }
-        guard FileIdentity(of: file.status) == photo.digest.identity else { throw changed(photo, while: "it waited") }
+        guard FileIdentity(file.status) == photo.digest.identity else { throw changed(photo, while: "it waited") }
         return file
     }
 

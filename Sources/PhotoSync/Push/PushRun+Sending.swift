@@ -103,7 +103,7 @@ extension PushRun {
         if try await own.withIDs([sent.receipt.id]).isEmpty {
             let total = try await account.client.status(device: account.deviceID).totalPhotos
             guard total <= totalBefore else { return }
-            try remember(isOwned: false)
+            try await own.remember(isOwned: false)
             throw PhotoSyncError(
                 .ownershipDefect,
                 detail: "the server does not record whose photo it is",
@@ -111,10 +111,9 @@ extension PushRun {
             )
         }
         isOwnershipProven = true
-        try remember(isOwned: true)
+        try await own.remember(isOwned: true)
     }
 
-    private func remember(isOwned: Bool) throws(StoreError) {}
 }
 
 extension PhotoSyncError {

@@ -15,6 +15,8 @@ struct ServerRefusal {
     private let sentence: String
     /// Whether the administrator has not finished the setup (contract section 0). Trying again does not help.
     let isSetupGate: Bool
+    /// Where the server says that its setup is done.
+    private let setupPlace: String?
 
     init(_ response: HTTPResponse) {
         head = response.head
@@ -24,12 +26,15 @@ struct ServerRefusal {
             let members = JSONValue.object(in: body) ?? [:]
             sentence = ServerText.cut(members["error"]?.text ?? "")
             isSetupGate = response.status == 503 && (sentence == "Setup required" || members["setupUrl"] != nil)
+            setupPlace = members["setupUrl"]?.text.map(ServerText.cut)
         case "text/plain":
             sentence = ServerText.cut(String(decoding: body, as: UTF8.self))
             isSetupGate = false
+            setupPlace = nil
         default:
             sentence = ""
             isSetupGate = false
+            setupPlace = nil
         }
     }
 
@@ -57,7 +62,8 @@ struct ServerRefusal {
             detail: sentence.isEmpty ? "status \(head.status), \(form)" : sentence,
             httpStatus: head.status,
             isRetryable: isRetryable(call),
-            value: (300..<400).contains(head.status) ? head.value(of: "Location").map(ServerText.cut) : nil
+            value: (300..<400).contains(head.status)
+                ? head.value(of: "Location").map(ServerText.cut) : isSetupGate ? setupPlace : nil
         )
     }
 

@@ -72,15 +72,3 @@ extension SourceFileError {
         }
     }
 }
-
-extension FileIdentity {
-    fileprivate init(_ status: FileStatus) {
-        self.init(
-            device: status.device,
-            inode: status.inode,
-            size: status.size,
-            modificationNanoseconds: status.modificationNanoseconds,
-            changeNanoseconds: status.changeNanoseconds
-        )
-    }
-}

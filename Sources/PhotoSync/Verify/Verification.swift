@@ -38,15 +38,17 @@ public struct Verification: Sendable {
         let (index, server) = (account.index, account.server)
         let state = try await queue.run { try index.state(of: server) }
         guard state?.lastCompleteAt != nil else { throw PhotoSyncError(.neverSynchronized) }
-        let live = try await LiveListing(of: account, queue: queue, control: control, progress: progress)
         let tally = Tally(onDifference)
         // The copies are looked at by tasks that are not this one's children.
         let stop = control.linked()
         let result = await withTaskCancellationHandler {
             await Result.awaiting { () async throws(PhotoSyncError) in
-                try await queue.run {
-                    try compare(live, stop, tally)
-                    try compareCopies(live, stop, tally)
+                let request = LiveListing.Request(control: control, progress: progress)
+                try await LiveListing.with(account, request, queue: queue) { live async throws(PhotoSyncError) in
+                    try await queue.run {
+                        try compare(live, stop, tally)
+                        try compareCopies(live, stop, tally)
+                    }
                 }
             }
         } onCancel: {

@@ -6,7 +6,7 @@ internal import MediaTransport
 ///
 /// Unknown members are skipped and `null` is absent. Whatever the index could not trust (a hash of another shape, an
 /// empty id, a negative size, a time that is none) makes the whole page unusable: half a page is no page.
-struct PhotoPageParser {
+package struct PhotoPageParser {
     private var members: MemberReader
     /// Devices seen on this page, so that its photos share their texts.
     private var devices: [String: PhotoDevice] = [:]
@@ -14,7 +14,7 @@ struct PhotoPageParser {
     /// The page that a body consists of.
     ///
     /// - Throws: `PhotoSyncError.unexpectedAnswer`, which names the member.
-    static func page(in body: [UInt8]) throws(PhotoSyncError) -> PhotoPage {
+    package static func page(in body: [UInt8]) throws(PhotoSyncError) -> PhotoPage {
         var parser = PhotoPageParser(members: MemberReader(body))
         return try parser.page()
     }

@@ -55,6 +55,8 @@ struct Fault: Sendable, Equatable {
         case wholeBody
         /// Status line and headers of the answer were sent; the work is done.
         case responseHeaders
+        /// This many bytes of the answer's body were sent as well.
+        case responseBytes(Int)
     }
 
     /// A change to the fields of a 2xx JSON answer.
@@ -92,6 +94,8 @@ struct Fault: Sendable, Equatable {
         case stall(Moment, seconds: Double?)
         /// The body is read at this many bytes a second.
         case slow(bytesPerSecond: Int)
+        /// The answer's body is sent at this many bytes a second.
+        case slowAnswer(bytesPerSecond: Int)
         /// Answered before the body is read.
         case earlyStatus(Int)
         /// Answered after the whole body; nothing is done.

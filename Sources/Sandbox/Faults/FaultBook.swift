@@ -93,6 +93,17 @@ struct FaultPlan: Sendable {
         .sorted { $0.offset < $1.offset }
     }
 
+    /// Resets and stalls, in the order in which the answer's body reaches them.
+    var answerBreaks: [(offset: Int, effect: Fault.Effect)] {
+        faults.compactMap { fault in
+            switch fault.effect {
+            case .reset(.responseBytes(let offset)), .stall(.responseBytes(let offset), _): (offset, fault.effect)
+            default: nil
+            }
+        }
+        .sorted { $0.offset < $1.offset }
+    }
+
     /// Resets and stalls at one of the later moments.
     func breaks(at moment: Fault.Moment) -> [Fault.Effect] {
         faults.map(\.effect).filter { effect in

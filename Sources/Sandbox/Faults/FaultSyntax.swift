@@ -17,6 +17,7 @@ enum FaultSyntax {
           WHAT   reset                 TCP reset at MOMENT
                  stall                 silence at MOMENT, for SECONDS or for ever
                  slow=BYTES            read the body at BYTES a second
+                 slow-answer=BYTES     send the answer at BYTES a second
                  early-status=CODE     answer before the body is read
                  status=CODE           answer after the whole body, do nothing
                  limit=BYTES           answer 413 to larger bodies, as a proxy does
@@ -44,7 +45,8 @@ enum FaultSyntax {
                  lost-photo, total=N, hostile-names
                                        trouble with a page (photos-list)
           OPTION after=MOMENT          a number of body bytes (default 0),
-                                       body (all of it), response-headers
+                                       body (all of it), response-headers,
+                                       response+N (bytes of the answer's body)
                  for=SECONDS           how long a stall lasts
                  retry-after=SECONDS   Retry-After of a status
                  times=N               strike N requests only
@@ -120,6 +122,7 @@ enum FaultSyntax {
         case "reset": return .reset(options.moment)
         case "stall": return .stall(options.moment, seconds: options.seconds)
         case "slow": return .slow(bytesPerSecond: try what.count(in: text, atLeast: 1))
+        case "slow-answer": return .slowAnswer(bytesPerSecond: try what.count(in: text, atLeast: 1))
         case "early-status": return .earlyStatus(try what.status(in: text))
         case "status": return .status(try what.status(in: text))
         case "drop-answer": return .dropAnswer
@@ -240,6 +243,11 @@ private struct FaultOptions {
             switch setting.value {
             case "body": moment = .wholeBody
             case "response-headers": moment = .responseHeaders
+            case let value where value.hasPrefix("response+"):
+                guard let count = Int(value.dropFirst("response+".count)), count > 0 else {
+                    throw FaultSyntaxError(text, "response+ needs a number from 1 on")
+                }
+                moment = .responseBytes(count)
             default: moment = .bodyBytes(try setting.count(in: text))
             }
         default: throw FaultSyntaxError(text, "unknown option \"\(setting.name)\"")

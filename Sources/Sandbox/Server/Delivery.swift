@@ -24,7 +24,7 @@ struct Delivery {
         }
         let rendered = rendered()
         exchange.noteAnswer(rendered.head.status)
-        var body = try await writer.writeHead(rendered.head)
+        var body = FaultyBodyWriter(try await writer.writeHead(rendered.head), exchange)
         for effect in plan.breaks(at: .responseHeaders) { try await exchange.enact(effect) }
         if exchange.request.method != .head { try await write(rendered, to: &body) }
         try await body.finish(nil)

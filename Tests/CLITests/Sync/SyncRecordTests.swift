@@ -116,7 +116,7 @@ import Testing
         arguments: [
             (.uploaded, nil, 0), (.present, nil, 0), (.planned, nil, 0), (.unconfirmed, nil, 6), (.foreign, nil, 10),
             (.skipped, nil, 0), (.skipped, .unknownExtension, 0), (.skipped, .fileTooLarge, 2),
-            (.skipped, .emptyFile, 2), (.failed, .sourceChanged, 13), (.failed, .serverError, 7),
+            (.skipped, .emptyFile, 0), (.failed, .sourceChanged, 13), (.failed, .serverError, 7),
             (.cancelled, nil, 130),
         ] as [(PushItem.State, PhotoSyncError.Code?, Int32)]
     )

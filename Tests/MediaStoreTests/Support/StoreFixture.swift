@@ -40,8 +40,8 @@ struct StoreFixture {
 
     /// Commits in the write-ahead log: frames whose second header word, the database's size after a commit, is not 0
     /// (sqlite.org/fileformat2.html, section 4.1).
-    func commitCount() throws -> Int {
-        let bytes = try bytes(databasePath + "-wal")
+    func commitCount(_ log: String? = nil) throws -> Int {
+        let bytes = try bytes(log ?? databasePath + "-wal")
         return stride(from: 32, to: bytes.count, by: 24 + 4096).count { frame in
             bytes[frame + 4..<frame + 8].contains { $0 != 0 }
         }

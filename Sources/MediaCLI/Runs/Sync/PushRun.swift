@@ -45,8 +45,11 @@ struct PushRun: Sendable {
         let isSaid = ![.present, .skipped].contains(item.state) || console.verbosity > 0
         let lines = isSaid ? TextRenderer.push(item, style: console.outputStyle) : []
         console.result(JSONRenderer.push(item), lines)
-        if let diagnosis = item.diagnosis, item.state != .cancelled, item.exitCode != .success {
+        guard let diagnosis = item.diagnosis, item.state != .cancelled else { return }
+        if item.exitCode != .success {
             console.error(diagnosis.naming(item.path))
+        } else if item.error?.code == .emptyFile {
+            console.warning(diagnosis.naming(item.path).message)
         }
     }
 
@@ -99,16 +102,20 @@ extension PushItem {
         }
     }
 
-    /// How a program ends that pushed only this file. Files that are no photos are none of its business; photos that
-    /// the server would refuse are.
+    /// How a program ends that pushed only this file. Files found that hold no photo are none of its business; photos
+    /// that the server would refuse are.
     var exitCode: ExitCode {
         switch state {
         case .uploaded, .present, .planned: .success
-        case .skipped: error.map { $0.code == .unknownExtension ? .success : exitCode(of: $0) } ?? .success
+        case .skipped: error.map { Self.isNoPhoto($0) ? .success : exitCode(of: $0) } ?? .success
         case .unconfirmed, .foreign: diagnosis?.exitCode ?? .failure
         case .failed: error.map { exitCode(of: $0) } ?? .failure
         case .cancelled: .interrupt
         }
+    }
+
+    private static func isNoPhoto(_ error: PhotoSyncError) -> Bool {
+        error.code == .unknownExtension || error.code == .emptyFile
     }
 
     private func exitCode(of error: PhotoSyncError) -> ExitCode { ErrorCatalogue.diagnosis(of: error).exitCode }

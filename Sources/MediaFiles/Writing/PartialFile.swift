@@ -1,0 +1,163 @@
+internal import CFileSystem
+internal import Glibc
+
+/// A file that is being written beside its place, under a temporary name, and gets its own name only when it is whole.
+///
+/// It is held by `flock`, so that no second process writes it; the lock ends with the process, however that ends. What was
+/// written stays for a later process, which opens the same name and goes on.
+///
+/// Not for several threads at once: `write` on one, then the rest on another, is fine.
+public final class PartialFile: Sendable {
+    /// The temporary name.
+    public let name: [UInt8]
+    /// Where it lies.
+    public let directory: TargetDirectory
+    /// Open for reading and writing until the last reference goes.
+    public let descriptor: Int32
+
+    private init(name: [UInt8], directory: TargetDirectory, descriptor: Int32) {
+        self.name = name
+        self.directory = directory
+        self.descriptor = descriptor
+    }
+
+    deinit {
+        // Not left to close: a child forked by another thread shares the lock until its exec.
+        flock(descriptor, LOCK_UN)
+        close(descriptor)
+    }
+
+    /// Its path, as bytes.
+    public var path: [UInt8] { directory.path(of: name) }
+
+    /// Makes the file (0600), or opens the one that an earlier process left, and locks it.
+    ///
+    /// - Throws: `FileWriteError`: `.busy` when another process writes it; `.unsafe` for anything but a regular file with
+    ///   this one name that belongs to this user, which is left alone.
+    public static func open(_ name: String, in directory: TargetDirectory) throws(FileWriteError) -> PartialFile {
+        let bytes = Array(name.utf8)
+        // The former owner may rename or remove the file between our open and our lock: then once more.
+        for _ in 0..<10 {
+            if let file = try lock(bytes, in: directory) { return file }
+        }
+        throw FileWriteError(.busy, path: directory.path(of: bytes))
+    }
+
+    private static func lock(_ name: [UInt8], in directory: TargetDirectory) throws(FileWriteError) -> PartialFile? {
+        let path = directory.path(of: name)
+        let known = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
+        let cName = TargetDirectory.cString(name)
+        var descriptor = openat(directory.descriptor, cName, known | O_CREAT | O_EXCL, 0o600)
+        if descriptor < 0, errno == EEXIST { descriptor = openat(directory.descriptor, cName, known, 0) }
+        guard descriptor >= 0 else {
+            if errno == ENOENT { return nil }
+            throw FileWriteError(errno: errno, path: path)
+        }
+        let file = PartialFile(name: name, directory: directory, descriptor: descriptor)
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            if errno == EWOULDBLOCK { throw FileWriteError(.busy, path: path) }
+            throw FileWriteError(errno: errno, path: path)
+        }
+        guard let named = try directory.systemStatus(of: name), let mine = try? file.systemStatus(),
+            named.st_ino == mine.st_ino, named.st_dev == mine.st_dev
+        else { return nil }
+        // A second name would be written through; somebody else's file could be read by them.
+        guard mine.st_mode & S_IFMT == S_IFREG, mine.st_nlink == 1, mine.st_uid == geteuid() else {
+            throw FileWriteError(.unsafe, path: path)
+        }
+        return file
+    }
+
+    private func systemStatus() throws(FileWriteError) -> stat {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw FileWriteError(errno: errno, path: path) }
+        return status
+    }
+
+    /// Length, times and identity.
+    ///
+    /// - Throws: `FileWriteError`.
+    public func status() throws(FileWriteError) -> FileStatus { FileStatus(try systemStatus()) }
+
+    // MARK: Writing
+
+    /// Reserves space, so that a full disk shows before the first byte comes. The length does not change, and tells how
+    /// much was written.
+    ///
+    /// - Parameter byteCount: Of the whole file.
+    /// - Throws: `FileWriteError`: `.full`. A file system that cannot reserve is no error.
+    public func reserve(_ byteCount: Int64) throws(FileWriteError) {
+        guard byteCount > 0 else { return }
+        let code = reserve_space(descriptor, byteCount)
+        // EFBIG: larger than any file here can be.
+        guard code != ENOSPC, code != EDQUOT, code != EFBIG else { throw FileWriteError(.full, path: path) }
+    }
+
+    /// Writes all bytes at an offset.
+    ///
+    /// - Throws: `FileWriteError`; a part may have been written.
+    public func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(FileWriteError) {
+        var written = 0
+        while written < bytes.count {
+            let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
+            let count = pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(written))
+            if count > 0 {
+                written += count
+            } else if errno != EINTR {
+                throw FileWriteError(errno: errno, path: path)
+            }
+        }
+    }
+
+    /// Drops what lies behind an offset, reserved space too.
+    ///
+    /// - Throws: `FileWriteError`.
+    public func truncate(to byteCount: Int64) throws(FileWriteError) {
+        guard ftruncate(descriptor, off_t(byteCount)) == 0 else { throw FileWriteError(errno: errno, path: path) }
+    }
+
+    // MARK: The end
+
+    /// Gives the file the rights of an ordinary new one and its time, and waits until it is on the disk. Blocks.
+    ///
+    /// - Parameter modificationMicroseconds: Since 1970, also before; a file system keeps what it can.
+    /// - Returns: The file as it is then.
+    /// - Throws: `FileWriteError`.
+    public func seal(modificationMicroseconds: Int64) throws(FileWriteError) -> FileStatus {
+        guard fchmod(descriptor, 0o666 & ~FileCreationMask.current) == 0 else {
+            throw FileWriteError(errno: errno, path: path)
+        }
+        let times = [timespec(tv_sec: 0, tv_nsec: Self.unchanged), Self.time(modificationMicroseconds)]
+        guard futimens(descriptor, times) == 0 else { throw FileWriteError(errno: errno, path: path) }
+        guard fsync(descriptor) == 0 else { throw FileWriteError(errno: errno, path: path) }
+        return try status()
+    }
+
+    /// `UTIME_OMIT` of utimensat(2), a macro that Swift does not see.
+    private static let unchanged = (1 << 30) - 2
+
+    /// Nanoseconds count upwards, also before 1970.
+    private static func time(_ microseconds: Int64) -> timespec {
+        var (seconds, rest) = microseconds.quotientAndRemainder(dividingBy: 1_000_000)
+        if rest < 0 {
+            seconds -= 1
+            rest += 1_000_000
+        }
+        return timespec(tv_sec: Int(seconds), tv_nsec: Int(rest) * 1000)
+    }
+
+    /// Gives the file its name, replacing nothing, and waits until that is on the disk. Blocks.
+    ///
+    /// - Returns: The file under its name.
+    /// - Throws: `FileWriteError`: `.exists` when the name is taken; the file keeps its temporary name then.
+    public func publish(as name: String) throws(FileWriteError) -> FileStatus {
+        try directory.rename(self.name, to: Array(name.utf8))
+        try directory.synchronize()
+        return try status()
+    }
+
+    /// Removes the file.
+    ///
+    /// - Throws: `FileWriteError`.
+    public func discard() throws(FileWriteError) { try directory.remove(name) }
+}

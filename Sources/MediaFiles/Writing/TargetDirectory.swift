@@ -1,0 +1,150 @@
+internal import CFileSystem
+internal import Glibc
+
+/// An open directory that files are written into. Everything goes through its descriptor, so that nothing which happens to
+/// its path meanwhile can lead outside.
+public final class TargetDirectory: Sendable {
+    /// The path it was reached by, as bytes, without a slash at the end; for messages and records.
+    public let path: [UInt8]
+    let descriptor: Int32
+
+    private init(path: [UInt8], descriptor: Int32) {
+        self.path = path
+        self.descriptor = descriptor
+    }
+
+    deinit { close(descriptor) }
+
+    /// Opens a directory that the user has named: links on the way, and the last one, are the user's will.
+    ///
+    /// - Parameters:
+    ///   - path: Absolute or relative, as bytes.
+    ///   - isCreated: Whether it, and the directories above it, are made when missing.
+    /// - Returns: nil when it is missing and is not to be made.
+    /// - Throws: `FileWriteError`.
+    public static func open(_ path: [UInt8], creating isCreated: Bool) throws(FileWriteError) -> TargetDirectory? {
+        guard !path.contains(0) else { throw FileWriteError(errno: ENOENT, path: path) }
+        let path = withoutTrailingSlashes(path)
+        if isCreated { try makeDirectories(path) }
+        let descriptor = Glibc.open(cString(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            if errno == ENOENT, !isCreated { return nil }
+            throw FileWriteError(errno: errno, path: path)
+        }
+        return TargetDirectory(path: path, descriptor: descriptor)
+    }
+
+    /// Opens a directory in this one. A symbolic link is not followed.
+    ///
+    /// - Returns: nil when it is missing and is not to be made.
+    /// - Throws: `FileWriteError`; `.unsafe` for a link or a file of that name.
+    public func subdirectory(
+        _ name: String,
+        creating isCreated: Bool
+    ) throws(FileWriteError) -> TargetDirectory? {
+        let bytes = Array(name.utf8)
+        let path = path(of: bytes)
+        if isCreated, mkdirat(descriptor, Self.cString(bytes), 0o777) == 0 {
+            try synchronize()
+        } else if isCreated, errno != EEXIST {
+            throw FileWriteError(errno: errno, path: path)
+        }
+        let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
+        let opened = openat(descriptor, Self.cString(bytes), flags, 0)
+        guard opened >= 0 else {
+            if errno == ENOENT, !isCreated { return nil }
+            throw FileWriteError(errno: errno, path: path)
+        }
+        return TargetDirectory(path: path, descriptor: opened)
+    }
+
+    /// Whether this process may make files here, as far as can be told without trying.
+    public var isWritable: Bool { faccessat(descriptor, ".", W_OK | X_OK, AT_EACCESS) == 0 }
+
+    /// The path of an entry.
+    public func path(of name: [UInt8]) -> [UInt8] { path + Array("/".utf8) + name }
+
+    /// Calls `body` with the name of each entry, in no particular order.
+    ///
+    /// - Throws: `FileWriteError`.
+    public func forEachName(_ body: ([UInt8]) -> Void) throws(FileWriteError) {
+        // A descriptor of its own: the position in the directory belongs to it.
+        let opened = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
+        guard opened >= 0 else { throw FileWriteError(errno: errno, path: path) }
+        do {
+            try DirectoryStream(owning: opened).forEachName(body)
+        } catch {
+            throw FileWriteError(errno: error.code, path: path)
+        }
+    }
+
+    /// What an entry is, links not followed; nil when there is none.
+    ///
+    /// - Throws: `FileWriteError`.
+    public func status(of name: [UInt8]) throws(FileWriteError) -> FileStatus? {
+        try systemStatus(of: name).map(FileStatus.init)
+    }
+
+    func systemStatus(of name: [UInt8]) throws(FileWriteError) -> stat? {
+        var status = stat()
+        guard fstatat(descriptor, Self.cString(name), &status, AT_SYMLINK_NOFOLLOW) == 0 else {
+            if errno == ENOENT { return nil }
+            throw FileWriteError(errno: errno, path: path(of: name))
+        }
+        return status
+    }
+
+    /// Gives an entry a new name; an entry that has that name stays.
+    ///
+    /// - Throws: `FileWriteError`; `.exists` when the new name is taken.
+    func rename(_ old: [UInt8], to new: [UInt8]) throws(FileWriteError) {
+        switch rename_without_replacing(descriptor, Self.cString(old), Self.cString(new)) {
+        case 0: return
+        case EINVAL, ENOSYS, EOPNOTSUPP: try link(old, to: new)
+        case let code: throw FileWriteError(errno: code, path: path(of: new))
+        }
+    }
+
+    /// The same for file systems (NFS, some of FUSE) that know only `link` as a way not to replace.
+    func link(_ old: [UInt8], to new: [UInt8]) throws(FileWriteError) {
+        guard linkat(descriptor, Self.cString(old), descriptor, Self.cString(new), 0) == 0 else {
+            throw FileWriteError(errno: errno, path: path(of: new))
+        }
+        guard unlinkat(descriptor, Self.cString(old), 0) == 0 else {
+            throw FileWriteError(errno: errno, path: path(of: old))
+        }
+    }
+
+    /// Removes an entry; one that is not there is no error.
+    ///
+    /// - Throws: `FileWriteError`.
+    public func remove(_ name: [UInt8]) throws(FileWriteError) {
+        guard unlinkat(descriptor, Self.cString(name), 0) == 0 || errno == ENOENT else {
+            throw FileWriteError(errno: errno, path: path(of: name))
+        }
+    }
+
+    /// Makes names durable.
+    func synchronize() throws(FileWriteError) {
+        guard fsync(descriptor) == 0 || errno == EINVAL else { throw FileWriteError(errno: errno, path: path) }
+    }
+
+    static func cString(_ bytes: [UInt8]) -> [CChar] { bytes.map(CChar.init(bitPattern:)) + [0] }
+
+    private static func withoutTrailingSlashes(_ path: [UInt8]) -> [UInt8] {
+        var path = path
+        while path.count > 1, path.last == UInt8(ascii: "/") { path.removeLast() }
+        return path
+    }
+
+    private static func makeDirectories(_ path: [UInt8]) throws(FileWriteError) {
+        if mkdir(cString(path), 0o777) == 0 || errno == EEXIST { return }
+        guard errno == ENOENT, let slash = path.lastIndex(of: UInt8(ascii: "/")), slash > 0 else {
+            throw FileWriteError(errno: errno, path: path)
+        }
+        try makeDirectories(withoutTrailingSlashes(Array(path[..<slash])))
+        guard mkdir(cString(path), 0o777) == 0 || errno == EEXIST else {
+            throw FileWriteError(errno: errno, path: path)
+        }
+    }
+}

@@ -1,0 +1,155 @@
+internal import MediaCrypto
+internal import MediaFiles
+internal import MediaStore
+internal import MediaTransport
+internal import Synchronization
+
+/// Writes the bytes of one answer to the partial file, and has them hashed on another core.
+final class DownloadReceiver: ResponseReceiver {
+    struct State {
+        /// What the answer says of the file; nil before it has been accepted.
+        var head: DownloadHead?
+        /// Whether the answer came from the server's own download, not from something in between.
+        var isGenuine = false
+        /// Bytes of the file that are there.
+        var position: Int64
+        /// Bytes of this answer.
+        var received: Int64 = 0
+        /// Bytes of this answer that nobody was told of.
+        var untold: Int64 = 0
+        /// Whether the rest does not fit to what is there: all of it has to come again.
+        var mustStartOver = false
+    }
+
+    private let file: PartialFile
+    private let pipeline: HashPipeline
+    private let photo: PhotoRecord
+    private let offset: Int64
+    private let expectedTotal: Int64?
+    private let onBegin: @Sendable (DownloadHead) -> Void
+    private let state: Mutex<State>
+
+    /// - Parameters:
+    ///   - photo: As the listing tells it.
+    ///   - file: Has the bytes before `offset`.
+    ///   - offset: What was asked for.
+    ///   - expectedTotal: Length of the file that those bytes came from.
+    ///   - pipeline: Has seen the bytes before `offset`.
+    ///   - onBegin: Told of an answer that was accepted, on the transfer loop's thread.
+    init(
+        _ photo: PhotoRecord,
+        to file: PartialFile,
+        from offset: Int64,
+        expectedTotal: Int64?,
+        pipeline: HashPipeline,
+        onBegin: @escaping @Sendable (DownloadHead) -> Void
+    ) {
+        self.photo = photo
+        self.file = file
+        self.offset = offset
+        self.expectedTotal = expectedTotal
+        self.pipeline = pipeline
+        self.onBegin = onBegin
+        state = Mutex(State(position: offset))
+    }
+
+    var result: State { state.withLock { $0 } }
+
+    /// Bytes received since the last call.
+    func takeUntold() -> Int64 {
+        state.withLock { state in
+            defer { state.untold = 0 }
+            return state.untold
+        }
+    }
+
+    func begin(_ head: HTTPResponseHead) throws {
+        guard var download = DownloadHead(head), download.status == 200 || download.status == 206 else {
+            throw unexpected("an answer that says nothing of its range", head)
+        }
+        if let coding = head.value(of: "Content-Encoding"), coding.lowercased() != "identity" {
+            throw unexpected("an encoded body: \(coding)", head)
+        }
+        try checkDigest(download)
+        if !Self.isStrong(head) { download.lastModified = nil }
+        guard let total = download.totalBytes, total >= 0 else { throw unexpected("no length", head) }
+        try state.withLock { state in
+            if download.status == 206 { try checkRange(download, total, &state) }
+            do throws(FileWriteError) {
+                // A 200 to a request for the rest: the file is another one, and begins anew.
+                if download.status == 200, state.position > 0 {
+                    try file.truncate(to: 0)
+                    pipeline.restart()
+                    state.position = 0
+                }
+                try file.reserve(total)
+            } catch {
+                throw PhotoSyncError(error)
+            }
+            state.head = download
+            state.isGenuine = download.sha256 != nil
+        }
+        onBegin(download)
+    }
+
+    func receive(_ bytes: UnsafeRawBufferPointer) throws {
+        let position = try state.withLock { state in
+            guard let total = state.head?.totalBytes, total - state.position >= bytes.count else {
+                throw PhotoSyncError(.lengthMismatch, detail: "more bytes than announced", isRetryable: true)
+            }
+            do throws(FileWriteError) {
+                try file.write(bytes, at: state.position)
+            } catch {
+                throw PhotoSyncError(error)
+            }
+            state.position += Int64(bytes.count)
+            state.received += Int64(bytes.count)
+            state.untold += Int64(bytes.count)
+            return (now: state.position, end: total)
+        }
+        pipeline.append(bytes)
+        if position.now < position.end { SyncKillPoint.downloadMidBody.reach() }
+    }
+
+    /// Whether `Last-Modified` tells one version of the file from any other: only when it lies a second before `Date`, since
+    /// the file may have been written twice within that second (RFC 9110 section 8.8.2.2). The server writes twice just
+    /// after an upload (contract section 6).
+    private static func isStrong(_ head: HTTPResponseHead) -> Bool {
+        guard let modified = head.value(of: "Last-Modified").flatMap(HTTPDate.parse),
+            let now = head.value(of: "Date").flatMap(HTTPDate.parse)
+        else { return false }
+        return now > modified
+    }
+
+    /// The photo of an id never changes: when listing and download name different bytes, one of them tells of another
+    /// photo, and nothing shows which.
+    private func checkDigest(_ head: DownloadHead) throws {
+        guard let told = head.sha256, told != photo.sha256 else { return }
+        throw PhotoSyncError(
+            .checksumMismatch,
+            detail: "the server names another SHA-256 for the download than in its listing",
+            value: told,
+            photoID: photo.id
+        )
+    }
+
+    /// The time of `If-Range` has seconds only: a file that was replaced within one shows by its length (contract 6).
+    private func checkRange(_ head: DownloadHead, _ total: Int64, _ state: inout State) throws {
+        let isRest =
+            offset > 0 && head.firstByte == offset && total == expectedTotal
+            && head.byteCount.map { $0 == total - offset } ?? true
+        guard isRest else {
+            state.mustStartOver = true
+            throw PhotoSyncError(
+                .unexpectedAnswer,
+                detail: "bytes from \(head.firstByte) of \(total), asked for from \(offset)",
+                httpStatus: head.status,
+                photoID: photo.id
+            )
+        }
+    }
+
+    private func unexpected(_ detail: String, _ head: HTTPResponseHead) -> PhotoSyncError {
+        PhotoSyncError(.unexpectedAnswer, detail: detail, httpStatus: head.status, photoID: photo.id)
+    }
+}

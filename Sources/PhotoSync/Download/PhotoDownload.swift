@@ -1,0 +1,428 @@
+internal import MediaCrypto
+internal import MediaFiles
+internal import MediaStore
+internal import MediaTransport
+
+/// What all photos of a run share.
+struct DownloadContext: Sendable {
+    let account: SyncAccount
+    let options: Download.Options
+    let target: TargetDirectory
+    let planner: DownloadPlanner
+    let digests: DigestKeeper
+    let teller: DownloadTeller
+    let control: TransferControl
+}
+
+/// One photo: tries, verification, and its name.
+///
+/// The order of steps is what makes a death harmless: the name is taken in the library before the first byte is asked for;
+/// the bytes are on the disk, and the library knows their digest, before the file gets its name; the library calls it
+/// present only after that.
+struct PhotoDownload {
+    /// From so many bytes on, what is needed to go on after a death is kept in the library: less comes faster than that.
+    private static let worthResuming: Int64 = 1 << 20
+    /// Answers that make a photo begin anew, before it is given up.
+    private static let freshStarts = 3
+
+    private let context: DownloadContext
+    private var plan: PlannedDownload
+    private var item: DownloadItem
+
+    private var library: LibraryStore { context.account.library }
+    private var photo: PhotoRecord { plan.photo }
+
+    init(_ plan: PlannedDownload, in context: DownloadContext) {
+        self.context = context
+        self.plan = plan
+        item = DownloadItem(plan, state: .failed)
+    }
+
+    /// Fetches the photo and tells its end.
+    ///
+    /// - Returns: What the whole run cannot go on with.
+    mutating func perform() async -> PhotoSyncError? {
+        var obstacle: PhotoSyncError?
+        do {
+            try await fetch()
+        } catch {
+            item.state = error.code == .cancelled ? .cancelled : .failed
+            item.error = error.code == .cancelled ? nil : error
+            obstacle = error.endsDownloads ? error : nil
+        }
+        context.teller.ended(item, isCounted: true)
+        return obstacle
+    }
+
+    private mutating func fetch() async throws(PhotoSyncError) {
+        SyncKillPoint.downloadPlanned.reach()
+        guard !context.control.isStopRequested, !Task.isCancelled else { throw PhotoSyncError(.cancelled) }
+        let directory = try openDirectory()
+        if try await adoptRenamed(in: directory) { return }
+        let file = try open(plan.temporaryName, in: directory)
+        // Before the lock was ours, another process may have fetched the photo.
+        if try presentCopy() {
+            discard(file)
+            return
+        }
+        do {
+            if try await adoptWritten(file) { return }
+            try await receive(file)
+        } catch {
+            try await keepPart(of: file, after: error)
+            throw error
+        }
+    }
+
+    // MARK: Before the first byte
+
+    private func openDirectory() throws(PhotoSyncError) -> TargetDirectory {
+        do {
+            guard let year = try context.target.subdirectory(plan.place.year, creating: true),
+                let month = try year.subdirectory(plan.place.month, creating: true)
+            else { throw PhotoSyncError(.targetUnusable, path: context.target.path) }
+            if let abandoned = plan.abandoned {
+                // In use by another process, or not a file of ours: then it stays.
+                try? PartialFile.open(abandoned, in: month).discard()
+            }
+            return month
+        } catch let error as FileWriteError {
+            throw PhotoSyncError(error)
+        } catch {
+            throw error as? PhotoSyncError ?? PhotoSyncError(.internalError)
+        }
+    }
+
+    private func open(_ name: String, in directory: TargetDirectory) throws(PhotoSyncError) -> PartialFile {
+        do {
+            return try PartialFile.open(name, in: directory)
+        } catch {
+            throw PhotoSyncError(error)
+        }
+    }
+
+    /// The run died when the file had just got its name.
+    private mutating func adoptRenamed(in directory: TargetDirectory) async throws(PhotoSyncError) -> Bool {
+        guard plan.copy.state == .written, let digest = plan.copy.sha256, let known = plan.copy.identity,
+            let found = FileIdentity(ofRegularFile: plan.copy.path), found.isSameContent(as: known)
+        else { return false }
+        do {
+            // Where a rename is a link and an unlink, it may have died between the two.
+            let temporary = Array(plan.temporaryName.utf8)
+            if try directory.status(of: temporary).map({ FileIdentity($0) })?.isSameContent(as: known) == true {
+                try directory.remove(temporary)
+            }
+        } catch {
+            throw PhotoSyncError(error)
+        }
+        try await becomePresent(digest, identity: FileIdentity(ofRegularFile: plan.copy.path) ?? found)
+        return true
+    }
+
+    /// The run died between the last byte and the name.
+    private mutating func adoptWritten(_ file: PartialFile) async throws(PhotoSyncError) -> Bool {
+        guard plan.copy.state == .written, let digest = plan.copy.sha256 else { return false }
+        if try status(of: file) == plan.copy.identity {
+            try await publish(file, digest: digest)
+            return true
+        }
+        // Somebody has been at it: from the start.
+        plan.copy.state = .planned
+        plan.copy.sha256 = nil
+        plan.copy.identity = nil
+        plan.copy.lastModified = nil
+        return false
+    }
+
+    /// Whether the library says by now that the photo is here.
+    private mutating func presentCopy() throws(PhotoSyncError) -> Bool {
+        do throws(StoreError) {
+            let copies = try library.copies(ofPhotos: [photo.id], server: context.account.server)
+            guard let copy = copies.first(where: { $0.state == .present && $0.path == plan.copy.path }),
+                LocalCopies.condition(of: copy) == .unchanged
+            else { return false }
+            item.describe(copy)
+            item.state = .present
+            return true
+        } catch {
+            throw PhotoSyncError(error)
+        }
+    }
+
+    // MARK: Receiving
+
+    private mutating func receive(_ file: PartialFile) async throws(PhotoSyncError) {
+        var failures = 0
+        var freshStarts = 0
+        var isSecondChance = false
+        while true {
+            guard !context.control.isStopRequested, !Task.isCancelled else { throw PhotoSyncError(.cancelled) }
+            let offset = try resumable(file)
+            let pipeline = try await prepare(file, from: offset)
+            item.attempts += 1
+            let (outcome, state) = await request(file, from: offset, pipeline: pipeline)
+            if let head = state.head { note(head) }
+            item.bytesReceived += state.received
+            if offset > 0, state.head?.status == 206 { item.isResumed = true }
+
+            if case .failure(let error) = outcome, !state.mustStartOver, !error.isStaleRange {
+                guard error.isRetryable, failures < context.options.retry.retries else { throw error }
+                failures += 1
+                let wait = context.options.retry.delay(after: failures, retryAfter: nil)
+                if await context.control.waitForStop(upTo: wait) { throw PhotoSyncError(.cancelled) }
+                continue
+            }
+            guard case .success(let answer) = outcome, answer.head.status != 416 else {
+                freshStarts += 1
+                guard freshStarts < Self.freshStarts else { throw PhotoSyncError(.unexpectedAnswer, photoID: photo.id) }
+                forget()
+                continue
+            }
+            if let verdict = try await judge(state, pipeline) {
+                item.state = verdict.state
+                try await finish(file, digest: verdict.digest)
+                return
+            }
+            forget()
+            guard !isSecondChance else {
+                throw PhotoSyncError(
+                    .checksumMismatch,
+                    detail: "the bytes are not those of the photo, twice",
+                    photoID: photo.id
+                )
+            }
+            isSecondChance = true
+        }
+    }
+
+    /// How much of the file an earlier try has left that can be trusted. At least one byte is always asked for, so that the
+    /// server tells whether its file is still the same.
+    private func resumable(_ file: PartialFile) throws(PhotoSyncError) -> Int64 {
+        guard plan.copy.lastModified != nil, let total = plan.copy.totalBytes else { return 0 }
+        let size = try status(of: file).size
+        return size <= total ? min(size, total - 1) : 0
+    }
+
+    /// Cuts the file at the offset, and hashes what stays.
+    private func prepare(_ file: PartialFile, from offset: Int64) async throws(PhotoSyncError) -> HashPipeline {
+        do {
+            try file.truncate(to: offset)
+            let pipeline = try HashPipeline()
+            if offset > 0 {
+                try await pipeline.append(file: file.descriptor, from: 0, byteCount: offset)
+            }
+            return pipeline
+        } catch let error as FileWriteError {
+            throw PhotoSyncError(error)
+        } catch is CancellationError {
+            throw PhotoSyncError(.cancelled)
+        } catch {
+            throw PhotoSyncError(.targetUnusable, detail: "\(error)", path: file.path)
+        }
+    }
+
+    /// One request, with its facts kept in the library beside it.
+    private func request(
+        _ file: PartialFile,
+        from offset: Int64,
+        pipeline: HashPipeline
+    ) async -> (Result<DownloadAnswer, PhotoSyncError>, DownloadReceiver.State) {
+        let (heads, noting) = AsyncStream<DownloadHead>.makeStream()
+        let receiver = DownloadReceiver(
+            photo,
+            to: file,
+            from: offset,
+            expectedTotal: plan.copy.totalBytes,
+            pipeline: pipeline,
+            onBegin: { noting.yield($0) }
+        )
+        async let noted: Void = keepFacts(heads)
+        let outcome: Result<DownloadAnswer, PhotoSyncError>
+        do {
+            let answer = try await context.account.client.download(
+                id: photo.id,
+                from: offset,
+                ifRange: offset > 0 ? plan.copy.lastModified : nil,
+                receiver: receiver,
+                control: context.control.linked(),
+                progress: { [teller = context.teller] _ in teller.received(receiver.takeUntold()) }
+            )
+            outcome = .success(answer)
+        } catch {
+            outcome = .failure(error)
+        }
+        noting.finish()
+        await noted
+        context.teller.received(receiver.takeUntold())
+        return (outcome, receiver.result)
+    }
+
+    /// While the bytes come: a process that dies leaves what the next one needs to go on.
+    private func keepFacts(_ heads: AsyncStream<DownloadHead>) async {
+        for await head in heads where (head.totalBytes ?? 0) >= Self.worthResuming && head.lastModified != nil {
+            var copy = plan.copy
+            copy.lastModified = head.lastModified
+            copy.totalBytes = head.totalBytes
+            // What cannot be kept now shows when the end is kept.
+            try? await library.keep([copy])
+        }
+    }
+
+    private mutating func note(_ head: DownloadHead) {
+        plan.copy.lastModified = head.lastModified
+        plan.copy.totalBytes = head.totalBytes
+    }
+
+    private mutating func forget() {
+        plan.copy.lastModified = nil
+        plan.copy.totalBytes = nil
+    }
+
+    // MARK: Judging
+
+    /// The four rules of contract section 6.
+    ///
+    /// - Returns: nil for bytes that are corrupt.
+    private func judge(
+        _ state: DownloadReceiver.State,
+        _ pipeline: HashPipeline
+    ) async throws(PhotoSyncError) -> (state: DownloadItem.State, digest: String)? {
+        guard let total = state.head?.totalBytes, state.position == total else {
+            throw PhotoSyncError(
+                .lengthMismatch,
+                detail: "\(state.position) bytes of \(state.head?.totalBytes ?? 0)",
+                photoID: photo.id
+            )
+        }
+        let digest: String
+        do {
+            digest = try await pipeline.finish().digest.hex
+        } catch {
+            throw PhotoSyncError(.internalError, detail: "\(error)")
+        }
+        if digest == photo.sha256 { return (.verified, digest) }
+        // The server stamps every download. A page of a proxy or a hotel is not what it has rewritten.
+        guard state.isGenuine, total > 0 else {
+            throw PhotoSyncError(
+                .unexpectedAnswer,
+                detail: total == 0 ? "an empty file" : "an answer without X-PhotoSync-Hash",
+                httpStatus: state.head?.status,
+                photoID: photo.id
+            )
+        }
+        return total == photo.fileSize ? nil : (.rewritten, digest)
+    }
+
+    // MARK: The end
+
+    private mutating func finish(_ file: PartialFile, digest: String) async throws(PhotoSyncError) {
+        SyncKillPoint.downloadAfterBody.reach()
+        let time = photo.takenAt.microseconds
+        let sealed = try await onDisk { () throws(FileWriteError) in
+            try file.seal(modificationMicroseconds: time)
+        }
+        plan.copy.state = .written
+        plan.copy.sha256 = digest
+        plan.copy.identity = FileIdentity(sealed)
+        try await keep(plan.copy)
+        try await publish(file, digest: digest)
+    }
+
+    private mutating func publish(_ file: PartialFile, digest: String) async throws(PhotoSyncError) {
+        SyncKillPoint.downloadWritten.reach()
+        while true {
+            let name = plan.place.name
+            do {
+                let published = try await onDisk { () throws(FileWriteError) in try file.publish(as: name) }
+                SyncKillPoint.downloadRenamed.reach()
+                try await becomePresent(digest, identity: FileIdentity(published))
+                return
+            } catch {
+                // Somebody else's file has come there meanwhile.
+                guard error.code == .targetExists else { throw error }
+            }
+            do {
+                plan = try await context.planner.rename(plan)
+            } catch {
+                throw PhotoSyncError(error)
+            }
+        }
+    }
+
+    private mutating func becomePresent(_ digest: String, identity: FileIdentity) async throws(PhotoSyncError) {
+        forget()
+        plan.copy.state = .present
+        plan.copy.temporaryName = nil
+        plan.copy.sha256 = digest
+        plan.copy.identity = identity
+        try await keep(plan.copy)
+        context.digests.add(digest, of: identity, at: plan.copy.path)
+        await context.planner.landed(plan)
+        item.describe(plan.copy)
+        item.state = digest == photo.sha256 ? .verified : .rewritten
+    }
+
+    /// A part is worth keeping when a later try can go on with it.
+    private mutating func keepPart(of file: PartialFile, after error: PhotoSyncError) async throws(PhotoSyncError) {
+        if plan.copy.state == .written { return }
+        let isUseful =
+            switch error.code {
+            case .notFound, .forbidden, .checksumMismatch, .unexpectedAnswer, .storeUnusable: false
+            default: (try? resumable(file)).map { $0 > 0 } ?? false
+            }
+        if isUseful, let size = try? status(of: file).size {
+            // Gives back what was reserved behind the last byte.
+            try? file.truncate(to: size)
+        } else {
+            forget()
+            discard(file)
+        }
+        if error.code != .storeUnusable { try await keep(plan.copy) }
+    }
+
+    private func discard(_ file: PartialFile) {
+        // A file that cannot be removed is written over the next time.
+        try? file.discard()
+    }
+
+    private func keep(_ copy: PhotoCopy) async throws(PhotoSyncError) {
+        do {
+            try await library.keep([copy])
+        } catch {
+            throw PhotoSyncError(error)
+        }
+    }
+
+    private func status(of file: PartialFile) throws(PhotoSyncError) -> FileIdentity {
+        do {
+            return FileIdentity(try file.status())
+        } catch {
+            throw PhotoSyncError(error)
+        }
+    }
+
+    private func onDisk<Value: Sendable>(
+        _ work: @escaping @Sendable () throws(FileWriteError) -> Value
+    ) async throws(PhotoSyncError) -> Value {
+        do {
+            return try await BlockingWork.run(work)
+        } catch {
+            throw PhotoSyncError(error)
+        }
+    }
+}
+
+extension PhotoSyncError {
+    /// Whether no other photo would fare better.
+    fileprivate var endsDownloads: Bool {
+        switch code {
+        case .invalidAPIKey, .notLoggedIn, .setupRequired, .redirected, .diskFull, .storeUnusable: true
+        // The server cannot be reached at all.
+        case .transport: transport?.isBeforeRequest == true
+        default: false
+        }
+    }
+
+    /// A 206 with other bytes than those that were asked for.
+    fileprivate var isStaleRange: Bool { code == .unexpectedAnswer && httpStatus == 206 }
+}

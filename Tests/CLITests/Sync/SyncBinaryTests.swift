@@ -1,0 +1,303 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `sync` and `claim-legacy` of the built program, against the sandbox.
+@Suite(.prompt) struct SyncBinaryTests {
+    private static let alice = #""user":"alice@example.test""#
+
+    // MARK: Pull, status, list
+
+    @Test func pullListsEverythingAndThenWhatIsNew() async throws {
+        let stage = try await SyncStage.loggedIn()
+        try await stage.sandbox.addPhotos(#"{"count":1200,\#(Self.alice)}"#)
+        let first = try await stage.json("sync", "--progress-events")
+        #expect(first.result.exitCode == 0)
+        #expect(first.last["complete"] as? Bool == true && first.last["full"] as? Bool == true)
+        #expect(first.count("photos") == 1200 && first.count("pages") == 3 && first.count("added") == 1200)
+        #expect((first.last["index"] as? [String: Any])?["legacy"] as? Int == 1200)
+        #expect(first.records.contains { $0["type"] as? String == "progress" && $0["expected"] as? Int == 1200 })
+        #expect(first.result.errors.contains("1200 photos of no device; see: mediactl claim-legacy --list"))
+
+        let second = try await stage.json("sync", "pull")
+        #expect(second.last["full"] as? Bool == false && second.count("added") == 0)
+        let full = try await stage.json("sync", "pull", "--full", "-q")
+        #expect(full.last["full"] as? Bool == true && full.result.errors.isEmpty)
+    }
+
+    @Test func dryRunStoresNothing() async throws {
+        let stage = try await SyncStage.loggedIn()
+        try await stage.sandbox.addPhotos(#"{"count":3,\#(Self.alice)}"#)
+        let dry = try await stage.json("sync", "--dry-run")
+        #expect(dry.result.exitCode == 0 && dry.count("photos") == 3)
+        let list = try await stage.json("sync", "list")
+        #expect(list.result.exitCode == 5 && list.error["code"] as? String == "never_synchronized")
+    }
+
+    @Test(arguments: [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)])
+    func signalStopsAPullWithASummary(signal: Int32, exitCode: Int32) async throws {
+        let stage = try await SyncStage.loggedIn(faults: ["photos-list:stall,skip=1"])
+        try await stage.sandbox.addPhotos(#"{"count":600,\#(Self.alice)}"#)
+        let child = try stage.runner.start(["sync", "--json", "--progress-events"])
+        try await child.wait(for: #""type":"progress""#)
+        child.signal(signal)
+        let report = try SyncStage.report(of: try await child.finish(deadline: .seconds(20)))
+        #expect(report.result.exitCode == exitCode)
+        #expect(report.last["type"] as? String == "summary" && report.last["complete"] as? Bool == false)
+        #expect(report.count("photos") == 500)
+        try await stage.sandbox.clearFaults()
+        let next = try await stage.json("sync")
+        #expect(next.result.exitCode == 0 && next.last["resumed"] as? Bool == true)
+        #expect((next.last["index"] as? [String: Any])?["total"] as? Int == 600)
+    }
+
+    @Test func listingThatDoesNotAddUpIsNoSuccess() async throws {
+        let stage = try await SyncStage.loggedIn(faults: ["photos-list:total=9"])
+        try await stage.sandbox.addPhotos(#"{"count":3,\#(Self.alice)}"#)
+        let report = try await stage.json("sync")
+        #expect(report.result.exitCode == 7 && report.last["type"] as? String == "error")
+    }
+
+    @Test func statusTellsAServerThatDoesNotAnswer() async throws {
+        let stage = try await SyncStage.loggedIn()
+        try await stage.sandbox.addPhotos(#"{"count":2,\#(Self.alice)}"#)
+        _ = try await stage.run("sync")
+        let good = try await stage.json("sync", "status")
+        #expect(good.result.exitCode == 0 && good.last["health"] as? String == "healthy")
+        try await stage.sandbox.addFaults("photos-status:status=500", "photos-health:status=500")
+        let bad = try await stage.json("sync", "status")
+        #expect(bad.result.exitCode == 7 && bad.last["type"] as? String == "summary")
+        #expect((bad.last["index"] as? [String: Any])?["total"] as? Int == 2)
+        let text = try await stage.run("sync", "status")
+        #expect(text.exitCode == 7 && text.output.contains("no device") && text.errors.contains("error: "))
+    }
+
+    @Test func unfinishedSetupIsNamed() async throws {
+        let stage = try await SyncStage(arguments: ["--photosync-setup", "incomplete"])
+        let result = try await stage.run("login", extra: ["MEDIACTL_API_KEY": SandboxProcess.aliceKey])
+        #expect(result.exitCode == 7)
+        #expect(result.errors.contains("its administrator must finish the setup, at /setup of the same address"))
+    }
+
+    @Test func listIsFilteredAndEscaped() async throws {
+        let stage = try await SyncStage.loggedIn()
+        try await stage.sandbox.addPhotos(
+            #"{\#(Self.alice),"originalFilename":"a\u001b[2Jb.jpg","uploadedAt":"2020-01-01T00:00:00Z"}"#
+        )
+        _ = try await stage.run("sync", "push", try stage.photos("mine.jpg"))
+        _ = try await stage.run("sync")
+        let all = try await stage.run("sync", "list")
+        #expect(all.output.contains("a\\u{1b}[2Jb.jpg") && !all.output.contains("\u{1b}"))
+        #expect(try await stage.json("sync", "list").count("items") == 2)
+        let own = try await stage.json("sync", "list", "--device", "this")
+        #expect(own.items.map { $0["file_name"] as? String } == ["mine.jpg"])
+        #expect(own.items.first?["device_name"] as? String == "Studio")
+        #expect(try await stage.json("sync", "list", "--device", "legacy").count("items") == 1)
+        #expect(try await stage.json("sync", "list", "--device", "other").count("items") == 0)
+        #expect(try await stage.json("sync", "list", "--since", "2021-01-01").count("items") == 1)
+        #expect(try await stage.run("sync", "list", "--since", "soon").exitCode == 2)
+        let id = try #require(try await stage.sandbox.photos().first?.id)
+        try await stage.sandbox.photoSync("DELETE", "photos/\(id)")
+        _ = try await stage.run("sync", "--full")
+        #expect(try await stage.json("sync", "list", "--gone").items.map { $0["photo_id"] as? String } == [id])
+    }
+
+    @Test func listEndsWithItsReader() async throws {
+        let stage = try await SyncStage.loggedIn()
+        try await stage.sandbox.addPhotos(#"{"count":3000,\#(Self.alice)}"#)
+        _ = try await stage.run("sync")
+        let result = try await stage.runner.run(
+            ["sync", "list", "--json"],
+            through: ["bash", "-c", #"set -o pipefail; "$@" | head -n 1"#, "bash"]
+        )
+        #expect(result.exitCode == 0 && result.lines.count == 1 && result.errors.isEmpty)
+    }
+
+    // MARK: Push
+
+    @Test func pushSendsWhatIsMissingOnce() async throws {
+        let stage = try await SyncStage.loggedIn()
+        let directory = try stage.photos("a.jpg", "b.jpg", "notes.txt")
+        let dry = try await stage.json("sync", "push", directory, "--dry-run")
+        #expect(dry.result.exitCode == 0 && dry.count("planned") == 2 && dry.count("skipped") == 1)
+        #expect(try await stage.sandbox.photos().isEmpty)
+        let first = try await stage.json("sync", "push", directory, "--progress-events")
+        #expect(first.result.exitCode == 0 && first.states == ["skipped", "uploaded", "uploaded"])
+        let second = try await stage.json("sync", "push", directory)
+        #expect(second.result.exitCode == 0 && second.count("present") == 2 && second.count("bytes_sent") == 0)
+        #expect(try await stage.sandbox.photos().count == 2)
+        let quiet = try await stage.run("sync", "push", directory, "-q")
+        #expect(quiet.exitCode == 0 && quiet.output.isEmpty && quiet.errors.isEmpty)
+    }
+
+    @Test func namedFilesThatCannotBePushedAreFailures() async throws {
+        let stage = try await SyncStage.loggedIn()
+        let directory = try stage.photos("a.jpg", "notes.txt")
+        let none = try await stage.json("sync", "push", directory + "/notes.txt")
+        #expect(none.result.exitCode == 2 && none.states == ["failed"])
+        let mixed = try await stage.json("sync", "push", directory + "/a.jpg", directory + "/gone.jpg")
+        #expect(mixed.result.exitCode == 3 && mixed.states == ["failed", "uploaded"])
+    }
+
+    // Contract 3.5, trap 23.
+    @Test func publishedServerStopsThePushWithAWarning() async throws {
+        let stage = try await SyncStage.loggedIn(arguments: ["--photosync", "published"])
+        let directory = try stage.photos("a.jpg", "b.jpg", "c.jpg", "d.jpg", "e.jpg")
+        let report = try await stage.json("sync", "push", directory, "-j", "1")
+        #expect(report.result.exitCode == 7 && report.error["code"] as? String == "ownership_defect")
+        #expect(report.result.errors.contains("do not delete any local original"))
+        #expect(try await stage.requests("POST", "/api/photos/upload") == 1)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory).count == 5)
+    }
+
+    // Trap 11: what another user has sent is not backed up.
+    @Test func bytesOfAnotherUserAreNotOnesOwn() async throws {
+        let stage = try await SyncStage.loggedIn()
+        let directory = try stage.photos("a.jpg")
+        try await stage.sandbox.addPhotos(#"{"user":"bob@example.test","content":"a photo called a.jpg"}"#)
+        let report = try await stage.json("sync", "push", directory)
+        #expect(report.result.exitCode == 10 && report.states == ["foreign"])
+        #expect(report.result.errors.contains("keep the local original"))
+    }
+
+    @Test func signalStopsAPushWithASummary() async throws {
+        let stage = try await SyncStage.loggedIn(faults: ["photos-upload:stall,after=10"])
+        let directory = try stage.photos("a.jpg", "b.jpg", "c.jpg")
+        let child = try stage.runner.start(["sync", "push", directory, "--json", "--progress-events", "-j", "1"])
+        try await child.wait(for: #""files_to_send":3"#)
+        child.signal(SIGINT)
+        let report = try SyncStage.report(of: try await child.finish(deadline: .seconds(20)))
+        #expect(report.result.exitCode == 130 && report.last["type"] as? String == "summary")
+        #expect(report.last["signal"] as? String == "SIGINT" && report.count("uploaded") == 0)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory).count == 3)
+    }
+
+    // MARK: Download, verify
+
+    @Test func downloadFetchesWhatIsMissing() async throws {
+        let stage = try await SyncStage.loggedIn(arguments: ["--photosync-rewrite", "off"])
+        try await stage.sandbox.addPhotos(
+            #"{\#(Self.alice),"content":"one","originalFilename":"../../e\u001b[2Jvil.jpg","dateTaken":"2024-03-01T10:00:00Z"}"#
+        )
+        let target = stage.runner.home.file("out")
+        #expect(try await stage.json("sync", "download", "--missing", "--to", target).result.exitCode == 5)
+        _ = try await stage.run("sync")
+        let dry = try await stage.json("sync", "download", "--missing", "--to", target, "--dry-run")
+        #expect(dry.result.exitCode == 0 && dry.states == ["planned"])
+        #expect(!FileManager.default.fileExists(atPath: target + "/2024"))
+        let text = try await stage.run("sync", "download", "--missing", "--to", target)
+        #expect(text.exitCode == 0 && text.output.hasPrefix("downloaded \(target)/2024/03/"))
+        #expect(text.output.hasSuffix("(3 B, verified)\n") && !text.output.contains("\u{1b}"))
+        let again = try await stage.json("sync", "download", "--missing", "--to", target)
+        #expect(again.result.exitCode == 0 && again.count("items") == 0)
+        let id = try #require(try await stage.sandbox.photos().first?.id)
+        let named = try await stage.json("sync", "download", id, "nope", "--to", target)
+        #expect(named.result.exitCode == 3 && named.states == ["failed", "present"])
+        let unknown = try await stage.json("sync", "download", "nope", "--to", target)
+        #expect(unknown.result.exitCode == 5)
+    }
+
+    // Trap 12: the server changes what it stores.
+    @Test func rewrittenPhotosAreANotice() async throws {
+        let stage = try await SyncStage.loggedIn()
+        // The smallest that the sandbox rewrites is a JPEG: SOI, APP0, EOI.
+        let directory = try stage.photos("a.jpg")
+        let jpeg: [UInt8] =
+            [0xff, 0xd8, 0xff, 0xe0, 0, 16] + Array("JFIF\0".utf8) + [1, 1, 0, 0, 1, 0, 1, 0, 0, 0xff, 0xd9]
+        try Data(jpeg).write(to: URL(fileURLWithPath: directory + "/a.jpg"))
+        _ = try await stage.run("sync", "push", directory)
+        try await stage.sandbox.photoSync("POST", "settle")
+        _ = try await stage.run("sync")
+        let id = try #require(try await stage.sandbox.photos().first?.id)
+        let report = try await stage.json("sync", "download", id, "--to", stage.runner.home.file("out"))
+        #expect(report.result.exitCode == 0 && report.states == ["rewritten"])
+        #expect(report.result.errors.contains("the server changes the photos it stores"))
+    }
+
+    @Test func damagedPhotosAreIntegrity() async throws {
+        let stage = try await SyncStage.loggedIn(
+            faults: ["photos-download:corrupt-byte"],
+            arguments: ["--photosync-rewrite", "off"]
+        )
+        try await stage.sandbox.addPhotos(#"{\#(Self.alice),"content":"one"}"#)
+        _ = try await stage.run("sync")
+        let target = stage.runner.home.file("out")
+        let report = try await stage.json("sync", "download", "--missing", "--to", target)
+        #expect(report.result.exitCode == 8 && report.states == ["failed"])
+    }
+
+    @Test func verifyFindsDifferences() async throws {
+        let stage = try await SyncStage.loggedIn()
+        let directory = try stage.photos("a.jpg", "b.jpg")
+        _ = try await stage.run("sync", "push", directory)
+        _ = try await stage.run("sync")
+        let same = try await stage.json("sync", "verify", "--read-content")
+        #expect(same.result.exitCode == 0 && same.count("copies") == 2 && same.count("differences") == 0)
+        try FileManager.default.removeItem(atPath: directory + "/a.jpg")
+        let other = try await stage.json("sync", "verify")
+        #expect(other.result.exitCode == 3 && other.count("copy_missing") == 1)
+        #expect(other.items.map { $0["path"] as? String } == [directory + "/a.jpg"])
+    }
+
+    // MARK: Claims
+
+    @Test func claimListsCountsAndClaims() async throws {
+        let stage = try await SyncStage.loggedIn()
+        let ids = try await stage.sandbox.addPhotos(#"{"count":4,\#(Self.alice)}"#)
+        try await stage.sandbox.addPhotos(#"{"user":"bob@example.test"}"#)
+        let list = try await stage.json("claim-legacy", "--list")
+        #expect(list.result.exitCode == 0 && list.count("listed") == 4)
+        #expect(Set(list.items.compactMap { $0["photo_id"] as? String }) == Set(ids))
+        let dry = try await stage.json("claim-legacy", "--all", "--dry-run")
+        #expect(dry.result.exitCode == 0 && dry.count("planned") == 4)
+        #expect(try await stage.requests("POST", "/api/sync/claim-legacy") == 0)
+
+        let some = try await stage.json("claim-legacy", "--ids", ids[0], "nope", "--yes")
+        #expect(some.result.exitCode == 3 && some.count("claimed") == 1 && some.count("failed") == 1)
+        #expect(some.last["unknown_ids"] as? [String] == ["nope"])
+        let again = try await stage.json("claim-legacy", "--ids", ids[0], "--yes")
+        #expect(again.result.exitCode == 0 && again.count("already_claimed") == 1)
+        let all = try await stage.json("claim-legacy", "--all", "--yes")
+        #expect(all.result.exitCode == 0 && all.count("claimed") == 3 && all.count("remaining") == 0)
+        let file = stage.runner.home.file("ids")
+        try "nope\n\nnever \n".write(toFile: file, atomically: true, encoding: .utf8)
+        let unknown = try await stage.json("claim-legacy", "--ids-file", file, "--yes")
+        #expect(unknown.result.exitCode == 5 && unknown.last["unknown_ids"] as? [String] == ["nope", "never"])
+    }
+
+    @Test func claimNeedsAYesWhereNobodyCanBeAsked() async throws {
+        let stage = try await SyncStage.loggedIn()
+        let before = try await stage.sandbox.requests().count
+        let result = try await stage.runner.run(["claim-legacy", "--all"], input: "yes\n")
+        #expect(result.exitCode == 2)
+        #expect(result.errors.contains("there is nobody to ask \"Claim them?\""))
+        #expect(try await stage.sandbox.requests().count == before)
+    }
+
+    @Test(arguments: [("yes", 0, 0), ("no", 1, 2), ("", 1, 2)] as [(String, Int32, Int)])
+    func claimAsksWithTheCount(answer: String, exitCode: Int32, remaining: Int) async throws {
+        let stage = try await SyncStage.loggedIn()
+        try await stage.sandbox.addPhotos(#"{"count":2,\#(Self.alice)}"#)
+        let child = try stage.runner.start(["claim-legacy", "--all"], streams: .terminal(columns: 200))
+        try await child.wait(for: "Claim them?")
+        child.write(answer + "\n")
+        let result = try await child.finish()
+        #expect(result.exitCode == exitCode && result.output.contains("2 photos without a device"))
+        #expect(try await stage.json("claim-legacy", "--list").count("listed") == remaining)
+    }
+
+    // MARK: Output
+
+    @Test(arguments: [
+        ["sync"], ["sync", "status"], ["sync", "push", "."], ["sync", "verify"], ["claim-legacy", "--list"],
+        ["claim-legacy", "--all", "--yes"], ["logout"],
+    ])
+    func nothingIsBegunThatCannotBeReported(command: [String]) async throws {
+        let stage = try await SyncStage.loggedIn()
+        let before = try await stage.sandbox.requests().count
+        let result = try await stage.runner.run(command, through: ["sh", "-c", #"exec "$@" >&-"#, "sh"])
+        #expect(result.exitCode == 1 && result.errors.contains("standard output is closed"))
+        #expect(try await stage.sandbox.requests().count == before)
+        #expect(try await stage.run("sync", "status").exitCode == 0)
+    }
+}

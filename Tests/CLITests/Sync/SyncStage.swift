@@ -1,0 +1,95 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The built program, a sandbox with PhotoSync, and some photos.
+struct SyncStage: Sendable {
+    /// The end of a run with `--json`, whose records have been compared with their schemas.
+    struct Report {
+        var result: ChildResult
+        var records: [[String: Any]]
+
+        var items: [[String: Any]] { records.filter { $0["type"] as? String == "item" } }
+        /// The last record.
+        var last: [String: Any] { records.last ?? [:] }
+        var error: [String: Any] { last["error"] as? [String: Any] ?? [:] }
+
+        /// A number of the last record.
+        func count(_ name: String) -> Int? { last[name] as? Int }
+
+        /// The states of the items, sorted.
+        var states: [String] { items.compactMap { $0["state"] as? String }.sorted() }
+    }
+
+    let sandbox: SandboxProcess
+    var runner: BinaryRunner
+
+    init(faults: [String] = [], arguments: [String] = []) async throws {
+        sandbox = try await SandboxProcess.start(faults: faults, arguments: arguments)
+        runner = try BinaryRunner()
+        runner.environment.merge(["MEDIACTL_SERVER": sandbox.baseURL, "MEDIACTL_RETRIES": "0"]) { $1 }
+    }
+
+    /// A stage with a login as alice.
+    static func loggedIn(faults: [String] = [], arguments: [String] = []) async throws -> SyncStage {
+        let stage = try await SyncStage(faults: faults, arguments: arguments)
+        let result = try await stage.runner.run(
+            ["login", "--api-key-stdin", "--device-name", "Studio", "-q"],
+            input: SandboxProcess.aliceKey + "\n"
+        )
+        try #require(result.exitCode == 0, "\(result.errors)")
+        return stage
+    }
+
+    /// Runs a command to its end.
+    func run(_ arguments: String..., extra: [String: String] = [:]) async throws -> ChildResult {
+        try await runner.run(arguments, extra: extra)
+    }
+
+    /// Runs a command with `--json`; every line must have its documented shape, and the last must be the end.
+    func json(_ arguments: String..., extra: [String: String] = [:]) async throws -> Report {
+        try Self.report(of: try await runner.run(arguments + ["--json"], extra: extra))
+    }
+
+    static func report(of result: ChildResult) throws -> Report {
+        var records: [[String: Any]] = []
+        for line in result.lines {
+            let object = try JSONSerialization.jsonObject(with: Data(line.utf8))
+            let record = try #require(object as? [String: Any])
+            let name = (record["schema"] as? String)?.dropFirst("mediactl.".count).dropLast(2)
+            if records.count < 5 || line == result.lines.last {
+                try JSONSchemaTests.expectExactShape(line, schema: String(try #require(name)))
+            }
+            records.append(record)
+        }
+        let ends = records.filter { ["summary", "error"].contains($0["type"] as? String) }
+        #expect(ends.count == 1 && ["summary", "error"].contains(records.last?["type"] as? String))
+        #expect(records.last?["exit_code"] as? Int == result.exitCode.map(Int.init))
+        return Report(result: result, records: records)
+    }
+
+    // MARK: Files
+
+    /// A directory with photos of different content.
+    func photos(_ names: String...) throws -> String {
+        let directory = runner.home.file("Pictures")
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        for name in names {
+            try Data("a photo called \(name)".utf8).write(to: URL(fileURLWithPath: directory + "/" + name))
+        }
+        return directory
+    }
+
+    /// A file that only its owner reads.
+    func secret(_ text: String) throws -> String {
+        let path = runner.home.file("secret-\(text.count)")
+        try Data((text + "\n").utf8).write(to: URL(fileURLWithPath: path))
+        try #require(chmod(path, 0o600) == 0)
+        return path
+    }
+
+    /// How often the server was asked so.
+    func requests(_ method: String, _ path: String) async throws -> Int {
+        try await sandbox.requests().count { $0.method == method && $0.path.hasPrefix(path) }
+    }
+}

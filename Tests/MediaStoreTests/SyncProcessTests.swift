@@ -1,0 +1,95 @@
+import Foundation
+import GRDB
+import Testing
+
+@testable import MediaStore
+
+@Suite("The sync index and several processes")
+struct SyncProcessTests {
+    let fixture = Result { try IndexFixture() }
+    let server = IndexFixture.server
+
+    @Test("a kill at any moment leaves a page with its cursor, or neither, and the next process goes on to the end")
+    func killed() throws {
+        let fixture = try fixture.get()
+        var pages = 0
+        for round in 1...12 {
+            let worker = try WorkerProcess(["sync", fixture.directory.path, server, "100000"])
+            #expect(try worker.line() == "begun")
+            var said = pages
+            for _ in 1...round { said = Int(try worker.line() ?? "") ?? 0 }
+            worker.killNow()
+            pages = try checkWholePages(atLeast: said)
+        }
+        let last = try WorkerProcess(["sync", fixture.directory.path, server, "\(pages + 2)"])
+        #expect(try last.line() == "begun")
+        #expect(try last.line() == "\(pages + 1)")
+        #expect(try last.line() == "\(pages + 2)")
+        #expect(try last.line() == "finished \((pages + 2) * 200)")
+        #expect(try last.wait() == 0)
+        #expect(try fixture.index().all().map(\.id) == (0..<(pages + 2) * 200).map(String.init))
+    }
+
+    /// The number of pages that the cursor tells: as many are stored, counted and seen.
+    private func checkWholePages(atLeast said: Int) throws -> Int {
+        let row = try #require(
+            try fixture.get().rawDatabase().read { db in
+                try Row.fetchOne(
+                    db,
+                    sql: """
+                        SELECT cursor, pages_seen, photos_seen, (SELECT count(*) FROM photos),
+                            (SELECT sum(present) FROM origins), total_count
+                        FROM runs
+                        """
+                )
+            }
+        )
+        let pages = try #require(Int(row[0] as String))
+        #expect(pages >= said)
+        #expect((1...5).map { row[$0] as Int } == [pages, pages * 200, pages * 200, pages * 200, 20_000_000])
+        return pages
+    }
+
+    @Test("processes that synchronise different servers at once both end with all photos")
+    func differentServers() throws {
+        let path = try fixture.get().directory.path
+        let workers = try (1...4).map { try WorkerProcess(["sync", path, "https://\($0).example", "25"]) }
+        #expect(try workers.map { try $0.wait() } == [0, 0, 0, 0])
+        let index = try fixture.get().index()
+        for number in 1...4 {
+            #expect(try index.counts(of: "https://\(number).example", device: nil).legacy == 5000)
+            #expect(try index.photos(["4999"], of: "https://\(number).example").count == 1)
+        }
+    }
+
+    @Test("a process whose run another one has taken over is refused, and the other goes on with its pages")
+    func takenOver() throws {
+        let path = try fixture.get().directory.path
+        let first = try WorkerProcess(["sync", path, server, "3", "wait"])
+        #expect(try first.line() == "begun")
+        first.send("\n")
+        #expect(try first.line() == "1")
+        let second = try WorkerProcess(["sync", path, server, "3"])
+        #expect(try second.line() == "begun")
+        #expect(try second.line() == "2")
+        #expect(try second.line() == "3")
+        #expect(try second.line() == "finished 600")
+        first.send("\n")
+        #expect(try first.line() == "error busy")
+        #expect(try first.wait() == 12)
+        #expect(try fixture.get().index().counts(of: server, device: nil).legacy == 600)
+    }
+
+    @Test(
+        "16 processes that create the index, or replace a corrupt one, at once all get the same one",
+        arguments: [true, false]
+    )
+    func concurrentCreation(isCorrupt: Bool) throws {
+        let fixture = try fixture.get()
+        if isCorrupt { try Data("no database".utf8).write(to: URL(fileURLWithPath: fixture.path)) }
+        let workers = try (1...16).map { try WorkerProcess(["sync", fixture.directory.path, "https://\($0)", "1"]) }
+        #expect(try workers.map { try $0.wait() } == Array(repeating: 0, count: 16))
+        let index = try fixture.index()
+        for number in 1...16 { #expect(try index.counts(of: "https://\(number)", device: nil).total == 200) }
+    }
+}

@@ -1,0 +1,177 @@
+import Foundation
+import GRDB
+import Testing
+
+@testable import MediaStore
+
+@Suite("Reading the sync index")
+struct SyncReadingTests {
+    let fixture = Result { try IndexFixture() }
+    let server = IndexFixture.server
+
+    @Test("filters by origin and time, in the order of upload")
+    func filters() throws {
+        let index = try fixture.get().index()
+        let devices = [nil, IndexFixture.phone, IndexFixture.tablet]
+        let photos = (0..<12).map { samplePhoto($0, device: devices[$0 % 3]) }
+        try index.synchronize([photos.shuffled()])
+        let expected: [(PhotoFilter, [Int])] = [
+            (PhotoFilter(), Array(0..<12)),
+            (PhotoFilter(origin: .legacy), [0, 3, 6, 9]),
+            (PhotoFilter(origin: .device("d-phone")), [1, 4, 7, 10]),
+            (PhotoFilter(origin: .device("unknown")), []),
+            (PhotoFilter(origin: .otherThan("d-phone")), [2, 5, 8, 11]),
+            (PhotoFilter(origin: .otherThan(nil)), [1, 2, 4, 5, 7, 8, 10, 11]),
+            (PhotoFilter(uploadedSince: photos[9].uploadedAt), [9, 10, 11]),
+            (PhotoFilter(origin: .legacy, uploadedSince: photos[4].uploadedAt), [6, 9]),
+            (PhotoFilter(isGone: true), []),
+        ]
+        for (filter, numbers) in expected { #expect(try index.all(filter) == numbers.map { photos[$0] }, "\(filter)") }
+        #expect(try index.all(server: "https://unknown") == [])
+    }
+
+    @Test("blocks have up to 500 photos, also when all have one time, and writers are not held up")
+    func blocks() throws {
+        let fixture = try fixture.get()
+        let index = try fixture.index()
+        let photos = (0..<1203).map { number in
+            var photo = samplePhoto(number)
+            photo.uploadedAt = samplePhoto(0).uploadedAt
+            return photo
+        }
+        try index.synchronize([photos])
+        var sizes: [Int] = []
+        var ids: [String] = []
+        try index.forEachBlock(of: server, where: PhotoFilter()) { block in
+            sizes.append(block.count)
+            ids += block.map(\.id)
+            try index.setOrigin(IndexFixture.tablet, ofPhotos: [block[0].id], server: server)
+        }
+        #expect(sizes == [500, 500, 203])
+        #expect(ids == photos.map(\.id).sorted())
+    }
+
+    @Test("blocks are found by key: the last one takes no longer way than the first")
+    func keyset() throws {
+        let fixture = try fixture.get()
+        let index = try fixture.index()
+        try index.synchronize([(0..<10).map { samplePhoto($0) }])
+        let plan = try fixture.rawDatabase().read { db in
+            try Row.fetchAll(
+                db,
+                sql: """
+                    EXPLAIN QUERY PLAN SELECT 1 FROM photos INDEXED BY photos_by_upload
+                    CROSS JOIN origins ON origins.number = photos.origin
+                    WHERE photos.server = 1 AND is_gone = 0 AND (uploaded_us, photos.id) > (5, x'00')
+                    ORDER BY uploaded_us, photos.id LIMIT 500
+                    """
+            ).map { $0["detail"] as String }
+        }
+        #expect(plan.first?.contains("server=? AND (uploaded_us,id)>(?,?)") == true, "\(plan)")
+        #expect(!plan.contains { $0.contains("TEMP B-TREE") })
+    }
+
+    @Test("what the body throws ends the reading")
+    func bodyThrows() throws {
+        let index = try fixture.get().index()
+        try index.synchronize([(0..<600).map { samplePhoto($0) }])
+        var calls = 0
+        #expect(throws: CancellationError.self) {
+            try index.forEachBlock(of: server, where: PhotoFilter()) { _ in
+                calls += 1
+                throw CancellationError()
+            }
+        }
+        #expect(calls == 1)
+    }
+
+    @Test("photos that were claimed belong to the device, and are counted there")
+    func setOrigin() throws {
+        let index = try fixture.get().index()
+        let photos = (1...4).map { samplePhoto($0, device: nil) }
+        try index.synchronize([photos])
+        try index.synchronize([Array(photos[..<3])])
+        let ids = [photos[0].id, photos[0].id, photos[3].id, "unknown"]
+        try index.setOrigin(IndexFixture.phone, ofPhotos: ids, server: server)
+        try index.setOrigin(IndexFixture.phone, ofPhotos: ids, server: "https://unknown")
+        let counts = try index.counts(of: server, device: IndexFixture.phone.id)
+        #expect((counts.thisDevice, counts.otherDevices, counts.legacy, counts.gone) == (1, 0, 2, 1))
+        #expect(try index.photos([photos[0].id], of: server).first?.originDevice == IndexFixture.phone)
+        let gone = try index.all(PhotoFilter(origin: .device("d-phone"), isGone: true))
+        #expect(gone.map(\.id) == [photos[3].id])
+    }
+
+    @Test("a device that got another name has it for all its photos")
+    func renamedDevice() throws {
+        let index = try fixture.get().index()
+        try index.synchronize([[samplePhoto(1), samplePhoto(2)]])
+        var phone = IndexFixture.phone
+        phone.name = "New phone"
+        let (_, changes) = try index.synchronize([[samplePhoto(1, device: phone), samplePhoto(2, device: phone)]])
+        #expect(changes == SyncChanges())
+        #expect(try index.all().map(\.originDevice) == [phone, phone])
+    }
+
+    @Test("ids and digests are found while a run without their indexes goes on", arguments: [true, false])
+    func duringBulk(asksBefore: Bool) throws {
+        let index = try fixture.get().index()
+        let before = samplePhoto(1)
+        try index.synchronize([[before]])
+        if asksBefore { #expect(try index.photos(withDigests: [before.sha256], of: server) == [before]) }
+        var run = try index.begin(server, account: "me", kind: .full, restarts: true, now: Date())
+        run = try index.append([before, samplePhoto(2)], cursor: "c", totalCount: 100_000, to: run)
+        let names = try fixture.get().rawDatabase().read { db in
+            try String.fetchAll(
+                db,
+                sql: "SELECT name FROM sqlite_schema WHERE name IN ('photos_by_id', 'photos_by_digest')"
+            )
+        }
+        #expect(names == [])
+        #expect(try index.photos([samplePhoto(2).id, before.id], of: server).count == 2)
+        #expect(try index.photos(withDigests: [samplePhoto(2).sha256], of: server) == [samplePhoto(2)])
+        run = try index.append([samplePhoto(2), samplePhoto(3)], cursor: nil, totalCount: 100_000, to: run)
+        #expect(run.photosSeen == 3)
+    }
+
+    @Test("work on the index's own thread gives its value, or its error")
+    func perform() async throws {
+        let index = try fixture.get().index()
+        try await index.perform { index throws(StoreError) in try index.forget("https://unknown") }
+        let error = await #expect(throws: StoreError.self) {
+            try await index.perform { _ throws(StoreError) in throw StoreError(.full, path: "p") }
+        }
+        #expect(error?.kind == .full)
+    }
+
+    /// Microseconds by Python's `datetime`.
+    @Test(
+        "usual times are kept as a number and told as the server wrote them",
+        arguments: [
+            ("0001-01-01T00:00:00Z", -62_135_596_800_000_000),
+            ("0001-03-01T12:00:00.5Z", -62_130_455_999_500_000),
+            ("1600-02-29T23:59:59Z", -11_670_912_001_000_000),
+            ("1900-03-01T00:00:00.000001Z", -2_203_891_199_999_999),
+            ("1969-12-31T23:59:59.999999Z", -1),
+            ("1970-01-01T00:00:00Z", 0),
+            ("2000-02-29T00:00:00.1Z", 951_782_400_100_000),
+            ("2024-02-29T00:00:00.12Z", 1_709_164_800_120_000),
+            ("2100-02-28T23:59:59.00001Z", 4_107_542_399_000_010),
+            ("9999-12-31T23:59:59.99999Z", 253_402_300_799_999_990),
+        ]
+    )
+    func usualTimes(text: String, microseconds: Int64) {
+        #expect(PhotoCoding.time(microseconds) == text)
+        var text = text
+        #expect(text.withUTF8 { PhotoCoding.isUsual($0, microseconds) })
+        #expect(text.withUTF8 { !PhotoCoding.isUsual($0, microseconds + 1) })
+    }
+
+    @Test(
+        "other forms of a time are kept as they are",
+        arguments: ["1970-01-01T00:00:00.0Z", "1970-01-01T00:00:00.000000000Z", "1970-01-01T00:00:00+00:00", "", "Z"]
+    )
+    func unusualTimes(text: String) {
+        var text = text
+        #expect(text.withUTF8 { !PhotoCoding.isUsual($0, 0) })
+    }
+}

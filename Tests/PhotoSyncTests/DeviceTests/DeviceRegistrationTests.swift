@@ -1,0 +1,230 @@
+import Foundation
+import MediaStore
+import MediaTransport
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import PhotoSync
+
+/// A PhotoSync server as far as logins go (contract 1.2 and 1.3): devices belong to whoever registered the token first.
+private final class UserServer: Sendable {
+    private struct State {
+        /// Token to device id and owner's key.
+        var devices: [String: (id: String, key: String)] = [:]
+        var keys: Set<String> = ["key-ann", "key-bob"]
+        /// A path that answers with an error, and the sentence.
+        var failing: (path: String, answer: RecordingServer.Answer)?
+    }
+
+    private final class Users: Sendable {
+        let state: Mutex<State>
+
+        init(_ state: consuming State) { self.state = Mutex(state) }
+    }
+
+    private let users: Users
+    let server: RecordingServer
+
+    init(failing: (path: String, answer: RecordingServer.Answer)? = nil) throws {
+        let users = Users(State(failing: failing))
+        self.users = users
+        server = try RecordingServer { request, _ in users.state.withLock { Self.answer(request, &$0) } }
+    }
+
+    private static func answer(
+        _ request: RecordingServer.Request,
+        _ state: inout State
+    ) -> RecordingServer.Answer {
+        if let failing = state.failing, request.line.hasSuffix(failing.path) { return failing.answer }
+        let key = request.values(of: "x-api-key").first ?? ""
+        let token = request.json?["fcmToken"] as? String ?? ""
+        switch request.line {
+        case "POST /api/mobile/auth/login":
+            // The old key is void from now on.
+            state.keys.remove("key-ann")
+            state.keys.insert("key-new")
+            let device = register(token, "key-new", &state)
+            return .init(
+                body: "{\"user\":{\"email\":\"ann@example.test\"},\"device\":\(device),\"apiKey\":\"key-new\"}"
+            )
+        case _ where !state.keys.contains(key): return .json(401, "Invalid API key.")
+        case "GET /api/sync/status":
+            return .init(body: #"{"totalPhotos":0,"devicePhotos":0,"legacyPhotos":0,"otherDevicePhotos":0}"#)
+        case "POST /api/devices/register": return .init(body: register(token, key, &state))
+        case "GET /api/devices":
+            let own = state.devices.values.filter { $0.key == key }.map { json($0.id) }
+            return .init(body: "[\(own.joined(separator: ","))]")
+        default: return .text(404, "404 page not found")
+        }
+    }
+
+    private static func register(_ token: String, _ key: String, _ state: inout State) -> String {
+        let device = state.devices[token] ?? (id: "d-\(state.devices.count + 1)", key: key)
+        state.devices[token] = device
+        return json(device.id)
+    }
+
+    private static func json(_ id: String) -> String {
+        #"{"id":"\#(id)","deviceName":"desk","platform":"android","registeredAt":"2026-11-20T22:17:20Z","#
+            + #""lastSeenAt":"2026-11-20T22:17:20Z","isActive":true}"#
+    }
+
+    /// Gives the device of a token to another user.
+    func giveAway(_ token: String) {
+        users.state.withLock { $0.devices[token] = (id: "d-of-bob", key: "key-bob") }
+    }
+
+    func mend() {
+        users.state.withLock { $0.failing = nil }
+    }
+
+    /// Paths asked for so far.
+    var lines: [String] { server.requests.map(\.line) }
+}
+
+@Suite("Logging in as a device", .prompt)
+struct DeviceRegistrationTests {
+    private let directory: TemporaryDirectory
+    private let library: LibraryStore
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        library = try LibraryStore(in: DataDirectory.open(directory.file("data")))
+    }
+
+    private func registration(_ users: UserServer, name: String = "desk", retries: Int = 0) throws -> DeviceRegistration
+    {
+        DeviceRegistration(
+            client: try users.server.client(key: nil, retries: retries),
+            library: library,
+            deviceName: name
+        )
+    }
+
+    @Test("a pasted key is proved, and this machine registered under its own token")
+    func pastedKey() async throws {
+        let users = try UserServer()
+        let login = try await registration(users, name: "\u{1b}[31m my\u{202e} desk\r\n").logIn(apiKey: " key-ann\n")
+        let address = try users.server.url.description
+        #expect(login == Login(server: address, apiKey: "key-ann", deviceID: "d-1", deviceName: "desk"))
+        #expect(try library.login(for: address) == login)
+        #expect(
+            users.lines == ["GET /api/sync/status", "POST /api/devices/register", "GET /api/devices"],
+            "no login: that would void the key (trap 9)"
+        )
+        let sent = try #require(users.server.requests[1].json)
+        #expect(sent["deviceName"] as? String == "[31m my desk")
+        #expect(sent["platform"] as? String == "android")
+        let token = try library.deviceToken(for: address, isRenewed: false)
+        #expect(sent["fcmToken"] as? String == token)
+        #expect(token.hasPrefix("mediactl-") && token.utf8.count == 45)
+    }
+
+    @Test("a later login is the same device again")
+    func again() async throws {
+        let users = try UserServer()
+        let registration = try registration(users)
+        let first = try await registration.logIn(apiKey: "key-ann")
+        _ = try library.removeLogin(for: first.server)
+        #expect(try await registration.logIn(apiKey: "key-ann") == first)
+    }
+
+    @Test("trap 10: the device of another user is not taken for our own")
+    func foreignToken() async throws {
+        let users = try UserServer()
+        let address = try users.server.url.description
+        let token = try library.deviceToken(for: address, isRenewed: false)
+        users.giveAway(token)
+        let login = try await registration(users).logIn(apiKey: "key-ann")
+        #expect(login.deviceID == "d-2")
+        #expect(try library.deviceToken(for: address, isRenewed: false) != token)
+    }
+
+    @Test("a server that never lists the device gives no login")
+    func unlisted() async throws {
+        let users = try UserServer(failing: (path: "GET /api/devices", answer: .init(body: "[]")))
+        let registration = try registration(users)
+        #expect(await photoSyncError { _ = try await registration.logIn(apiKey: "key-ann") }?.code == .invalidDevice)
+        #expect(try library.logins().isEmpty)
+    }
+
+    @Test(
+        "trap 8: a key that is not taken leaves the earlier login alone",
+        arguments: [
+            ("key-void", PhotoSyncError.Code.invalidAPIKey, 1), ("", .invalidAPIKey, 0), ("a b", .invalidAPIKey, 0),
+            ("key\r\nX-Evil: 1", .invalidAPIKey, 0), ("schlüssel", .invalidAPIKey, 0),
+        ]
+    )
+    func refusedKey(key: String, code: PhotoSyncError.Code, requests: Int) async throws {
+        let users = try UserServer()
+        let earlier = Login(server: try users.server.url.description, apiKey: "key-bob", deviceID: "d-9")
+        try library.keep(earlier)
+        let registration = try registration(users)
+        let error = await photoSyncError { _ = try await registration.logIn(apiKey: key) }
+        #expect(error?.code == code)
+        #expect(users.lines.count == requests)
+        #expect(try library.login(for: earlier.server) == earlier)
+    }
+
+    @Test("a failed registration keeps nothing")
+    func failedRegistration() async throws {
+        let users = try UserServer(failing: (path: "register", answer: .text(500, "Failed to register device")))
+        let registration = try registration(users)
+        #expect(await photoSyncError { _ = try await registration.logIn(apiKey: "key-ann") }?.code == .serverError)
+        #expect(try library.logins().isEmpty)
+    }
+
+    @Test("trap 9: a login by address keeps the new key, since the old one is void")
+    func byAddress() async throws {
+        let users = try UserServer()
+        let login = try await registration(users).logIn(email: "Ann@Example.Test", password: "secret")
+        #expect(login.apiKey == "key-new" && login.deviceID == "d-1" && login.email == "ann@example.test")
+        #expect(try library.login(for: login.server) == login)
+        #expect(users.server.requests.first?.json?["email"] as? String == "ann@example.test")
+    }
+
+    @Test("the new key is kept even when what follows fails")
+    func byAddressHalfWay() async throws {
+        let users = try UserServer(failing: (path: "GET /api/devices", answer: .text(500, "Failed to list devices")))
+        let registration = try registration(users)
+        let error = await photoSyncError { _ = try await registration.logIn(email: "ann@example.test", password: "p") }
+        #expect(error?.code == .serverError)
+        let kept = try #require(try library.logins().first)
+        #expect(kept.apiKey == "key-new" && kept.deviceID == nil)
+        users.mend()
+        #expect(try await registration.logIn(apiKey: kept.apiKey).deviceID == "d-1")
+    }
+
+    @Test("by address too, another user's device is replaced (trap 10)")
+    func byAddressForeignToken() async throws {
+        let users = try UserServer()
+        users.giveAway(try library.deviceToken(for: users.server.url.description, isRenewed: false))
+        let login = try await registration(users).logIn(email: "ann@example.test", password: "p")
+        #expect(login.deviceID == "d-2" && login.apiKey == "key-new")
+    }
+
+    @Test("trap 9: a server that cannot rotate a second key leaves everything as it was")
+    func keyNotRotated() async throws {
+        let users = try UserServer(failing: (path: "login", answer: .text(500, "Failed to save API key")))
+        let earlier = Login(server: try users.server.url.description, apiKey: "key-ann", deviceID: "d-9")
+        try library.keep(earlier)
+        let registration = try registration(users, retries: 3)
+        let error = await photoSyncError { _ = try await registration.logIn(email: "ann@example.test", password: "p") }
+        #expect(error?.code == .keyNotRotated)
+        #expect(users.lines == ["POST /api/mobile/auth/login"])
+        #expect(try library.login(for: earlier.server) == earlier)
+    }
+
+    @Test(
+        "names that servers take and other clients can show",
+        arguments: [
+            ("desk", "desk"), ("", "mediactl"), (" \t\r\n", "mediactl"), ("\u{0}\u{7f}\u{9b}", "mediactl"),
+            (" Zoë's desk ", "Zoë's desk"), ("a\u{202e}b\u{2028}c\u{feff}", "abc"),
+            (String(repeating: "é", count: 300), String(repeating: "é", count: 100)),
+        ]
+    )
+    func names(name: String, cleaned: String) {
+        #expect(DeviceName.cleaned(name) == cleaned)
+    }
+}

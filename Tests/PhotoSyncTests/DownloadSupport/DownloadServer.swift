@@ -1,0 +1,142 @@
+import Foundation
+import Synchronization
+import TestSupport
+
+/// A server that hands out photos as photosync contract section 6 says, or as a test wants it otherwise.
+final class DownloadServer: Sendable {
+    /// A request, as it came.
+    struct Request: Sendable {
+        var target: String
+        var id: String
+        var range: String?
+        var ifRange: String?
+        var apiKey: String?
+        /// Which request for this id it is, from 1.
+        var number: Int
+    }
+
+    /// The file behind an id.
+    struct File: Sendable {
+        /// ASCII.
+        var body: String
+        /// `X-Photosync-Hash`; nil leaves it out.
+        var digest: String?
+        var lastModified: String? = "Wed, 01 Jan 2025 10:00:00 GMT"
+        var date: String? = "Thu, 02 Jan 2025 10:00:00 GMT"
+        var headers: [String] = []
+    }
+
+    enum Reply: Sendable {
+        /// With ranges, as the server does it.
+        case file(File)
+        /// The same, and the connection closes after so many bytes of the body.
+        case cut(File, after: Int)
+        /// A status with a sentence.
+        case refusal(Int, String, headers: [String] = [])
+        /// These bytes, then the connection closes.
+        case raw(String)
+    }
+
+    private let server: ScriptedServer
+    private let log = Log()
+
+    init(_ reply: @escaping @Sendable (Request) throws -> Reply) throws {
+        server = try ScriptedServer { [log] connection, _ in
+            while true {
+                let request = log.note(try connection.readHead())
+                guard try Self.answer(request, try reply(request), connection) else { return }
+            }
+        }
+    }
+
+    /// All files by id; anything else is not found.
+    convenience init(files: [String: File]) throws {
+        try self.init { request in
+            files[request.id].map { .file($0) } ?? .refusal(404, "Photo not found")
+        }
+    }
+
+    var address: String { server.address }
+    var requests: [Request] { log.requests.withLock { $0 } }
+    var connectionCount: Int { server.connectionCount }
+    func stop() { server.stopListening() }
+    func waitUntilIdle() -> Bool { server.waitUntilIdle() }
+
+    private static func answer(
+        _ request: Request,
+        _ reply: Reply,
+        _ connection: ScriptedServer.Connection
+    ) throws -> Bool {
+        switch reply {
+        case .file(let file):
+            try connection.write(head(of: file, request) + body(of: file, request))
+            return true
+        case .cut(let file, let count):
+            try connection.write(head(of: file, request) + body(of: file, request).prefix(count))
+            return false
+        case .refusal(let status, let text, let headers):
+            try connection.answer(status, text + "\n", type: "text/plain; charset=utf-8", headers: headers)
+            return true
+        case .raw(let text):
+            try connection.write(text)
+            return false
+        }
+    }
+
+    private static func head(of file: File, _ request: Request) -> String {
+        let total = file.body.utf8.count
+        let first = offset(request, file)
+        var lines = [first == nil ? "HTTP/1.1 200 OK" : "HTTP/1.1 206 Partial Content"]
+        if let first {
+            guard first < total else {
+                return "HTTP/1.1 416 Requested Range Not Satisfiable\r\nContent-Type: text/plain\r\n"
+                    + "Content-Range: bytes */\(total)\r\nContent-Length: 0\r\n\r\n"
+            }
+            lines.append("Content-Range: bytes \(first)-\(total - 1)/\(total)")
+        }
+        lines += ["Content-Type: image/jpeg", "Accept-Ranges: bytes", "Content-Length: \(total - (first ?? 0))"]
+        if let digest = file.digest { lines.append("X-Photosync-Hash: \(digest)") }
+        if let time = file.lastModified { lines.append("Last-Modified: \(time)") }
+        if let date = file.date { lines.append("Date: \(date)") }
+        return (lines + file.headers).joined(separator: "\r\n") + "\r\n\r\n"
+    }
+
+    private static func body(of file: File, _ request: Request) -> Substring {
+        let bytes = file.body.utf8
+        let first = min(offset(request, file) ?? 0, bytes.count)
+        return file.body[bytes.index(bytes.startIndex, offsetBy: first)...]
+    }
+
+    /// Where a range begins that is to be honoured (RFC 9110 section 13.1.5).
+    private static func offset(_ request: Request, _ file: File) -> Int? {
+        guard let range = request.range, request.ifRange == nil || request.ifRange == file.lastModified else {
+            return nil
+        }
+        return Int(range.dropFirst("bytes=".count).dropLast())
+    }
+
+    private final class Log: Sendable {
+        let requests = Mutex<[Request]>([])
+
+        func note(_ head: String) -> Request {
+            let lines = head.components(separatedBy: "\r\n")
+            let target = lines[0].split(separator: " ").dropFirst().first.map(String.init) ?? ""
+            let id = target.components(separatedBy: "/").dropLast().last ?? ""
+            func value(_ name: String) -> String? {
+                lines.first { $0.lowercased().hasPrefix(name + ": ") }.map { String($0.dropFirst(name.count + 2)) }
+            }
+            return requests.withLock { requests in
+                let request = Request(
+                    target: target,
+                    id: id,
+                    range: value("range"),
+                    ifRange: value("if-range"),
+                    apiKey: value("x-api-key"),
+                    number: requests.filter { $0.id == id }.count + 1
+                )
+                requests.append(request)
+                return request
+            }
+        }
+    }
+}

@@ -1,0 +1,275 @@
+import Foundation
+import MediaFiles
+import MediaStore
+import MediaTransport
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import PhotoSync
+
+/// Which photos are fetched, and where to.
+@Suite struct DownloadTests {
+    private typealias File = DownloadServer.File
+
+    private func server(_ bodies: [String: String]) throws -> DownloadServer {
+        try DownloadServer(files: bodies.mapValues { File(body: $0, digest: try digest(of: $0)) })
+    }
+
+    @Test func missingPhotosAreFetchedVerifiedAndRemembered() async throws {
+        let server = try server(["a": "first", "b": "second"])
+        let bench = try DownloadBench(server.address)
+        let photos = [
+            try PhotoRecord.of("first", id: "a"),
+            try PhotoRecord.of("second", id: "b", name: "x.png", taken: "2023-12-31T23:59:59.5Z", uploadedAt: 1),
+        ]
+        try bench.index(photos)
+        let outcome = await bench.run()
+        #expect(outcome.error == nil)
+        #expect(outcome.result?.counts == [.verified: 2])
+        #expect(outcome.result?.bytesReceived == 11)
+        #expect(try bench.files() == ["2024/03/IMG_1.jpg": "first", "2023/12/x.png": "second"])
+        // `date -u -d 2024-03-05T10:20:30Z +%s`
+        #expect(try bench.modificationTime("2024/03/IMG_1.jpg") == 1_709_634_030)
+        let item = try #require(outcome["a"])
+        #expect(item.state == .verified)
+        #expect(item.path == bench.path("2024/03/IMG_1.jpg"))
+        #expect(item.sizeBytes == 5)
+        #expect(item.sha256 == photos[0].sha256)
+        #expect(item.serverSHA256 == photos[0].sha256)
+        #expect(item.attempts == 1)
+        #expect(server.requests.allSatisfy { $0.apiKey == "canary-key" && $0.range == nil })
+
+        let copy = try #require(try bench.copies().first { $0.photoID == "a" })
+        #expect(copy.state == .present)
+        #expect(copy.source == .downloaded)
+        #expect(copy.temporaryName == nil)
+        #expect(copy.sha256 == photos[0].sha256)
+        let identity = try #require(FileIdentity(ofFileAt: bench.path("2024/03/IMG_1.jpg")))
+        #expect(copy.identity == identity)
+        // So that neither push nor verify reads the file.
+        #expect(bench.hashes.digest(of: identity) == photos[0].sha256)
+
+        let again = await bench.run()
+        #expect(again.items.isEmpty)
+        #expect(server.requests.count == 2)
+    }
+
+    @Test func idsChoosePhotosAndUnknownOnesFail() async throws {
+        let server = try server(["a": "first", "b": "second"])
+        let bench = try DownloadBench(server.address)
+        try bench.index([try .of("first", id: "a"), try .of("second", id: "b", name: "b.jpg")])
+        let outcome = await bench.run(.ids(["b", "nobody", "b"]))
+        #expect(outcome.error == nil)
+        #expect(outcome.items.map(\.id).sorted() == ["b", "nobody"])
+        #expect(outcome["nobody"]?.error?.code == .unknownPhoto)
+        #expect(outcome["b"]?.state == .verified)
+        let again = await bench.run(.ids(["b"]))
+        #expect(again.only?.state == .present)
+        #expect(again.only?.path == bench.path("2024/03/b.jpg"))
+        #expect(server.requests.map(\.id) == ["b"])
+    }
+
+    @Test func aTimeChoosesWhatWasUploadedSince() async throws {
+        let server = try server(["a": "first", "b": "second"])
+        let bench = try DownloadBench(server.address)
+        try bench.index([
+            try .of("first", id: "a", uploadedAt: 1_000_000), try .of("second", id: "b", uploadedAt: 2_000_000),
+        ])
+        let outcome = await bench.run(.since(PhotoTime(text: "1970-01-01T00:00:02Z", microseconds: 2_000_000)))
+        #expect(outcome.items.map(\.id) == ["b"])
+    }
+
+    @Test func beforeTheFirstPullThereIsNothingToFetch() async throws {
+        let bench = try DownloadBench("http://127.0.0.1:9")
+        #expect(await bench.run().error?.code == .neverSynchronized)
+        #expect(!FileManager.default.fileExists(atPath: bench.target))
+    }
+
+    @Test func aDryRunTellsThePathsAndTouchesNothing() async throws {
+        let server = try server([:])
+        let bench = try DownloadBench(server.address)
+        try bench.index([try .of("one", id: "a"), try .of("two", id: "b", uploadedAt: 1)])
+        let outcome = await bench.run(isDryRun: true)
+        #expect(outcome.result?.counts == [.planned: 2])
+        #expect(outcome["b"]?.path == bench.path("2024/03/IMG_1 (2).jpg"))
+        #expect(!FileManager.default.fileExists(atPath: bench.target))
+        #expect(try bench.copies().isEmpty)
+        #expect(server.requests.isEmpty)
+    }
+
+    // MARK: Local copies
+
+    @Test func aPushedFileWithTheSameBytesIsACopy() async throws {
+        let server = try server([:])
+        let bench = try DownloadBench(server.address)
+        let photo = try PhotoRecord.of("mine", id: "a")
+        try bench.index([photo])
+        try bench.put("mine", "elsewhere/mine.jpg")
+        let path = bench.path("elsewhere/mine.jpg")
+        try await bench.account.library.keep([
+            PhotoCopy(
+                server: bench.account.server,
+                photoID: "an older row of the same bytes",
+                path: path,
+                state: .present,
+                source: .pushed,
+                sha256: photo.sha256,
+                serverSHA256: photo.sha256,
+                identity: FileIdentity(ofFileAt: path)
+            )
+        ])
+        #expect(await bench.run().items.isEmpty)
+        #expect(server.requests.isEmpty)
+    }
+
+    @Test func aCopyThatVanishedIsFetchedAgainUnderItsName() async throws {
+        let server = try server(["a": "first", "b": "second"])
+        let bench = try DownloadBench(server.address)
+        try bench.index([try .of("first", id: "a"), try .of("second", id: "b", uploadedAt: 1)])
+        await bench.run()
+        let files = try bench.files()
+        try FileManager.default.removeItem(atPath: bench.target)
+        // The other order: names are remembered, not given anew.
+        await bench.run(.ids(["b"]))
+        await bench.run()
+        #expect(try bench.files() == files)
+        #expect(files == ["2024/03/IMG_1.jpg": "first", "2024/03/IMG_1 (2).jpg": "second"])
+    }
+
+    @Test func aCopyThatWasEditedIsNeverTouched() async throws {
+        let server = try server(["a": "first"])
+        let bench = try DownloadBench(server.address)
+        try bench.index([try .of("first", id: "a")])
+        await bench.run()
+        try bench.put("edited by its owner", "2024/03/IMG_1.jpg")
+        let outcome = await bench.run()
+        #expect(outcome.only?.state == .present)
+        #expect(outcome.only?.error?.code == .sourceChanged)
+        #expect(server.requests.count == 1)
+        // Whoever names it wants it: beside the edited one.
+        let named = await bench.run(.ids(["a"]))
+        #expect(named.only?.state == .verified)
+        #expect(
+            try bench.files() == [
+                "2024/03/IMG_1.jpg": "edited by its owner", "2024/03/IMG_1 (2).jpg": "first",
+            ]
+        )
+    }
+
+    // MARK: Names (trap 15)
+
+    @Test(arguments: [
+        ("../../etc/passwd", "passwd"),
+        ("/absolute.jpg", "absolute.jpg"),
+        ("..", "photo-a.jpg"),
+        ("new\nline\u{1b}.jpg", "new_line_.jpg"),
+        (".gif", "_.gif"),
+        ("NUL.jpg", "_NUL.jpg"),
+        (".x.jpg.mediactl-part", "_.x.jpg.mediactl-part"),
+        (String(repeating: "ü", count: 300) + ".jpg", String(repeating: "ü", count: 112) + ".jpg"),
+    ])
+    func hostileNamesStayInTheTarget(_ name: String, _ expected: String) async throws {
+        let server = try server(["a": "bytes"])
+        let bench = try DownloadBench(server.address)
+        try bench.index([try .of("bytes", id: "a", name: name)])
+        let outcome = await bench.run()
+        #expect(outcome.only?.state == .verified)
+        #expect(try bench.files() == ["2024/03/\(expected)": "bytes"])
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: bench.temporary.path).sorted() == [
+                "cache", "data", "photos",
+            ]
+        )
+    }
+
+    @Test func twoPhotosNeverShareAFileInAnyCase() async throws {
+        let names = ["IMG_1.jpg", "img_1.JPG", "IMG_1.jpg", "Caf\u{e9}.jpg", "CAFE\u{301}.jpg", "mine.jpg"]
+        let server = try DownloadServer { .file(File(body: $0.id, digest: try digest(of: $0.id))) }
+        let bench = try DownloadBench(server.address)
+        try bench.put("the user's own", "2024/03/MINE.JPG")
+        try bench.index(
+            try names.enumerated().map {
+                try .of("\($0.offset)", id: "\($0.offset)", name: $0.element, uploadedAt: Int64($0.offset))
+            }
+        )
+        let outcome = await bench.run(jobs: 4)
+        #expect(outcome.result?.counts == [.verified: 6])
+        #expect(
+            try bench.files() == [
+                "2024/03/IMG_1.jpg": "0", "2024/03/img_1 (2).JPG": "1", "2024/03/IMG_1 (3).jpg": "2",
+                "2024/03/Café.jpg": "3", "2024/03/CAFÉ (2).jpg": "4",
+                "2024/03/MINE.JPG": "the user's own", "2024/03/mine (2).jpg": "5",
+            ]
+        )
+    }
+
+    /// A name that a failed photo has taken stays its own, so that names do not depend on which photo comes first.
+    @Test func namesDoNotDependOnFailures() async throws {
+        let server = try DownloadServer { request in
+            request.id == "a" && request.number == 1
+                ? .refusal(404, "File not found") : .file(File(body: request.id, digest: try digest(of: request.id)))
+        }
+        let bench = try DownloadBench(server.address)
+        try bench.index([try .of("a", id: "a"), try .of("b", id: "b", uploadedAt: 1)])
+        let first = await bench.run()
+        #expect(first["a"]?.error?.code == .notFound)
+        #expect(try bench.files() == ["2024/03/IMG_1 (2).jpg": "b"])
+        await bench.run()
+        #expect(try bench.files() == ["2024/03/IMG_1.jpg": "a", "2024/03/IMG_1 (2).jpg": "b"])
+    }
+
+    @Test func aNameThatIsTakenMeanwhileIsNotReplaced() async throws {
+        let temporary = try TemporaryDirectory()
+        let target = temporary.file("photos")
+        let server = try DownloadServer { request in
+            try Data("in the way".utf8).write(to: URL(fileURLWithPath: target + "/2024/03/IMG_1.jpg"))
+            return .file(File(body: request.id, digest: try digest(of: request.id)))
+        }
+        let bench = try DownloadBench(server.address, in: temporary)
+        try bench.index([try .of("a", id: "a")])
+        let outcome = await bench.run()
+        #expect(outcome.only?.state == .verified)
+        #expect(outcome.only?.path == bench.path("2024/03/IMG_1 (2).jpg"))
+        #expect(try bench.files() == ["2024/03/IMG_1.jpg": "in the way", "2024/03/IMG_1 (2).jpg": "a"])
+        #expect(try bench.copies().map(\.path) == [bench.path("2024/03/IMG_1 (2).jpg")])
+    }
+
+    @Test(arguments: [
+        ("1969-12-31T23:59:59Z", "1969/12", -1),
+        ("1901-12-14T00:00:00Z", "1901/12", -2_147_472_000),
+        ("2150-06-01T00:00:00Z", "2150/06", 5_693_328_000),
+        ("2024-02-29T23:59:59.999999999Z", "2024/02", 1_709_251_199),
+        ("2024-03-01T00:30:00+02:00", "2024/02", 1_709_245_800),
+    ])
+    func theDayTakenGivesDirectoryAndTime(_ taken: String, _ directory: String, _ seconds: Int) async throws {
+        let server = try server(["a": "bytes"])
+        let bench = try DownloadBench(server.address)
+        try bench.index([try .of("bytes", id: "a", taken: taken)])
+        #expect(await bench.run().only?.state == .verified)
+        #expect(try bench.files() == ["\(directory)/IMG_1.jpg": "bytes"])
+        #expect(try bench.modificationTime("\(directory)/IMG_1.jpg") == seconds)
+    }
+
+    /// Trap 14: the server lives below a path, and ids are made part of it.
+    @Test func addressesAreJoinedWithOneSlash() async throws {
+        let server = try server(["a": "bytes"])
+        let bench = try DownloadBench(server.address + "/photos/")
+        try bench.index([try .of("bytes", id: "a")])
+        #expect(await bench.run().only?.state == .verified)
+        #expect(server.requests.map(\.target) == ["/photos/api/photos/a/download"])
+    }
+
+    @Test func progressCountsPhotosAndBytes() async throws {
+        let server = try server(["a": "first", "b": "second"])
+        let bench = try DownloadBench(server.address)
+        try bench.index([try .of("first", id: "a"), try .of("second", id: "b", name: "b.jpg")])
+        let steps = Steps()
+        await bench.run(progress: { step in steps.list.withLock { $0.append(step) } })
+        let list = steps.list.withLock { $0 }
+        #expect(list.first?.photos == 2)
+        #expect(list.first?.bytes == 11)
+        #expect(list.last?.photosDone == 2)
+        #expect(list.last?.bytesReceived == 11)
+    }
+}

@@ -1,0 +1,287 @@
+import Foundation
+import MediaStore
+import MediaTransport
+import TestSupport
+import Testing
+
+@testable import PhotoSync
+
+/// The four rules of photosync contract section 6, and ranges.
+@Suite struct DownloadVerificationTests {
+    private typealias File = DownloadServer.File
+
+    private let uploaded = "the bytes as uploaded"
+
+    private func bench(_ server: DownloadServer, body: String? = nil) throws -> DownloadBench {
+        let bench = try DownloadBench(server.address)
+        try bench.index([try .of(body ?? uploaded, id: "a")])
+        return bench
+    }
+
+    /// Nothing under the photo's name, no temporary file, no copy that is present.
+    private func expectNothing(_ bench: DownloadBench) throws {
+        #expect(try bench.files().isEmpty)
+        #expect(try bench.copies().allSatisfy { $0.state == .planned })
+    }
+
+    // MARK: Rules
+
+    /// Rule 2.
+    @Test func equalBytesAreVerifiedWithoutTheHeaderToo() async throws {
+        let server = try DownloadServer(files: ["a": File(body: uploaded)])
+        #expect(try await bench(server).run().only?.state == .verified)
+    }
+
+    /// Rule 3, traps 12 and 13: the server has rewritten the file, and says so under a name of its own spelling.
+    @Test func aRewrittenFileIsAcceptedAndItsOwnDigestRecorded() async throws {
+        let rewritten = uploaded + " and an id in its EXIF"
+        let server = try DownloadServer(files: ["a": File(body: rewritten, digest: try digest(of: uploaded))])
+        let bench = try bench(server)
+        let item = try #require(await bench.run().only)
+        #expect(item.state == .rewritten)
+        #expect(item.sha256 == (try digest(of: rewritten)))
+        #expect(item.serverSHA256 == (try digest(of: uploaded)))
+        let copy = try #require(try bench.copies().first)
+        #expect(copy.sha256 == (try digest(of: rewritten)))
+        #expect(copy.serverSHA256 == (try digest(of: uploaded)))
+        // Neither fetched again nor, by the digest that push asks for, sent back.
+        #expect(await bench.run().items.isEmpty)
+        let known = try bench.account.library.copies(
+            withDigests: [try digest(of: rewritten)],
+            server: bench.account.server
+        )
+        #expect(known.map(\.photoID) == ["a"])
+    }
+
+    /// Rule 4: the length as uploaded, other bytes.
+    @Test func corruptBytesAreFetchedOnceMore() async throws {
+        let (good, bad) = (uploaded, String(uploaded.reversed()))
+        let server = try DownloadServer { request in
+            .file(File(body: request.number == 1 ? bad : good, digest: try digest(of: good)))
+        }
+        let bench = try bench(server)
+        let item = try #require(await bench.run().only)
+        #expect(item.state == .verified)
+        #expect(item.attempts == 2)
+        #expect(server.requests.map(\.range) == [nil, nil])
+        #expect(try bench.files() == ["2024/03/IMG_1.jpg": uploaded])
+    }
+
+    /// Rule 4.
+    @Test func twiceCorruptIsAFailureThatLeavesNothing() async throws {
+        let bad = String(uploaded.reversed())
+        let server = try DownloadServer(files: ["a": File(body: bad, digest: try digest(of: uploaded))])
+        let bench = try bench(server)
+        let outcome = await bench.run(retries: 3)
+        #expect(outcome.only?.state == .failed)
+        #expect(outcome.only?.error?.code == .checksumMismatch)
+        #expect(outcome.error == nil)
+        #expect(server.requests.count == 2)
+        try expectNothing(bench)
+    }
+
+    /// The photo of an id never changes: one of the two tells of another photo.
+    @Test func aHeaderThatContradictsTheListingIsRefused() async throws {
+        let other = "another photo"
+        for body in [uploaded, other] {
+            let server = try DownloadServer(files: ["a": File(body: body, digest: try digest(of: other))])
+            let bench = try bench(server)
+            #expect(await bench.run().only?.error?.code == .checksumMismatch)
+            try expectNothing(bench)
+        }
+    }
+
+    @Test func aPageFromInBetweenIsNotARewrittenPhoto() async throws {
+        let server = try DownloadServer(files: ["a": File(body: "<html>please log in</html>")])
+        let bench = try bench(server)
+        #expect(await bench.run().only?.error?.code == .unexpectedAnswer)
+        try expectNothing(bench)
+    }
+
+    @Test func anEncodedBodyIsNotARewrittenPhoto() async throws {
+        let file = File(body: "squeezed", digest: try digest(of: uploaded), headers: ["Content-Encoding: gzip"])
+        let server = try DownloadServer(files: ["a": file])
+        let bench = try bench(server)
+        #expect(await bench.run().only?.error?.code == .unexpectedAnswer)
+        try expectNothing(bench)
+    }
+
+    @Test func anEmptyFileIsNotARewrittenPhoto() async throws {
+        let server = try DownloadServer(files: ["a": File(body: "", digest: try digest(of: uploaded))])
+        let bench = try bench(server)
+        #expect(await bench.run().only?.error?.code == .unexpectedAnswer)
+        try expectNothing(bench)
+    }
+
+    // MARK: Rule 1, lengths
+
+    @Test func aBodyThatEndsEarlyIsNotAPhoto() async throws {
+        let rewritten = uploaded + " and more"
+        let file = File(body: rewritten, digest: try digest(of: uploaded))
+        let server = try DownloadServer { _ in .cut(file, after: 5) }
+        let bench = try bench(server)
+        let outcome = await bench.run(retries: 2)
+        #expect(outcome.only?.state == .failed)
+        #expect(outcome.only?.error?.code == .transport)
+        #expect(outcome.only?.attempts == 3)
+        #expect(try bench.files()["2024/03/IMG_1.jpg"] == nil)
+    }
+
+    @Test func aBodyWithoutLengthIsNotTrusted() async throws {
+        let server = try DownloadServer { [uploaded] _ in
+            .raw("HTTP/1.1 200 OK\r\nX-Photosync-Hash: \(try digest(of: uploaded))\r\n\r\nsome bytes")
+        }
+        let bench = try bench(server)
+        #expect(await bench.run().only?.error?.code == .unexpectedAnswer)
+        try expectNothing(bench)
+    }
+
+    @Test func bytesBeyondTheLengthAreNotWritten() async throws {
+        let server = try DownloadServer { [uploaded] _ in
+            .raw("HTTP/1.1 200 OK\r\nContent-Length: \(uploaded.utf8.count)\r\n\r\n\(uploaded)and then some")
+        }
+        let bench = try bench(server)
+        #expect(await bench.run().only?.state == .verified)
+        #expect(try bench.files() == ["2024/03/IMG_1.jpg": uploaded])
+    }
+
+    // MARK: Going on
+
+    private let long = filler(3 << 20)
+
+    private func file(_ body: String) throws -> File { File(body: body, digest: try digest(of: long)) }
+
+    @Test func aBrokenDownloadGoesOnInTheSameRun() async throws {
+        let file = try file(long)
+        let server = try DownloadServer { $0.number == 1 ? .cut(file, after: 1_000_000) : .file(file) }
+        let bench = try bench(server, body: long)
+        let item = try #require(await bench.run(retries: 1).only)
+        #expect(item.state == .verified)
+        #expect(item.isResumed)
+        #expect(item.attempts == 2)
+        #expect(item.bytesReceived == 3 << 20)
+        #expect(server.requests.map(\.range) == [nil, "bytes=1000000-"])
+        #expect(server.requests.map(\.ifRange) == [nil, file.lastModified])
+    }
+
+    @Test func aBrokenDownloadGoesOnInTheNextRun() async throws {
+        let file = try file(long)
+        let server = try DownloadServer { $0.number == 1 ? .cut(file, after: 1_000_000) : .file(file) }
+        let bench = try bench(server, body: long)
+        #expect(await bench.run().only?.error?.code == .transport)
+        #expect(try bench.files().mapValues(\.utf8.count) == ["2024/03/.IMG_1.jpg.mediactl-part": 1_000_000])
+        let item = try #require(await bench.run().only)
+        #expect(item.state == .verified)
+        #expect(item.isResumed)
+        #expect(item.bytesReceived == (3 << 20) - 1_000_000)
+        #expect(server.requests.last?.range == "bytes=1000000-")
+        #expect(try bench.files() == ["2024/03/IMG_1.jpg": long])
+    }
+
+    /// What is on the disk is hashed again: nobody has promised that it stayed.
+    @Test func aDamagedBeginningIsNoticed() async throws {
+        let file = try file(long)
+        let server = try DownloadServer { $0.number == 1 ? .cut(file, after: 1_000_000) : .file(file) }
+        let bench = try bench(server, body: long)
+        await bench.run()
+        try bench.put(String(repeating: "x", count: 1_000_000), "2024/03/.IMG_1.jpg.mediactl-part")
+        let item = try #require(await bench.run().only)
+        #expect(item.state == .verified)
+        #expect(server.requests.map(\.range) == [nil, "bytes=1000000-", nil])
+        #expect(try bench.files() == ["2024/03/IMG_1.jpg": long])
+    }
+
+    /// 200 to a request for the rest: `If-Range` was stale.
+    @Test func anotherFileBeginsAnew() async throws {
+        let (old, new) = (try file(filler(3 << 20, seed: 1)), filler(2 << 20, seed: 2))
+        var other = try file(new)
+        other.lastModified = "Wed, 01 Jan 2025 10:00:01 GMT"
+        let server = try DownloadServer { [other] in $0.number == 1 ? .cut(old, after: 1_000_000) : .file(other) }
+        let bench = try bench(server, body: long)
+        let item = try #require(await bench.run(retries: 1).only)
+        #expect(item.state == .rewritten)
+        #expect(!item.isResumed)
+        #expect(item.sha256 == (try digest(of: new)))
+        #expect(server.requests.last?.range == "bytes=1000000-")
+        #expect(try bench.files() == ["2024/03/IMG_1.jpg": new])
+    }
+
+    /// The time of `If-Range` has seconds only: the total tells (contract section 6).
+    @Test func aFileRewrittenWithinTheSecondBeginsAnew() async throws {
+        let (old, new) = (try file(filler(3 << 20, seed: 1)), filler((3 << 20) + 7, seed: 2))
+        let other = try file(new)
+        let server = try DownloadServer { $0.number == 1 ? .cut(old, after: 1_000_000) : .file(other) }
+        let bench = try bench(server, body: long)
+        let item = try #require(await bench.run(retries: 1).only)
+        #expect(item.state == .rewritten)
+        #expect(server.requests.map(\.range) == [nil, "bytes=1000000-", nil])
+        #expect(try bench.files() == ["2024/03/IMG_1.jpg": new])
+    }
+
+    /// A `Last-Modified` no older than `Date` may belong to two versions (RFC 9110 section 8.8.2.2).
+    @Test(arguments: ["Wed, 01 Jan 2025 10:00:00 GMT", nil])
+    func aFileChangedJustNowIsNotGoneOnWith(_ date: String?) async throws {
+        var file = try file(long)
+        file.date = date
+        let server = try DownloadServer { [file] in $0.number == 1 ? .cut(file, after: 1_000_000) : .file(file) }
+        let bench = try bench(server, body: long)
+        #expect(await bench.run(retries: 1).only?.state == .verified)
+        #expect(server.requests.map(\.range) == [nil, nil])
+    }
+
+    @Test(arguments: [
+        "Content-Range: bytes 0-3145727/3145728", "Content-Range: bytes 999999-3145727/3145728",
+        "Content-Range: bytes 1000000-2000000/3145728", "Content-Range: bytes 1000000-3145727/*",
+        "Content-Range: bytes 1000000-3145727/9999999", "Content-Range: nonsense", "X-None: 1",
+    ])
+    func aWrongRangeBeginsAnew(_ range: String) async throws {
+        let file = try file(long)
+        let server = try DownloadServer { [long] request in
+            switch request.number {
+            case 1: .cut(file, after: 1_000_000)
+            case 2: .raw("HTTP/1.1 206 Partial Content\r\n\(range)\r\n\r\n" + long.suffix((3 << 20) - 1_000_000))
+            default: .file(file)
+            }
+        }
+        let bench = try bench(server, body: long)
+        #expect(await bench.run(retries: 1).only?.state == .verified)
+        #expect(server.requests.map(\.range) == [nil, "bytes=1000000-", nil])
+        #expect(try bench.files() == ["2024/03/IMG_1.jpg": long])
+    }
+
+    @Test func nothingBeyondTheOffsetBeginsAnew() async throws {
+        let (old, new) = (try file(long), filler(1000, seed: 3))
+        let other = try file(new)
+        let server = try DownloadServer { $0.number == 1 ? .cut(old, after: 1_000_000) : .file(other) }
+        let bench = try bench(server, body: long)
+        #expect(await bench.run(retries: 1).only?.state == .rewritten)
+        #expect(server.requests.map(\.range) == [nil, "bytes=1000000-", nil])
+        #expect(try bench.files() == ["2024/03/IMG_1.jpg": new])
+    }
+
+    @Test func aServerThatNeverGivesTheRestIsGivenUp() async throws {
+        let file = try file(long)
+        let server = try DownloadServer { request in
+            request.range == nil ? .cut(file, after: 1_000_000) : .refusal(416, "invalid range: failed to overlap")
+        }
+        let bench = try bench(server, body: long)
+        let outcome = await bench.run(retries: 20)
+        #expect(outcome.only?.error?.code == .unexpectedAnswer)
+        #expect(server.requests.count < 10)
+        try expectNothing(bench)
+    }
+
+    /// All bytes are there, but the run died before it looked at them: one byte is asked for, so that the server says
+    /// whether its file is still the same.
+    @Test func aWholeTemporaryFileIsConfirmedByItsLastByte() async throws {
+        let file = try file(long)
+        let server = try DownloadServer { $0.number == 1 ? .cut(file, after: 1_000_000) : .file(file) }
+        let bench = try bench(server, body: long)
+        await bench.run()
+        try bench.put(long, "2024/03/.IMG_1.jpg.mediactl-part")
+        let item = try #require(await bench.run().only)
+        #expect(item.state == .verified)
+        #expect(item.bytesReceived == 1)
+        #expect(server.requests.last?.range == "bytes=\((3 << 20) - 1)-")
+    }
+}

@@ -1,0 +1,163 @@
+import Foundation
+import MediaStore
+import MediaTransport
+import TestSupport
+import Testing
+
+@testable import PhotoSync
+
+/// Whose photos they are (photosync contract 3.5, traps 11, 12 and 23).
+@Suite struct PushOwnershipTests {
+    /// Contract 3.5: the published build records no owner. One photo is lost to it, not all of them.
+    @Test func thePublishedBuildIsNoticedAfterOneUpload() async throws {
+        let bench = try await PushBench("--photosync", "published")
+        for number in 0..<6 { try bench.write("\(number).jpg") }
+        let outcome = await bench.push()
+        #expect(outcome.error?.code == .ownershipDefect)
+        #expect(outcome.result == nil)
+        let stored = try await bench.sandbox.photos()
+        #expect(stored.count == 1)
+        #expect(stored.first?.user == nil)
+        #expect(try await bench.uploads.count == 1)
+        #expect(outcome.error?.photoID == stored.first?.id)
+        // Every file is accounted for, none as uploaded.
+        #expect(outcome.items.count == 6)
+        #expect(outcome.items.filter { $0.state == .unconfirmed }.map(\.photoID) == [stored.first?.id])
+        #expect(outcome.items.filter { $0.state == .cancelled }.count == 5)
+        #expect(try bench.copies.isEmpty)
+        #expect(try await SyncReport.make(of: bench.account).ownership == .ownerless)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: bench.photos.path).count == 6)
+    }
+
+    /// What such a server has is nobody's, and is never called backed up.
+    @Test func whatThePublishedBuildHasIsForeign() async throws {
+        let bench = try await PushBench("--photosync", "published")
+        try bench.write("a.jpg", "only")
+        _ = await bench.push()
+        let again = await bench.push()
+        #expect(again.states == ["a.jpg": .foreign])
+        #expect(try await bench.uploads.count == 1)
+    }
+
+    /// Another device of the user uploads at the same moment, so the count grows although this upload is nobody's.
+    @Test func aCountThatGrewByAnotherDeviceIsNoProof() async throws {
+        let bench = try await PushBench("--photosync", "published")
+        try bench.write("a.jpg", "first")
+        try bench.write("b.jpg", "second")
+        let grown = Noted(false)
+        let sandbox = bench.sandbox
+        let outcome = await bench.push { progress in
+            // Between the answer to the upload and the look at the listing.
+            guard progress.filesSent == 1, !grown.exchange(true) else { return }
+            let done = DispatchSemaphore(value: 0)
+            Task.detached {
+                _ = try? await sandbox.addPhotos()
+                done.signal()
+            }
+            done.wait()
+        }
+        #expect(outcome.error?.code == .ownershipDefect)
+        #expect(try await bench.uploads.count == 2)
+        #expect(outcome.states.values.allSatisfy { $0 == .unconfirmed })
+    }
+
+    /// Trap 11: `/check` and `isDuplicate` are about all users.
+    @Test func anotherUsersPhotoIsForeign() async throws {
+        let bench = try await PushBench()
+        try await bench.sandbox.addPhotos(#"{"content":"hers","user":"bob@example.test"}"#)
+        try await bench.sandbox.addPhotos(#"{"content":"nobodys","user":""}"#)
+        try await bench.sandbox.addPhotos(#"{"content":"mine"}"#)
+        try bench.write("hers.jpg", "hers")
+        try bench.write("nobodys.jpg", "nobodys")
+        try bench.write("mine.jpg", "mine")
+        let outcome = await bench.push()
+        #expect(outcome.states == ["hers.jpg": .foreign, "nobodys.jpg": .foreign, "mine.jpg": .present])
+        #expect(outcome.item("hers.jpg")?.photoID == nil)
+        #expect(try await bench.uploads.isEmpty)
+        #expect(try bench.copies.map(\.path) == [Array(bench.photos.file("mine.jpg").utf8)])
+    }
+
+    /// Trap 11: a duplicate is told only after the look at `/check`, when somebody was faster.
+    @Test func aDuplicateAnswerIsNotBelieved() async throws {
+        let bench = try await PushBench()
+        try await bench.sandbox.addPhotos(#"{"content":"hers","user":"bob@example.test"}"#)
+        try await bench.sandbox.addPhotos(#"{"content":"mine"}"#)
+        let hers = try bench.write("hers.jpg", "hers")
+        let mine = try bench.write("mine.jpg", "mine")
+        let outcome = try await bench.sendWithoutAsking([hers, mine])
+        #expect(outcome.states == ["hers.jpg": .foreign, "mine.jpg": .present])
+        #expect(try await bench.uploads.count == 2)
+    }
+
+    /// Trap 12: the server rewrites stored files, so a download has other bytes than the upload had.
+    @Test func aRewrittenDownloadIsNotSentBack() async throws {
+        let bench = try await PushBench()
+        let ids = try await bench.sandbox.addPhotos(#"{"content":"as uploaded"}"#)
+        let path = try bench.write("download.jpg", "as rewritten")
+        // printf 'as rewritten' | sha256sum; printf 'as uploaded' | sha256sum
+        let own = PushOwnershipTests.rewritten
+        try await bench.account.library.keep([
+            PhotoCopy(
+                server: bench.account.server,
+                photoID: ids[0],
+                path: path,
+                state: .present,
+                source: .downloaded,
+                sha256: own,
+                serverSHA256: PushOwnershipTests.uploaded
+            )
+        ])
+        try bench.write("elsewhere.jpg", "as rewritten")
+        let outcome = await bench.push()
+        #expect(outcome.states == ["download.jpg": .present, "elsewhere.jpg": .present])
+        #expect(outcome.items.map(\.photoID) == [ids[0], ids[0]])
+        #expect(try await bench.uploads.isEmpty)
+    }
+
+    /// The same once the photo is gone from the server: then the file is the only one there is.
+    @Test func aRewrittenDownloadOfALostPhotoIsSent() async throws {
+        let bench = try await PushBench()
+        let path = try bench.write("download.jpg", "as rewritten")
+        try await bench.account.library.keep([
+            PhotoCopy(
+                server: bench.account.server,
+                photoID: "11111111-0000-4000-8000-000000000000",
+                path: path,
+                state: .present,
+                source: .downloaded,
+                sha256: PushOwnershipTests.rewritten,
+                serverSHA256: PushOwnershipTests.uploaded
+            )
+        ])
+        #expect(await bench.push().states == ["download.jpg": .uploaded])
+        // The file is a copy of the new photo now, not of the old one.
+        #expect(try bench.copies.map(\.photoID) == [try await bench.sandbox.photos()[0].id])
+    }
+
+    static let rewritten = "1fd6153305ebe98272e92ac3211e095b7ccaa069c467e7ff446fc3602c40c5e1"
+    static let uploaded = "6551e0d5139c844dc1e75a232e23105bef6077b5a51d8a118b89b11ab2e31f70"
+}
+
+extension PushBench {
+    /// Sends files as if `/check` had said that they are missing.
+    func sendWithoutAsking(_ paths: [[UInt8]]) async throws -> Outcome {
+        let items = Noted<[PushItem]>([])
+        let report = PushReport(onItem: { item in items.change { $0.append(item) } }, onProgress: nil)
+        let run = PushRun(
+            account: account,
+            hashes: hashes,
+            options: Push.Options(retry: Self.patience),
+            control: TransferControl(),
+            report: report
+        )
+        let digests = await TreeHashing(hashes: nil).digests(of: paths)
+        let photos = try zip(paths, digests).map { path, digest in
+            PhotoToSend(candidate: PushCandidate(path: path, isNamed: true), digest: try digest.get())
+        }
+        try await run.pull()
+        var block = PushBlock(photos)
+        try await run.send(photos, &block)
+        try await run.confirm([], &block)
+        return Outcome(items: items.value)
+    }
+}

@@ -1,0 +1,169 @@
+import Foundation
+import MediaStore
+import MediaTransport
+import TestSupport
+import Testing
+
+@testable import PhotoSync
+
+@Suite struct PushTests {
+    @Test func newPhotosAreSentOwnedAndRecorded() async throws {
+        let bench = try await PushBench()
+        try bench.write("a.jpg", "first")
+        try bench.write("sub/b.PNG", "second")
+        try bench.write("notes.txt", "no photo")
+        try bench.write("clip.mp4", "no photo")
+        try bench.write("empty.jpg", "")
+        let outcome = await bench.push()
+        #expect(outcome.error == nil)
+        #expect(
+            outcome.states == [
+                "a.jpg": .uploaded, "b.PNG": .uploaded, "notes.txt": .skipped, "clip.mp4": .skipped,
+                "empty.jpg": .skipped,
+            ]
+        )
+        #expect(outcome.result?.counts == [.uploaded: 2, .skipped: 3])
+        #expect(outcome.item("notes.txt")?.error?.code == .unknownExtension)
+        #expect(outcome.item("empty.jpg")?.error?.code == .emptyFile)
+        let stored = try await bench.sandbox.photos()
+        #expect(stored.map(\.user) == ["alice@example.test", "alice@example.test"])
+        #expect(stored.map(\.device) == [bench.account.deviceID, bench.account.deviceID])
+        // printf first | sha256sum
+        #expect(stored.map(\.fileHash).contains("a7937b64b8caa58f03721bb6bacf5c78cb235febe0e70b1b84cd99541461a08e"))
+        let copies = try bench.copies
+        #expect(Set(copies.map(\.photoID)) == Set(stored.map(\.id)))
+        #expect(copies.allSatisfy { $0.state == .present && $0.source == .pushed && $0.sha256 == $0.serverSHA256 })
+        #expect(try await SyncReport.make(of: bench.account).ownership == .owned)
+    }
+
+    @Test func aSecondPushSendsNothing() async throws {
+        let bench = try await PushBench()
+        for number in 0..<5 { try bench.write("\(number).jpg") }
+        _ = await bench.push()
+        let again = await bench.push()
+        #expect(again.result?.counts == [.present: 5])
+        #expect(again.result?.bytesSent == 0)
+        #expect(try await bench.uploads.count == 5)
+        #expect(Set(again.items.map(\.photoID)) == Set(try await bench.sandbox.photos().map(\.id)))
+    }
+
+    /// Renamed and copied files are the same photos.
+    @Test func equalBytesAreSentOnce() async throws {
+        let bench = try await PushBench()
+        try bench.write("a.jpg", "same")
+        try bench.write("b.jpg", "same")
+        try bench.write("c/d.jpg", "same")
+        let outcome = await bench.push()
+        #expect(outcome.result?.counts == [.uploaded: 1, .present: 2])
+        #expect(try await bench.uploads.count == 1)
+        #expect(Set(outcome.items.compactMap(\.photoID)).count == 1)
+        #expect(try bench.copies.count == 3)
+    }
+
+    @Test func aFileNamedTwiceIsOneFile() async throws {
+        let bench = try await PushBench()
+        let path = try bench.write("a.jpg")
+        let outcome = await bench.push([path, Array(bench.photos.path.utf8), path])
+        #expect(outcome.items.map(\.state) == [.uploaded])
+    }
+
+    /// What the user names and cannot be sent is a failure; a walk passes over it.
+    @Test func unsuitableFilesFailWhenNamed() async throws {
+        let bench = try await PushBench()
+        let text = try bench.write("notes.txt")
+        let empty = try bench.write("empty.jpg", "")
+        let large = try bench.write("large.jpg", "")
+        try FileHandle(forWritingTo: URL(fileURLWithPath: bench.photos.file("large.jpg")))
+            .truncate(atOffset: 50 << 20 + 1)
+        let missing = Array(bench.photos.file("missing.jpg").utf8)
+        let outcome = await bench.push([text, empty, large, missing])
+        #expect(Set(outcome.items.map(\.state)) == [.failed])
+        #expect(outcome.item("notes.txt")?.error?.code == .unknownExtension)
+        #expect(outcome.item("empty.jpg")?.error?.code == .emptyFile)
+        #expect(outcome.item("missing.jpg")?.error?.code == .fileNotFound)
+        #expect(outcome.item("large.jpg")?.error?.code == .fileTooLarge)
+        #expect(outcome.item("large.jpg")?.error?.limit == 52_428_800)
+        #expect(try await bench.uploads.isEmpty)
+    }
+
+    /// Contract 3.2: exactly 50 MiB pass.
+    @Test func theLargestPhotoPasses() async throws {
+        let bench = try await PushBench()
+        let path = try bench.write("large.jpg", Data(count: 52_428_800))
+        let outcome = await bench.push([path])
+        #expect(outcome.items.map(\.state) == [.uploaded])
+        #expect(try await bench.sandbox.photos().first?.fileSize == 52_428_800)
+    }
+
+    @Test func aDryRunAsksAndSendsNothing() async throws {
+        let bench = try await PushBench()
+        try await bench.sandbox.addPhotos(#"{"content":"known","originalFilename":"known.jpg"}"#)
+        try await bench.sandbox.addPhotos(#"{"content":"hers","user":"bob@example.test"}"#)
+        try bench.write("new.jpg", "new")
+        try bench.write("known.jpg", "known")
+        try bench.write("hers.jpg", "hers")
+        let outcome = await bench.push(dryRun: true)
+        #expect(outcome.states == ["new.jpg": .planned, "known.jpg": .present, "hers.jpg": .foreign])
+        #expect(outcome.item("new.jpg")?.takenAt != nil)
+        let seen = try await bench.sandbox.requests().map(\.path)
+        #expect(Set(seen.filter { $0.contains("photos") }) == ["/api/photos/check", "/api/sync/photos"])
+        #expect(try await bench.sandbox.photos().count == 2)
+        #expect(try bench.copies.isEmpty)
+        // Naming the device would have moved it (contract section 4).
+        #expect(try await bench.account.client.status(device: bench.account.deviceID).lastSyncAt == nil)
+    }
+
+    @Test func withoutADeviceNothingIsSent() async throws {
+        let bench = try await PushBench()
+        try bench.write("a.jpg")
+        let nobody = SyncAccount(
+            client: bench.account.client,
+            deviceID: nil,
+            index: bench.account.index,
+            library: bench.account.library
+        )
+        let outcome = await bench.push(as: nobody)
+        #expect(outcome.error?.code == .noDevice)
+        #expect(try await bench.uploads.isEmpty)
+    }
+
+    /// Trap 23: whatever the server says, local files are only read.
+    @Test func localFilesStayAsTheyAre() async throws {
+        let bench = try await PushBench()
+        let path = try bench.write("a.jpg")
+        let before = try FileManager.default.attributesOfItem(atPath: bench.photos.file("a.jpg"))
+        _ = await bench.push([path])
+        let after = try FileManager.default.attributesOfItem(atPath: bench.photos.file("a.jpg"))
+        #expect(before[.modificationDate] as? Date == after[.modificationDate] as? Date)
+        #expect(before[.systemFileNumber] as? UInt64 == after[.systemFileNumber] as? UInt64)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: bench.photos.path) == ["a.jpg"])
+    }
+
+    /// Contract section 10: at most two uploads at a time.
+    @Test(arguments: [1, 2, 4]) func noMoreThanTheAskedNumberAtATime(jobs: Int) async throws {
+        let bench = try await PushBench(faults: ["photos-upload:delay-answer=0.05"])
+        for number in 0..<9 { try bench.write("\(number).jpg", String(repeating: "\(number)", count: 1_000)) }
+        let running = Noted<[Int]>([])
+        let outcome = await bench.push(jobs: jobs) { progress in
+            running.change { $0.append(progress.filesToSend - progress.filesSent) }
+        }
+        #expect(outcome.result?.counts == [.uploaded: 9])
+        #expect(try await bench.uploads.count == 9)
+        #expect(running.value.last == 0)
+    }
+
+    @Test func progressEndsWithEverythingDone() async throws {
+        let bench = try await PushBench()
+        for number in 0..<4 { try bench.write("\(number).jpg", String(repeating: "x", count: 1_000 + number)) }
+        let last = Noted(PushProgress())
+        _ = await bench.push { progress in last.change { $0 = progress } }
+        let progress = last.value
+        #expect(progress.filesFound == 4)
+        #expect(progress.filesHashed == 4)
+        #expect(progress.bytesHashed == 4_006)
+        #expect(progress.filesToSend == 4)
+        #expect(progress.filesSent == 4)
+        #expect(progress.bytesToSend == 4_006)
+        #expect(progress.bytesSent >= 4_006)
+    }
+}

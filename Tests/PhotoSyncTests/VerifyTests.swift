@@ -1,0 +1,155 @@
+import Foundation
+import MediaCrypto
+import MediaStore
+import MediaTransport
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import PhotoSync
+
+/// Comparing index, copies and server, without changing any of them.
+@Suite struct VerifyTests {
+    private func verify(
+        _ bench: PullBench,
+        readsContent: Bool = false
+    ) async throws -> (result: VerificationResult, differences: [SyncDifference]) {
+        let found = Mutex<[SyncDifference]>([])
+        let hashes = HashCache(directory: bench.directory.file("cache"))
+        let result = try await Verification(bench.account, hashes: hashes, readsContent: readsContent)
+            .run(onDifference: { difference in found.withLock { $0.append(difference) } })
+        return (result, found.withLock { $0 })
+    }
+
+    /// A file of this machine that is recorded as a photo whose bytes are `content`.
+    @discardableResult
+    private func addCopy(
+        _ bench: PullBench,
+        of photo: String,
+        _ content: String?,
+        state: PhotoCopy.State = .present
+    ) async throws -> PhotoCopy {
+        let path = bench.directory.file("\(photo).jpg")
+        if let content { try Data(content.utf8).write(to: URL(fileURLWithPath: path)) }
+        let copy = PhotoCopy(
+            server: bench.account.server,
+            photoID: photo,
+            path: Array(path.utf8),
+            temporaryName: state == .present ? nil : "x.part",
+            state: state,
+            source: .downloaded,
+            // By `printf content | sha256sum`.
+            sha256: "ed7002b439e9ac845f22357d822bac1444730fbdb6016d3ec9432297b9ec9f73",
+            serverSHA256: String(repeating: "0", count: 64)
+        )
+        try await bench.account.library.keep([copy])
+        return copy
+    }
+
+    @Test func whatIsTheSameEverywhereIsNoDifference() async throws {
+        let bench = try PullBench(PullShelf(7))
+        _ = try await bench.pull().run()
+        try await addCopy(bench, of: PullShelf.photo(3).id, "content")
+        let (result, differences) = try await verify(bench)
+        #expect((result.photos, result.copies) == (7, 1))
+        #expect(differences.isEmpty)
+        #expect(result.counts.isEmpty)
+    }
+
+    @Test func everyDifferenceIsFoundAndNothingChanged() async throws {
+        let bench = try PullBench(PullShelf(9))
+        _ = try await bench.pull().run()
+        let ids = (0..<9).map { PullShelf.photo($0).id }
+        bench.server.change { state in
+            state.shelf.remove(ids[0])
+            state.shelf.setOrigin(PullShelf.device, of: ids[1])
+            var renamed = PullShelf.photo(2)
+            renamed.originalFilename = "other.jpg"
+            state.shelf.remove(ids[2])
+            state.shelf.insert(renamed)
+            state.shelf.insert(PullShelf.photo(20))
+            state.requests = []
+        }
+        try await addCopy(bench, of: ids[0], "content")
+        try await addCopy(bench, of: ids[3], nil)
+        try await addCopy(bench, of: ids[4], "Content")
+        try await addCopy(bench, of: ids[5], nil, state: .planned)
+        try await addCopy(bench, of: ids[6], "")
+        let before = try bench.listed
+
+        let (result, differences) = try await verify(bench)
+        let found = Set(differences.map { "\($0.kind.rawValue) \($0.photoID)" })
+        #expect(
+            found == [
+                "not_indexed \(PullShelf.photo(20).id)", "not_on_server \(ids[0])", "origin_changed \(ids[1])",
+                "changed_on_server \(ids[2])", "copy_orphaned \(ids[0])", "copy_missing \(ids[3])",
+                "copy_changed \(ids[4])", "copy_unfinished \(ids[5])", "copy_changed \(ids[6])",
+            ]
+        )
+        #expect(differences.count == 9)
+        #expect(result.counts[.copyChanged] == 2)
+        #expect(result.counts.values.reduce(0, +) == 9)
+        let renamed = try #require(differences.first { $0.kind == .changedOnServer })
+        #expect((renamed.expected, renamed.found) == ("IMG_2.jpg", "other.jpg"))
+
+        // Index and device are as they were.
+        #expect(try bench.listed == before)
+        #expect(bench.server.requests.allSatisfy { $0.device == nil && $0.since == nil })
+    }
+
+    @Test func theListingsOwnDatabaseGoesWithIt() async throws {
+        let bench = try PullBench(PullShelf(3))
+        let directory = try await LiveListing.with(bench.account, .init(), queue: StoreQueue()) { live in
+            #expect(FileManager.default.fileExists(atPath: live.directory + "/index.sqlite"))
+            return live.directory
+        }
+        #expect(!FileManager.default.fileExists(atPath: directory))
+    }
+
+    /// A file with the identity that was recorded is not read, unless that is asked for.
+    @Test func unchangedFilesAreReadOnDemandOnly() async throws {
+        let bench = try PullBench(PullShelf(3))
+        _ = try await bench.pull().run()
+        var copy = try await addCopy(bench, of: PullShelf.photo(1).id, "damaged")
+        var status = stat()
+        #expect(stat(String(decoding: copy.path, as: UTF8.self), &status) == 0)
+        copy.identity = FileIdentity(
+            device: UInt64(status.st_dev),
+            inode: UInt64(status.st_ino),
+            size: Int64(status.st_size),
+            modificationNanoseconds: Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec),
+            changeNanoseconds: Int64(status.st_ctim.tv_sec) * 1_000_000_000 + Int64(status.st_ctim.tv_nsec)
+        )
+        try await bench.account.library.keep([copy])
+        #expect(try await verify(bench).differences.isEmpty)
+        #expect(try await verify(bench, readsContent: true).differences.map(\.kind) == [.copyChanged])
+    }
+
+    @Test func withoutACompletePullThereIsNothingToCompare() async throws {
+        let bench = try PullBench(PullShelf(3))
+        await expectFailure(.neverSynchronized) { _ = try await verify(bench) }
+        #expect(bench.server.requests.isEmpty)
+    }
+
+    @Test func aListingThatCannotBeRightIsNoComparison() async throws {
+        let bench = try PullBench(PullShelf(9))
+        _ = try await bench.pull().run()
+        bench.server.change { state in
+            state.after = { page, request, _ in
+                if request.cursor != nil { page = PhotoPage(photos: [], cursor: nil, hasMore: false, totalCount: 9) }
+            }
+        }
+        await expectFailure(.listingIncomplete) { _ = try await verify(bench) }
+    }
+
+    @Test func aStopEndsIt() async throws {
+        let bench = try PullBench(PullShelf(9))
+        _ = try await bench.pull().run()
+        let control = TransferControl()
+        control.stop()
+        let hashes = HashCache(directory: bench.directory.file("cache"))
+        await expectFailure(.cancelled) {
+            _ = try await Verification(bench.account, hashes: hashes).run(control: control, onDifference: { _ in })
+        }
+    }
+}

@@ -1,0 +1,48 @@
+import Foundation
+import MediaStore
+
+/// A full run over the listing of a server that has so many pages of 200 photos: `sync DIRECTORY SERVER PAGES [wait]`.
+/// Says `begun`, the number of each page once it is stored, and `finished PHOTOS`. `wait` waits for a line before each
+/// page.
+struct Synchronization {
+    private let index: SyncIndex
+    private let server: String
+    private let pageCount: Int
+    private let waits: Bool
+
+    init(_ directory: DataDirectory, _ arguments: [String]) throws {
+        guard arguments.count >= 4 else { throw Failure("usage: store-worker sync DIRECTORY SERVER PAGES [wait]") }
+        index = try SyncIndex(in: directory)
+        server = arguments[2]
+        pageCount = Int(arguments[3]) ?? 0
+        waits = arguments.last == "wait"
+    }
+
+    func run() throws {
+        var run = try index.begin(server, account: "me", kind: .full, restarts: false, now: Date())
+        StoreWorker.say("begun")
+        var page = run.cursor.flatMap { Int($0) } ?? 0
+        while !run.isAtEnd {
+            if waits { _ = readLine() }
+            let photos = (page * 200..<(page + 1) * 200).map(Self.photo)
+            page += 1
+            let cursor = page == pageCount ? nil : "\(page)"
+            run = try index.append(photos, cursor: cursor, totalCount: Int64(pageCount) * 200, to: run)
+            StoreWorker.say("\(page)")
+        }
+        _ = try index.finish(run, now: Date())
+        StoreWorker.say("finished \(run.photosSeen)")
+    }
+
+    private static func photo(_ number: Int) -> PhotoRecord {
+        let time = PhotoTime(text: "at \(number)", microseconds: Int64(number))
+        return PhotoRecord(
+            id: "\(number)",
+            sha256: String(repeating: "0", count: 64),
+            originalFilename: "IMG_\(number).JPG",
+            fileSize: 1,
+            takenAt: time,
+            uploadedAt: time
+        )
+    }
+}
