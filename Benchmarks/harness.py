@@ -30,7 +30,7 @@ def measure(command, env=None, expect=0):
     with os.fdopen(read_end) as report:
         fields = report.read().split()
     if len(fields) != 4 or int(fields[3]) != expect:
-        sys.exit(f"benchmark: {' '.join(command)} ended with {fields[3:]}:\n{output.decode(errors='replace')}")
+        sys.exit(f"benchmark: {' '.join(command)} ended with {fields[3:]}:\n{output.decode(errors='replace')[-2000:]}")
     return Cost(float(fields[0]), float(fields[1]), int(fields[2]))
 
 

@@ -1,11 +1,12 @@
 // A PhotoSync server with a canned listing, faster than a client can read (photosync contract sections 2, 4, 5 and 6).
 //
-//   photos [--port N] --photos COUNT [--file PATH --sha256 HEX] [--knows-all 1]
+//   photos [--port N] --photos COUNT [--file PATH --sha256 HEX] [--digests PATH]
 //
 // Prints "listening on http://127.0.0.1:PORT" when ready (0 = any port). All rows of the listing are written into memory
 // before that, so a page is one writev(2) of bytes that lie side by side. With --file every photo is that file: its
 // download is sent by the kernel (sendfile). `POST /grow/N` adds N photos to the end of the listing, at most SPARE in all.
-// With --knows-all every digest that is asked for is there, otherwise none. Any key is welcome, and every device that
+// With --digests the photos have the digests of that file, a line of 64 characters for each, and every digest that is
+// asked for is there; otherwise none is. Any key is welcome, and every device that
 // registers is the same one.
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -38,6 +39,9 @@ static struct {
     off_t size;
     char sha256[65];
 } original = {.fd = -1};
+
+// Lines of 64 characters, or NULL.
+static char *digests;
 
 // A number and its image, one to one (the finalizer of SplitMix64): ids in no order, whose row can be told.
 static uint64_t scatter(uint64_t x) {
@@ -95,6 +99,7 @@ static size_t write_row(char *text, uint64_t row) {
     write_time(uploaded, first_upload + (int64_t)row * upload_step);
     for (int word = 0; word < 4; word++)
         snprintf(sha256 + 16 * word, 17, "%016" PRIx64, scatter(4 * row + (uint64_t)word + 1));
+    if (digests && row < atomic_load(&listing.count)) memcpy(sha256, digests + 65 * row, 64);
     unsigned origin = row % 10;
     if (origin != 9) // a tenth is legacy
         snprintf(device, sizeof device,
@@ -207,14 +212,12 @@ static int answer_page(int fd, const char *body) {
     return answer_pieces(fd, "200 OK", json_type, pieces, 3);
 }
 
-static int knows_all;
-
 // What was asked for comes back, all of it as existing or all of it as missing.
 static int answer_check(int fd, const char *body) {
     const char *hashes = strchr(body, '['), *end = strrchr(body, ']');
     if (!hashes || !end) return answer_missing(fd);
     struct iovec pieces[4] = {
-        [1] = {knows_all ? "{\"missing\":[],\"existing\":" : "{\"existing\":[],\"missing\":", 25},
+        [1] = {digests ? "{\"missing\":[],\"existing\":" : "{\"existing\":[],\"missing\":", 25},
         [2] = {(void *)hashes, (size_t)(end + 1 - hashes)},
         [3] = {"}\n", 2},
     };
@@ -313,6 +316,14 @@ static void open_original(const char *path, const char *sha256) {
     snprintf(original.sha256, sizeof original.sha256, "%s", sha256);
 }
 
+static void open_digests(const char *path) {
+    struct stat status;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &status) != 0) die(path);
+    digests = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (digests == MAP_FAILED) die(path);
+}
+
 int main(int count, char **arguments) {
     signal(SIGPIPE, SIG_IGN);
     int port = 0;
@@ -323,10 +334,10 @@ int main(int count, char **arguments) {
         if (strcmp(arguments[i], "--photos") == 0) photos = strtoull(arguments[i + 1], NULL, 10);
         if (strcmp(arguments[i], "--file") == 0) path = arguments[i + 1];
         if (strcmp(arguments[i], "--sha256") == 0) sha256 = arguments[i + 1];
-        if (strcmp(arguments[i], "--knows-all") == 0) knows_all = atoi(arguments[i + 1]);
+        if (strcmp(arguments[i], "--digests") == 0) open_digests(arguments[i + 1]);
     }
     if (photos == 0 || !path != !sha256) {
-        fprintf(stderr, "usage: photos [--port N] --photos COUNT [--file PATH --sha256 HEX] [--knows-all 1]\n");
+        fprintf(stderr, "usage: photos [--port N] --photos COUNT [--file PATH --sha256 HEX] [--digests PATH]\n");
         return 2;
     }
     if (path) open_original(path, sha256);
