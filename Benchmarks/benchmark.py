@@ -14,79 +14,17 @@ import re
 import shutil
 import signal
 import sqlite3
-import statistics
 import subprocess
 import sys
 import time
 import urllib.request
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-WORK = os.path.join(ROOT, "Benchmarks", "work")
+from harness import GB, MIB, ROOT, WORK, Server, Table, best, interleaved, make_file, make_files, measure, spread
+
+import photos
+
 REPORT = os.path.join(ROOT, "docs", "benchmarks.md")
 NOTES_MARK = "<!-- Written by hand from here on; kept by make bench. -->"
-GB = 1_000_000_000
-MIB = 1 << 20
-
-
-class Cost:
-    def __init__(self, wall, cpu, rss_kib):
-        self.wall, self.cpu, self.rss_mib = wall, cpu, rss_kib / 1024
-
-
-def measure(command, env=None, expect=0):
-    """Runs a command under Benchmarks/work/measure; fails when it does not end as expected."""
-    read_end, write_end = os.pipe()
-    # `measure` reports on descriptor 3, whatever number the pipe has here.
-    shell = f'exec 3>&{write_end} {write_end}>&-; exec "$@"' if write_end != 3 else 'exec "$@"'
-    process = subprocess.Popen(
-        ["bash", "-c", shell, "bash", os.path.join(WORK, "measure"), *command],
-        pass_fds=[write_end], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    os.close(write_end)
-    output, _ = process.communicate()
-    with os.fdopen(read_end) as report:
-        fields = report.read().split()
-    if len(fields) != 4 or int(fields[3]) != expect:
-        sys.exit(f"benchmark: {' '.join(command)} ended with {fields[3:]}:\n{output.decode(errors='replace')}")
-    return Cost(float(fields[0]), float(fields[1]), int(fields[2]))
-
-
-def interleaved(pairs, *runs):
-    """Runs each callable in turn, `pairs` times after one warm-up round; gives a list of costs for each."""
-    for run in runs:
-        run()
-    costs = [[] for _ in runs]
-    for _ in range(pairs):
-        for collected, run in zip(costs, runs):
-            collected.append(run())
-    return costs
-
-
-def best(costs, what):
-    return min(getattr(cost, what) for cost in costs)
-
-
-def middle(costs, what):
-    return statistics.median(getattr(cost, what) for cost in costs)
-
-
-class Sink:
-    def __init__(self, *arguments):
-        self.process = subprocess.Popen(
-            [os.path.join(WORK, "sink"), *arguments], stdout=subprocess.PIPE, text=True)
-        self.url = self.process.stdout.readline().split()[-1]
-        self.port = self.url.rsplit(":", 1)[1]
-
-    def wait_for(self, word):
-        for line in self.process.stdout:
-            if line.strip() == word:
-                return
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait()
 
 
 class Client:
@@ -98,7 +36,8 @@ class Client:
         self.env = {name: value for name, value in os.environ.items() if not name.startswith(("MEDIACTL_", "XDG_"))}
         self.env.update(
             HOME=self.home, XDG_CONFIG_HOME=self.home + "/config", XDG_DATA_HOME=self.home + "/data",
-            XDG_STATE_HOME=self.home + "/state", XDG_CACHE_HOME=self.home + "/cache", MEDIACTL_PASSWORD="bench")
+            XDG_STATE_HOME=self.home + "/state", XDG_CACHE_HOME=self.home + "/cache", MEDIACTL_PASSWORD="bench",
+            MEDIACTL_API_KEY="0" * 64)
         self.start_afresh()
 
     @property
@@ -129,62 +68,13 @@ class Client:
         return measure([self.binary, "uploads", "list", "--all-hosts"], env=self.env)
 
 
-def make_file(size, sparse):
-    path = os.path.join(WORK, f"{size // GB}gb{'-sparse' if sparse else ''}.mp4")
-    if not os.path.exists(path) or os.path.getsize(path) != size:
-        print(f"making {path}")
-        with open(path, "wb") as file:
-            if sparse:
-                file.truncate(size)
-            else:
-                for _ in range(size // 10_000_000):
-                    file.write(os.urandom(10_000_000))
-    with open(path, "rb", buffering=0) as file:  # into the page cache: the disk is not what is measured
-        while file.read(16 * MIB):
-            pass
-    return path
-
-
-def make_files(count, size):
-    """A directory of files, each different from all others."""
-    directory = os.path.join(WORK, f"{count}x{size}")
-    if not os.path.isdir(directory) or len(os.listdir(directory)) != count:
-        shutil.rmtree(directory, ignore_errors=True)
-        os.makedirs(directory)
-        print(f"making {count} files of {size} bytes")
-        for number in range(count):
-            with open(os.path.join(directory, f"{number:05}.mp4"), "wb") as file:
-                file.write(b"\0\0\0\x18ftypisom\0\0\2\0isomiso2" + os.urandom(size - 24))
-    return directory
-
-
-class Table:
-    def __init__(self):
-        self.rows = []
-
-    def add(self, work, ours, theirs, measured, goal, met):
-        verdict = {True: "met", False: "**missed**", None: "–"}[met]
-        self.rows.append((work, ours, theirs, measured, goal, verdict))
-        print(" | ".join(self.rows[-1]), flush=True)
-
-    def markdown(self):
-        lines = ["| work | mediactl | against | measured | goal | |", "| --- | --- | --- | --- | --- | --- |"]
-        return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in self.rows])
-
-
-def spread(costs, what="wall"):
-    unit = "ms" if best(costs, what) < 0.1 else "s"
-    factor, digits = (1000, 1) if unit == "ms" else (1, 3)
-    return f"{best(costs, what) * factor:.{digits}f} {unit} ({middle(costs, what) * factor:.{digits}f})"
-
-
 def single_uploads(table, client, sizes, pairs):
     ceilings = []
     transport = os.path.join(WORK, "transport-bench")
     for size in sizes:
         path = make_file(size, sparse=size > 2 * GB)
         label = f"{size // GB} GB"
-        with Sink() as sink:
+        with Server("sink") as sink:
             target = sink.url + "/api/uploads.php"
             curl = ["curl", "--silent", "--output", "/dev/null", "-F", "label=bench", "-F", f"file=@{path}", target]
             sequence = ["bash", "-c", 'openssl dgst -sha256 "$1" >/dev/null && shift && exec "$@"', "bash", path, *curl]
@@ -219,7 +109,7 @@ def tus_uploads(table, client, pairs):
     path = make_file(1 * GB, sparse=False)
     transport = os.path.join(WORK, "transport-bench")
     for name, arguments, goal in (("", [], None), (", 10 Gbit/s line", ["--pace", "1250000000"], 1.15)):
-        with Sink(*arguments) as sink:
+        with Server("sink", *arguments) as sink:
             library, theirs, ours, digest = interleaved(
                 pairs,
                 lambda: measure([transport, "tus", sink.url, path]),
@@ -242,7 +132,7 @@ def many_files(table, client, pairs):
     settings, listing = os.path.join(WORK, "curl.conf"), os.path.join(WORK, "files")
     with open(listing, "w") as file:
         file.write("".join(os.path.join(directory, name) + "\n" for name in names))
-    with Sink() as sink:
+    with Server("sink") as sink:
         target = sink.url + "/api/uploads.php"
         with open(settings, "w") as file:
             file.write("next\n".join(
@@ -264,7 +154,7 @@ def many_files(table, client, pairs):
 
 
 def many_files_memory(table, client):
-    with Sink() as sink:
+    with Server("sink") as sink:
         few, many = (max(client.upload_many(sink.url, make_files(count, 1000)).rss_mib for _ in range(3))
                      for count in (50, 5000))
     table.add("peak memory of 5,000 files, `upload -j 8`", f"{many:.1f} MiB", f"of 50 files {few:.1f} MiB",
@@ -303,7 +193,7 @@ def requests(url):
 
 
 def peak_memory(table, client):
-    with Sink() as sink:
+    with Server("sink") as sink:
         peaks = {}
         for size, sparse in ((1 * GB, False), (6 * GB, True)):
             path = make_file(size, sparse)
@@ -328,7 +218,7 @@ def start_up(table, client, pairs):
 def long_list(table, client, pairs):
     """Multiplies the entry of one real upload to 10,000, keeping every column but its keys."""
     path = make_file(1 * GB, sparse=False)
-    with Sink() as sink:
+    with Server("sink") as sink:
         client.upload(sink.url, path)
     database = sqlite3.connect(client.data + "/tokens.sqlite")
     columns = [row[1] for row in database.execute("PRAGMA table_info(tokens)") if row[1] != "row_id"]
@@ -353,7 +243,7 @@ def cancel(table, client, pairs):
         times = []
         for _ in range(pairs):
             client.start_afresh()
-            with Sink(*arguments) as sink:
+            with Server("sink", *arguments) as sink:
                 command = client.upload_command(sink.url, path)
                 if not arguments:  # slow enough that it is still sending when the signal comes
                     command.insert(2, "--limit-rate=100M")
@@ -427,6 +317,9 @@ def main():
         "start": lambda: start_up(table, client, options.pairs),
         "list": lambda: long_list(table, client, options.pairs),
         "cancel": lambda: cancel(table, client, options.pairs),
+        "photos-pull": lambda: photos.pulls(table, client, options.pairs),
+        "photos-hash": lambda: photos.hashing(table, client, options.pairs),
+        "photos-download": lambda: photos.download(table, client, options.pairs),
     }
     unknown = set(options.only) - set(groups)
     if unknown:

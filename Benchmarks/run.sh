@@ -8,7 +8,9 @@ work=Benchmarks/work
 mkdir -p "$work"
 compiler=$(command -v clang || command -v cc)
 "$compiler" -O2 -Wall -Wextra -pthread -o "$work/sink" Benchmarks/sink/sink.c
+"$compiler" -O2 -Wall -Wextra -pthread -o "$work/photos" Benchmarks/sink/photos.c
 "$compiler" -O2 -Wall -Wextra -o "$work/measure" Benchmarks/sink/measure.c
+"$compiler" -O2 -Wall -Wextra -o "$work/floor" Benchmarks/sink/floor.c $(pkg-config --cflags --libs libcurl sqlite3)
 
 flags=(-c release --static-swift-stdlib -Xswiftc -use-ld=lld -Xlinker -z -Xlinker pack-relative-relocs)
 export MEDIACTL_BENCHMARKS=1

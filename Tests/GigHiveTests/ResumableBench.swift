@@ -98,16 +98,21 @@ struct ResumableBench {
         }
     }
 
-    /// Sends a file until so many chunks are acknowledged, then stops.
+    /// Sends a file until so many chunks are acknowledged, then stops. The server has dealt with everything that was sent
+    /// when it returns: bytes that arrive later would come in the way of whoever goes on.
     func stopped(_ upload: PreparedUpload, afterChunks count: Int = 3) async throws -> UploadResult {
         let control = TransferControl()
-        let chunks = Mutex(0)
-        return await uploader.upload(upload, control: control) { event in
+        let result = await uploader.upload(upload, control: control) { event in
             guard case .progress(let progress) = event, progress.bytesAcknowledged > Int64(count) * Self.chunkBytes
             else { return }
-            chunks.withLock { $0 += 1 }
             control.stop()
         }
+        let begun = Int((result.bytesSent + Self.chunkBytes - 1) / Self.chunkBytes)
+        try await sandbox.waitForRequests { seen in
+            let patches = seen.filter { $0.method == "PATCH" }
+            return patches.count >= begun && patches.allSatisfy(\.isOver)
+        }
+        return result
     }
 
     // MARK: The server

@@ -115,7 +115,7 @@ import Tus
         #expect(try spools().count == 1)
 
         let result = await bench.uploader.resume(row, details: nil)
-        #expect(result.state == .done)
+        #expect(result.state == .done, "\(String(describing: result.error))")
         #expect(result.isResumed)
         #expect(result.bytesSent < 640 << 10)
         #expect(try await bench.stored() == [try bench.checksum(path)])

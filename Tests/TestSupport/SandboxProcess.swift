@@ -15,10 +15,13 @@ public final class SandboxProcess: Sendable {
         public var status: Int?
         /// Body bytes that the sandbox took.
         public var bodyBytesRead: Int
+        /// Nothing more is done for it, answered or not.
+        public var isOver: Bool
 
         enum CodingKeys: String, CodingKey {
             case method, path, status
             case bodyBytesRead = "body_bytes_read"
+            case isOver = "is_over"
         }
     }
 

@@ -1,0 +1,124 @@
+"""What the benchmarks share: programs that are measured, servers, files, and the table of results."""
+
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+WORK = os.path.join(ROOT, "Benchmarks", "work")
+GB = 1_000_000_000
+MIB = 1 << 20
+
+
+class Cost:
+    def __init__(self, wall, cpu, rss_kib):
+        self.wall, self.cpu, self.rss_mib = wall, cpu, rss_kib / 1024
+
+
+def measure(command, env=None, expect=0):
+    """Runs a command under Benchmarks/work/measure; fails when it does not end as expected."""
+    read_end, write_end = os.pipe()
+    # `measure` reports on descriptor 3, whatever number the pipe has here.
+    shell = f'exec 3>&{write_end} {write_end}>&-; exec "$@"' if write_end != 3 else 'exec "$@"'
+    process = subprocess.Popen(
+        ["bash", "-c", shell, "bash", os.path.join(WORK, "measure"), *command],
+        pass_fds=[write_end], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    os.close(write_end)
+    output, _ = process.communicate()
+    with os.fdopen(read_end) as report:
+        fields = report.read().split()
+    if len(fields) != 4 or int(fields[3]) != expect:
+        sys.exit(f"benchmark: {' '.join(command)} ended with {fields[3:]}:\n{output.decode(errors='replace')[-2000:]}")
+    return Cost(float(fields[0]), float(fields[1]), int(fields[2]))
+
+
+def interleaved(pairs, *runs):
+    """Runs each callable in turn, `pairs` times after one warm-up round; gives a list of costs for each."""
+    for run in runs:
+        run()
+    costs = [[] for _ in runs]
+    for _ in range(pairs):
+        for collected, run in zip(costs, runs):
+            collected.append(run())
+    return costs
+
+
+def best(costs, what):
+    return min(getattr(cost, what) for cost in costs)
+
+
+def middle(costs, what):
+    return statistics.median(getattr(cost, what) for cost in costs)
+
+
+class Server:
+    """A server of Benchmarks/sink, until the end of a `with`."""
+
+    def __init__(self, program, *arguments):
+        self.process = subprocess.Popen(
+            [os.path.join(WORK, program), *arguments], stdout=subprocess.PIPE, text=True)
+        self.url = self.process.stdout.readline().split()[-1]
+        self.port = self.url.rsplit(":", 1)[1]
+
+    def wait_for(self, word):
+        for line in self.process.stdout:
+            if line.strip() == word:
+                return
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+
+
+def make_file(size, sparse):
+    path = os.path.join(WORK, f"{size // GB}gb{'-sparse' if sparse else ''}.mp4")
+    if not os.path.exists(path) or os.path.getsize(path) != size:
+        print(f"making {path}")
+        with open(path, "wb") as file:
+            if sparse:
+                file.truncate(size)
+            else:
+                for _ in range(size // 10_000_000):
+                    file.write(os.urandom(10_000_000))
+    with open(path, "rb", buffering=0) as file:  # into the page cache: the disk is not what is measured
+        while file.read(16 * MIB):
+            pass
+    return path
+
+
+def make_files(count, size):
+    """A directory of files, each different from all others."""
+    directory = os.path.join(WORK, f"{count}x{size}")
+    if not os.path.isdir(directory) or len(os.listdir(directory)) != count:
+        shutil.rmtree(directory, ignore_errors=True)
+        os.makedirs(directory)
+        print(f"making {count} files of {size} bytes")
+        for number in range(count):
+            with open(os.path.join(directory, f"{number:05}.mp4"), "wb") as file:
+                file.write(b"\0\0\0\x18ftypisom\0\0\2\0isomiso2" + os.urandom(size - 24))
+    return directory
+
+
+class Table:
+    def __init__(self):
+        self.rows = []
+
+    def add(self, work, ours, theirs, measured, goal, met):
+        verdict = {True: "met", False: "**missed**", None: "–"}[met]
+        self.rows.append((work, ours, theirs, measured, goal, verdict))
+        print(" | ".join(self.rows[-1]), flush=True)
+
+    def markdown(self):
+        lines = ["| work | mediactl | against | measured | goal | |", "| --- | --- | --- | --- | --- | --- |"]
+        return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in self.rows])
+
+
+def spread(costs, what="wall"):
+    unit = "ms" if best(costs, what) < 0.1 else "s"
+    factor, digits = (1000, 1) if unit == "ms" else (1, 3)
+    return f"{best(costs, what) * factor:.{digits}f} {unit} ({middle(costs, what) * factor:.{digits}f})"
