@@ -18,7 +18,7 @@ import Testing
     private func duration(of movie: [UInt8]) throws -> Int? {
         let folder = try TemporaryDirectory()
         try Data(movie).write(to: URL(fileURLWithPath: folder.file("movie")))
-        return MovieDuration.seconds(ofRegularFile: folder.file("movie"))
+        return MovieDuration.seconds(ofFileAt: folder.file("movie"))
     }
 
     @Test func readsTheDurationOfAMovie() throws {
