@@ -260,6 +260,45 @@ import Testing
         #expect(server.requests.map(\.target) == ["/photos/api/photos/a/download"])
     }
 
+    /// Three requests wait for each other; a fourth one comes only after them.
+    @Test func soManyDownloadsRunAtOnceAsAllowed() async throws {
+        let running = Mutex<(now: Int, most: Int)>((0, 0))
+        let three = Gate()
+        let server = try DownloadServer { request in
+            let count = running.withLock { running in
+                running.now += 1
+                running.most = max(running.most, running.now)
+                return running.now
+            }
+            if count == 3 { for _ in 0..<9 { three.open() } }
+            three.wait()
+            running.withLock { $0.now -= 1 }
+            return .file(File(body: request.id, digest: try digest(of: request.id)))
+        }
+        let bench = try DownloadBench(server.address)
+        try bench.index(try (0..<9).map { try .of("\($0)", id: "\($0)", name: "\($0).jpg", uploadedAt: Int64($0)) })
+        #expect(await bench.run(jobs: 3).result?.counts == [.verified: 9])
+        #expect(running.withLock { $0.most } == 3)
+    }
+
+    /// A server that gives all photos one name must not make the run slow to a halt.
+    @Test func thousandsOfPhotosMayHaveOneName() async throws {
+        let bench = try DownloadBench("http://127.0.0.1:9")
+        let photo = try PhotoRecord.of("x", id: "0")
+        try bench.index(
+            (0..<5_000).map { number in
+                var other = photo
+                other.id = "\(number)"
+                other.uploadedAt.microseconds = Int64(number)
+                return other
+            }
+        )
+        let outcome = await bench.run(isDryRun: true)
+        #expect(outcome.items.count == 5_000)
+        #expect(Set(outcome.items.map(\.path)).count == 5_000)
+        #expect(outcome["4999"]?.path == bench.path("2024/03/IMG_1 (5000).jpg"))
+    }
+
     @Test func progressCountsPhotosAndBytes() async throws {
         let server = try server(["a": "first", "b": "second"])
         let bench = try DownloadBench(server.address)

@@ -21,6 +21,8 @@ actor DownloadPlanner {
     /// two hashes are equal is as good as impossible, and would cost a name its number only.
     private var listings: [String: Keys] = [:]
     private var listed: [String] = []
+    /// The number that a name got last, so that a thousand photos of one name do not ask for each other's numbers.
+    private var lastNumbers: [Int: Int] = [:]
     /// Names taken by photos that have not come yet.
     private var reserved: [String: Keys]?
 
@@ -132,12 +134,14 @@ actor DownloadPlanner {
         let directory = plan.place.directory
         let standing = listing(of: directory)
         let first = SafeFileName(plan.photo.originalFilename, id: plan.photo.id)
-        var name = first
-        var number = 1
+        let series = "\(directory)/\(first.key)".hashValue
+        var number = lastNumbers[series] ?? 1
+        var name = number == 1 ? first : first.numbered(number)
         while standing.contains(Self.hash(name.text)) || isReserved(name, in: directory) {
             number += 1
             name = first.numbered(number)
         }
+        if number > 1 { lastNumbers[series] = number }
         plan.place.name = name.text
         plan.copy.path = plan.place.path(below: root)
         plan.copy.temporaryName = name.temporary
