@@ -104,7 +104,7 @@ extension Catalog {
     }
 
     private func insertAsset(_ submission: Submission, token: String, _ db: Database) throws -> Asset {
-        let duration = MovieDuration.seconds(ofRegularFile: submission.file.path)
+        let duration = MovieDuration.seconds(ofFileAt: submission.file.path)
         let row = try Row.fetchOne(
             db,
             sql: """
