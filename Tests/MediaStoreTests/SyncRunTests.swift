@@ -207,11 +207,11 @@ struct SyncRunTests {
     }
 
     enum Difference: CaseIterable {
-        case kind, since, restarts, noCursor
+        case kind, since, restarts
     }
 
     @Test(
-        "a run of another kind, or asked to restart, or without cursor begins at the start",
+        "a run of another kind, or asked to restart, begins at the start",
         arguments: Difference.allCases
     )
     func notResumed(difference: Difference) throws {
@@ -219,16 +219,37 @@ struct SyncRunTests {
         let since = SyncRun.Kind.since(samplePhoto(1).uploadedAt)
         let kind = difference == .since ? since : .full
         var run = try index.begin(server, account: "me", kind: kind, restarts: false, now: now)
-        run = try index.append([samplePhoto(1)], cursor: difference == .noCursor ? nil : "c", totalCount: 3, to: run)
+        run = try index.append([samplePhoto(1)], cursor: "c", totalCount: 3, to: run)
         let next: SyncRun.Kind =
             switch difference {
             case .kind: since
             case .since: .since(samplePhoto(2).uploadedAt)
-            case .restarts, .noCursor: .full
+            case .restarts: .full
             }
         let new = try index.begin(server, account: "me", kind: next, restarts: difference == .restarts, now: now)
         #expect(new == SyncRun(number: new.number, server: server, kind: next))
         #expect(new.number > run.number)
+    }
+
+    @Test("a run whose last page is stored goes on at its end, and needs no page")
+    func resumedAtEnd() throws {
+        let index = try fixture.get().index()
+        let run = try index.begin(server, account: "me", kind: .full, restarts: false, now: now)
+        _ = try index.append([samplePhoto(1)], cursor: nil, totalCount: 1, to: run)
+        let resumed = try index.begin(server, account: "me", kind: .full, restarts: false, now: now)
+        #expect((resumed.isAtEnd, resumed.isResumed, resumed.photosSeen) == (true, true, 1))
+        #expect(try index.finish(resumed, now: now).added == 1)
+    }
+
+    @Test("what a run that did not end has added counts for the next one")
+    func addedByUnfinishedRun() throws {
+        let index = try fixture.get().index()
+        let run = try index.begin(server, account: "me", kind: .full, restarts: false, now: now)
+        _ = try index.append([samplePhoto(1)], cursor: "c", totalCount: 2, to: run)
+        var next = try index.begin(server, account: "me", kind: .full, restarts: true, now: now)
+        next = try index.append([samplePhoto(1), samplePhoto(2)], cursor: nil, totalCount: 2, to: next)
+        #expect(next.photosSeen == 2)
+        #expect(try index.finish(next, now: now).added == 2)
     }
 
     @Test("a run that another begin has superseded is refused, and stores nothing")

@@ -48,14 +48,27 @@ struct RunRow {
         return try Row.fetchOne(statement, arguments: arguments).map(RunRow.init)
     }
 
-    static func insert(_ kind: SyncRun.Kind, server: Int64, now: Date, _ db: Database) throws -> RunRow {
+    /// A new run. What an earlier one that did not end has changed is in the index, and counts as changed by this one.
+    static func insert(
+        _ kind: SyncRun.Kind,
+        server: Int64,
+        now: Date,
+        after unfinished: RunRow?,
+        _ db: Database
+    ) throws -> RunRow {
         var since: PhotoTime?
         if case .since(let time) = kind { since = time }
         try db.execute(
-            sql: "INSERT INTO runs (server, begun_at, since_us, since_text) VALUES (?, ?, ?, ?)",
-            arguments: [server, now.milliseconds, since?.microseconds, since?.text]
+            sql: "INSERT INTO runs (server, begun_at, since_us, since_text, added, changed) VALUES (?, ?, ?, ?, ?, ?)",
+            arguments: [
+                server, now.milliseconds, since?.microseconds, since?.text, unfinished?.added ?? 0,
+                unfinished?.changed ?? 0,
+            ]
         )
-        return RunRow(number: db.lastInsertedRowID, server: server, begunAt: now.milliseconds, since: since)
+        var row = RunRow(number: db.lastInsertedRowID, server: server, begunAt: now.milliseconds, since: since)
+        row.added = unfinished?.added ?? 0
+        row.changed = unfinished?.changed ?? 0
+        return row
     }
 
     /// Removes a server's run and what it has seen.

@@ -22,11 +22,13 @@ extension SyncIndex {
     ) throws(StoreError) -> SyncRun {
         try write { db in
             let number = try ServerRow.prepare(server, account: account, db)
-            if !restarts, let unfinished = try RunRow.fetch(ofServer: number, db), unfinished.goesOn(as: kind) {
+            let unfinished = try RunRow.fetch(ofServer: number, db)
+            if !restarts, let unfinished, unfinished.goesOn(as: kind) {
                 return try unfinished.renumber(db).run(server: server, isResumed: true)
             }
             try RunRow.remove(ofServer: number, db)
-            return try RunRow.insert(kind, server: number, now: now, db).run(server: server, isResumed: false)
+            return try RunRow.insert(kind, server: number, now: now, after: unfinished, db)
+                .run(server: server, isResumed: false)
         }
     }
 
