@@ -12,7 +12,7 @@ struct DocumentationTests {
         "console sessions print what they say",
         arguments: [
             "README.md", "docs/guides/guest.md", "docs/guides/operator.md", "docs/guides/ci.md",
-            "docs/guides/resumable.md", "docs/guides/scale.md",
+            "docs/guides/resumable.md", "docs/guides/scale.md", "docs/guides/sync.md",
         ]
     )
     func console(document: String) async throws {
@@ -26,10 +26,13 @@ struct DocumentationTests {
         )
         let text = try String(contentsOf: Self.root.appending(path: document), encoding: .utf8)
             .replacing("https://media.example.org", with: sandbox.address)
+            .replacing("https://photos.example.org", with: sandbox.address)
             .replacing("media.example.org", with: "127.0.0.1:\(sandbox.port)")
         let session = ConsoleSession(document: text)
         #expect(session.steps.count >= 5)
         try makeMedia(in: directory)
+        try makePhotos(in: directory)
+        try await addLegacyPhotos(to: sandbox)
         try "\(sandbox.address)/upload/\(Self.guestToken)\n"
             .write(toFile: directory.file("event-link.txt"), atomically: true, encoding: .utf8)
         let mark = "--- \(UUID().uuidString)"
@@ -74,6 +77,37 @@ struct DocumentationTests {
 
             """
         try Data(table.utf8).write(to: URL(filePath: directory.file("evening.csv")))
+    }
+
+    /// Files that a photo server takes, and the key of the sandbox's first user.
+    private func makePhotos(in directory: TemporaryDirectory) throws {
+        try FileManager.default.createDirectory(
+            atPath: directory.file("pictures"),
+            withIntermediateDirectories: true
+        )
+        for number in 1...3 {
+            let path = directory.file("pictures/IMG_000\(number).jpg")
+            try Data("photo \(number)".utf8).write(to: URL(filePath: path))
+            let taken = Date(timeIntervalSince1970: 1_781_000_000 + Double(number))
+            try FileManager.default.setAttributes([.modificationDate: taken], ofItemAtPath: path)
+        }
+        let key = "a11ce".padding(toLength: 64, withPad: "0", startingAt: 0)
+        try Data("\(key)\n".utf8).write(to: URL(filePath: directory.file("key.txt")))
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: directory.file("key.txt"))
+    }
+
+    /// What the sandbox's first user had before there were devices.
+    private func addLegacyPhotos(to sandbox: ForeignServer) async throws {
+        for number in 1...4 {
+            let row = """
+                {"originalFilename":"beach-\(number).jpg","content":"summer \(number)",\
+                "dateTaken":"2019-08-0\(number)T10:15:00Z","uploadedAt":"2025-11-02T08:00:0\(number)Z"}
+                """
+            _ = try await ForeignProgram.run(
+                try ForeignProgram.path(of: "curl"),
+                ["-sf", "-d", row, "\(sandbox.address)/__sandbox/photosync/photos"]
+            )
+        }
     }
 
     /// A home of its own, and the built binaries first in `PATH`.

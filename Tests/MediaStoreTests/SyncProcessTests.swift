@@ -9,51 +9,81 @@ struct SyncProcessTests {
     let fixture = Result { try IndexFixture() }
     let server = IndexFixture.server
 
-    @Test("a kill at any moment leaves a page with its cursor, or neither, and the next process goes on to the end")
+    @Test(
+        "a kill while pages are stored leaves each with its cursor, or neither, and the next process goes on to the end"
+    )
     func killed() throws {
         let fixture = try fixture.get()
         var pages = 0
-        for round in 1...12 {
-            let worker = try WorkerProcess(["sync", fixture.directory.path, server, "100000"])
+        for round in 1...6 {
+            let worker = try WorkerProcess(["sync", fixture.directory.path, server, "100000", "200"])
             #expect(try worker.line() == "begun")
             var said = pages
             for _ in 1...round { said = Int(try worker.line() ?? "") ?? 0 }
             worker.killNow()
-            pages = try checkWholePages(atLeast: said)
+            pages = try checkWholePages(of: 200)
+            #expect(pages >= said)
         }
-        let last = try WorkerProcess(["sync", fixture.directory.path, server, "\(pages + 2)"])
-        #expect(try last.line() == "begun")
-        #expect(try last.line() == "\(pages + 1)")
-        #expect(try last.line() == "\(pages + 2)")
-        #expect(try last.line() == "finished \((pages + 2) * 200)")
-        #expect(try last.wait() == 0)
-        #expect(try fixture.index().all().map(\.id) == (0..<(pages + 2) * 200).map(String.init))
+        try checkGoesOn(after: pages, of: 200)
+    }
+
+    @Test(
+        "a kill at any single write leaves a page with its cursor, or neither",
+        .enabled(if: WorkerProcess.hasStrace, "needs strace: scripts/setup.sh test")
+    )
+    func killedAtEachWrite() throws {
+        let fixture = try fixture.get()
+        _ = try fixture.index()
+        // Opening and beginning take some of these writes, a page of five photos about fifteen.
+        for write in 1...48 {
+            let worker = try WorkerProcess(
+                ["sync", fixture.directory.path, server, "100000", "5"],
+                through: ["strace", "-f", "-o", "/dev/null", "-e", "inject=pwrite64:signal=KILL:when=\(write)"]
+            )
+            _ = try worker.wait()
+            _ = try checkWholePages(of: 5)
+        }
+        let pages = try checkWholePages(of: 5)
+        #expect(pages > 20)
+        try checkGoesOn(after: pages, of: 5)
     }
 
     /// The number of pages that the cursor tells: as many are stored, counted and seen.
-    private func checkWholePages(atLeast said: Int) throws -> Int {
-        let row = try #require(
-            try fixture.get().rawDatabase().read { db in
-                try Row.fetchOne(
-                    db,
-                    sql: """
-                        SELECT cursor, pages_seen, photos_seen, (SELECT count(*) FROM photos),
-                            (SELECT sum(present) FROM origins), total_count
-                        FROM runs
-                        """
-                )
-            }
-        )
-        let pages = try #require(Int(row[0] as String))
-        #expect(pages >= said)
-        #expect((1...5).map { row[$0] as Int } == [pages, pages * 200, pages * 200, pages * 200, 20_000_000])
+    private func checkWholePages(of size: Int) throws -> Int {
+        let row = try fixture.get().rawDatabase().read { db in
+            try Row.fetchOne(
+                db,
+                sql: """
+                    SELECT cursor, pages_seen, photos_seen, (SELECT count(*) FROM photos),
+                        (SELECT ifnull(sum(present), 0) FROM origins), total_count
+                    FROM runs
+                    """
+            )
+        }
+        // Killed before the run began.
+        guard let row else { return 0 }
+        let pages = (row[0] as String?).flatMap { Int($0) } ?? 0
+        let photos = pages * size
+        #expect((1...5).map { row[$0] as Int } == [pages, photos, photos, photos, pages == 0 ? 0 : 100_000 * size])
         return pages
+    }
+
+    private func checkGoesOn(after pages: Int, of size: Int) throws {
+        let path = try fixture.get().directory.path
+        let worker = try WorkerProcess(["sync", path, server, "\(pages + 2)", "\(size)"])
+        #expect(try worker.line() == "begun")
+        #expect(try worker.line() == "\(pages + 1)")
+        #expect(try worker.line() == "\(pages + 2)")
+        #expect(try worker.line() == "finished \((pages + 2) * size)")
+        #expect(try worker.wait() == 0)
+        let ids = try fixture.get().index().all().map(\.id)
+        #expect(ids == (0..<(pages + 2) * size).map(String.init))
     }
 
     @Test("processes that synchronise different servers at once both end with all photos")
     func differentServers() throws {
         let path = try fixture.get().directory.path
-        let workers = try (1...4).map { try WorkerProcess(["sync", path, "https://\($0).example", "25"]) }
+        let workers = try (1...4).map { try WorkerProcess(["sync", path, "https://\($0).example", "25", "200"]) }
         #expect(try workers.map { try $0.wait() } == [0, 0, 0, 0])
         let index = try fixture.get().index()
         for number in 1...4 {
@@ -65,18 +95,20 @@ struct SyncProcessTests {
     @Test("a process whose run another one has taken over is refused, and the other goes on with its pages")
     func takenOver() throws {
         let path = try fixture.get().directory.path
-        let first = try WorkerProcess(["sync", path, server, "3", "wait"])
+        let first = try WorkerProcess(["sync", path, server, "3", "200", "wait"])
         #expect(try first.line() == "begun")
         first.send("\n")
         #expect(try first.line() == "1")
-        let second = try WorkerProcess(["sync", path, server, "3"])
+        let second = try WorkerProcess(["sync", path, server, "3", "200", "wait"])
         #expect(try second.line() == "begun")
-        #expect(try second.line() == "2")
-        #expect(try second.line() == "3")
-        #expect(try second.line() == "finished 600")
         first.send("\n")
         #expect(try first.line() == "error busy")
         #expect(try first.wait() == 12)
+        second.send("\n\n")
+        #expect(try second.line() == "2")
+        #expect(try second.line() == "3")
+        #expect(try second.line() == "finished 600")
+        #expect(try second.wait() == 0)
         #expect(try fixture.get().index().counts(of: server, device: nil).legacy == 600)
     }
 
@@ -87,7 +119,9 @@ struct SyncProcessTests {
     func concurrentCreation(isCorrupt: Bool) throws {
         let fixture = try fixture.get()
         if isCorrupt { try Data("no database".utf8).write(to: URL(fileURLWithPath: fixture.path)) }
-        let workers = try (1...16).map { try WorkerProcess(["sync", fixture.directory.path, "https://\($0)", "1"]) }
+        let workers = try (1...16).map {
+            try WorkerProcess(["sync", fixture.directory.path, "https://\($0)", "1", "200"])
+        }
         #expect(try workers.map { try $0.wait() } == Array(repeating: 0, count: 16))
         let index = try fixture.index()
         for number in 1...16 { #expect(try index.counts(of: "https://\(number)", device: nil).total == 200) }

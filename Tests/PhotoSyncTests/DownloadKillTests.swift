@@ -55,7 +55,7 @@ import Testing
     private func rows(_ bench: DownloadBench) throws -> [String] {
         try bench.copies().map { copy in
             let name = String(decoding: copy.path, as: UTF8.self).dropFirst(bench.target.count)
-            let identity = FileIdentity(ofFileAt: copy.path)
+            let identity = FileIdentity(ofRegularFile: copy.path)
             return
                 "\(copy.photoID) \(name) \(copy.state) \(copy.sha256 ?? "-") \(copy.serverSHA256) \(copy.temporaryName ?? "-") "
                 + "\(copy.lastModified ?? "-") \(identity == copy.identity)"

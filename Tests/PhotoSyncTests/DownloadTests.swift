@@ -45,7 +45,7 @@ import Testing
         #expect(copy.source == .downloaded)
         #expect(copy.temporaryName == nil)
         #expect(copy.sha256 == photos[0].sha256)
-        let identity = try #require(FileIdentity(ofFileAt: bench.path("2024/03/IMG_1.jpg")))
+        let identity = try #require(FileIdentity(ofRegularFile: bench.path("2024/03/IMG_1.jpg")))
         #expect(copy.identity == identity)
         // So that neither push nor verify reads the file.
         #expect(bench.hashes.digest(of: identity) == photos[0].sha256)
@@ -116,7 +116,7 @@ import Testing
                 source: .pushed,
                 sha256: photo.sha256,
                 serverSHA256: photo.sha256,
-                identity: FileIdentity(ofFileAt: path)
+                identity: FileIdentity(ofRegularFile: path)
             )
         ])
         #expect(await bench.run().items.isEmpty)

@@ -25,7 +25,9 @@ import Testing
         func tell(_ page: inout PhotoPage, _ request: PullShelf.Request, _ number: Int, _ shelf: PullShelf) {
             switch self {
             case .emptyPageByCursor:
-                if request.cursor != nil { page = PhotoPage(photos: [], cursor: nil, hasMore: false, totalCount: 24) }
+                if request.cursor != nil {
+                    page = PhotoPage(photos: [], cursor: nil, hasMore: false, totalCount: page.totalCount)
+                }
             case .emptyPageWithMore: page.photos = []
             case .moreWithoutCursor: page.cursor = nil
             case .cursorWithoutMore: page.hasMore = page.cursor == nil
@@ -114,6 +116,30 @@ import Testing
         let beginnings = bench.server.requests.filter { $0.cursor == nil }
         #expect(beginnings.count == 2)
         #expect(beginnings.allSatisfy { $0.since == beginnings[0].since && $0.since != nil })
+    }
+
+    /// As many photos are gone as are missing, so that no number tells.
+    @Test(arguments: [Lie.emptyPageByCursor, .moreWithoutCursor])
+    func aBrokenListingIsNotCompleteEvenWhenTheNumbersFit(_ lie: Lie) async throws {
+        var shelf = PullShelf(2)
+        for number in 40..<48 { shelf.insert(PullShelf.photo(number, uploadedAt: -5000)) }
+        let bench = try PullBench(shelf)
+        let old = shelf
+        _ = try await bench.pull().run()
+        let lies = Flag()
+        bench.server.change { state in
+            for number in 40..<48 { state.shelf.remove(PullShelf.photo(number).id) }
+            for number in 10..<15 { state.shelf.insert(PullShelf.photo(number)) }
+            state.requests = []
+            state.after = { page, request, number in
+                if number > 1, request.cursor == nil { lies.lower() }
+                if lies.isUp { lie.tell(&page, request, number, old) }
+            }
+        }
+        let result = try await bench.pull().run()
+        #expect(result.restarts == 1)
+        #expect(result.changes.added == 5)
+        #expect(result.advisesFull)
     }
 
     /// Trap 19: an incremental listing has no total of its own, but the index must not have fewer photos than the server.

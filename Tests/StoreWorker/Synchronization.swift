@@ -1,20 +1,23 @@
 import Foundation
 import MediaStore
 
-/// A full run over the listing of a server that has so many pages of 200 photos: `sync DIRECTORY SERVER PAGES [wait]`.
-/// Says `begun`, the number of each page once it is stored, and `finished PHOTOS`. `wait` waits for a line before each
+/// A full run over the listing of a server: `sync DIRECTORY SERVER PAGES PHOTOS-A-PAGE [wait]`. Says `begun`, the number of each page once it is stored, and `finished PHOTOS`. `wait` waits for a line before each
 /// page.
 struct Synchronization {
     private let index: SyncIndex
     private let server: String
     private let pageCount: Int
+    private let pageSize: Int
     private let waits: Bool
 
     init(_ directory: DataDirectory, _ arguments: [String]) throws {
-        guard arguments.count >= 4 else { throw Failure("usage: store-worker sync DIRECTORY SERVER PAGES [wait]") }
+        guard arguments.count >= 5 else {
+            throw Failure("usage: store-worker sync DIRECTORY SERVER PAGES PHOTOS [wait]")
+        }
         index = try SyncIndex(in: directory)
         server = arguments[2]
         pageCount = Int(arguments[3]) ?? 0
+        pageSize = Int(arguments[4]) ?? 0
         waits = arguments.last == "wait"
     }
 
@@ -24,10 +27,10 @@ struct Synchronization {
         var page = run.cursor.flatMap { Int($0) } ?? 0
         while !run.isAtEnd {
             if waits { _ = readLine() }
-            let photos = (page * 200..<(page + 1) * 200).map(Self.photo)
+            let photos = (page * pageSize..<(page + 1) * pageSize).map(Self.photo)
             page += 1
             let cursor = page == pageCount ? nil : "\(page)"
-            run = try index.append(photos, cursor: cursor, totalCount: Int64(pageCount) * 200, to: run)
+            run = try index.append(photos, cursor: cursor, totalCount: Int64(pageCount * pageSize), to: run)
             StoreWorker.say("\(page)")
         }
         _ = try index.finish(run, now: Date())

@@ -6,7 +6,7 @@ struct Sync: ParsableCommand {
         abstract: "Know, send and fetch the photos of a PhotoSync server.",
         discussion: """
             Without a command, what has changed on the server is listed into the local index (sync pull). Local files \
-            are never deleted.
+            are never deleted. The API key is the one of mediactl login, unless another is given.
 
             Examples:
               mediactl login --server https://photos.example.org

@@ -3,7 +3,7 @@ internal import ArgumentParser
 /// Where an API key comes from. There is no way to give one as an argument: arguments are public.
 struct KeyOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("Read the API key from this file; by default the one of mediactl login.", valueName: "file"),
+        help: ArgumentHelp("Read the API key from this file.", valueName: "file"),
         completion: .file()
     )
     var apiKeyFile: String?

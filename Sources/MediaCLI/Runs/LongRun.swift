@@ -55,7 +55,7 @@ struct LongRun<Reading: RunReading>: Sendable {
         let end: Result<Outcome?, any Error>
         do {
             end = .success(
-                try await console.context.interruption.handling({ $0.isFinal ? control.abandon() : control.stop() }) {
+                try await console.context.interruption.handling({ control.heed($0) }) {
                     try await display.during { try await work(surroundings) }
                 }
             )
@@ -67,6 +67,18 @@ struct LongRun<Reading: RunReading>: Sendable {
         voice.finish()
         await telling.value
         return try end.get()
+    }
+}
+
+extension TransferControl {
+    /// What a signal does to a run whose requests may all be repeated: no other is begun, and an answer that is due gets
+    /// a moment; a second signal gives up.
+    func heed(_ request: Interruption.Request) {
+        if request.isFinal {
+            abandon()
+        } else {
+            stop(finishWithin: .seconds(1))
+        }
     }
 }
 

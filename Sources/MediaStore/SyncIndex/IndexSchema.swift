@@ -24,7 +24,8 @@ extension StoreSchema {
                         full_at INTEGER,
                         watermark_us INTEGER,
                         watermark_text TEXT,
-                        total_count INTEGER NOT NULL DEFAULT 0
+                        total_count INTEGER NOT NULL DEFAULT 0,
+                        owns_uploads INTEGER
                     ) STRICT;
                     CREATE TABLE runs (
                         number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -76,11 +77,7 @@ extension StoreSchema {
                         PRIMARY KEY (server, chunk)
                     ) STRICT, WITHOUT ROWID;
                     """
-            ),
-            Migration(
-                name: "2: whether uploads are owned",
-                sql: "ALTER TABLE servers ADD COLUMN owns_uploads INTEGER"
-            ),
+            )
         ],
         durability: .normal,
         holdsSecrets: false,

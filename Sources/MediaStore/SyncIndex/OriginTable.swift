@@ -11,7 +11,8 @@ struct OriginTable {
     private let db: Database
     private let server: Int64
     /// The origin in hand; many photos of a device follow each other.
-    private var last: (device: PhotoDevice?, number: Int64)?
+    private var lastDevice: PhotoDevice?
+    private var lastNumber: Int64?
     private var numbers: [PhotoDevice?: Int64] = [:]
     private var changes: [Int64: Change] = [:]
 
@@ -22,10 +23,11 @@ struct OriginTable {
 
     /// The number of a device, or that of legacy photos. A device that has been renamed gets its new name.
     mutating func number(of device: PhotoDevice?) throws -> Int64 {
-        if let last, last.device == device { return last.number }
+        if let lastNumber, lastDevice == device { return lastNumber }
         let number = try numbers[device] ?? find(device)
         numbers[device] = number
-        last = (device, number)
+        lastDevice = device
+        lastNumber = number
         return number
     }
 

@@ -2,10 +2,26 @@
 enum PhotoSQL {
     /// What is bound of a photo.
     struct Values {
-        let photo: PhotoRecord
-        let bytes: PhotoBytes.Values
-        let server: Int64
+        /// The photo's texts.
+        private let bytes: PhotoBytes.Values
+        private let size: Int64
+        private let takenAt: Int64
+        private let uploadedAt: Int64
+        private let width: Int?
+        private let height: Int?
+        private let server: Int64
         let origin: Int64
+
+        init(_ photo: PhotoRecord, _ bytes: PhotoBytes.Values, server: Int64, origin: Int64) {
+            self.bytes = bytes
+            size = photo.fileSize
+            takenAt = photo.takenAt.microseconds
+            uploadedAt = photo.uploadedAt.microseconds
+            width = photo.width
+            height = photo.height
+            self.server = server
+            self.origin = origin
+        }
 
         /// What a statement needs.
         enum Use {
@@ -15,16 +31,16 @@ enum PhotoSQL {
         func bind(to statement: RawStatement, _ use: Use) {
             // A statement knows no parameter beyond its last one; an unused one before it does no harm.
             statement.bind(server, at: 1)
-            statement.bind(photo.uploadedAt.microseconds, at: 2)
+            statement.bind(uploadedAt, at: 2)
             statement.bind(bytes.id, at: 3)
             statement.bind(bytes.digest, at: 4)
             statement.bind(bytes.name, at: 5)
-            statement.bind(photo.fileSize, at: 6)
-            statement.bind(photo.takenAt.microseconds, at: 7)
+            statement.bind(size, at: 6)
+            statement.bind(takenAt, at: 7)
             statement.bind(bytes.takenText, at: 8)
             statement.bind(bytes.uploadedText, at: 9)
-            statement.bind(photo.width.map(Int64.init), at: 10)
-            statement.bind(photo.height.map(Int64.init), at: 11)
+            statement.bind(width.map(Int64.init), at: 10)
+            statement.bind(height.map(Int64.init), at: 11)
             if use != .find { statement.bind(origin, at: 12) }
         }
     }

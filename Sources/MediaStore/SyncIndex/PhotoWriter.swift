@@ -60,14 +60,17 @@ final class PhotoWriter {
             // What is bound is gone by then.
             for statement in [findByUpload, findByID, insert, update, move] { statement?.clear() }
         }
-        for photo in photos {
-            let origin = try origins.number(of: photo.originDevice)
-            bytes.encode(photo)
-            try bytes.withValues { values in
-                try store(PhotoSQL.Values(photo: photo, bytes: values, server: server, origin: origin))
+        var latest = photos.startIndex
+        // By place: a copy of a photo counts the references to each of its texts.
+        for place in photos.indices {
+            let origin = try origins.number(of: photos[place].originDevice)
+            bytes.encode(photos[place])
+            try bytes.withValues { bytes in
+                try store(PhotoSQL.Values(photos[place], bytes, server: server, origin: origin))
             }
-            if outcome.latest.map({ $0 < photo.uploadedAt }) ?? true { outcome.latest = photo.uploadedAt }
+            if photos[place].uploadedAt.microseconds > photos[latest].uploadedAt.microseconds { latest = place }
         }
+        outcome.latest = photos.isEmpty ? nil : photos[latest].uploadedAt
         try seen.save()
         try origins.save()
     }

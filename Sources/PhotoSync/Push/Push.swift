@@ -47,7 +47,10 @@ public struct Push: Sendable {
 
     /// Prepares a push.
     ///
-    /// - Parameter hashes: Spares unchanged files from being read.
+    /// - Parameters:
+    ///   - account: The user, as the device that photos come from.
+    ///   - hashes: Spares unchanged files from being read.
+    ///   - options: How it goes.
     public init(_ account: SyncAccount, hashes: HashCache, options: Options = Options()) {
         self.account = account
         self.hashes = hashes

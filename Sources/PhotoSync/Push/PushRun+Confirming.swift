@@ -8,6 +8,7 @@ extension PushRun {
     ///   - existing: Photos whose bytes the server has; they are the user's own when the listing shows them, else another
     ///     user's or nobody's (trap 11).
     ///   - block: Where they are open.
+    /// - Throws: What kept the listing from being read; everything stays open then.
     func confirm(_ existing: [PhotoToSend], _ block: inout PushBlock) async throws {
         guard !unconfirmed.isEmpty || !existing.isEmpty else { return }
         try await pull()

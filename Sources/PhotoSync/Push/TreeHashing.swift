@@ -29,8 +29,9 @@ public struct TreeHashing: Sendable {
     /// `.sourceChanged`, `.cancelled`.
     public typealias Outcome = Result<Digest, PhotoSyncError>
 
-    let hashes: HashCache?
-    let threads: Int
+    private let hashes: HashCache?
+    private let threads: Int
+    private let now: @Sendable () -> Date
 
     /// Prepares hashing.
     ///
@@ -38,7 +39,12 @@ public struct TreeHashing: Sendable {
     ///   - hashes: Knows files that were hashed before, and learns the others; nil to read them all.
     ///   - threads: How many files are read at a time; nil for one a core.
     public init(hashes: HashCache?, threads: Int? = nil) {
+        self.init(hashes: hashes, threads: threads, now: { Date() })
+    }
+
+    init(hashes: HashCache?, threads: Int? = nil, now: @escaping @Sendable () -> Date) {
         self.hashes = hashes
+        self.now = now
         self.threads = max(1, threads ?? ProcessInfo.processInfo.activeProcessorCount)
     }
 
@@ -54,7 +60,7 @@ public struct TreeHashing: Sendable {
         control: TransferControl = TransferControl(),
         onRead: @escaping @Sendable (Int) -> Void = { _ in }
     ) async -> [Outcome] {
-        let work = HashWork(paths: paths, hashes: hashes, control: control, onRead: onRead)
+        let work = HashWork(paths: paths, hashes: hashes, now: now, control: control, onRead: onRead)
         await Self.onThreads(1) { work.lookUp() }
         await Self.onThreads(min(threads, work.unknownCount)) { work.hashUnknown() }
         return work.outcomes
@@ -118,6 +124,7 @@ public struct TreeHashing: Sendable {
 private final class HashWork: Sendable {
     private let paths: [[UInt8]]
     private let hashes: HashCache?
+    private let now: @Sendable () -> Date
     private let control: TransferControl
     private let onRead: @Sendable (Int) -> Void
     private let state: Mutex<State>
@@ -131,11 +138,13 @@ private final class HashWork: Sendable {
     init(
         paths: [[UInt8]],
         hashes: HashCache?,
+        now: @escaping @Sendable () -> Date,
         control: TransferControl,
         onRead: @escaping @Sendable (Int) -> Void
     ) {
         self.paths = paths
         self.hashes = hashes
+        self.now = now
         self.control = control
         self.onRead = onRead
         state = Mutex(State(outcomes: [TreeHashing.Outcome?](repeating: nil, count: paths.count)))
@@ -185,7 +194,7 @@ private final class HashWork: Sendable {
 
     private func hash(_ path: [UInt8], with reader: FileReader) -> TreeHashing.Outcome {
         do {
-            let began = Date()
+            let began = now()
             let digest = try reader.digest(of: path)
             hashes?.keep(digest.sha256, for: digest.identity, readingBegan: began)
             return .success(digest)

@@ -66,13 +66,14 @@ enum FaultSyntax {
           POST guest-jobs/ID/reject    or not
         of PhotoSync, in JSON:
           GET photosync/photos         all rows
-          POST photosync/photos        add rows: {"count":N, "user":EMAIL,
-                                       "device":ID, "uploadedAt":TIME,
-                                       "step":MICROSECONDS, "dateTaken":TIME,
+          POST photosync/photos        add a row: {"user":EMAIL, "device":ID,
+                                       "uploadedAt":TIME, "dateTaken":TIME,
                                        "originalFilename":NAME, "storedPath":PATH,
                                        "fileHash":HEX, "fileSize":N,
-                                       "content":TEXT}, all optional; a file is
-                                       stored only for a content
+                                       "content":TEXT}, all optional; only a
+                                       content makes a file. Or many: {"count":N,
+                                       "step":MICROSECONDS} with user, device and
+                                       the times of the first
           PATCH photosync/photos/ID    change a row: the same names; "" for user
                                        or device takes them away
           DELETE photosync/photos/ID   remove row and file

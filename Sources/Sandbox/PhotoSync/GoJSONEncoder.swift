@@ -35,6 +35,11 @@ enum GoJSONEncoder {
 
     private static func appendQuoted(_ string: String, to text: inout String) {
         text += "\""
+        // A page has thousands of texts, and hardly one that needs more.
+        if isPlain(string) {
+            text += string + "\""
+            return
+        }
         for scalar in string.unicodeScalars {
             switch scalar {
             case "\"": text += "\\\""
@@ -51,5 +56,19 @@ enum GoJSONEncoder {
             }
         }
         text += "\""
+    }
+
+    /// ASCII without anything to escape.
+    private static func isPlain(_ string: String) -> Bool {
+        var string = string
+        return string.withUTF8 { bytes in
+            bytes.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "&"):
+                    false
+                default: (0x20..<0x7F).contains(byte)
+                }
+            }
+        }
     }
 }

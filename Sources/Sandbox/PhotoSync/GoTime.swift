@@ -30,9 +30,6 @@ struct GoTime: Sendable, Equatable {
     /// What the database keeps: rounded, so 0.9999999 becomes the next second.
     var microseconds: Int { seconds * 1_000_000 + (nanoseconds + 500) / 1000 }
 
-    /// The time as it comes back from the database.
-    var stored: GoTime { GoTime(microseconds: microseconds) }
-
     // MARK: Text
 
     /// Reads RFC 3339 with a zone, as Go does: capital `T` and `Z`, a colon in the offset; digits after the ninth are

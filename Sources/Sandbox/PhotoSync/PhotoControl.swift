@@ -73,48 +73,37 @@ struct PhotoControl {
 
     // MARK: Writing
 
-    /// Adds rows; the ids of up to a thousand come back.
+    /// Adds a row, or as many as `count` says; the ids of up to a thousand come back.
     private func add(_ body: [UInt8]) throws -> Reply {
         let fields = try GoFields(body: body)
-        let count = try fields.int("count") ?? 1
-        let step = try fields.int("step") ?? 1000
-        let now = GoTime.now()
-        let uploadedAt = try fields.time("uploadedAt") ?? now.advanced(byMicroseconds: -step * (count - 1))
-        let takenAt = try fields.time("dateTaken") ?? uploadedAt
-        var ids: [JSONValue] = []
-        try catalog.queue.write { db in
+        let ids = try catalog.queue.write { db in
             let user = try owner(try fields.string("user") ?? catalog.settings.users.first?.email ?? "", db)
-            for index in 0..<max(0, count) {
-                let photo = try newPhoto(fields, index, user: user, takenAt, uploadedAt, step: step)
+            let device = try fields.string("device").flatMap { $0.isEmpty ? nil : $0 }
+            guard let count = try fields.int("count") else {
+                let photo = try newPhoto(fields, user: user, device: device)
                 try photo.insert(db)
-                if ids.count < 1000 { ids.append(.string(photo.id)) }
+                return [photo.id]
             }
+            return try addMany(count, fields, user: user, device: device, db)
         }
-        return .json(.ok, ["ids": .array(ids)])
+        return .json(.ok, ["ids": .array(ids.map(JSONValue.string))])
     }
 
-    private func newPhoto(
-        _ fields: GoFields,
-        _ index: Int,
-        user: String?,
-        _ takenAt: GoTime,
-        _ uploadedAt: GoTime,
-        step: Int
-    ) throws -> PhotoRecord {
+    private func newPhoto(_ fields: GoFields, user: String?, device: String?) throws -> PhotoRecord {
         let id = PhotoCatalog.newID()
-        let takenAt = takenAt.advanced(byMicroseconds: index * step)
         let content = try fields.string("content")
-        let name = try fields.string("originalFilename") ?? "IMG_\(index + 1).jpg"
+        let uploadedAt = try fields.time("uploadedAt") ?? .now()
+        let takenAt = try fields.time("dateTaken") ?? uploadedAt
         let photo = PhotoRecord(
             id: id,
             userID: user,
-            deviceID: try fields.string("device").flatMap { $0.isEmpty ? nil : $0 },
+            deviceID: device,
             hash: try fields.string("fileHash") ?? Digest.hex(of: content ?? id),
-            name: name,
+            name: try fields.string("originalFilename") ?? "IMG_1.jpg",
             path: try fields.string("storedPath") ?? "\(takenAt.folder)/\(id).jpg",
             size: try fields.int("fileSize") ?? (content ?? id).utf8.count,
             takenAt: takenAt,
-            uploadedAt: uploadedAt.advanced(byMicroseconds: index * step),
+            uploadedAt: uploadedAt,
             pixels: nil
         )
         if let content, PhotoName.isSafe(photo.path) {
@@ -126,6 +115,45 @@ struct PhotoControl {
             try Data(content.utf8).write(to: URL(fileURLWithPath: path))
         }
         return photo
+    }
+
+    /// Rows without files, made by SQLite: a hundred thousand in a second.
+    private func addMany(
+        _ count: Int,
+        _ fields: GoFields,
+        user: String?,
+        device: String?,
+        _ db: Database
+    ) throws -> [String] {
+        // What can only be true of one photo.
+        for name in ["content", "fileHash", "storedPath", "originalFilename"] where try fields.string(name) != nil {
+            throw UnreadableJSON()
+        }
+        let step = try fields.int("step") ?? 1000
+        let uploadedAt =
+            try fields.time("uploadedAt") ?? GoTime.now().advanced(byMicroseconds: -step * max(0, count - 1))
+        let takenAt = try fields.time("dateTaken") ?? uploadedAt
+        let last = try Int.fetchOne(db, sql: "SELECT max(rowid) FROM photo") ?? 0
+        try db.execute(
+            sql: """
+                WITH RECURSIVE number(i) AS (SELECT 0 WHERE ? > 0 UNION ALL SELECT i + 1 FROM number WHERE i + 1 < ?),
+                named(i, hex) AS MATERIALIZED (SELECT i, lower(hex(randomblob(16))) FROM number)
+                INSERT INTO photo (id, user_id, device_id, hash, name, path, size, taken_at, uploaded_at)
+                SELECT substr(hex, 1, 8) || '-' || substr(hex, 9, 4) || '-' || substr(hex, 13, 4) || '-'
+                        || substr(hex, 17, 4) || '-' || substr(hex, 21),
+                    ?, ?, lower(hex(randomblob(32))), 'IMG_' || (i + 1) || '.jpg', ? || '/' || hex || '.jpg', 1000 + i,
+                    ? + i * ?, ? + i * ?
+                FROM named ORDER BY i
+                """,
+            arguments: [
+                count, count, user, device, takenAt.folder, takenAt.microseconds, step, uploadedAt.microseconds, step,
+            ]
+        )
+        return try String.fetchAll(
+            db,
+            sql: "SELECT id FROM photo WHERE rowid > ? ORDER BY rowid LIMIT 1000",
+            arguments: [last]
+        )
     }
 
     private func change(_ id: String, _ body: [UInt8]) throws -> Reply {

@@ -16,6 +16,14 @@ struct PhotoSyncSettings: Sendable {
         /// So many milliseconds after the reply; 0 is before it goes out.
         case after(milliseconds: Int)
 
+        /// As it is written.
+        var defaultValueDescription: String {
+            switch self {
+            case .never: "off"
+            case .after(let milliseconds): String(milliseconds)
+            }
+        }
+
         /// Reads `off` or a number.
         init?(argument: String) {
             if argument == "off" {

@@ -41,7 +41,14 @@ import Testing
         Refusal(text: "color: blue", line: 1, key: "color", value: "blue", says: "auto, always and never"),
         Refusal(text: "pinned_key: abc", line: 1, key: "pinned_key", value: "abc", says: "sha256//"),
         Refusal(text: "server: ftp://a", line: 1, key: "server", value: "ftp://a", says: "neither http nor https"),
-        Refusal(text: "server: https://a/api", line: 1, key: "server", value: "https://a/api", says: "https://a"),
+        // Servers of photos may live below a path, those of uploads not.
+        Refusal(
+            text: "uploads_url: https://a/api",
+            line: 1,
+            key: "uploads_url",
+            value: "https://a/api",
+            says: "https://a"
+        ),
         // Not even one that is not in use.
         Refusal(
             text: "profiles:\n  idle:\n    retries: x",

@@ -36,19 +36,19 @@ import Testing
 
     @Test(arguments: [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)])
     func signalStopsAPullWithASummary(signal: Int32, exitCode: Int32) async throws {
-        let stage = try await SyncStage.loggedIn(faults: ["photos-list:stall,skip=1"])
-        try await stage.sandbox.addPhotos(#"{"count":600,\#(Self.alice)}"#)
+        let stage = try await SyncStage.loggedIn(faults: ["photos-list:stall,skip=2"])
+        try await stage.sandbox.addPhotos(#"{"count":1600,\#(Self.alice)}"#)
         let child = try stage.runner.start(["sync", "--json", "--progress-events"])
         try await child.wait(for: #""type":"progress""#)
         child.signal(signal)
         let report = try SyncStage.report(of: try await child.finish(deadline: .seconds(20)))
         #expect(report.result.exitCode == exitCode)
         #expect(report.last["type"] as? String == "summary" && report.last["complete"] as? Bool == false)
-        #expect(report.count("photos") == 500)
+        #expect(report.count("photos") ?? 0 >= 500 && report.last["index"] is NSNull)
         try await stage.sandbox.clearFaults()
         let next = try await stage.json("sync")
         #expect(next.result.exitCode == 0 && next.last["resumed"] as? Bool == true)
-        #expect((next.last["index"] as? [String: Any])?["total"] as? Int == 600)
+        #expect((next.last["index"] as? [String: Any])?["total"] as? Int == 1600)
     }
 
     @Test func listingThatDoesNotAddUpIsNoSuccess() async throws {
@@ -209,6 +209,7 @@ import Testing
         try await stage.sandbox.photoSync("POST", "settle")
         _ = try await stage.run("sync")
         let id = try #require(try await stage.sandbox.photos().first?.id)
+        try FileManager.default.removeItem(atPath: directory)
         let report = try await stage.json("sync", "download", id, "--to", stage.runner.home.file("out"))
         #expect(report.result.exitCode == 0 && report.states == ["rewritten"])
         #expect(report.result.errors.contains("the server changes the photos it stores"))

@@ -99,7 +99,7 @@ import Testing
         #expect(
             lines[0] == "ID                                    TAKEN (UTC)              SIZE  DEVICE            NAME"
         )
-        #expect(lines[1].hasSuffix("2024-01-31 23:59:59   67.1 kB  Ann's\\u{1b}[2J…  a\\u{1b}]0;x\\u{7}.jpg"))
+        #expect(lines[1].hasSuffix("2024-01-31 23:59:59   67.1 kB  Ann's\\u{1b}[2J …  a\\u{1b}]0;x\\u{7}.jpg"))
         #expect(lines[2].hasSuffix("2024-01-31 23:59:59   67.1 kB  -                 b.jpg"))
         #expect(!test.output.contains("\u{1b}"))
     }

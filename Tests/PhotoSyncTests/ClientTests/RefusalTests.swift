@@ -11,6 +11,8 @@ struct RefusalTests {
     private typealias Answer = RecordingServer.Answer
     private typealias Code = PhotoSyncError.Code
 
+    private static let counts = #"{"totalPhotos":0,"devicePhotos":0,"legacyPhotos":0,"otherDevicePhotos":0}"#
+
     private func status(_ answer: RecordingServer.Answer) async throws -> (error: PhotoSyncError?, tries: Int) {
         let server = try RecordingServer(answer)
         let client = try server.client()
@@ -57,7 +59,7 @@ struct RefusalTests {
         #expect(count == tries, "what may pass is tried again, and nothing else")
     }
 
-    @Test("the setup gate is no busy server: not tried again, and nobody has to wait for it")
+    @Test("the setup gate is no busy server: not tried again, and nobody has to wait for it", .timeLimit(.minutes(1)))
     func setupGate() async throws {
         let gate = Answer(
             status: 503,
@@ -126,7 +128,8 @@ struct RefusalTests {
         "a 200 that is not JSON is no answer",
         arguments: [
             Answer(body: "<html>Welcome to the hotel</html>", type: "text/html; charset=utf-8"),
-            Answer(body: "OK", type: "text/plain"), Answer(body: "{}", type: nil),
+            Answer(body: "OK", type: "text/plain"), Answer(body: Self.counts, type: "text/html"),
+            Answer(body: Self.counts, type: nil),
             Answer(body: "{\"totalPhotos\":1}"), Answer(body: ""), Answer(body: "{\"totalPhotos\":"),
         ]
     )
@@ -142,7 +145,7 @@ struct RefusalTests {
         #expect(try #require(error).detail.count < 400)
     }
 
-    @Test("a gigabyte of JSON ends early")
+    @Test("a gigabyte of JSON ends early", .timeLimit(.minutes(1)))
     func endlessAnswer() async throws {
         let server = try ScriptedServer { connection, _ in
             try connection.readRequest()

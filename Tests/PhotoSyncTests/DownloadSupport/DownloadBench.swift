@@ -16,7 +16,12 @@ struct DownloadBench {
     let account: SyncAccount
     let hashes: HashCache
 
-    init(_ address: String, target: String? = nil, in existing: TemporaryDirectory? = nil) throws {
+    init(
+        _ address: String,
+        target: String? = nil,
+        key: String = "canary-key",
+        in existing: TemporaryDirectory? = nil
+    ) throws {
         temporary = try existing ?? TemporaryDirectory()
         self.target = target ?? temporary.file("photos")
         let directory = try DataDirectory.open(temporary.file("data"))
@@ -25,7 +30,7 @@ struct DownloadBench {
             client: PhotoSyncClient(
                 server: server,
                 http: try HTTPClient(configuration: HTTPClientConfiguration(retry: RetryPolicy(retries: 0))),
-                authorization: .apiKey("canary-key", for: server.origin)
+                authorization: .apiKey(key, for: server.origin)
             ),
             deviceID: "device",
             index: try SyncIndex(in: directory),

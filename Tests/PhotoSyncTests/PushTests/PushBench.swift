@@ -108,11 +108,18 @@ final class PushBench: Sendable {
 
     /// What the library says of the user's copies.
     var copies: [PhotoCopy] {
-        get throws {
-            var copies: [PhotoCopy] = []
-            try account.library.forEachBlockOfCopies(of: account.server) { copies += $0 }
-            return copies
-        }
+        get throws { try copies(of: account.server) }
+    }
+
+    func copies(of server: String) throws -> [PhotoCopy] {
+        var copies: [PhotoCopy] = []
+        try account.library.forEachBlockOfCopies(of: server) { copies += $0 }
+        return copies
+    }
+
+    /// The same machine at another server.
+    func account(at client: PhotoSyncClient, device: String = "dddddddd-0000-4000-8000-000000000001") -> SyncAccount {
+        SyncAccount(client: client, deviceID: device, index: account.index, library: account.library)
     }
 }
 

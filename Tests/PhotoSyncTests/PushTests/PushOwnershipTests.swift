@@ -1,4 +1,5 @@
 import Foundation
+import FoundationNetworking
 import MediaStore
 import MediaTransport
 import TestSupport
@@ -50,10 +51,7 @@ import Testing
             // Between the answer to the upload and the look at the listing.
             guard progress.filesSent == 1, !grown.exchange(true) else { return }
             let done = DispatchSemaphore(value: 0)
-            Task.detached {
-                _ = try? await sandbox.addPhotos()
-                done.signal()
-            }
+            sandbox.addPhoto { done.signal() }
             done.wait()
         }
         #expect(outcome.error?.code == .ownershipDefect)
@@ -159,5 +157,16 @@ extension PushBench {
         try await run.send(photos, &block)
         try await run.confirm([], &block)
         return Outcome(items: items.value)
+    }
+}
+
+extension SandboxProcess {
+    /// Adds a photo of the first user without needing one of Swift's own threads, which the caller may be holding.
+    fileprivate func addPhoto(_ done: @escaping @Sendable () -> Void) {
+        guard let url = URL(string: "\(baseURL)/__sandbox/photosync/photos") else { return }
+        var request = URLRequest(url: url)
+        request.httpMethod = "POST"
+        request.httpBody = Data("{}".utf8)
+        URLSession.shared.dataTask(with: request) { _, _, _ in done() }.resume()
     }
 }

@@ -139,19 +139,6 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: bench.photos.path) == ["a.jpg"])
     }
 
-    /// Contract section 10: at most two uploads at a time.
-    @Test(arguments: [1, 2, 4]) func noMoreThanTheAskedNumberAtATime(jobs: Int) async throws {
-        let bench = try await PushBench(faults: ["photos-upload:delay-answer=0.05"])
-        for number in 0..<9 { try bench.write("\(number).jpg", String(repeating: "\(number)", count: 1_000)) }
-        let running = Noted<[Int]>([])
-        let outcome = await bench.push(jobs: jobs) { progress in
-            running.change { $0.append(progress.filesToSend - progress.filesSent) }
-        }
-        #expect(outcome.result?.counts == [.uploaded: 9])
-        #expect(try await bench.uploads.count == 9)
-        #expect(running.value.last == 0)
-    }
-
     @Test func progressEndsWithEverythingDone() async throws {
         let bench = try await PushBench()
         for number in 0..<4 { try bench.write("\(number).jpg", String(repeating: "x", count: 1_000 + number)) }

@@ -73,11 +73,11 @@ import Testing
         #expect(try await get("reset,after=response-headers").exitCode == 56)
         let reset = try await get("reset,after=response+1000")
         #expect(reset.exitCode == 56 && reset.body.count == 1000)
-        let stalled = try await get("stall,after=response+1000", "--max-time", "1")
+        let stalled = try await get("stall,after=response+1000", "--max-time", "4")
         #expect(stalled.exitCode == 28 && stalled.body.count == 1000)
         #expect(try await get("stall,after=response+1000,for=0.01").text == content)
         #expect(try await get("slow-answer=1000000").text == content)
-        let slow = try await get("slow-answer=1000", "--max-time", "1")
+        let slow = try await get("slow-answer=1000", "--max-time", "4")
         #expect(slow.exitCode == 28 && slow.body.count < 10_000)
         let elsewhere = try await get("redirect=http://other.invalid/x")
         #expect(elsewhere.status == 307 && elsewhere.headers["location"] == "http://other.invalid/x")
@@ -123,8 +123,11 @@ import Testing
     @Test func aRefusedKeyCostsNoLongBody() async throws {
         let fixture = try await PhotoFixture()
         let path = try fixture.file("a.jpg", [UInt8](repeating: 7, count: 3_000_000))
-        let reply = try await fixture.upload(path, as: [])
-        #expect(reply.status == 401 && reply.headers["connection"] == "close")
+        for expectation in ["Expect:", "Expect: 100-continue"] {
+            let reply = try await fixture.upload(path, as: ["-H", expectation])
+            #expect(reply.status == 401 && reply.headers["connection"] == "close")
+            #expect(reply.text == #"{"error":"API key is required."}"# + "\n")
+        }
         let short = try await fixture.upload(try fixture.file("b.jpg", "x".utf8), as: [])
         #expect(short.status == 401 && short.headers["connection"] == nil)
     }

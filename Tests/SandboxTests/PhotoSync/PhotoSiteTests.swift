@@ -151,7 +151,8 @@ import Testing
         #expect(photo.originalFilename == "y.jpg" && photo.fileSize == 7 && photo.originDevice?.id == device)
         for (method, path, json) in [
             ("PATCH", "photos/none", "{}"), ("DELETE", "photos/none", ""), ("POST", "photos", #"{"user":"x"}"#),
-            ("POST", "photos", "["), ("PATCH", "users/none", "{}"), ("POST", "none", ""),
+            ("POST", "photos", "["), ("POST", "photos", #"{"count":2,"content":"x"}"#),
+            ("PATCH", "users/none", "{}"), ("POST", "none", ""),
         ] {
             await #expect(throws: SandboxProcess.Failure.self, "\(method) \(path)") {
                 try await fixture.sandbox.photoSync(method, path, json)

@@ -70,7 +70,7 @@ struct ClaimRun: Sendable {
 
     private func perform(_ claim: LegacyClaim, _ plan: ClaimPlan) async throws -> ExitCode {
         let control = TransferControl()
-        return try await console.context.interruption.handling({ $0.isFinal ? control.abandon() : control.stop() }) {
+        return try await console.context.interruption.handling({ control.heed($0) }) {
             guard let result = try await result(of: claim, plan, control) else {
                 console.note("stopped; what was claimed until then stays claimed")
                 return finish(plan, code: .partly)

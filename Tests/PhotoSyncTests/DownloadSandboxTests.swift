@@ -1,0 +1,82 @@
+import Foundation
+import MediaStore
+import TestSupport
+import Testing
+
+@testable import PhotoSync
+
+/// Uploads of curl, listed and fetched by this client, from the sandbox that rewrites what it stores.
+@Suite struct DownloadSandboxTests {
+    private struct Site {
+        let sandbox: SandboxProcess
+        let bench: DownloadBench
+
+        init(_ arguments: [String] = []) async throws {
+            sandbox = try await SandboxProcess.start(arguments: arguments)
+            bench = try DownloadBench(sandbox.baseURL, key: SandboxProcess.aliceKey)
+        }
+
+        func upload(_ text: String, _ name: String) async throws {
+            let path = bench.temporary.file("upload")
+            try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+            let result = try await ChildProcess.run(
+                "curl",
+                [
+                    "-sf", "-H", "X-API-Key: \(SandboxProcess.aliceKey)", "-F", "file=@\(path);filename=\(name)",
+                    "-F", "dateTaken=2024-03-05T10:20:30Z", sandbox.baseURL + "/api/photos/upload",
+                ]
+            )
+            try #require(result.status == 0)
+        }
+
+        /// Puts the listing into the index.
+        func pull() async throws {
+            try bench.index(try await bench.account.client.photos(cursor: nil, device: nil).photos)
+        }
+    }
+
+    /// Trap 12: the file differs from the one that was uploaded.
+    @Test func aRewrittenFileIsFetchedOnce() async throws {
+        let site = try await Site(["--photosync-rewrite", "0"])
+        try await site.upload("as uploaded", "a.jpg")
+        try await site.pull()
+        let item = try #require(await site.bench.run().only)
+        #expect(item.state == .rewritten)
+        // The note that the sandbox puts behind what is no JPEG.
+        #expect(try site.bench.files() == ["2024/03/a.jpg": "as uploadedPhotoSync:\(item.id)"])
+        #expect(await site.bench.run().items.isEmpty)
+    }
+
+    @Test func aFileThatIsRewrittenBetweenTwoTriesIsNotSpliced() async throws {
+        let site = try await Site(["--photosync-rewrite", "600000"])
+        let text = filler(2 << 20)
+        try await site.upload(text, "a.jpg")
+        try await site.pull()
+        try await site.sandbox.addFaults("photos-download:truncate=1500000,times=1")
+        #expect(await site.bench.run().only?.error?.code == .transport)
+        try await site.sandbox.photoSync("POST", "settle")
+        let item = try #require(await site.bench.run().only)
+        #expect(item.state == .rewritten)
+        #expect(try site.bench.files() == ["2024/03/a.jpg": text + "PhotoSync:\(item.id)"])
+    }
+
+    @Test func aWrongByteIsNoticed() async throws {
+        let site = try await Site(["--photosync-rewrite", "off"])
+        try await site.upload("as uploaded", "a.jpg")
+        try await site.pull()
+        try await site.sandbox.addFaults("photos-download:corrupt-byte,times=2")
+        #expect(await site.bench.run().only?.error?.code == .checksumMismatch)
+        #expect(try site.bench.files().isEmpty)
+        #expect(await site.bench.run().only?.state == .verified)
+    }
+
+    @Test func aServerThatIgnoresRangesIsReadFromTheStart() async throws {
+        let site = try await Site(["--photosync-rewrite", "off"])
+        let text = filler(2 << 20)
+        try await site.upload(text, "a.jpg")
+        try await site.pull()
+        try await site.sandbox.addFaults("photos-download:truncate=1500000,times=1", "photos-download:ignore-range")
+        #expect(await site.bench.run(retries: 2).only?.state == .verified)
+        #expect(try site.bench.files() == ["2024/03/a.jpg": text])
+    }
+}

@@ -1,0 +1,224 @@
+import Foundation
+import Glibc
+import MediaStore
+import MediaTransport
+import TestSupport
+import Testing
+
+@testable import PhotoSync
+
+/// What goes wrong on the way, and with the files.
+@Suite struct PushFaultTests {
+    /// Contract section 10: the database's failures, and a proxy's, may pass.
+    @Test(arguments: ["status=500", "status=502", "status=504", "reset"])
+    func passingFailuresAreTriedAgain(fault: String) async throws {
+        let bench = try await PushBench(faults: ["photos-upload:\(fault),times=2"])
+        try bench.write("a.jpg")
+        let outcome = await bench.push()
+        #expect(outcome.states == ["a.jpg": .uploaded])
+        #expect(outcome.items.first?.attempts == 3)
+        #expect(try await bench.uploads.count == 3)
+    }
+
+    @Test func retriesEnd() async throws {
+        let bench = try await PushBench(faults: ["photos-upload:status=500"])
+        try bench.write("a.jpg")
+        let outcome = await bench.push(retry: RetryPolicy(retries: 2, base: .zero))
+        #expect(outcome.error == nil)
+        #expect(outcome.item("a.jpg")?.state == .failed)
+        #expect(outcome.item("a.jpg")?.error?.code == .serverError)
+        #expect(outcome.item("a.jpg")?.attempts == 3)
+    }
+
+    /// The server has stored the photo, and its answer is lost: the second try finds a duplicate, which is this upload.
+    @Test(arguments: ["drop-answer", "status-after=502"])
+    func aLostAnswerIsNoSecondPhoto(fault: String) async throws {
+        let bench = try await PushBench(faults: ["photos-upload:\(fault),times=1"])
+        try bench.write("a.jpg")
+        let outcome = await bench.push()
+        #expect(outcome.states == ["a.jpg": .uploaded])
+        #expect(outcome.items.first?.attempts == 2)
+        let stored = try await bench.sandbox.photos()
+        #expect(stored.count == 1)
+        #expect(stored.first?.id == outcome.items.first?.photoID)
+    }
+
+    /// Trap 17: this 400 means that the body took longer than 30 seconds. Once more, then it is the network's speed.
+    @Test func aBodyThatIsTooSlowIsTriedTwice() async throws {
+        let bench = try await PushBench()
+        try bench.write("a.jpg")
+        let server = try RecordingServer { request, _ in
+            switch request.line {
+            case "POST /api/photos/upload": .json(400, "Request must be multipart/form-data.")
+            case "POST /api/photos/check": .init(body: #"{"existing":[],"missing":[]}"#)
+            case "POST /api/sync/photos": .init(body: MeetingServer.emptyListing)
+            default: .init(body: MeetingServer.emptyStatus)
+            }
+        }
+        let outcome = await bench.push(as: bench.account(at: try server.client()))
+        #expect(outcome.item("a.jpg")?.state == .failed)
+        #expect(outcome.item("a.jpg")?.error?.code == .bodyTooSlow)
+        #expect(outcome.item("a.jpg")?.attempts == 2)
+        #expect(server.requests.filter { $0.line == "POST /api/photos/upload" }.count == 2)
+    }
+
+    /// Contract 3.1: no upload can succeed for a device that the server does not know.
+    @Test func anUnknownDeviceEndsTheRun() async throws {
+        let bench = try await PushBench()
+        for number in 0..<4 { try bench.write("\(number).jpg") }
+        let stranger = SyncAccount(
+            client: bench.account.client,
+            deviceID: "11111111-0000-4000-8000-000000000000",
+            index: bench.account.index,
+            library: bench.account.library
+        )
+        let outcome = await bench.push(as: stranger)
+        #expect(outcome.error?.code == .invalidDevice)
+        #expect(outcome.error?.httpStatus == 500)
+        #expect(try await bench.uploads.count == 1)
+        #expect(outcome.items.map(\.state).filter { $0 == .cancelled }.count == 3)
+    }
+
+    @Test func aKeyThatIsVoidEndsTheRun() async throws {
+        let bench = try await PushBench(faults: ["photos-upload:status=401"])
+        for number in 0..<4 { try bench.write("\(number).jpg") }
+        let outcome = await bench.push()
+        #expect(outcome.error?.code == .invalidAPIKey)
+        #expect(try await bench.uploads.count == 1)
+    }
+
+    /// Nobody waits out the tries of thousands of files when there is no server any more.
+    @Test func aServerThatIsGoneEndsTheRun() async throws {
+        let bench = try await PushBench(faults: ["photos-upload:reset"])
+        for number in 0..<8 { try bench.write("\(number).jpg") }
+        let outcome = await bench.push(retry: RetryPolicy(retries: 1, base: .zero))
+        #expect(outcome.error?.code == .transport)
+        #expect(outcome.items.filter { $0.state == .failed }.count == 3)
+        #expect(outcome.items.filter { $0.state == .cancelled }.count == 5)
+        #expect(try await bench.uploads.count == 6)
+    }
+
+    @Test func aFileThatVanishesFailsAlone() async throws {
+        let bench = try await PushBench()
+        try bench.write("a.jpg")
+        try bench.write("b.jpg")
+        let path = bench.photos.file("a.jpg")
+        let outcome = await bench.push { progress in
+            if progress.filesHashed == 2 { unlink(path) }
+        }
+        #expect(outcome.error == nil)
+        #expect(outcome.states == ["a.jpg": .failed, "b.jpg": .uploaded])
+        #expect(outcome.item("a.jpg")?.error?.code == .fileNotFound)
+    }
+
+    /// The bytes that were hashed and asked for are the ones that are sent, or nothing is.
+    @Test func aFileThatChangesBeforeItIsSentIsNotSent() async throws {
+        let bench = try await PushBench()
+        try bench.write("a.jpg", "before")
+        let path = bench.photos.file("a.jpg")
+        let outcome = await bench.push { progress in
+            if progress.filesHashed == 1 { append("x", to: path) }
+        }
+        #expect(outcome.item("a.jpg")?.error?.code == .sourceChanged)
+        #expect(try await bench.uploads.isEmpty)
+    }
+
+    @Test func aFileThatChangesWhileItIsSentIsNotCalledUploaded() async throws {
+        let bench = try await PushBench()
+        try bench.write("a.jpg", String(repeating: "x", count: 3_000_000))
+        let path = bench.photos.file("a.jpg")
+        let outcome = await bench.push { progress in
+            if progress.bytesSent > 0 { append("x", to: path) }
+        }
+        #expect(outcome.item("a.jpg")?.state == .failed)
+        #expect(outcome.item("a.jpg")?.error?.code == .sourceChanged)
+        #expect(try bench.copies.isEmpty)
+    }
+
+    @Test func whatIsNoFileIsNeverOpened() async throws {
+        let bench = try await PushBench()
+        mkfifo(bench.photos.file("pipe.jpg"), 0o600)
+        symlink("nowhere", bench.photos.file("broken.jpg"))
+        try bench.write("a.jpg")
+        let walked = await bench.push()
+        #expect(walked.states == ["broken.jpg": .failed, "a.jpg": .uploaded])
+        let named = await bench.push([Array(bench.photos.file("pipe.jpg").utf8)])
+        #expect(named.item("pipe.jpg")?.state == .failed)
+        #expect(named.item("pipe.jpg")?.error?.code == .notRegularFile)
+    }
+
+    /// Where one file of equal bytes is lost, the other is still sent.
+    @Test func aTwinIsSentWhenTheFirstFileFails() async throws {
+        let bench = try await PushBench()
+        try bench.write("a.jpg", "same")
+        try bench.write("b.jpg", "same")
+        let path = bench.photos.file("a.jpg")
+        let outcome = await bench.push { progress in
+            if progress.filesHashed == 2 { unlink(path) }
+        }
+        #expect(outcome.states == ["a.jpg": .failed, "b.jpg": .uploaded])
+    }
+
+    @Test func aStoppedRunTellsEachFilesEndAndTheNextOneFinishes() async throws {
+        let bench = try await PushBench()
+        for number in 0..<5 { try bench.write("\(number).jpg") }
+        let control = TransferControl()
+        let outcome = await bench.push(control: control) { progress in
+            if progress.filesSent == 1 { control.stop() }
+        }
+        #expect(outcome.error?.code == .cancelled)
+        #expect(outcome.items.count == 5)
+        // Sent, and no time to look: never called uploaded.
+        #expect(outcome.items.filter { $0.state == .unconfirmed }.count == 1)
+        #expect(outcome.items.filter { $0.state == .cancelled }.count == 4)
+        let next = await bench.push()
+        #expect(next.result?.counts == [.present: 1, .uploaded: 4])
+        #expect(try await bench.uploads.count == 5)
+        #expect(try bench.copies.count == 5)
+    }
+
+    @Test func aCancelledTaskIsAStop() async throws {
+        let bench = try await PushBench(faults: ["photos-upload:stall"])
+        try bench.write("a.jpg")
+        let sending = AsyncStream.makeStream(of: Void.self)
+        let task = Task {
+            await bench.push { progress in
+                if progress.bytesSent > 0 { sending.continuation.yield() }
+            }
+        }
+        for await _ in sending.stream { break }
+        task.cancel()
+        let outcome = await task.value
+        #expect(outcome.error?.code == .cancelled)
+        #expect(outcome.states == ["a.jpg": .cancelled])
+    }
+
+    /// An answer of success is not enough: what the own listing does not show is not called uploaded (trap 11).
+    @Test func anUploadThatTheListingHidesIsUnconfirmed() async throws {
+        let bench = try await PushBench()
+        let server = try MeetingServer(groups: 1, hiding: [1])
+        let account = bench.account(at: try server.client())
+        for number in 0..<3 { try bench.write("\(number).jpg", "photo \(number)") }
+        let outcome = await bench.push(jobs: 1, as: account)
+        #expect(outcome.states == ["0.jpg": .uploaded, "1.jpg": .unconfirmed, "2.jpg": .uploaded])
+        #expect(outcome.item("1.jpg")?.error?.code == .notOwned)
+        #expect(try bench.copies(of: account.server).count == 2)
+    }
+
+    /// Contract section 10: two at a time by default, and as many as are asked for.
+    @Test(arguments: [1, 2, 3]) func uploadsAtATime(jobs: Int) async throws {
+        let bench = try await PushBench()
+        let server = try MeetingServer(groups: jobs)
+        // One alone, which proves the ownership, then two groups.
+        for number in 0...2 * jobs { try bench.write("\(number).jpg", "photo \(number)") }
+        let outcome = await bench.push(jobs: jobs, as: bench.account(at: try server.client()))
+        #expect(outcome.result?.counts == [.uploaded: 2 * jobs + 1])
+        #expect(server.mostAtATime == jobs)
+    }
+}
+
+private func append(_ text: String, to path: String) {
+    guard let file = fopen(path, "a") else { return }
+    fputs(text, file)
+    fclose(file)
+}
