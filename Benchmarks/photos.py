@@ -199,12 +199,16 @@ def download(table, client, pairs):
                        server.url + "/api/photos/any/download"]
             return measure(["bash", "-c", '"$@" && ' + (" && ".join(after) or "true"), "bash", *command])
 
-        mine, theirs, synced, hashed = interleaved(
+        mine, theirs, synced, hashed, alone = interleaved(
             pairs, ours, curl, lambda: curl(f"sync {target}/curl.jpg"),
-            lambda: curl(f"sync {target}/curl.jpg", f"openssl dgst -sha256 {target}/curl.jpg >/dev/null"))
+            lambda: curl(f"sync {target}/curl.jpg", f"openssl dgst -sha256 {target}/curl.jpg >/dev/null"),
+            lambda: measure(["openssl", "dgst", "-sha256", path]))
     shutil.rmtree(target, ignore_errors=True)
     for name, costs, goal in (("`curl -o`", theirs, 1.05), ("`curl -o` and `sync`", synced, None),
                               ("`curl -o`, `sync` and `openssl dgst`", hashed, None)):
         ratio = best(mine, "wall") / best(costs, "wall")
+        # Nobody who hashes what arrives is faster than the slower of the two.
+        floor = max(best(theirs, "wall"), best(alone, "wall")) / best(costs, "wall")
         table.add("download of 1 GB, verified and durable, `sync download`", spread(mine), f"{name} {spread(costs)}",
-                  f"{ratio:.2f}×", f"≤ {goal}×" if goal else "–", ratio <= goal if goal else None)
+                  f"{ratio:.2f}× (perfect overlap with the hash: {floor:.2f}×)", f"≤ {goal}×" if goal else "–",
+                  ratio <= goal if goal else None)
