@@ -240,16 +240,19 @@ final class PushRun {
     }
 
     private func endPlanned(_ photo: PhotoToSend, _ block: inout PushBlock) {
-        let takenAt = PhotoDate.of(path: photo.candidate.path)
-        end(
-            PushItem(
-                path: photo.candidate.path,
-                state: .planned,
-                sizeBytes: photo.digest.identity.size,
-                sha256: photo.digest.sha256,
-                takenAt: takenAt
-            )
+        let path = photo.candidate.path
+        let date = Result { () throws(PhotoSyncError) in try PhotoDate.of(path: path) }
+        var item = PushItem(
+            path: path,
+            state: .planned,
+            sizeBytes: photo.digest.identity.size,
+            sha256: photo.digest.sha256
         )
+        switch date {
+        case .success(let takenAt): item.takenAt = takenAt
+        case .failure(let error): (item.state, item.error) = (.failed, error)
+        }
+        end(item)
         block.close(photo)
     }
 }
