@@ -229,6 +229,7 @@ final class StoreConnection: Sendable {
         _ schema: StoreSchema,
         busyLimit: Duration
     ) throws(StoreError) -> DatabaseQueue {
+        SQLiteProcess.isPrepared
         var configuration = Configuration()
         configuration.busyMode = .timeout(Double(busyLimit.components.seconds))
         configuration.foreignKeysEnabled = true

@@ -63,15 +63,15 @@ final class PhotoWriter {
             for statement in [findByUpload, findByID, insert, update, move] { statement?.clear() }
         }
         var latest: Int?
-        // By place: a copy of a photo counts the references to each of its texts.
-        for place in photos.indices {
-            let origin = try origins.number(of: photos[place].originDevice)
-            bytes.encode(photos[place])
-            try bytes.withValues { bytes in
-                try store(PhotoSQL.Values(photos[place], bytes, server: server, origin: origin))
-            }
-            let uploadedAt = photos[place].uploadedAt.microseconds
-            if uploadedAt <= horizon, latest.map({ uploadedAt > photos[$0].uploadedAt.microseconds }) ?? true {
+        // A span lends its photos: a copy of one counts the references to each of its texts.
+        let span = photos.span
+        for place in span.indices {
+            let origin = try origins.number(of: span[place].originDevice)
+            bytes.encode(span[place])
+            let numbers = PhotoSQL.Numbers(span[place], server: server, origin: origin)
+            try bytes.withValues { try store(PhotoSQL.Values(bytes: $0, numbers: numbers)) }
+            let uploadedAt = span[place].uploadedAt.microseconds
+            if uploadedAt <= horizon, latest.map({ uploadedAt > span[$0].uploadedAt.microseconds }) ?? true {
                 latest = place
             }
         }
@@ -97,7 +97,7 @@ final class PhotoWriter {
         guard try insert.run() == 1 else { return false }
         expectsKnown = false
         outcome.added += 1
-        origins.add(present: 1, to: values.origin)
+        origins.add(present: 1, to: values.numbers.origin)
         if try seen.insert(insert.insertedNumber) { outcome.seen += 1 }
         return true
     }
@@ -113,10 +113,10 @@ final class PhotoWriter {
         expectsKnown = true
         let isNew = try seen.insert(known.number)
         if isNew { outcome.seen += 1 }
-        guard !known.isSame || known.isGone || known.origin != values.origin else { return }
+        guard !known.isSame || known.isGone || known.origin != values.numbers.origin else { return }
         if isNew { outcome.changed += 1 }
         origins.add(present: known.isGone ? 0 : -1, gone: known.isGone ? -1 : 0, to: known.origin)
-        origins.add(present: 1, to: values.origin)
+        origins.add(present: 1, to: values.numbers.origin)
         values.bind(to: statement, .update)
         statement.bind(known.number, at: PhotoSQL.numberParameter)
         try statement.run()

@@ -74,8 +74,11 @@ struct OwnPhotos: Sendable {
         try await queue.run { try index.setOwnsUploads(isOwned, at: server) }
     }
 
+    /// Of several with the same bytes the one that came last: a server has no bytes twice, so the others are gone.
     private static func bySHA256(_ photos: [PhotoRecord]) -> [String: PhotoRecord] {
-        Dictionary(photos.map { ($0.sha256, $0) }) { first, _ in first }
+        Dictionary(photos.map { ($0.sha256, $0) }) { one, other in
+            one.uploadedAt.microseconds < other.uploadedAt.microseconds ? other : one
+        }
     }
 
     /// Photos with these bytes in the listing as it is now. Changes nothing, neither in the index nor on the server, where
