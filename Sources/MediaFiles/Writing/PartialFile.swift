@@ -109,6 +109,11 @@ public final class PartialFile: Sendable {
         }
     }
 
+    /// Has the disk begin with what was written to a range, so that `seal` finds little left to wait for.
+    public func beginWriteback(_ range: Range<Int64>) {
+        begin_writeback(descriptor, range.lowerBound, Int64(range.count))
+    }
+
     /// Drops what lies behind an offset, reserved space too.
     ///
     /// - Throws: `FileWriteError`.

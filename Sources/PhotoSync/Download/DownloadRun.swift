@@ -48,11 +48,7 @@ struct DownloadRun: Sendable {
     // MARK: Before the first photo
 
     private func checkSynchronized() throws(PhotoSyncError) {
-        do throws(StoreError) {
-            guard try account.index.state(of: account.server)?.lastCompleteAt == nil else { return }
-        } catch {
-            throw PhotoSyncError(error)
-        }
+        guard try account.state()?.lastCompleteAt == nil else { return }
         throw PhotoSyncError(.neverSynchronized, detail: "nothing is known of \(account.server) yet")
     }
 
