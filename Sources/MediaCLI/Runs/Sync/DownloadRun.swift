@@ -54,7 +54,9 @@ struct DownloadRun: Sendable {
             isSaid ? TextRenderer.download(item, style: console.outputStyle) : []
         )
         if item.state == .failed, let error = item.error {
-            console.error(ErrorCatalogue.diagnosis(of: error))
+            let diagnosis = ErrorCatalogue.diagnosis(of: error)
+            let path = error.path == nil ? item.path : nil
+            console.error(path.map { diagnosis.naming($0) } ?? diagnosis)
         }
     }
 
