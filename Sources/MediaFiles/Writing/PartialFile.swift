@@ -121,6 +121,16 @@ public final class PartialFile: Sendable {
         guard ftruncate(descriptor, off_t(byteCount)) == 0 else { throw FileWriteError(errno: errno, path: path) }
     }
 
+    /// Gives back what was reserved behind the last byte, and waits until the others are on the disk. Blocks.
+    ///
+    /// - Returns: The file as it is then.
+    /// - Throws: `FileWriteError`.
+    public func settle() throws(FileWriteError) -> FileStatus {
+        try truncate(to: status().size)
+        guard fsync(descriptor) == 0 else { throw FileWriteError(errno: errno, path: path) }
+        return try status()
+    }
+
     // MARK: The end
 
     /// Gives the file the rights of an ordinary new one and its time, and waits until it is on the disk. Blocks.

@@ -8,7 +8,7 @@ final class PhotoWriter {
         var seen: Int64 = 0
         var added: Int64 = 0
         var changed: Int64 = 0
-        /// The latest `uploadedAt`.
+        /// The latest `uploadedAt` up to the horizon.
         var latest: PhotoTime?
     }
 
@@ -30,6 +30,7 @@ final class PhotoWriter {
 
     private(set) var outcome = Outcome()
     private let server: Int64
+    private let horizon: Int64
     private var origins: OriginTable
     private var seen: SeenPhotos
     private var bytes = PhotoBytes()
@@ -43,8 +44,9 @@ final class PhotoWriter {
 
     /// `hasIDs` says whether the index over ids is there. Without it a photo whose `uploadedAt` has changed is stored twice,
     /// until `PhotoIndexes.finishIDs`.
-    init(_ db: Database, server: Int64, hasIDs: Bool) throws {
+    init(_ db: Database, server: Int64, horizon: Int64, hasIDs: Bool) throws {
         self.server = server
+        self.horizon = horizon
         origins = try OriginTable(db, server: server)
         seen = try SeenPhotos(db, server: server)
         findByUpload = try RawStatement(db, PhotoSQL.findByUpload)
@@ -60,7 +62,7 @@ final class PhotoWriter {
             // What is bound is gone by then.
             for statement in [findByUpload, findByID, insert, update, move] { statement?.clear() }
         }
-        var latest = photos.startIndex
+        var latest: Int?
         // A span lends its photos: a copy of one counts the references to each of its texts.
         let span = photos.span
         for place in span.indices {
@@ -68,9 +70,12 @@ final class PhotoWriter {
             bytes.encode(span[place])
             let numbers = PhotoSQL.Numbers(span[place], server: server, origin: origin)
             try bytes.withValues { try store(PhotoSQL.Values(bytes: $0, numbers: numbers)) }
-            if span[place].uploadedAt.microseconds > span[latest].uploadedAt.microseconds { latest = place }
+            let uploadedAt = span[place].uploadedAt.microseconds
+            if uploadedAt <= horizon, latest.map({ uploadedAt > span[$0].uploadedAt.microseconds }) ?? true {
+                latest = place
+            }
         }
-        outcome.latest = photos.isEmpty ? nil : photos[latest].uploadedAt
+        outcome.latest = latest.map { photos[$0].uploadedAt }
         try seen.save()
         try origins.save()
     }
