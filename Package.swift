@@ -43,6 +43,7 @@ let package = Package(
         .target(name: "CCurlShims", dependencies: ["CCurl"]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .target(name: "CFileSystem"),
+        .target(name: "CSQLiteShims", linkerSettings: [.linkedLibrary("sqlite3")]),
 
         // Foundations.
         .target(name: "MediaTransport", dependencies: ["CCurl", "CCurlShims"], swiftSettings: strict),
@@ -50,7 +51,7 @@ let package = Package(
         .target(name: "MediaFiles", dependencies: ["CFileSystem"], swiftSettings: strict),
         .target(
             name: "MediaStore",
-            dependencies: ["CFileSystem", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: ["CFileSystem", "CSQLiteShims", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: strict
         ),
 

@@ -1,10 +1,10 @@
 // A PhotoSync server with a canned listing, faster than a client can read (photosync contract sections 2, 4, 5 and 6).
 //
-//   photos [--port N] --photos COUNT [--file PATH --sha256 HEX] [--digests PATH]
+//   photos [--port N] --photos COUNT [--file PATH --sha256 HEX [--pace RATE]] [--digests PATH]
 //
 // Prints "listening on http://127.0.0.1:PORT" when ready (0 = any port). All rows of the listing are written into memory
 // before that, so a page is one writev(2) of bytes that lie side by side. With --file every photo is that file: its
-// download is sent by the kernel (sendfile). `POST /grow/N` adds N photos to the end of the listing, at most SPARE in all.
+// download is sent by the kernel (sendfile), with --pace at RATE bytes a second at most. `POST /grow/N` adds N photos to the end of the listing, at most SPARE in all.
 // With --digests the photos have the digests of that file, a line of 64 characters for each, and every digest that is
 // asked for is there; otherwise none is. Any key is welcome, and every device that
 // registers is the same one.
@@ -18,11 +18,10 @@
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
-#include <time.h>
 
 #include "wire.h"
 
-enum { REQUEST_LIMIT = 1 << 20, ROW_LIMIT = 512, SPARE = 10000, PAGE_DEFAULT = 100, PAGE_LIMIT = 500 };
+enum { REQUEST_LIMIT = 1 << 20, ROW_LIMIT = 512, SPARE = 10000, PAGE_DEFAULT = 100, PAGE_LIMIT = 500, PACED_AT_ONCE = 256 * 1024 };
 
 // The first upload, and the time between two, in microseconds: all numbers of fraction digits occur.
 static const int64_t first_upload = 1700000000000000, upload_step = 3000001;
@@ -39,6 +38,8 @@ static struct {
     off_t size;
     char sha256[65];
 } original = {.fd = -1};
+
+static double pace = 0; // bytes a second of a download; 0 is no limit
 
 // Lines of 64 characters, or NULL.
 static char *digests;
@@ -233,8 +234,15 @@ static int answer_download(int fd) {
         "X-Photosync-Datetaken: 2023-11-14T22:13:20Z\r\nX-Photosync-Hash: %s\r\n\r\n",
         (long long)original.size, original.sha256);
     if (send_all(fd, head, strlen(head)) != 0) return -1;
-    for (off_t offset = 0; offset < original.size;)
-        if (sendfile(fd, original.fd, &offset, (size_t)(original.size - offset)) <= 0) return -1;
+    double started = now();
+    for (off_t offset = 0; offset < original.size;) {
+        size_t wanted = (size_t)(original.size - offset);
+        if (pace > 0) {
+            sleep_until(started + (double)offset / pace);
+            if (wanted > PACED_AT_ONCE) wanted = PACED_AT_ONCE;
+        }
+        if (sendfile(fd, original.fd, &offset, wanted) <= 0) return -1;
+    }
     return 0;
 }
 
@@ -334,10 +342,11 @@ int main(int count, char **arguments) {
         if (strcmp(arguments[i], "--photos") == 0) photos = strtoull(arguments[i + 1], NULL, 10);
         if (strcmp(arguments[i], "--file") == 0) path = arguments[i + 1];
         if (strcmp(arguments[i], "--sha256") == 0) sha256 = arguments[i + 1];
+        if (strcmp(arguments[i], "--pace") == 0) pace = atof(arguments[i + 1]);
         if (strcmp(arguments[i], "--digests") == 0) open_digests(arguments[i + 1]);
     }
     if (photos == 0 || !path != !sha256) {
-        fprintf(stderr, "usage: photos [--port N] --photos COUNT [--file PATH --sha256 HEX] [--digests PATH]\n");
+        fprintf(stderr, "usage: photos [--port N] --photos COUNT [--file PATH --sha256 HEX [--pace RATE]] [--digests PATH]\n");
         return 2;
     }
     if (path) open_original(path, sha256);

@@ -21,7 +21,6 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "wire.h"
@@ -36,19 +35,6 @@ static struct {
     atomic_llong offset, length;
 } tus_uploads[MOST_TUS_UPLOADS];
 static atomic_uint next_tus_upload;
-
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
-
-static void sleep_until(double moment) {
-    double rest = moment - now();
-    if (rest <= 0) return;
-    struct timespec pause = {.tv_sec = (time_t)rest, .tv_nsec = (long)((rest - (double)(time_t)rest) * 1e9)};
-    nanosleep(&pause, NULL);
-}
 
 static int discard(int fd, long long remaining) {
     static char unused[1]; // MSG_TRUNC never writes to it

@@ -1,4 +1,4 @@
-// What the servers of the benchmarks share: sockets on loopback, and as much of HTTP/1.1 as they need.
+// What the servers of the benchmarks share: sockets on loopback, as much of HTTP/1.1 as they need, and a clock.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
@@ -8,11 +8,25 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 static void die(const char *what) {
     perror(what);
     exit(1);
+}
+
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+static void sleep_until(double moment) {
+    double rest = moment - now();
+    if (rest <= 0) return;
+    struct timespec pause = {.tv_sec = (time_t)rest, .tv_nsec = (long)((rest - (double)(time_t)rest) * 1e9)};
+    nanosleep(&pause, NULL);
 }
 
 static int send_all(int fd, const char *bytes, size_t count) {

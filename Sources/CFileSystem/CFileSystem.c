@@ -1,4 +1,4 @@
-// F_OFD_SETLK, renameat2, fallocate, and off_t with room for the offsets of locks.
+// F_OFD_SETLK, renameat2, fallocate, sync_file_range, and off_t with room for the offsets of locks.
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
 #include "CFileSystem.h"
@@ -32,4 +32,9 @@ int rename_without_replacing(int directory, const char *old_name, const char *ne
 
 int reserve_space(int descriptor, int64_t byte_count) {
     return fallocate(descriptor, FALLOC_FL_KEEP_SIZE, 0, (off_t)byte_count) == 0 ? 0 : errno;
+}
+
+void begin_writeback(int descriptor, int64_t offset, int64_t byte_count) {
+    // A failure is kept by the kernel for fsync; where the call is missing, fsync does all of the work.
+    (void)sync_file_range(descriptor, (off_t)offset, (off_t)byte_count, SYNC_FILE_RANGE_WRITE);
 }

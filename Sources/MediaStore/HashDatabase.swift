@@ -163,6 +163,7 @@ final class HashDatabase: Sendable {
         var configuration = Configuration()
         configuration.busyMode = .timeout(busySeconds)
         configuration.label = "mediactl.hashes"
+        SQLiteProcess.isPrepared
         let queue = try DatabaseQueue(path: path, configuration: configuration)
         try queue.writeWithoutTransaction { db in
             if isSuspect, try String.fetchOne(db, sql: "PRAGMA quick_check(1)") != "ok" {

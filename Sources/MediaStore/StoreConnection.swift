@@ -39,6 +39,29 @@ final class StoreConnection: Sendable {
         try prepare(journal: journal)
     }
 
+    /// Makes a database without a name, which is this connection's alone. What does not stay in memory is in files of the
+    /// temporary directory that SQLite removes as soon as they are open, readable by this user only: nothing is left,
+    /// however the process ends (sqlite.org/tempfiles.html, sqlite.org/inmemorydb.html#temp_db).
+    ///
+    /// - Throws: `StoreError`.
+    init(temporary schema: StoreSchema) throws(StoreError) {
+        path = Self.temporaryDirectory + "/" + schema.fileName
+        self.schema = schema
+        busyLimit = .zero
+        journal = .rollback
+        queue = try Self.open("", schema, busyLimit: .zero)
+        try write { db in
+            for setting in schema.settings { _ = try String.fetchOne(db, sql: "PRAGMA \(setting)") }
+            for migration in schema.migrations { try db.execute(sql: migration.sql) }
+        }
+    }
+
+    /// Where SQLite has its temporary files.
+    private static var temporaryDirectory: String {
+        let wanted = [getenv("SQLITE_TMPDIR"), getenv("TMPDIR")].compactMap { $0.map { String(cString: $0) } }
+        return (wanted + ["/var/tmp", "/usr/tmp", "/tmp"]).first { access($0, W_OK | X_OK) == 0 } ?? "."
+    }
+
     /// What SQLite keeps beside a database.
     static let companions = ["-wal", "-shm", "-journal"]
 
@@ -206,6 +229,7 @@ final class StoreConnection: Sendable {
         _ schema: StoreSchema,
         busyLimit: Duration
     ) throws(StoreError) -> DatabaseQueue {
+        SQLiteProcess.isPrepared
         var configuration = Configuration()
         configuration.busyMode = .timeout(Double(busyLimit.components.seconds))
         configuration.foreignKeysEnabled = true

@@ -57,6 +57,11 @@ public struct Authorization: Sendable, CustomStringConvertible {
         if case .basic(let user, _) = scheme { user } else { nil }
     }
 
+    /// An API key, for a digest of it; nil for HTTP Basic. Secret.
+    package var apiKey: String? {
+        if case .header(_, let value) = scheme { value } else { nil }
+    }
+
     /// The kind, without the secret.
     public var description: String {
         switch scheme {

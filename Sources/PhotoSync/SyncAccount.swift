@@ -1,3 +1,4 @@
+internal import MediaCrypto
 public import MediaStore
 internal import MediaTransport
 
@@ -22,4 +23,31 @@ public struct SyncAccount: Sendable {
 
     /// The key of the server in index and library.
     public var server: String { client.server.description }
+
+    /// What tells this user from the other users of the server, whose photos the index never mixes: the device, which is
+    /// one user's only. Without one it is the key, as far as a digest of it tells: nothing that would open a door.
+    ///
+    /// - Throws: `PhotoSyncError` `.internalError` when there is no SHA-256.
+    func indexKey() throws(PhotoSyncError) -> String {
+        if let deviceID { return deviceID }
+        do {
+            var hasher = try SHA256Hasher()
+            Array((client.authorization?.apiKey ?? "").utf8).withUnsafeBytes { hasher.update($0) }
+            return "key " + (try hasher.snapshot().hex.prefix(16))
+        } catch {
+            throw PhotoSyncError(.internalError, detail: "\(error)")
+        }
+    }
+
+    /// What the index knows of this user's photos. Nil before the first pull, and when it has those of another user.
+    ///
+    /// - Throws: `PhotoSyncError` `.storeUnusable`.
+    public func state() throws(PhotoSyncError) -> SyncState? {
+        do {
+            guard let state = try index.state(of: server), state.account == (try indexKey()) else { return nil }
+            return state
+        } catch {
+            throw PhotoSyncError.ofStore(error)
+        }
+    }
 }

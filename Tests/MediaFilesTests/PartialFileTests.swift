@@ -180,6 +180,20 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: temporary.file("x/y/z")))
     }
 
+    @Test func whatTheDiskBeganWithEarlyIsWhole() throws {
+        let file = try PartialFile.open(".a.part", in: directory)
+        let block = [UInt8](repeating: 7, count: 100_000)
+        try file.reserve(200_000)
+        try block.withUnsafeBytes { try file.write($0, at: 0) }
+        file.beginWriteback(0..<100_000)
+        #expect(try file.status().size == 100_000)
+        try block.withUnsafeBytes { try file.write($0, at: 100_000) }
+        file.beginWriteback(100_000..<300_000)
+        _ = try file.seal(modificationMicroseconds: 0)
+        _ = try file.publish(as: "a")
+        #expect(try Data(contentsOf: URL(filePath: temporary.file("a"))) == Data(repeating: 7, count: 200_000))
+    }
+
     @Test func aFullDiskShowsBeforeTheFirstByte() throws {
         let disk = try SmallDisk(kibibytes: 256)
         let small = try #require(try TargetDirectory.open(Array(disk.path.utf8), creating: false))

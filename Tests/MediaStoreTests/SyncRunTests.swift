@@ -241,6 +241,61 @@ struct SyncRunTests {
         #expect(try index.finish(resumed, now: now).added == 1)
     }
 
+    @Test(
+        "after a day a run begins at the start, also when the clock was set back",
+        arguments: [86_400, 86_401, -86_401]
+    )
+    func tooOld(seconds: Double) throws {
+        let index = try fixture.get().index()
+        let run = try index.begin(server, account: "me", kind: .full, restarts: false, now: now)
+        _ = try index.append([samplePhoto(1)], cursor: "c", totalCount: 3, to: run)
+        let next = try index.begin(server, account: "me", kind: .full, restarts: false, now: now + seconds)
+        #expect(next.isResumed == (seconds == 86_400))
+        #expect(next.photosSeen == (seconds == 86_400 ? 1 : 0))
+    }
+
+    @Test("a full run has seen what was deleted before it began, however late it ends")
+    func resumedFullRunClaimsNoMore() throws {
+        let index = try fixture.get().index()
+        var run = try index.begin(server, account: "me", kind: .full, restarts: false, now: now)
+        _ = try index.append([samplePhoto(1)], cursor: "c", totalCount: 2, to: run)
+        run = try index.begin(server, account: "me", kind: .full, restarts: false, now: now + 3600)
+        run = try index.append([samplePhoto(2)], cursor: nil, totalCount: 2, to: run)
+        _ = try index.finish(run, now: now + 3601)
+        #expect(try index.state(of: server)?.lastFullAt == now)
+        #expect(try index.state(of: server)?.lastCompleteAt == now + 3601)
+
+        // Nobody knows when its last page came.
+        run = try index.begin(server, account: "me", kind: .full, restarts: false, now: now + 7200)
+        run = try index.append([samplePhoto(2)], cursor: nil, totalCount: 1, to: run)
+        _ = try index.finish(run, now: nil)
+        #expect(try index.state(of: server)?.lastCompleteAt == now + 7200)
+    }
+
+    @Test("the time of a photo of the future is no watermark", arguments: [0, 1])
+    func horizon(microsecond: Int64) throws {
+        let index = try fixture.get().index()
+        var future = samplePhoto(9)
+        future.uploadedAt.microseconds = Int64(now.timeIntervalSince1970 + 86_400) * 1_000_000 + microsecond
+        var run = try index.begin(server, account: "me", kind: .full, restarts: false, now: now)
+        run = try index.append([samplePhoto(5), future], cursor: nil, totalCount: 2, to: run)
+        _ = try index.finish(run, now: now)
+        let expected = microsecond == 0 ? future.uploadedAt : samplePhoto(5).uploadedAt
+        #expect(try index.state(of: server)?.watermark == expected)
+    }
+
+    @Test("a temporary index works as others do, and leaves nothing", arguments: [6, 20_000])
+    func temporary(totalCount: Int64) throws {
+        let index = try SyncIndex.temporary()
+        var moved = samplePhoto(2)
+        moved.uploadedAt = samplePhoto(900).uploadedAt
+        let pages = [[samplePhoto(1), samplePhoto(2)], [samplePhoto(3), moved]]
+        #expect(try index.synchronize(pages, totalCount: totalCount).run.photosSeen == 3)
+        #expect(try index.all() == [samplePhoto(1), samplePhoto(3), moved])
+        #expect(try index.photos([moved.id], of: server) == [moved])
+        #expect(try SyncIndex.temporary().all().isEmpty)
+    }
+
     @Test("what a run that did not end has added counts for the next one")
     func addedByUnfinishedRun() throws {
         let index = try fixture.get().index()

@@ -46,6 +46,29 @@ import Testing
         }
     }
 
+    @Test func onlyTheSameTextIsARepetition() throws {
+        let text = "[ {\"a\":\"}\"} , {\"a\":\"}\"},{\"a\":\"}\" } , {\"a\":\"]\"}, \"x\", {\"a\":"
+        var cursor = cursor(text)
+        try cursor.beginArray()
+        var isNext = try cursor.nextElement()
+        let start = cursor.start()
+        try cursor.skip()
+        let known = start..<start + 9
+        var answers: [Bool] = []
+        for _ in 0..<4 {
+            isNext = try cursor.nextElement()
+            let isSame = cursor.skipRepetition(of: known)
+            answers.append(isSame)
+            if !isSame { try cursor.skip() }
+        }
+        #expect(answers == [true, false, false, false])
+        isNext = try cursor.nextElement()
+        #expect(isNext)
+        let isSameAtEnd = cursor.skipRepetition(of: known)
+        #expect(!isSameAtEnd)
+        #expect(throws: JSONCursor.Broken.self) { try cursor.skip() }
+    }
+
     @Test func skippingHasAnEnd() {
         for bomb in ["[", "{\"a\":"] {
             var cursor = cursor(String(repeating: bomb, count: 100_000))

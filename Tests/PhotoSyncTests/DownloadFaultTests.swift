@@ -243,6 +243,32 @@ import Testing
         #expect(try bench.files() == ["2024/03/a.jpg": "a", "2024/03/b.jpg": "b"])
     }
 
+    /// Each would give the photos names of its own, and leave them twice.
+    @Test func aSecondRunIntoTheSameDirectoryIsRefused() async throws {
+        let begun = Gate()
+        let done = Gate()
+        let server = try DownloadServer { request in
+            if request.id == "a" {
+                begun.open()
+                done.wait()
+            }
+            return .file(File(body: request.id, digest: try digest(of: request.id)))
+        }
+        let bench = try DownloadBench(server.address)
+        try bench.index(try photos("a", "b"))
+        async let first = bench.run()
+        await begun.opened()
+        let second = await bench.run()
+        #expect(second.error?.code == .busy)
+        #expect(second.error?.isRetryable == true)
+        #expect(second.items.isEmpty)
+        #expect(await bench.run(isDryRun: true).error == nil)
+        done.open()
+        #expect(await first.result?.counts == [.verified: 2])
+        #expect(try bench.files() == ["2024/03/a.jpg": "a", "2024/03/b.jpg": "b"])
+        #expect(await bench.run().error == nil)
+    }
+
     /// Two machines' worth of stores, one directory: every photo once from each, none mixed.
     @Test func twoRunsIntoOneDirectoryDoNotMix() async throws {
         let server = try server()

@@ -165,6 +165,65 @@ import Testing
         #expect(try bench.state()?.account == PullShelf.phone.id)
     }
 
+    /// Without a device it is the key that tells users apart, and nothing of one user is told or taken as another's.
+    @Test func anotherKeyWithoutDeviceStartsAnew() async throws {
+        let bench = try PullBench(PullShelf(4), device: nil)
+        _ = try await bench.pull().run()
+        #expect(try await !bench.pull().run().isFull)
+        let server = bench.account.client.server
+        let other = SyncAccount(
+            client: bench.account.client.authorized(.apiKey("another", for: server.origin)),
+            deviceID: nil,
+            index: bench.account.index,
+            library: bench.account.library
+        )
+        #expect(try other.state() == nil)
+        #expect(try await SyncReport.make(of: other).counts == PhotoCounts())
+        let digest = PullShelf.photo(1).sha256
+        #expect(try await OwnPhotos(other).known([digest]).isEmpty)
+        #expect(try await OwnPhotos(bench.account).known([digest]).count == 1)
+        let dry = try await Pull(other, options: Pull.Options(isDryRun: true)).run()
+        #expect((dry.changes, dry.counts) == (.of(added: 4), PhotoCounts()))
+        let result = try await Pull(other).run()
+        #expect(result.isFull)
+        #expect(result.changes == .of(added: 4))
+        #expect(try bench.account.state() == nil)
+        // What the index has says who it is of, but not by what key.
+        #expect(try bench.state()?.account.contains("another") == false)
+    }
+
+    /// A server's clock was wrong once. From 2100 on there is nothing new until then.
+    @Test func aPhotoOfTheFarFutureHidesNoUpload() async throws {
+        var shelf = PullShelf(4)
+        shelf.insert(PullShelf.photo(40, uploadedAt: 2_400_000_000))
+        let bench = try PullBench(shelf)
+        _ = try await bench.pull().run()
+        #expect(try bench.state()?.watermark == PullShelf.photo(3).uploadedAt)
+        bench.server.change { state in
+            // The number of photos stays the same, so nothing but the listing tells.
+            state.shelf.remove(PullShelf.photo(0).id)
+            state.shelf.insert(PullShelf.photo(50, uploadedAt: 9))
+        }
+        let result = try await bench.pull().run()
+        #expect(!result.isFull)
+        #expect(result.changes == .of(added: 1))
+    }
+
+    @Test func aResumedRunTellsWhatIsStoredAlready() async throws {
+        let bench = try PullBench(PullShelf(8))
+        let control = TransferControl()
+        await expectFailure(.cancelled) {
+            _ = try await bench.pull().run(control: control) { _ in control.stop() }
+        }
+        let steps = Mutex<[PullProgress]>([])
+        let stopped = TransferControl()
+        stopped.stop()
+        await expectFailure(.cancelled) {
+            _ = try await bench.pull().run(control: stopped) { step in steps.withLock { $0.append(step) } }
+        }
+        #expect(steps.withLock { $0 } == [PullProgress(photos: 6, pages: 2, expected: 8, attempt: 1)])
+    }
+
     @Test func aPullIsCompleteWithoutTheServersCounts() async throws {
         let bench = try PullBench(PullShelf(4))
         bench.server.change { $0.statusCode = 404 }

@@ -32,4 +32,36 @@ import Testing
         #expect(commitSynced.end < said.begin, "the token is durable before success is claimed")
         #expect(trace.calls.allSatisfy { call in !syncs.contains(call.name) || call.text.hasSuffix("= 0") })
     }
+
+    @Test(
+        .enabled(if: SystemCallTrace.isAvailable),
+        arguments: [([], "downloaded "), (["--json"], #"\"state\":\"verified\""#)]
+    )
+    func aDownloadIsOnTheDiskBeforeItHasItsName(options: [String], word: String) async throws {
+        let bench = try await PhotoBench.loggedIn()
+        try await bench.sandbox.addPhotos(#"{"content":"one two three","dateTaken":"2024-03-05T10:20:30Z"}"#)
+        try await bench.succeed("sync")
+        let tracePath = bench.runner.home.file("trace")
+        let result = try await bench.runner.run(
+            ["sync", "download", "--missing", "--to", bench.target] + options,
+            through: SystemCallTrace.wrapper(writing: tracePath, calls: "write,pwrite64,fsync,fdatasync,renameat2")
+        )
+        #expect(result.exitCode == 0)
+        let trace = try SystemCallTrace(contentsOf: tracePath)
+        let directory = bench.target + "/2024/03>"
+        let syncs: Set = ["fsync", "fdatasync"]
+
+        let written = try #require(trace.first(["pwrite64", "write"], on: "mediactl-part", holding: "one two three"))
+        let fileSynced = try #require(trace.first(["fsync"], on: "mediactl-part", after: written))
+        let named = try #require(trace.first(["renameat2"], on: directory, holding: "RENAME_NOREPLACE"))
+        #expect(fileSynced.end < named.begin, "a name stands for bytes on the disk")
+        let known = try #require(trace.first(syncs, on: "library.sqlite-wal", after: fileSynced))
+        #expect(known.end < named.begin, "the library knows the digest before there is a name")
+        let nameSynced = try #require(trace.first(["fsync"], on: directory, after: named))
+        let recorded = try #require(trace.first(["pwrite64"], on: "library.sqlite-wal", after: named))
+        #expect(nameSynced.end < recorded.begin)
+        let recordSynced = try #require(trace.first(syncs, on: "library.sqlite-wal", after: recorded))
+        let said = try #require(trace.first(["write"], on: "(1<", holding: word))
+        #expect(recordSynced.end < said.begin, "nothing is called downloaded that is not")
+    }
 }

@@ -40,4 +40,20 @@ import Testing
         #expect(large - small <= 10 << 10, "\(large) KiB after \(small) KiB")
         #expect(small > 4 << 10, "the program was measured, not its wrapper")
     }
+
+    /// Five times the photos: a listing passes through the same memory, and so does the index.
+    @Test func largeListingNeedsNoMoreThanASmallOne() async throws {
+        let sandbox = try await SandboxProcess.start()
+        func peak(_ photos: Int) async throws -> Int {
+            try await sandbox.addPhotos(#"{"count":\#(photos)}"#)
+            let bench = try await PhotoBench.loggedIn(to: sandbox)
+            let result = try await bench.runner.run(["sync", "-q"], through: PeakMemory.wrapper)
+            #expect(result.exitCode == 0, "\(result.errors)")
+            return try PeakMemory.kibibytes(result)
+        }
+        let small = try await peak(10_000)
+        let large = try await peak(40_000)
+        #expect(large - small <= 15 << 10, "\(large) KiB after \(small) KiB")
+        #expect(small > 4 << 10, "the program was measured, not its wrapper")
+    }
 }

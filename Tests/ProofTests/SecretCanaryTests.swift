@@ -1,32 +1,9 @@
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
 /// Marked secrets are searched for in everything that the program writes, and in its arguments while it runs.
 @Suite struct SecretCanaryTests {
-    /// Collects `/proc/<pid>/cmdline` until the process is gone.
-    private final class CommandLineWatch: Sendable {
-        private let seen = Mutex<Set<String>>([])
-        private let isOver = Mutex(false)
-
-        init(_ processID: Int32) {
-            Thread.detachNewThread { [self] in
-                while !isOver.withLock({ $0 }) {
-                    let path = "/proc/\(processID)/cmdline"
-                    guard let data = FileManager.default.contents(atPath: path), !data.isEmpty else { return }
-                    seen.withLock { _ = $0.insert(String(decoding: data, as: UTF8.self)) }
-                    usleep(1000)
-                }
-            }
-        }
-
-        func end() -> Set<String> {
-            isOver.withLock { $0 = true }
-            return seen.withLock { $0 }
-        }
-    }
-
     private func filesOutsideTheStore(_ root: String) throws -> [(name: String, content: Data)] {
         let names = FileManager.default.enumerator(atPath: root)?.compactMap { $0 as? String } ?? []
         return names.compactMap { name in

@@ -27,4 +27,8 @@ int rename_without_replacing(int directory, const char *old_name, const char *ne
 /// Returns 0, or the error number: ENOSPC when there is too little, EOPNOTSUPP where the file system cannot do it.
 int reserve_space(int descriptor, int64_t byte_count);
 
+/// Has the kernel begin to write a range of a file to the disk (`sync_file_range` with `SYNC_FILE_RANGE_WRITE`), which
+/// Swift's Glibc module does not offer. Does not wait for the disk, and says nothing of what is on it: that is fsync's.
+void begin_writeback(int descriptor, int64_t offset, int64_t byte_count);
+
 #endif

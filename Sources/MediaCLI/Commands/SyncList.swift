@@ -48,6 +48,11 @@ struct SyncList: ContextCommand {
         guard let state = try session.index.state(of: server) else { throw PhotoSyncError(.neverSynchronized) }
         let filter = PhotoFilter(origin: try origin(session.login?.deviceID), uploadedSince: since, isGone: gone)
         try console.requireOutput()
+        if let own = session.login?.deviceID, own != state.account {
+            console.warning(
+                "the index has the photos of another user or device; mediactl sync lists those of this login"
+            )
+        }
         let table = PhotoTable(console, device: session.login?.deviceID, isGone: gone)
         try await show(table, filter, session, on: console)
         if table.count == 0 {

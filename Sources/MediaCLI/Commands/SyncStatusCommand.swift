@@ -37,6 +37,12 @@ struct SyncStatusCommand: ContextCommand {
                 style: console.outputStyle
             )
         )
+        if report.advisesPull {
+            console.note(
+                "server and index differ; mediactl sync brings what is new, mediactl sync --full also finds what was "
+                    + "deleted or claimed elsewhere"
+            )
+        }
         if let failure {
             console.error(failure)
         }

@@ -204,6 +204,11 @@ extension ErrorCatalogue {
                 "the server gave up waiting for the body\(status)",
                 hint: "it takes 30 seconds at most; use --jobs 1, raise --limit-rate, or a faster line"
             )
+        case .notFound where error.photoID != nil:
+            Words(
+                "the server has no \(photo(error)) any more\(status)\(detail(error))",
+                hint: "run mediactl sync --full"
+            )
         case .notFound:
             Words(
                 "the server does not know this address or photo\(status)\(detail(error))",

@@ -109,11 +109,26 @@ public final class PartialFile: Sendable {
         }
     }
 
+    /// Has the disk begin with what was written to a range, so that `seal` finds little left to wait for.
+    public func beginWriteback(_ range: Range<Int64>) {
+        begin_writeback(descriptor, range.lowerBound, Int64(range.count))
+    }
+
     /// Drops what lies behind an offset, reserved space too.
     ///
     /// - Throws: `FileWriteError`.
     public func truncate(to byteCount: Int64) throws(FileWriteError) {
         guard ftruncate(descriptor, off_t(byteCount)) == 0 else { throw FileWriteError(errno: errno, path: path) }
+    }
+
+    /// Gives back what was reserved behind the last byte, and waits until the others are on the disk. Blocks.
+    ///
+    /// - Returns: The file as it is then.
+    /// - Throws: `FileWriteError`.
+    public func settle() throws(FileWriteError) -> FileStatus {
+        try truncate(to: status().size)
+        guard fsync(descriptor) == 0 else { throw FileWriteError(errno: errno, path: path) }
+        return try status()
     }
 
     // MARK: The end

@@ -13,7 +13,11 @@ public final class TargetDirectory: Sendable {
         self.descriptor = descriptor
     }
 
-    deinit { close(descriptor) }
+    deinit {
+        // Not left to close: a child forked by another thread shares the lock until its exec.
+        flock(descriptor, LOCK_UN)
+        close(descriptor)
+    }
 
     /// Opens a directory that the user has named: links on the way, and the last one, are the user's will.
     ///
@@ -56,6 +60,16 @@ public final class TargetDirectory: Sendable {
             throw FileWriteError(errno: errno, path: path)
         }
         return TargetDirectory(path: path, descriptor: opened)
+    }
+
+    /// Keeps the directory for this object until it goes, or its process ends. Only others that ask for the same are kept
+    /// out, and only where the file system has such locks.
+    ///
+    /// - Throws: `FileWriteError`: `.busy` when somebody else has it.
+    public func lock() throws(FileWriteError) {
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK else {
+            throw FileWriteError(.busy, path: path)
+        }
     }
 
     /// Whether this process may make files here, as far as can be told without trying.

@@ -6,13 +6,18 @@ struct OriginTable {
     private struct Change {
         var present: Int64 = 0
         var gone: Int64 = 0
+
+        mutating func add(_ present: Int64, _ gone: Int64) {
+            self.present += present
+            self.gone += gone
+        }
     }
 
     private let db: Database
     private let server: Int64
-    /// The origin in hand; many photos of a device follow each other.
-    private var lastDevice: PhotoDevice?
-    private var lastNumber: Int64?
+    /// The origins in hand: most photos come from few devices, whose texts a page shares.
+    private var recent: [(device: PhotoDevice?, number: Int64)] = []
+    private static let recentCount = 8
     private var numbers: [PhotoDevice?: Int64] = [:]
     private var changes: [Int64: Change] = [:]
 
@@ -23,11 +28,11 @@ struct OriginTable {
 
     /// The number of a device, or that of legacy photos. A device that has been renamed gets its new name.
     mutating func number(of device: PhotoDevice?) throws -> Int64 {
-        if let lastNumber, lastDevice == device { return lastNumber }
+        for place in recent.indices where recent[place].device == device { return recent[place].number }
         let number = try numbers[device] ?? find(device)
         numbers[device] = number
-        lastDevice = device
-        lastNumber = number
+        if recent.count == Self.recentCount { recent.removeFirst() }
+        recent.append((device, number))
         return number
     }
 
@@ -50,8 +55,7 @@ struct OriginTable {
     }
 
     mutating func add(present: Int64, gone: Int64 = 0, to number: Int64) {
-        changes[number, default: Change()].present += present
-        changes[number, default: Change()].gone += gone
+        changes[number, default: Change()].add(present, gone)
     }
 
     /// Writes the counts that have changed.

@@ -1,31 +1,49 @@
 /// How ids, digests and times are kept: in few bytes where they have their usual form.
 enum PhotoCoding {
-    /// Writes the 16 bytes of a lower-case UUID.
+    /// Appends the 16 bytes of a lower-case UUID.
     ///
-    /// - Returns: false when the text is none; something may have been written.
+    /// - Returns: false, with nothing appended, when the text is none.
     static func packUUID(_ text: UnsafeBufferPointer<UInt8>, to bytes: inout [UInt8]) -> Bool {
         guard text.count == 36, text[8] == hyphen, text[13] == hyphen, text[18] == hyphen, text[23] == hyphen else {
             return false
         }
-        return pack(text, 0..<8, &bytes) && pack(text, 9..<13, &bytes) && pack(text, 14..<18, &bytes)
-            && pack(text, 19..<23, &bytes) && pack(text, 24..<36, &bytes)
+        return pack(text, uuidDigits, &bytes)
     }
 
-    /// Writes the 32 bytes of a SHA-256 digest in lower-case hexadecimal.
+    /// Appends the 32 bytes of a SHA-256 digest in lower-case hexadecimal.
     ///
-    /// - Returns: false when the text is none; something may have been written.
+    /// - Returns: false, with nothing appended, when the text is none.
     static func packDigest(_ text: UnsafeBufferPointer<UInt8>, to bytes: inout [UInt8]) -> Bool {
-        text.count == 64 && pack(text, 0..<64, &bytes)
+        text.count == 64 && pack(text, digestDigits, &bytes)
     }
 
-    private static func pack(_ text: UnsafeBufferPointer<UInt8>, _ range: Range<Int>, _ bytes: inout [UInt8]) -> Bool {
-        for place in stride(from: range.lowerBound, to: range.upperBound, by: 2) {
-            let high = values[Int(text[place])]
-            let low = values[Int(text[place + 1])]
-            guard high | low < 16 else { return false }
-            bytes.append(high << 4 | low)
+    private static let uuidDigits = [0..<8, 9..<13, 14..<18, 19..<23, 24..<36]
+    private static let digestDigits = [0..<64]
+
+    private static func pack(
+        _ text: UnsafeBufferPointer<UInt8>,
+        _ ranges: [Range<Int>],
+        _ bytes: inout [UInt8]
+    ) -> Bool {
+        values.withUnsafeBufferPointer { values in
+            withUnsafeTemporaryAllocation(of: UInt8.self, capacity: text.count / 2) { packed in
+                var count = 0
+                // Of all digits: whether one was none is asked once.
+                var seen: UInt8 = 0
+                for range in ranges {
+                    for place in stride(from: range.lowerBound, to: range.upperBound, by: 2) {
+                        let high = values[Int(text[place])]
+                        let low = values[Int(text[place + 1])]
+                        seen |= high | low
+                        packed[count] = high << 4 | low & 15
+                        count += 1
+                    }
+                }
+                guard seen < 16 else { return false }
+                bytes.append(contentsOf: UnsafeBufferPointer(rebasing: packed[..<count]))
+                return true
+            }
         }
-        return true
     }
 
     /// The text of a packed id.
@@ -164,7 +182,7 @@ struct PhotoBytes {
         }
     }
 
-    mutating func encode(_ photo: PhotoRecord) {
+    mutating func encode(_ photo: borrowing PhotoRecord) {
         bytes.removeAll(keepingCapacity: true)
         id = add(photo.id, packedBy: PhotoCoding.packUUID)
         digest = add(photo.sha256, packedBy: PhotoCoding.packDigest)
@@ -177,11 +195,9 @@ struct PhotoBytes {
         _ text: String,
         packedBy pack: (UnsafeBufferPointer<UInt8>, inout [UInt8]) -> Bool
     ) -> Part {
-        var text = text
         let start = bytes.count
-        let isPacked = text.withUTF8 { utf8 in
+        let isPacked = Self.withUTF8(of: text) { utf8 in
             if pack(utf8, &bytes) { return true }
-            bytes.removeSubrange(start...)
             bytes.append(contentsOf: utf8)
             return false
         }
@@ -189,14 +205,20 @@ struct PhotoBytes {
     }
 
     private mutating func add(_ time: PhotoTime) -> Part {
-        var text = time.text
         let start = bytes.count
-        let isUsual = text.withUTF8 { utf8 in
+        let isUsual = Self.withUTF8(of: time.text) { utf8 in
             if PhotoCoding.isUsual(utf8, time.microseconds) { return true }
             bytes.append(contentsOf: utf8)
             return false
         }
         return Part(range: start..<bytes.count, isNull: isUsual)
+    }
+
+    /// In place where the text allows it, as all do that come from a listing.
+    private static func withUTF8<Result>(of text: String, _ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+        if let result = text.utf8.withContiguousStorageIfAvailable(body) { return result }
+        var copy = text
+        return copy.withUTF8(body)
     }
 
     /// Calls `body` with the values, which are valid until it returns.

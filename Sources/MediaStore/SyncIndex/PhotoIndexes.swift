@@ -34,7 +34,20 @@ struct PhotoIndexes {
     /// - Returns: Whether there was something to do; the counts of runs may have changed then.
     func finishIDs() throws -> Bool {
         guard try !exists(Self.ids) else { return false }
-        try db.execute(sql: "CREATE INDEX \(Self.ids) ON photos (server, id)")
+        // The sorting of a million ids goes on beside the reading of them.
+        try db.execute(sql: "PRAGMA threads = 1")
+        defer { try? db.execute(sql: "PRAGMA threads = 0") }
+        do {
+            // Tells on the way whether an id is there twice, which is rare.
+            try db.execute(sql: "CREATE UNIQUE INDEX \(Self.ids) ON photos (server, id)")
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
+            try db.execute(sql: "CREATE INDEX \(Self.ids) ON photos (server, id)")
+            try removeDoubles()
+        }
+        return true
+    }
+
+    private func removeDoubles() throws {
         let pairs = try Row.fetchCursor(
             db,
             sql: """
@@ -45,7 +58,6 @@ struct PhotoIndexes {
         var doubles: [(server: Int64, id: DatabaseValue, newest: Int64)] = []
         while let row = try pairs.next() { doubles.append((row[0], row[1], row[2])) }
         for double in doubles { try removeEarlier(double.server, double.id, than: double.newest) }
-        return true
     }
 
     private func removeEarlier(_ server: Int64, _ id: DatabaseValue, than newest: Int64) throws {

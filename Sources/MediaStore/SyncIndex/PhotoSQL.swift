@@ -1,27 +1,31 @@
 /// Statements over the table `photos`. A parameter has the same number in all of them.
 enum PhotoSQL {
-    /// What is bound of a photo.
-    struct Values {
-        /// The photo's texts.
-        private let bytes: PhotoBytes.Values
-        private let size: Int64
-        private let takenAt: Int64
-        private let uploadedAt: Int64
-        private let width: Int?
-        private let height: Int?
-        private let server: Int64
+    /// What is bound of a photo besides its texts.
+    struct Numbers {
+        let server: Int64
         let origin: Int64
+        let size: Int64
+        let takenAt: Int64
+        let uploadedAt: Int64
+        let width: Int?
+        let height: Int?
 
-        init(_ photo: PhotoRecord, _ bytes: PhotoBytes.Values, server: Int64, origin: Int64) {
-            self.bytes = bytes
+        @inline(__always)
+        init(_ photo: borrowing PhotoRecord, server: Int64, origin: Int64) {
+            self.server = server
+            self.origin = origin
             size = photo.fileSize
             takenAt = photo.takenAt.microseconds
             uploadedAt = photo.uploadedAt.microseconds
             width = photo.width
             height = photo.height
-            self.server = server
-            self.origin = origin
         }
+    }
+
+    /// What is bound of a photo.
+    struct Values {
+        let bytes: PhotoBytes.Values
+        let numbers: Numbers
 
         /// What a statement needs.
         enum Use {
@@ -30,18 +34,18 @@ enum PhotoSQL {
 
         func bind(to statement: RawStatement, _ use: Use) {
             // A statement knows no parameter beyond its last one; an unused one before it does no harm.
-            statement.bind(server, at: 1)
-            statement.bind(uploadedAt, at: 2)
+            statement.bind(numbers.server, at: 1)
+            statement.bind(numbers.uploadedAt, at: 2)
             statement.bind(bytes.id, at: 3)
             statement.bind(bytes.digest, at: 4)
             statement.bind(bytes.name, at: 5)
-            statement.bind(size, at: 6)
-            statement.bind(takenAt, at: 7)
+            statement.bind(numbers.size, at: 6)
+            statement.bind(numbers.takenAt, at: 7)
             statement.bind(bytes.takenText, at: 8)
             statement.bind(bytes.uploadedText, at: 9)
-            statement.bind(width.map(Int64.init), at: 10)
-            statement.bind(height.map(Int64.init), at: 11)
-            if use != .find { statement.bind(origin, at: 12) }
+            statement.bind(numbers.width.map(Int64.init), at: 10)
+            statement.bind(numbers.height.map(Int64.init), at: 11)
+            if use != .find { statement.bind(numbers.origin, at: 12) }
         }
     }
 

@@ -8,7 +8,7 @@ final class PhotoWriter {
         var seen: Int64 = 0
         var added: Int64 = 0
         var changed: Int64 = 0
-        /// The latest `uploadedAt`.
+        /// The latest `uploadedAt` up to the horizon.
         var latest: PhotoTime?
     }
 
@@ -30,6 +30,7 @@ final class PhotoWriter {
 
     private(set) var outcome = Outcome()
     private let server: Int64
+    private let horizon: Int64
     private var origins: OriginTable
     private var seen: SeenPhotos
     private var bytes = PhotoBytes()
@@ -43,8 +44,9 @@ final class PhotoWriter {
 
     /// `hasIDs` says whether the index over ids is there. Without it a photo whose `uploadedAt` has changed is stored twice,
     /// until `PhotoIndexes.finishIDs`.
-    init(_ db: Database, server: Int64, hasIDs: Bool) throws {
+    init(_ db: Database, server: Int64, horizon: Int64, hasIDs: Bool) throws {
         self.server = server
+        self.horizon = horizon
         origins = try OriginTable(db, server: server)
         seen = try SeenPhotos(db, server: server)
         findByUpload = try RawStatement(db, PhotoSQL.findByUpload)
@@ -60,17 +62,20 @@ final class PhotoWriter {
             // What is bound is gone by then.
             for statement in [findByUpload, findByID, insert, update, move] { statement?.clear() }
         }
-        var latest = photos.startIndex
-        // By place: a copy of a photo counts the references to each of its texts.
-        for place in photos.indices {
-            let origin = try origins.number(of: photos[place].originDevice)
-            bytes.encode(photos[place])
-            try bytes.withValues { bytes in
-                try store(PhotoSQL.Values(photos[place], bytes, server: server, origin: origin))
+        var latest: Int?
+        // A span lends its photos: a copy of one counts the references to each of its texts.
+        let span = photos.span
+        for place in span.indices {
+            let origin = try origins.number(of: span[place].originDevice)
+            bytes.encode(span[place])
+            let numbers = PhotoSQL.Numbers(span[place], server: server, origin: origin)
+            try bytes.withValues { try store(PhotoSQL.Values(bytes: $0, numbers: numbers)) }
+            let uploadedAt = span[place].uploadedAt.microseconds
+            if uploadedAt <= horizon, latest.map({ uploadedAt > span[$0].uploadedAt.microseconds }) ?? true {
+                latest = place
             }
-            if photos[place].uploadedAt.microseconds > photos[latest].uploadedAt.microseconds { latest = place }
         }
-        outcome.latest = photos.isEmpty ? nil : photos[latest].uploadedAt
+        outcome.latest = latest.map { photos[$0].uploadedAt }
         try seen.save()
         try origins.save()
     }
@@ -92,7 +97,7 @@ final class PhotoWriter {
         guard try insert.run() == 1 else { return false }
         expectsKnown = false
         outcome.added += 1
-        origins.add(present: 1, to: values.origin)
+        origins.add(present: 1, to: values.numbers.origin)
         if try seen.insert(insert.insertedNumber) { outcome.seen += 1 }
         return true
     }
@@ -108,10 +113,10 @@ final class PhotoWriter {
         expectsKnown = true
         let isNew = try seen.insert(known.number)
         if isNew { outcome.seen += 1 }
-        guard !known.isSame || known.isGone || known.origin != values.origin else { return }
+        guard !known.isSame || known.isGone || known.origin != values.numbers.origin else { return }
         if isNew { outcome.changed += 1 }
         origins.add(present: known.isGone ? 0 : -1, gone: known.isGone ? -1 : 0, to: known.origin)
-        origins.add(present: 1, to: values.origin)
+        origins.add(present: 1, to: values.numbers.origin)
         values.bind(to: statement, .update)
         statement.bind(known.number, at: PhotoSQL.numberParameter)
         try statement.run()

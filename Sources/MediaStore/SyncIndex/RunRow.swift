@@ -5,7 +5,8 @@ import GRDB
 struct RunRow {
     private(set) var number: Int64
     let server: Int64
-    private let begunAt: Int64
+    /// Milliseconds since 1970, by this machine's clock.
+    let begunAt: Int64
     /// nil for a full run.
     let since: PhotoTime?
     var cursor: String?
@@ -15,7 +16,7 @@ struct RunRow {
     var totalCount: Int64 = 0
     private(set) var added: Int64 = 0
     private(set) var changed: Int64 = 0
-    /// The latest `uploadedAt` of its photos.
+    /// The latest `uploadedAt` of its photos that is not past the horizon.
     private(set) var latest: PhotoTime?
 
     // MARK: Rows
@@ -132,8 +133,18 @@ struct RunRow {
 
     // MARK: Values
 
-    /// Whether this unfinished run can go on as a run of a kind.
-    func goesOn(as kind: SyncRun.Kind) -> Bool { (cursor != nil || isAtEnd) && self.kind == kind }
+    /// Whether this unfinished run can go on as a run of a kind. After a day too much may have been deleted of what it saw
+    /// first, and what it says of itself would not be worth much.
+    func goesOn(as kind: SyncRun.Kind, now: Date) -> Bool {
+        (cursor != nil || isAtEnd) && self.kind == kind
+            && abs(now.timeIntervalSince(Date(milliseconds: begunAt))) <= Self.day
+    }
+
+    private static let day: TimeInterval = 86_400
+
+    /// The latest `uploadedAt` that the next run may go on from, in microseconds. A photo of a later time was stored while
+    /// the server's clock was wrong; whoever went on from it would miss all uploads until then.
+    var horizon: Int64 { (begunAt + Int64(Self.day) * 1000) * 1000 }
 
     private var kind: SyncRun.Kind { since.map(SyncRun.Kind.since) ?? .full }
 

@@ -38,11 +38,11 @@ enum ServerRow {
     }
 
     /// Records a run that has ended. A full one has seen the latest photo there is.
-    static func finish(_ run: RunRow, now: Date, _ db: Database) throws {
+    static func finish(_ run: RunRow, now: Date?, _ db: Database) throws {
         let isFull = run.since == nil
         try db.execute(
-            sql: "UPDATE servers SET complete_at = ?1, full_at = iif(?2, ?1, full_at) WHERE number = ?3",
-            arguments: [now.milliseconds, isFull, run.server]
+            sql: "UPDATE servers SET complete_at = ?1, full_at = iif(?2, ?3, full_at) WHERE number = ?4",
+            arguments: [now?.milliseconds ?? run.begunAt, isFull, run.begunAt, run.server]
         )
         try db.execute(
             sql: """

@@ -2,8 +2,8 @@ public import Foundation
 import GRDB
 
 extension SyncIndex {
-    /// Begins a run, or goes on with the one that did not end when it is of the same kind and account and has stored a page.
-    /// Either way it gets a new number, and a process that still appends under the old one is refused.
+    /// Begins a run, or goes on with the one that did not end when it is of the same kind and account, has stored a page and
+    /// was begun not more than a day ago. Either way it gets a new number, and a process that still appends under the old one is refused.
     ///
     /// - Parameters:
     ///   - server: Address of the server, the key of everything here.
@@ -23,7 +23,7 @@ extension SyncIndex {
         try write { db in
             let number = try ServerRow.prepare(server, account: account, db)
             let unfinished = try RunRow.fetch(ofServer: number, db)
-            if !restarts, let unfinished, unfinished.goesOn(as: kind) {
+            if !restarts, let unfinished, unfinished.goesOn(as: kind, now: now) {
                 return try unfinished.renumber(db).run(server: server, isResumed: true)
             }
             try RunRow.remove(ofServer: number, db)
@@ -52,7 +52,7 @@ extension SyncIndex {
             row.totalCount = totalCount
             let indexes = PhotoIndexes(db)
             let hasIDs = try indexes.prepareIDs(for: row)
-            let writer = try PhotoWriter(db, server: row.server, hasIDs: hasIDs)
+            let writer = try PhotoWriter(db, server: row.server, horizon: row.horizon, hasIDs: hasIDs)
             try writer.store(photos)
             row.add(writer.outcome)
             row.cursor = cursor
@@ -67,10 +67,10 @@ extension SyncIndex {
     ///
     /// - Parameters:
     ///   - run: The run. Its last page has been stored.
-    ///   - now: The time of this machine.
+    ///   - now: The time of this machine; nil when the last page came at some time since the run began.
     /// - Returns: What changed.
     /// - Throws: `StoreError`: `.busy` as `append`; `.other` when the last page has not been stored.
-    public func finish(_ run: SyncRun, now: Date) throws(StoreError) -> SyncChanges {
+    public func finish(_ run: SyncRun, now: Date?) throws(StoreError) -> SyncChanges {
         try write { db in
             let row = try RunRow.current(run, db)
             guard row.isAtEnd else {

@@ -15,6 +15,8 @@ public final class SyncIndex: Sendable {
     public let warnings: [String]
 
     private let connection: StoreConnection
+    /// Whether it goes with this object, and damage to it is nothing for the next start.
+    private let isTemporary: Bool
     private let worker = DispatchQueue(label: "mediactl.index")
 
     /// Opens or creates the index.
@@ -27,7 +29,21 @@ public final class SyncIndex: Sendable {
     init(in directory: DataDirectory, fileSystem: FileSystemKind, busyLimit: Duration) throws(StoreError) {
         let opened = try IndexRepair(directory: directory, fileSystem: fileSystem, busyLimit: busyLimit).open()
         connection = opened.connection
+        isTemporary = false
         warnings = directory.warnings + opened.warnings
+    }
+
+    private init(temporary connection: StoreConnection) {
+        self.connection = connection
+        isTemporary = true
+        warnings = []
+    }
+
+    /// An empty index that is nobody else's, and of which nothing is left when it is given up or the process dies.
+    ///
+    /// - Throws: `StoreError`; its methods throw `.full` when the temporary directory (`TMPDIR`) has no room.
+    public static func temporary() throws(StoreError) -> SyncIndex {
+        SyncIndex(temporary: try StoreConnection(temporary: .index))
     }
 
     /// Runs blocking work on the index's own thread, one piece at a time, so that it does not hold up Swift's few
@@ -48,7 +64,7 @@ public final class SyncIndex: Sendable {
         do {
             return try connection.readBeside(body)
         } catch {
-            IndexRepair.noteCorruption(error, path: connection.path)
+            note(error)
             throw error
         }
     }
@@ -58,8 +74,12 @@ public final class SyncIndex: Sendable {
         do {
             return try connection.write(body)
         } catch {
-            IndexRepair.noteCorruption(error, path: connection.path)
+            note(error)
             throw error
         }
+    }
+
+    private func note(_ error: StoreError) {
+        if !isTemporary { IndexRepair.noteCorruption(error, path: connection.path) }
     }
 }

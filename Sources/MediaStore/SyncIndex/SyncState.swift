@@ -4,9 +4,10 @@ public import Foundation
 public struct SyncState: Sendable, Equatable {
     /// Whose photos they are (the `account` of `SyncIndex.begin`).
     public var account: String
-    /// When a run, of either kind, last came to its end; nil when none has.
+    /// When a run, of either kind, last came to its end; nil when none has. What was uploaded before is in the index.
     public var lastCompleteAt: Date?
-    /// When a full run last came to its end.
+    /// When the last full run that came to its end was begun: what was deleted before is marked as gone. What was deleted
+    /// while it ran need not be.
     public var lastFullAt: Date?
     /// Whether a run has begun and not come to its end.
     public var hasUnfinishedRun: Bool

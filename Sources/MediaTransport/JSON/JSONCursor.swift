@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// Reads a JSON text (RFC 8259) from front to back. `JSONReader` builds a value with it; who reads a million of the same
 /// objects takes their members straight from it, since a dictionary for each costs more than the reading.
 package struct JSONCursor {
@@ -76,19 +78,27 @@ package struct JSONCursor {
 
     /// A string; nil when it is no text (a lone surrogate, bytes that are no UTF-8, a bare control character).
     package mutating func string() throws(Broken) -> String? {
+        let found = try scanString()
+        let raw = position - found.count - 1..<position - 1
+        guard found.isClean else { return nil }
+        if found.isEscaped { return JSONString.unescaped(text[raw]) }
+        // ASCII needs no second look for being UTF-8.
+        return found.isASCII
+            ? withBytes(raw) { String(decoding: $0, as: UTF8.self) }
+            : withBytes(raw) { String(validating: $0, as: UTF8.self) }
+    }
+
+    /// Steps over a string and its quotes.
+    private mutating func scanString() throws(Broken) -> StringScan {
         skipBlanks()
         try expect(UInt8(ascii: "\""))
-        let found = text[position...].withUnsafeBufferPointer { StringScan($0) }
+        let found = withBytes(position..<text.endIndex) { StringScan($0) }
         guard found.isClosed else {
             position = text.endIndex
             throw broken
         }
-        let raw = text[position..<position + found.count]
         position += found.count + 1
-        guard found.isClean else { return nil }
-        if found.isEscaped { return JSONString.unescaped(raw) }
-        // ASCII needs no second look for being UTF-8.
-        return found.isASCII ? String(decoding: raw, as: UTF8.self) : String(validating: raw, as: UTF8.self)
+        return found
     }
 
     /// The digits and signs of a number, unjudged.
@@ -97,7 +107,7 @@ package struct JSONCursor {
         let start = position
         while let byte = next, Self.isOfNumber(byte) { position += 1 }
         guard position > start else { throw broken }
-        return String(decoding: text[start..<position], as: UTF8.self)
+        return withBytes(start..<position) { String(decoding: $0, as: UTF8.self) }
     }
 
     /// `true` or `false`.
@@ -127,12 +137,36 @@ package struct JSONCursor {
         case .array:
             try beginArray()
             while try nextElement() { try skip(depth: depth + 1) }
-        case .string: _ = try string()
+        case .string: _ = try scanString()
         case .bool: _ = try bool()
         case .null: try null()
         case .number: _ = try number()
         case nil: throw broken
         }
+    }
+
+    /// Where the next value begins.
+    package mutating func start() -> Int {
+        skipBlanks()
+        return position
+    }
+
+    /// Steps over the next value when it is written as one that was read before.
+    ///
+    /// - Parameter value: From `start()` before that value to `start()` behind it. Only what ends by itself can be known
+    ///   again: a string, an array, an object.
+    /// - Returns: Whether it was.
+    package mutating func skipRepetition(of value: Range<Int>) -> Bool {
+        skipBlanks()
+        guard text.endIndex - position >= value.count else { return false }
+        let isSame = withBytes(value) { known in
+            withBytes(position..<position + value.count) { next in
+                guard let known = known.baseAddress, let next = next.baseAddress else { return false }
+                return memcmp(known, next, value.count) == 0
+            }
+        }
+        if isSame { position += value.count }
+        return isSame
     }
 
     /// Whether nothing but blanks is left.
@@ -173,6 +207,14 @@ package struct JSONCursor {
     }
 
     // MARK: Bytes
+
+    /// In place: a slice of the text would be counted.
+    private func withBytes<Result>(_ range: Range<Int>, _ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+        text.withUnsafeBufferPointer { bytes in
+            let first = range.lowerBound - text.startIndex
+            return body(UnsafeBufferPointer(rebasing: bytes[first..<first + range.count]))
+        }
+    }
 
     private var next: UInt8? { position < text.endIndex ? text[position] : nil }
 

@@ -36,13 +36,11 @@ public struct LegacyClaim: Sendable {
         control: TransferControl = TransferControl(),
         _ body: @escaping @Sendable ([PhotoRecord]) throws -> Void
     ) async throws -> Int64 {
-        let result = try await LiveListing.with(account, .init(control: control), queue: queue) {
-            live async throws(PhotoSyncError) in
-            try await queue.run {
-                Result { () throws -> Int64 in
-                    try live.index.forEachBlock(of: live.server, where: PhotoFilter(origin: .legacy), body)
-                    return try live.legacyCount
-                }
+        let live = try await LiveListing.make(of: account, .init(control: control), queue: queue)
+        let result = try await queue.run {
+            Result { () throws -> Int64 in
+                try live.index.forEachBlock(of: live.server, where: PhotoFilter(origin: .legacy), body)
+                return try live.legacyCount
             }
         }
         return try result.get()
@@ -54,15 +52,13 @@ public struct LegacyClaim: Sendable {
         control: TransferControl = TransferControl()
     ) async throws(PhotoSyncError) -> ClaimPlan {
         let before = try await account.client.status(device: account.deviceID)
-        return try await LiveListing.with(account, .init(control: control), queue: queue) {
-            live async throws(PhotoSyncError) in
-            try await queue.run {
-                switch selection {
-                case .all:
-                    ClaimPlan(selection: selection, ids: [], count: try live.legacyCount, before: before)
-                case .ids(let ids):
-                    try Self.plan(ids.distinct, live, before)
-                }
+        let live = try await LiveListing.make(of: account, .init(control: control), queue: queue)
+        return try await queue.run {
+            switch selection {
+            case .all:
+                ClaimPlan(selection: selection, ids: [], count: try live.legacyCount, before: before)
+            case .ids(let ids):
+                try Self.plan(ids.distinct, live, before)
             }
         }
     }
@@ -125,15 +121,13 @@ public struct LegacyClaim: Sendable {
 
     private func claimAll(_ count: ClaimCount, _ control: TransferControl) async throws(PhotoSyncError) -> ClaimResult {
         // What is legacy at this moment, which may be more than was planned.
-        try await LiveListing.with(account, .init(control: control), queue: queue) {
-            before async throws(PhotoSyncError) in
-            guard !control.isStopRequested else { throw PhotoSyncError(.cancelled) }
-            _ = try await account.client.claimAll(device: count.device)
-            SyncKillPoint.afterClaim.reach()
-            return try await counted(count, control) { count, live, index in
-                try before.index.forEachBlock(of: before.server, where: PhotoFilter(origin: .legacy)) { block in
-                    try count.add(block.map(\.id), live, index)
-                }
+        let before = try await LiveListing.make(of: account, .init(control: control), queue: queue)
+        guard !control.isStopRequested else { throw PhotoSyncError(.cancelled) }
+        _ = try await account.client.claimAll(device: count.device)
+        SyncKillPoint.afterClaim.reach()
+        return try await counted(count, control) { count, live, index in
+            try before.index.forEachBlock(of: before.server, where: PhotoFilter(origin: .legacy)) { block in
+                try count.add(block.map(\.id), live, index)
             }
         }
     }
@@ -145,13 +139,11 @@ public struct LegacyClaim: Sendable {
         _ add: @escaping @Sendable (inout ClaimCount, LiveListing, SyncIndex) throws -> Void
     ) async throws(PhotoSyncError) -> ClaimResult {
         let index = account.index
-        let (count, remaining) = try await LiveListing.with(account, .init(control: control), queue: queue) {
-            live async throws(PhotoSyncError) in
-            try await queue.run {
-                var count = count
-                try add(&count, live, index)
-                return (count, try live.legacyCount)
-            }
+        let live = try await LiveListing.make(of: account, .init(control: control), queue: queue)
+        let (count, remaining) = try await queue.run {
+            var count = count
+            try add(&count, live, index)
+            return (count, try live.legacyCount)
         }
         return ClaimResult(
             claimed: count.claimed,

@@ -51,22 +51,28 @@ public struct DeviceRegistration: Sendable {
             deviceToken: token
         )
         let key = try Self.checked(reply.apiKey)
-        try keep(login(key, device: nil, email: reply.email))
+        let email = reply.email ?? email.lowercased()
+        try keep(login(key, device: nil, email: email))
         let user = authorized(key)
-        let isOwn = try await user.devices().contains { $0.id == reply.device.id }
-        let device = isOwn ? reply.device : try await newDevice(of: user)
-        let login = login(key, device: device, email: reply.email)
+        let device = try await ownDevice(of: user, reply.device)
+        let login = login(key, device: device, email: email)
         try keep(login)
         return login
     }
 
     // MARK: Devices
 
-    /// This machine as a device of the user. A server hands out the device of a known token whoever owns it (trap 10), and
-    /// complains only when photos are claimed for it.
-    private func ownDevice(of user: PhotoSyncClient) async throws(PhotoSyncError) -> RegisteredDevice {
-        let device = try await user.registerDevice(name: deviceName, token: token(isRenewed: false))
-        if try await user.devices().contains(where: { $0.id == device.id }) { return device }
+    /// This machine as a device of the user: the one that a login has registered, if it is theirs. A server hands out the
+    /// device of a known token whoever owns it (trap 10), and complains only when photos are claimed for it.
+    private func ownDevice(
+        of user: PhotoSyncClient,
+        _ registered: RegisteredDevice? = nil
+    ) async throws(PhotoSyncError) -> RegisteredDevice {
+        var device = registered
+        if device == nil {
+            device = try await user.registerDevice(name: deviceName, token: token(isRenewed: false))
+        }
+        if let device, try await user.devices().contains(where: { $0.id == device.id }) { return device }
         return try await newDevice(of: user)
     }
 

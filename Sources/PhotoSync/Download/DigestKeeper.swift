@@ -12,8 +12,8 @@ final class DigestKeeper: Sendable {
         var writtenAt: Date
     }
 
-    /// More than the cache asks for.
-    private static let rest: TimeInterval = 0.12
+    /// A little more than the cache asks for.
+    private static let rest: TimeInterval = 0.101
 
     private let hashes: HashCache
     private let waiting = Mutex<[Entry]>([])

@@ -17,9 +17,14 @@ final class DownloadReceiver: ResponseReceiver {
         var received: Int64 = 0
         /// Bytes of this answer that nobody was told of.
         var untold: Int64 = 0
+        /// Up to here the disk was asked to write.
+        var writebackEnd: Int64
         /// Whether the rest does not fit to what is there: all of it has to come again.
         var mustStartOver = false
     }
+
+    /// So many bytes are worth a request to the disk of their own.
+    private static let writebackStep: Int64 = 8 << 20
 
     private let file: PartialFile
     private let pipeline: HashPipeline
@@ -50,7 +55,7 @@ final class DownloadReceiver: ResponseReceiver {
         self.expectedTotal = expectedTotal
         self.pipeline = pipeline
         self.onBegin = onBegin
-        state = Mutex(State(position: offset))
+        state = Mutex(State(position: offset, writebackEnd: offset))
     }
 
     var result: State { state.withLock { $0 } }
@@ -81,6 +86,7 @@ final class DownloadReceiver: ResponseReceiver {
                     try file.truncate(to: 0)
                     pipeline.restart()
                     state.position = 0
+                    state.writebackEnd = 0
                 }
                 try file.reserve(total)
             } catch {
@@ -105,6 +111,10 @@ final class DownloadReceiver: ResponseReceiver {
             state.position += Int64(bytes.count)
             state.received += Int64(bytes.count)
             state.untold += Int64(bytes.count)
+            if state.position - state.writebackEnd >= Self.writebackStep {
+                file.beginWriteback(state.writebackEnd..<state.position)
+                state.writebackEnd = state.position
+            }
             return (now: state.position, end: total)
         }
         pipeline.append(bytes)

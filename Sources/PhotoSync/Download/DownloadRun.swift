@@ -48,11 +48,7 @@ struct DownloadRun: Sendable {
     // MARK: Before the first photo
 
     private func checkSynchronized() throws(PhotoSyncError) {
-        do throws(StoreError) {
-            guard try account.index.state(of: account.server)?.lastCompleteAt == nil else { return }
-        } catch {
-            throw PhotoSyncError(error)
-        }
+        guard try account.state()?.lastCompleteAt == nil else { return }
         throw PhotoSyncError(.neverSynchronized, detail: "nothing is known of \(account.server) yet")
     }
 
@@ -60,7 +56,10 @@ struct DownloadRun: Sendable {
     private func openTarget(_ path: [UInt8]) throws(PhotoSyncError) -> TargetDirectory? {
         do throws(FileWriteError) {
             let target = try TargetDirectory.open(path, creating: !options.isDryRun)
-            if let target, !target.isWritable { throw FileWriteError(.denied, path: target.path) }
+            guard let target else { return nil }
+            if !target.isWritable { throw FileWriteError(.denied, path: target.path) }
+            // Two runs would give the same photos different names, and leave them twice.
+            if !options.isDryRun { try target.lock() }
             return target
         } catch {
             throw PhotoSyncError(error)

@@ -25,12 +25,15 @@ struct PhotoDownload {
     /// Answers that make a photo begin anew, before it is given up.
     private static let freshStarts = 3
 
-    private let context: DownloadContext
-    private var plan: PlannedDownload
-    private var item: DownloadItem
+    let context: DownloadContext
+    var plan: PlannedDownload
+    var item: DownloadItem
+    /// Whether the first bytes of the file are known to be those that were received. A process that died may have left a
+    /// length without the bytes: its machine may have lost its power as well.
+    var isPartProven = false
 
-    private var library: LibraryStore { context.account.library }
-    private var photo: PhotoRecord { plan.photo }
+    var library: LibraryStore { context.account.library }
+    var photo: PhotoRecord { plan.photo }
 
     init(_ plan: PlannedDownload, in context: DownloadContext) {
         self.context = context
@@ -65,6 +68,7 @@ struct PhotoDownload {
             discard(file)
             return
         }
+        isPartProven = try status(of: file) == plan.copy.identity
         do {
             if try await adoptWritten(file) { return }
             try await receive(file)
@@ -158,10 +162,12 @@ struct PhotoDownload {
         while true {
             guard !context.control.isStopRequested, !Task.isCancelled else { throw PhotoSyncError(.cancelled) }
             let offset = try resumable(file)
+            if offset == 0 { isPartProven = true }
             let pipeline = try await prepare(file, from: offset)
             item.attempts += 1
             let (outcome, state) = await request(file, from: offset, pipeline: pipeline)
             if let head = state.head { note(head) }
+            if state.head?.status == 200 { isPartProven = true }
             item.bytesReceived += state.received
             if offset > 0, state.head?.status == 206 { item.isResumed = true }
 
@@ -178,12 +184,13 @@ struct PhotoDownload {
                 forget()
                 continue
             }
-            if let verdict = try await judge(state, pipeline) {
-                item.state = verdict.state
-                try await finish(file, digest: verdict.digest)
+            let verdict = try await judge(state, pipeline)
+            if case .photo(let digest) = verdict {
+                try await finish(file, digest: digest)
                 return
             }
             forget()
+            if verdict == .doubtful { continue }
             guard !isSecondChance else {
                 throw PhotoSyncError(
                     .checksumMismatch,
@@ -197,7 +204,7 @@ struct PhotoDownload {
 
     /// How much of the file an earlier try has left that can be trusted. At least one byte is always asked for, so that the
     /// server tells whether its file is still the same.
-    private func resumable(_ file: PartialFile) throws(PhotoSyncError) -> Int64 {
+    func resumable(_ file: PartialFile) throws(PhotoSyncError) -> Int64 {
         guard plan.copy.lastModified != nil, let total = plan.copy.totalBytes else { return 0 }
         let size = try status(of: file).size
         return size <= total ? min(size, total - 1) : 0
@@ -261,6 +268,7 @@ struct PhotoDownload {
     private func keepFacts(_ heads: AsyncStream<DownloadHead>) async {
         for await head in heads where (head.totalBytes ?? 0) >= Self.worthResuming && head.lastModified != nil {
             var copy = plan.copy
+            copy.identity = nil
             copy.lastModified = head.lastModified
             copy.totalBytes = head.totalBytes
             // What cannot be kept now shows when the end is kept.
@@ -271,144 +279,12 @@ struct PhotoDownload {
     private mutating func note(_ head: DownloadHead) {
         plan.copy.lastModified = head.lastModified
         plan.copy.totalBytes = head.totalBytes
+        plan.copy.identity = nil
     }
 
-    private mutating func forget() {
+    mutating func forget() {
         plan.copy.lastModified = nil
         plan.copy.totalBytes = nil
-    }
-
-    // MARK: Judging
-
-    /// The four rules of contract section 6.
-    ///
-    /// - Returns: nil for bytes that are corrupt.
-    private func judge(
-        _ state: DownloadReceiver.State,
-        _ pipeline: HashPipeline
-    ) async throws(PhotoSyncError) -> (state: DownloadItem.State, digest: String)? {
-        guard let total = state.head?.totalBytes, state.position == total else {
-            throw PhotoSyncError(
-                .lengthMismatch,
-                detail: "\(state.position) bytes of \(state.head?.totalBytes ?? 0)",
-                photoID: photo.id
-            )
-        }
-        let digest: String
-        do {
-            digest = try await pipeline.finish().digest.hex
-        } catch {
-            throw PhotoSyncError(.internalError, detail: "\(error)")
-        }
-        if digest == photo.sha256 { return (.verified, digest) }
-        // The server stamps every download. A page of a proxy or a hotel is not what it has rewritten.
-        guard state.isGenuine, total > 0 else {
-            throw PhotoSyncError(
-                .unexpectedAnswer,
-                detail: total == 0 ? "an empty file" : "an answer without X-PhotoSync-Hash",
-                httpStatus: state.head?.status,
-                photoID: photo.id
-            )
-        }
-        return total == photo.fileSize ? nil : (.rewritten, digest)
-    }
-
-    // MARK: The end
-
-    private mutating func finish(_ file: PartialFile, digest: String) async throws(PhotoSyncError) {
-        SyncKillPoint.downloadAfterBody.reach()
-        let time = photo.takenAt.microseconds
-        let sealed = try await onDisk { () throws(FileWriteError) in
-            try file.seal(modificationMicroseconds: time)
-        }
-        plan.copy.state = .written
-        plan.copy.sha256 = digest
-        plan.copy.identity = FileIdentity(sealed)
-        try await keep(plan.copy)
-        try await publish(file, digest: digest)
-    }
-
-    private mutating func publish(_ file: PartialFile, digest: String) async throws(PhotoSyncError) {
-        SyncKillPoint.downloadWritten.reach()
-        while true {
-            let name = plan.place.name
-            do {
-                let published = try await onDisk { () throws(FileWriteError) in try file.publish(as: name) }
-                SyncKillPoint.downloadRenamed.reach()
-                try await becomePresent(digest, identity: FileIdentity(published))
-                return
-            } catch {
-                // Somebody else's file has come there meanwhile.
-                guard error.code == .targetExists else { throw error }
-            }
-            do {
-                plan = try await context.planner.rename(plan)
-            } catch {
-                throw PhotoSyncError(error)
-            }
-        }
-    }
-
-    private mutating func becomePresent(_ digest: String, identity: FileIdentity) async throws(PhotoSyncError) {
-        forget()
-        plan.copy.state = .present
-        plan.copy.temporaryName = nil
-        plan.copy.sha256 = digest
-        plan.copy.identity = identity
-        try await keep(plan.copy)
-        context.digests.add(digest, of: identity, at: plan.copy.path)
-        await context.planner.landed(plan)
-        item.describe(plan.copy)
-        item.state = digest == photo.sha256 ? .verified : .rewritten
-    }
-
-    /// A part is worth keeping when a later try can go on with it.
-    private mutating func keepPart(of file: PartialFile, after error: PhotoSyncError) async throws(PhotoSyncError) {
-        if plan.copy.state == .written { return }
-        let isUseful =
-            switch error.code {
-            case .notFound, .forbidden, .checksumMismatch, .unexpectedAnswer, .storeUnusable: false
-            default: (try? resumable(file)).map { $0 > 0 } ?? false
-            }
-        if isUseful, let size = try? status(of: file).size {
-            // Gives back what was reserved behind the last byte.
-            try? file.truncate(to: size)
-        } else {
-            forget()
-            discard(file)
-        }
-        if error.code != .storeUnusable { try await keep(plan.copy) }
-    }
-
-    private func discard(_ file: PartialFile) {
-        // A file that cannot be removed is written over the next time.
-        try? file.discard()
-    }
-
-    private func keep(_ copy: PhotoCopy) async throws(PhotoSyncError) {
-        do {
-            try await library.keep([copy])
-        } catch {
-            throw PhotoSyncError(error)
-        }
-    }
-
-    private func status(of file: PartialFile) throws(PhotoSyncError) -> FileIdentity {
-        do {
-            return FileIdentity(try file.status())
-        } catch {
-            throw PhotoSyncError(error)
-        }
-    }
-
-    private func onDisk<Value: Sendable>(
-        _ work: @escaping @Sendable () throws(FileWriteError) -> Value
-    ) async throws(PhotoSyncError) -> Value {
-        do {
-            return try await BlockingWork.run(work)
-        } catch {
-            throw PhotoSyncError(error)
-        }
     }
 }
 

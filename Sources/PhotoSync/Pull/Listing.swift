@@ -82,6 +82,8 @@ struct Listing: Sendable {
         let observer = control.observeStop { requests.abandon() }
         defer { control.endObserving(observer) }
 
+        // What an earlier process has stored counts, also when nothing is added to it.
+        if start.isResumed { progress(start) }
         var run = start
         var largestTotal = run.totalCount
         var page = try await fetch(run, cursor: run.cursor, control, requests)

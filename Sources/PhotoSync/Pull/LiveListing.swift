@@ -1,16 +1,13 @@
-internal import Foundation
 internal import MediaStore
 internal import MediaTransport
 
-/// The whole listing of a server as it is now, in a database of its own. Neither the index nor the server is changed: not
-/// even the device's `lastSyncAt` moves.
+/// The whole listing of a server as it is now, in a temporary database of its own. Neither the index nor the server is
+/// changed: not even the device's `lastSyncAt` moves.
 struct LiveListing: Sendable {
     let index: SyncIndex
     let server: String
     /// How it was had.
     let outcome: Listing.Outcome
-    /// Where its database is, for as long as `with` lasts.
-    let directory: String
 
     /// What to list, and how.
     struct Request: Sendable {
@@ -21,31 +18,15 @@ struct LiveListing: Sendable {
         var progress: (@Sendable (PullProgress) -> Void)?
     }
 
-    /// Lists, and removes the database when `body` has ended.
+    /// Lists.
     ///
-    /// - Throws: `PhotoSyncError`, as `Listing.store`; what `body` throws.
-    static func with<Value: Sendable>(
-        _ account: SyncAccount,
-        _ request: Request,
-        queue: StoreQueue,
-        _ body: (LiveListing) async throws(PhotoSyncError) -> Value
-    ) async throws(PhotoSyncError) -> Value {
-        let directory = FileManager.default.temporaryDirectory.path + "/mediactl-listing-" + UUID().uuidString
-        let result = await Result.awaiting { () async throws(PhotoSyncError) in
-            try await body(try await make(account, request, queue: queue, in: directory))
-        }
-        // It may be large.
-        _ = try? await queue.run { try FileManager.default.removeItem(atPath: directory) }
-        return try result.get()
-    }
-
-    private static func make(
-        _ account: SyncAccount,
-        _ request: Request,
-        queue: StoreQueue,
-        in directory: String
+    /// - Throws: `PhotoSyncError`, as `Listing.store`.
+    static func make(
+        of account: SyncAccount,
+        _ request: Request = Request(),
+        queue: StoreQueue
     ) async throws(PhotoSyncError) -> LiveListing {
-        let index = try await queue.run { try SyncIndex(in: try DataDirectory.open(directory)) }
+        let index = try await queue.run { try SyncIndex.temporary() }
         let listing = Listing(
             source: account.source(pageSize: request.pageSize, device: nil),
             index: index,
@@ -56,8 +37,8 @@ struct LiveListing: Sendable {
             queue: queue
         )
         let outcome = try await listing.store(request.kind, control: request.control, progress: request.progress)
-        _ = try await queue.run { try index.finish(outcome.run, now: Date()) }
-        return LiveListing(index: index, server: account.server, outcome: outcome, directory: directory)
+        _ = try await queue.run { try index.finish(outcome.run, now: nil) }
+        return LiveListing(index: index, server: account.server, outcome: outcome)
     }
 
     /// The photos with these ids, by id.

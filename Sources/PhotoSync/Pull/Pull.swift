@@ -82,9 +82,7 @@ public struct Pull: Sendable {
         control: TransferControl = TransferControl(),
         progress: (@Sendable (PullProgress) -> Void)? = nil
     ) async throws(PhotoSyncError) -> PullResult {
-        let index = account.index
-        let server = account.server
-        let state = try await queue.run { try index.state(of: server) }
+        let state = try await queue.run { [account] in try account.state() }
         let kind = options.isFull ? .full : kind(after: state)
         if options.isDryRun { return try await dryRun(kind, control, progress) }
 
@@ -102,18 +100,13 @@ public struct Pull: Sendable {
 
     /// What to ask for: everything, unless a complete run has left a time to go on from.
     private func kind(after state: SyncState?) -> SyncRun.Kind {
-        guard let state, state.account == accountKey, let watermark = state.watermark else {
-            return .full
-        }
+        guard let watermark = state?.watermark else { return .full }
         let overlap = options.overlap.components
         let microseconds = overlap.seconds * 1_000_000 + overlap.attoseconds / 1_000_000_000_000
         let (begin, isBeforeTime) = watermark.microseconds.subtractingReportingOverflow(microseconds)
         guard !isBeforeTime, let text = RFC3339.text(microseconds: begin) else { return .full }
         return .since(PhotoTime(text: text, microseconds: begin))
     }
-
-    /// Another user of the same server is another device there, and the index starts anew.
-    private var accountKey: String { account.deviceID ?? "" }
 
     // MARK: Into the index
 
@@ -126,7 +119,7 @@ public struct Pull: Sendable {
             source: source,
             index: account.index,
             server: account.server,
-            accountKey: accountKey,
+            accountKey: try account.indexKey(),
             isIndexOfAll: true,
             maximumRestarts: options.restarts,
             queue: queue
@@ -141,12 +134,14 @@ public struct Pull: Sendable {
             return result
         }
         let index = account.index
-        let changes = try await queue.run { try index.finish(outcome.run, now: Date()) }
+        // Nobody knows when the last page came to an earlier process.
+        let now = outcome.isOfEarlierProcess ? nil : Date()
+        let changes = try await queue.run { try index.finish(outcome.run, now: now) }
         SyncKillPoint.afterFinish.reach()
         let result = PullResult(outcome, changes)
         guard outcome.isOfEarlierProcess else { return result }
-        // Its last page came some time ago: what was uploaded since is still to be listed.
-        let state = try await queue.run { [server = account.server] in try index.state(of: server) }
+        // What was uploaded since is still to be listed.
+        let state = try await queue.run { [account] in try account.state() }
         return result.followed(by: try await pull(self.kind(after: state), control, progress))
     }
 
@@ -165,14 +160,19 @@ public struct Pull: Sendable {
             progress: progress
         )
         let (index, server, device) = (account.index, account.server, account.deviceID)
-        let (result, total) = try await LiveListing.with(account, request, queue: queue) {
-            live async throws(PhotoSyncError) in
-            try await queue.run {
-                var result = PullResult(live.outcome, try live.changes(to: index))
-                result.counts = try index.counts(of: server, device: device)
-                if kind == .full { result.changes.gone = try live.goneCount(from: index) }
-                return (result, live.outcome.run.totalCount)
+        let live = try await LiveListing.make(of: account, request, queue: queue)
+        let total = live.outcome.run.totalCount
+        let result = try await queue.run { [account] in
+            guard try account.state() != nil else {
+                // Nothing is known, or what is known of another user goes.
+                var changes = SyncChanges()
+                changes.added = live.outcome.run.photosSeen
+                return PullResult(live.outcome, changes)
             }
+            var result = PullResult(live.outcome, try live.changes(to: index))
+            result.counts = try index.counts(of: server, device: device)
+            if kind == .full { result.changes.gone = try live.goneCount(from: index) }
+            return result
         }
         // As for a real run: with fewer photos than the server it would be followed by a full one.
         if !result.isFull, result.counts.total + result.changes.added < total {

@@ -64,8 +64,12 @@ public struct PullResult: Sendable, Equatable {
     /// index's, because photos were deleted or claimed elsewhere, which an incremental run is never told (contract section
     /// 5), or while a full run listed them. False when the server would not say, and after a dry run.
     public var advisesFull: Bool {
-        guard let status else { return false }
-        return status.totalPhotos != counts.total || status.legacyPhotos != counts.legacy
-            || status.devicePhotos != counts.thisDevice
+        status?.differs(from: counts) ?? false
+    }
+}
+
+extension SyncStatus {
+    func differs(from counts: PhotoCounts) -> Bool {
+        totalPhotos != counts.total || legacyPhotos != counts.legacy || devicePhotos != counts.thisDevice
     }
 }

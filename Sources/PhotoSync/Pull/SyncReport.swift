@@ -18,7 +18,7 @@ public struct SyncReport: Sendable {
     public var status: SyncStatus?
     /// Why the server could not be asked.
     public var failure: PhotoSyncError?
-    /// What the index knows; nil before the first pull.
+    /// What the index knows; nil before the first pull, and when it has another user's photos.
     public var state: SyncState?
     /// The index's counts.
     public var counts: PhotoCounts
@@ -34,9 +34,10 @@ public struct SyncReport: Sendable {
             try await account.client.status(device: account.deviceID)
         }
         let (state, counts, ownsUploads) = try await StoreQueue().run {
-            (
-                try account.index.state(of: account.server),
-                try account.index.counts(of: account.server, device: account.deviceID),
+            let state = try account.state()
+            return (
+                state,
+                state == nil ? PhotoCounts() : try account.index.counts(of: account.server, device: account.deviceID),
                 try account.index.ownsUploads(at: account.server)
             )
         }
@@ -49,6 +50,13 @@ public struct SyncReport: Sendable {
             counts: counts,
             ownership: ownsUploads.map { $0 ? .owned : .ownerless } ?? .unknown
         )
+    }
+
+    /// Whether a pull has something to bring: the server's own counts are others than the index's. What was deleted or
+    /// claimed elsewhere comes with a full one only.
+    public var advisesPull: Bool {
+        guard let status, state?.lastCompleteAt != nil else { return false }
+        return status.differs(from: counts)
     }
 
     /// Makes a report.

@@ -17,7 +17,9 @@ struct OwnPhotos: Sendable {
     /// - Returns: Photos by the digest that was asked for.
     func known(_ digests: [String]) async throws(PhotoSyncError) -> [String: PhotoRecord] {
         let (index, library, server) = (account.index, account.library, account.server)
-        return try await queue.run {
+        return try await queue.run { [account] in
+            // A dry run has not brought the index up to date, and it may have another user's photos.
+            guard try account.state() != nil else { return [:] }
             var known = Self.bySHA256(try index.photos(withDigests: digests, of: server))
             let others = digests.filter { known[$0] == nil }
             let copies = try library.copies(withDigests: others, server: server)
@@ -72,8 +74,11 @@ struct OwnPhotos: Sendable {
         try await queue.run { try index.setOwnsUploads(isOwned, at: server) }
     }
 
+    /// Of several with the same bytes the one that came last: a server has no bytes twice, so the others are gone.
     private static func bySHA256(_ photos: [PhotoRecord]) -> [String: PhotoRecord] {
-        Dictionary(photos.map { ($0.sha256, $0) }) { first, _ in first }
+        Dictionary(photos.map { ($0.sha256, $0) }) { one, other in
+            one.uploadedAt.microseconds < other.uploadedAt.microseconds ? other : one
+        }
     }
 
     /// Photos with these bytes in the listing as it is now. Changes nothing, neither in the index nor on the server, where
@@ -98,8 +103,7 @@ struct OwnPhotos: Sendable {
 
     /// Behind what the index knows, with the overlap that late rows need (contract section 5); nil for all.
     private func start() async throws(PhotoSyncError) -> PhotoTime? {
-        let (index, server) = (account.index, account.server)
-        guard let watermark = try await queue.run({ try index.state(of: server)?.watermark }) else { return nil }
+        guard let watermark = try await queue.run({ [account] in try account.state()?.watermark }) else { return nil }
         let microseconds = watermark.microseconds - 300_000_000
         return RFC3339.text(microseconds: microseconds).map { PhotoTime(text: $0, microseconds: microseconds) }
     }

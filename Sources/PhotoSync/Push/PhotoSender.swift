@@ -62,7 +62,7 @@ struct PhotoSender: Sendable {
         var failure = SendFailure(error: PhotoSyncError(.cancelled), takenAt: nil, bytesSent: 0, attempts: 0)
         do throws(PhotoSyncError) {
             let file = try open(photo)
-            failure.takenAt = PhotoDate.of(file)
+            failure.takenAt = try PhotoDate.of(file)
             let receipt = try await send(photo, file, &failure)
             guard (try? file.currentStatus()) == file.status else {
                 // Whatever the server has now, it is not known to be this file.
@@ -174,15 +174,31 @@ private final class SendGauge: Sendable {
 
 /// The date of a photo.
 enum PhotoDate {
-    /// When it was taken, as its Exif data say; else the time of its last change, in UTC. nil outside the years 0000 to
-    /// 9999: the server would read any other text as "now" (photosync contract 3.1, trap 5).
-    static func of(_ file: SourceFile) -> PhotoTime? {
-        PhotoCaptureTime.microseconds(of: file).flatMap(time) ?? modification(of: file.descriptor).flatMap(time)
+    /// When it was taken, as its Exif data say; else the time of its last change, in UTC.
+    ///
+    /// - Throws: `PhotoSyncError`: `.invalidDate` outside the years 0000 to 9999. The server would read any other text, and
+    ///   none, as "now" (photosync contract 3.1, trap 5), and nothing could change that later.
+    static func of(_ file: SourceFile) throws(PhotoSyncError) -> PhotoTime {
+        if let taken = PhotoCaptureTime.microseconds(of: file).flatMap(time) { return taken }
+        if let changed = modification(of: file.descriptor).flatMap(time) { return changed }
+        throw PhotoSyncError(
+            .invalidDate,
+            detail: "it has none of its own, and its last change is not in the years 0000 to 9999",
+            path: file.path
+        )
     }
 
-    /// The same of a path; nil also for a file that cannot be opened.
-    static func of(path: [UInt8]) -> PhotoTime? {
-        (try? SourceFile(path: path)).flatMap { of($0) }
+    /// The same of a path.
+    ///
+    /// - Throws: `PhotoSyncError`, also for a file that cannot be opened.
+    static func of(path: [UInt8]) throws(PhotoSyncError) -> PhotoTime {
+        let file: SourceFile
+        do {
+            file = try SourceFile(path: path)
+        } catch {
+            throw PhotoSyncError.source(error)
+        }
+        return try of(file)
     }
 
     private static func time(_ microseconds: Int64) -> PhotoTime? {

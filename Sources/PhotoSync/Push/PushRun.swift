@@ -117,13 +117,17 @@ final class PushRun {
     private func settle(_ block: inout PushBlock) async throws {
         guard !block.open.isEmpty else { return }
         try stopIfAsked()
-        var present: [(PhotoToSend, PhotoRecord)] = []
         let known = try await own.known(block.open.map(\.digest.sha256))
-        for photo in block.open {
-            if let record = known[photo.digest.sha256] { present.append((photo, record)) }
+        // The index does not hear of deletions (contract section 5): what it knows may be gone by now.
+        let existing = try await account.client.existing(
+            Array(Set(block.open.map(\.digest.sha256)).union(known.values.map(\.sha256))),
+            control: control
+        )
+        let present = block.open.compactMap { photo -> (PhotoToSend, PhotoRecord)? in
+            guard let record = known[photo.digest.sha256], existing.contains(record.sha256) else { return nil }
+            return (photo, record)
         }
         try await endPresent(present, &block)
-        let existing = try await account.client.existing(block.open.map(\.digest.sha256), control: control)
         let foreign = block.open.filter { existing.contains($0.digest.sha256) }
         let missing = block.open.filter { !existing.contains($0.digest.sha256) }
         report.progress { progress in
@@ -236,16 +240,19 @@ final class PushRun {
     }
 
     private func endPlanned(_ photo: PhotoToSend, _ block: inout PushBlock) {
-        let takenAt = PhotoDate.of(path: photo.candidate.path)
-        end(
-            PushItem(
-                path: photo.candidate.path,
-                state: .planned,
-                sizeBytes: photo.digest.identity.size,
-                sha256: photo.digest.sha256,
-                takenAt: takenAt
-            )
+        let path = photo.candidate.path
+        let date = Result { () throws(PhotoSyncError) in try PhotoDate.of(path: path) }
+        var item = PushItem(
+            path: path,
+            state: .planned,
+            sizeBytes: photo.digest.identity.size,
+            sha256: photo.digest.sha256
         )
+        switch date {
+        case .success(let takenAt): item.takenAt = takenAt
+        case .failure(let error): (item.state, item.error) = (.failed, error)
+        }
+        end(item)
         block.close(photo)
     }
 }

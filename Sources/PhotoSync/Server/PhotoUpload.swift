@@ -39,13 +39,17 @@ public struct PhotoUpload: Sendable {
         return fields
     }
 
-    /// The file name of the part, which only has to be there and to have the extension (trap 16): servers of all kinds
-    /// read it the same. The true name goes into `originalFilename`.
+    /// The file name of the part, by which servers may call the stored file: the true one, with `_` for all that they could
+    /// read in different ways (trap 16). The true name goes into `originalFilename`.
     var partName: String {
-        guard let dot = fileName.lastIndex(of: ".") else { return "photo" }
-        let suffix = fileName[fileName.index(after: dot)...]
-        let isPlain =
-            (1...16).contains(suffix.count) && suffix.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) }
-        return isPlain ? "photo.\(suffix)" : "photo"
+        let name = String(String.UnicodeScalarView(fileName.unicodeScalars.map { Self.isPlain($0) ? $0 : "_" }))
+        return name.hasPrefix(".") ? "photo" + name : name
+    }
+
+    private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
+        if scalar.isASCII {
+            return scalar.properties.isAlphabetic || "0123456789 ._-()+".unicodeScalars.contains(scalar)
+        }
+        return scalar.properties.isAlphabetic || scalar.properties.numericType != nil
     }
 }

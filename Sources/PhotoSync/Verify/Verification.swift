@@ -35,8 +35,7 @@ public struct Verification: Sendable {
         onDifference: @escaping @Sendable (SyncDifference) -> Void,
         progress: (@Sendable (PullProgress) -> Void)? = nil
     ) async throws(PhotoSyncError) -> VerificationResult {
-        let (index, server) = (account.index, account.server)
-        let state = try await queue.run { try index.state(of: server) }
+        let state = try await queue.run { [account] in try account.state() }
         guard state?.lastCompleteAt != nil else { throw PhotoSyncError(.neverSynchronized) }
         let tally = Tally(onDifference)
         // The copies are looked at by tasks that are not this one's children.
@@ -44,11 +43,10 @@ public struct Verification: Sendable {
         let result = await withTaskCancellationHandler {
             await Result.awaiting { () async throws(PhotoSyncError) in
                 let request = LiveListing.Request(control: control, progress: progress)
-                try await LiveListing.with(account, request, queue: queue) { live async throws(PhotoSyncError) in
-                    try await queue.run {
-                        try compare(live, stop, tally)
-                        try compareCopies(live, stop, tally)
-                    }
+                let live = try await LiveListing.make(of: account, request, queue: queue)
+                try await queue.run {
+                    try compare(live, stop, tally)
+                    try compareCopies(live, stop, tally)
                 }
             }
         } onCancel: {

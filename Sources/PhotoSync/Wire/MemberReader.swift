@@ -46,6 +46,12 @@ struct MemberReader {
         try read { cursor throws(JSONCursor.Broken) in try cursor.skip() }
     }
 
+    /// Where the next value begins.
+    mutating func start() -> Int { cursor.start() }
+
+    /// Steps over an object that is written as an earlier one; see `JSONCursor.skipRepetition`.
+    mutating func skipRepetition(of value: Range<Int>) -> Bool { cursor.skipRepetition(of: value) }
+
     /// Nothing may follow.
     mutating func finish() throws(PhotoSyncError) {
         guard cursor.isAtEnd() else { throw Self.broken(cursor.broken) }

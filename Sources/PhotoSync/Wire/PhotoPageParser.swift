@@ -10,6 +10,9 @@ package struct PhotoPageParser {
     private var members: MemberReader
     /// Devices seen on this page, so that its photos share their texts.
     private var devices: [String: PhotoDevice] = [:]
+    /// The devices in hand, and where in the page each was read: most photos repeat one of them to the letter.
+    private var recent: [(text: Range<Int>, device: PhotoDevice)] = []
+    private static let recentCount = 8
 
     /// The page that a body consists of.
     ///
@@ -119,6 +122,15 @@ package struct PhotoPageParser {
     }
 
     private mutating func device() throws(PhotoSyncError) -> PhotoDevice? {
+        for place in recent.indices where members.skipRepetition(of: recent[place].text) { return recent[place].device }
+        let start = members.start()
+        guard let device = try newDevice() else { return nil }
+        if recent.count == Self.recentCount { recent.removeFirst() }
+        recent.append((start..<members.start(), device))
+        return device
+    }
+
+    private mutating func newDevice() throws(PhotoSyncError) -> PhotoDevice? {
         var id: String?
         var deviceName: String?
         var platform: String?

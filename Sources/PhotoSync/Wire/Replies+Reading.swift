@@ -81,7 +81,22 @@ extension RegisteredDevice {
 }
 
 extension LoginReply {
+    /// Reads an answer. The earlier key is void whatever the rest of it is, so a broken one gives at least the new key.
     init(reading body: [UInt8]) throws(PhotoSyncError) {
+        do {
+            self = try Self.whole(body)
+        } catch {
+            guard let apiKey = Self.key(in: body) else { throw error }
+            self.init(apiKey: apiKey, device: nil, email: nil)
+        }
+    }
+
+    /// The key, by its name and quotation marks.
+    private static func key(in body: [UInt8]) -> String? {
+        String(decoding: body, as: UTF8.self).firstMatch(of: /"apiKey"\s*:\s*"([!#-\[\]-~]+)"/).map { String($0.1) }
+    }
+
+    private static func whole(_ body: [UInt8]) throws(PhotoSyncError) -> LoginReply {
         var members = MemberReader(body)
         var apiKey: String?
         var device: RegisteredDevice?
@@ -96,7 +111,7 @@ extension LoginReply {
             }
         }
         try members.finish()
-        self.init(
+        return LoginReply(
             apiKey: try MemberReader.require(apiKey, "apiKey"),
             device: try MemberReader.require(device, "device"),
             email: try MemberReader.require(email, "user.email")

@@ -100,13 +100,13 @@ public struct PhotoReceipt: Sendable, Equatable {
 public struct LoginReply: Sendable, Equatable {
     /// The new key; every earlier one of the user is void. Secret.
     public var apiKey: String
-    /// The device of this machine.
-    public var device: RegisteredDevice
-    /// The user's e-mail address.
-    public var email: String
+    /// The device of this machine; nil in an answer of which the key alone can be read.
+    public var device: RegisteredDevice?
+    /// The user's e-mail address; nil as the device.
+    public var email: String?
 
     /// Makes a reply.
-    public init(apiKey: String, device: RegisteredDevice, email: String) {
+    public init(apiKey: String, device: RegisteredDevice?, email: String?) {
         self.apiKey = apiKey
         self.device = device
         self.email = email

@@ -153,7 +153,7 @@ struct RequestTests {
             deviceName: "desk",
             deviceToken: "t"
         )
-        #expect(reply.apiKey == "k-2" && reply.email == "ann@example.test" && reply.device.id == "d-1")
+        #expect(reply.apiKey == "k-2" && reply.email == "ann@example.test" && reply.device?.id == "d-1")
         let request = try #require(server.requests.first)
         #expect(request.line == "POST /api/mobile/auth/login")
         #expect(request.values(of: "x-api-key").isEmpty)

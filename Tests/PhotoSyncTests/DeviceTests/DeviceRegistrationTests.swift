@@ -196,6 +196,15 @@ struct DeviceRegistrationTests {
         #expect(try await registration.logIn(apiKey: kept.apiKey).deviceID == "d-1")
     }
 
+    @Test("a broken answer to a login by address costs neither the new key nor the device")
+    func byAddressBroken() async throws {
+        let broken = RecordingServer.Answer(body: #"{"success":true,"apiKey":"key-bob","device":{"id":"#)
+        let users = try UserServer(failing: (path: "auth/login", answer: broken))
+        let login = try await registration(users).logIn(email: "Bob@Example.Test", password: "p")
+        #expect(login.apiKey == "key-bob" && login.deviceID == "d-1" && login.email == "bob@example.test")
+        #expect(try library.login(for: login.server) == login)
+    }
+
     @Test("by address too, another user's device is replaced (trap 10)")
     func byAddressForeignToken() async throws {
         let users = try UserServer()

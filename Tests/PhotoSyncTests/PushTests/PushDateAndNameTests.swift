@@ -49,7 +49,24 @@ import Testing
         try Data(jpeg(date: date, offset: nil)).write(to: URL(fileURLWithPath: path))
         let time = timespec(tv_sec: change.seconds, tv_nsec: change.nanoseconds)
         try #require(utimensat(AT_FDCWD, path, [time, time], 0) == 0)
-        #expect(PhotoDate.of(path: Array(path.utf8))?.text == change.expected)
+        #expect(try PhotoDate.of(path: Array(path.utf8)).text == change.expected)
+    }
+
+    /// Trap 5: the server would date it now. Only some file systems keep such times; one in memory does.
+    @Test(.enabled(if: SmallDisk.isAvailable), arguments: [false, true])
+    func aPhotoWithoutAnyDateIsNotSent(isDryRun: Bool) async throws {
+        let disk = try SmallDisk(kibibytes: 64)
+        let path = disk.path + "/a.jpg"
+        try Data("no picture".utf8).write(to: URL(fileURLWithPath: path))
+        // date -u -d 10000-01-01 +%s
+        let time = timespec(tv_sec: 253_402_300_800, tv_nsec: 0)
+        try #require(utimensat(AT_FDCWD, path, [time, time], 0) == 0)
+        let bench = try await PushBench()
+        let outcome = await bench.push([Array(path.utf8)], dryRun: isDryRun)
+        #expect(outcome.items.map(\.state) == [.failed])
+        #expect(outcome.items.first?.error?.code == .invalidDate)
+        #expect(outcome.items.first?.error?.path == Array(path.utf8))
+        #expect(try await bench.sandbox.photos().isEmpty)
     }
 
     @Test func theLastChangeReachesTheServer() async throws {

@@ -95,7 +95,9 @@ import Testing
         #expect(outcome.error?.code == .transport)
         #expect(outcome.items.filter { $0.state == .failed }.count == 3)
         #expect(outcome.items.filter { $0.state == .cancelled }.count == 5)
-        #expect(try await bench.uploads.count == 6)
+        // A connection that is reset at once may die before its request is noted by the server.
+        #expect(outcome.items.map(\.attempts).reduce(0, +) == 6)
+        #expect(try await bench.uploads.count <= 6)
     }
 
     @Test func aFileThatVanishesFailsAlone() async throws {

@@ -40,6 +40,49 @@ import Testing
         #expect(try await bench.uploads.count == 1)
     }
 
+    /// The listing never tells of deletions (contract section 5), so the index alone is no reason to call a photo present.
+    @Test(arguments: [false, true]) func aPhotoDeletedElsewhereIsNotCalledPresent(isDryRun: Bool) async throws {
+        let bench = try await PushBench()
+        try bench.write("a.jpg")
+        try bench.write("b.jpg")
+        let first = await bench.push()
+        let id = try #require(first.item("a.jpg")?.photoID)
+        try await bench.sandbox.photoSync("DELETE", "photos/\(id)")
+        // The count of the server is as before.
+        try await bench.sandbox.addPhotos()
+        let again = await bench.push(dryRun: isDryRun)
+        #expect(again.states == ["a.jpg": isDryRun ? .planned : .uploaded, "b.jpg": .present])
+        guard !isDryRun else { return }
+        let newID = try #require(again.item("a.jpg")?.photoID)
+        #expect(newID != id)
+        #expect(try await bench.sandbox.photos().contains { $0.id == newID })
+        // The index still has both.
+        #expect(await bench.push().item("a.jpg")?.photoID == newID)
+    }
+
+    /// The same for a downloaded copy that the server had rewritten: it is the last one now.
+    @Test func aRewrittenCopyOfADeletedPhotoIsSent() async throws {
+        let bench = try await PushBench()
+        let path = try bench.write("a.jpg", "as the server had rewritten it")
+        let id = try #require(try await bench.sandbox.addPhotos(#"{"content":"as it was"}"#).first)
+        _ = try await Pull(bench.account).run()
+        let record = try #require(try bench.account.index.photos([id], of: bench.account.server).first)
+        try await bench.account.library.keep([
+            PhotoCopy(
+                server: bench.account.server,
+                photoID: id,
+                path: path,
+                state: .present,
+                source: .downloaded,
+                sha256: try digest(of: "as the server had rewritten it"),
+                serverSHA256: record.sha256
+            )
+        ])
+        #expect(await bench.push().states == ["a.jpg": .present])
+        try await bench.sandbox.photoSync("DELETE", "photos/\(id)")
+        #expect(await bench.push().states == ["a.jpg": .uploaded])
+    }
+
     /// Another device of the user uploads at the same moment, so the count grows although this upload is nobody's.
     @Test func aCountThatGrewByAnotherDeviceIsNoProof() async throws {
         let bench = try await PushBench("--photosync", "published")

@@ -149,4 +149,21 @@ struct PhotoPageParserTests {
         #expect(read.photos.map(\.id) == (0..<1000).map { "p-\($0)" })
         #expect(Set(read.photos.map(\.originDevice)).count == 1)
     }
+
+    @Test("each photo keeps its own device, however they alternate and are written")
+    func alternatingDevices() throws {
+        let devices = (0..<20).map { number in
+            number % 5 == 4
+                ? (text: "null", device: nil)
+                : (
+                    text: "{\"id\":\"d\(number % 13)\",\"name\":\"\\u00e4}\",\"platform\":\"ios\"}",
+                    device: PhotoDevice(id: "d\(number % 13)", name: "ä}", platform: "ios")
+                )
+        }
+        let photos = (0..<200).map { number in
+            photo("id", "\"p-\(number)\"").dropLast() + ", \"originDevice\" : \(devices[number * 7 % 20].text) }"
+        }
+        let read = try PhotoPageParser.page(in: page("[\(photos.joined(separator: ","))]"))
+        #expect(read.photos.map(\.originDevice) == (0..<200).map { devices[$0 * 7 % 20].device })
+    }
 }

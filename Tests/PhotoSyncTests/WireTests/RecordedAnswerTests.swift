@@ -66,8 +66,24 @@ struct RecordedAnswerTests {
     func login() throws {
         let reply = try LoginReply(reading: #require(try Transcript("auth").body("login ok")))
         #expect(reply.email == "alice@example.test")
-        #expect(reply.device.name == "mediactl")
+        #expect(reply.device?.name == "mediactl")
         #expect(!reply.apiKey.isEmpty)
+    }
+
+    @Test(
+        "a login whose answer is broken still gives its key, for the one before is void",
+        arguments: [
+            #"{"apiKey":"new","user":null}"#, #"{"success":true,"apiKey" : "new","user":{"em"#,
+            #"{"device":{"id":7},"user":{"email":"a@b"},"apiKey":"new"}"#, #"[{"apiKey":"new"}]"#,
+        ]
+    )
+    func brokenLogin(answer: String) throws {
+        #expect(try LoginReply(reading: Array(answer.utf8)) == LoginReply(apiKey: "new", device: nil, email: nil))
+    }
+
+    @Test("a login without a key is none", arguments: ["", "{}", #"{"apiKey":""}"#, #"{"apiKey":"a\u0000"}"#])
+    func keylessLogin(answer: String) {
+        #expect(throws: PhotoSyncError.self) { try LoginReply(reading: Array(answer.utf8)) }
     }
 
     @Test("no answer with an error is taken for a success, whichever it is", arguments: ["auth", "sync", "upload"])

@@ -63,9 +63,22 @@ struct LoginRun: Sendable {
         let login = try await console.context.interruption.handling({
             console.outlast($0, for: "the new key", finishTimeout: finishTimeout)
         }) {
-            try await registration.logIn(email: email, password: password)
+            do {
+                return try await registration.logIn(email: email, password: password)
+            } catch {
+                noteNewKey()
+                throw error
+            }
         }
         return finish(login, isKeyRotated: true)
+    }
+
+    /// The key may be new although the login has failed: what came after it did not work.
+    private func noteNewKey() {
+        guard let key = try? session.library.login(for: server)?.apiKey, key != session.login?.apiKey else { return }
+        console.warning(
+            "the user has a new API key, which is kept; this machine is no device yet: run mediactl login again"
+        )
     }
 
     // MARK: The end
