@@ -19,7 +19,7 @@ SWIFT_DIRS := $(wildcard Sources Tests Benchmarks Fuzz)
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: ## upload a video to a local sandbox, list it, take it back
+demo: ## upload a video to a local sandbox, take it back; send and fetch photos
 	@scripts/demo.sh
 
 build: ## debug build of everything

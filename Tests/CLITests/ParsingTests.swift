@@ -68,7 +68,7 @@ import Testing
             try MediactlCommand.parseAsRoot(["--json", "--server", "h", "upload", "a"]) as? Upload
         )
         #expect(command.global.json)
-        #expect(command.connection.server == "h")
+        #expect(command.connection.choice.server == "h")
     }
 
     @Test func flagsBehindTwoDashesAreFileNames() throws {

@@ -121,10 +121,50 @@ struct DocumentationTests {
         ]) { $1 }
     }
 
+    // With the environment that cron gives, and nothing else.
+    @Test("the line for every night works, and speaks up only when something is wrong")
+    func crontab() async throws {
+        let directory = try TemporaryDirectory()
+        let sandbox = try await ForeignServer(
+            announcing: ForeignProgram.product("mediactl-sandbox"),
+            ["--listen", "127.0.0.1:0", "--data", directory.file("server")]
+        )
+        try makePhotos(in: directory)
+        try FileManager.default.moveItem(atPath: directory.file("pictures"), toPath: directory.file("Pictures"))
+        let document = try String(contentsOf: Self.root.appending(path: "docs/guides/sync.md"), encoding: .utf8)
+        let block = try #require(document.components(separatedBy: "```crontab\n").dropFirst().first)
+        let lines = block.components(separatedBy: "\n```")[0].split(separator: "\n").map {
+            $0.replacing("https://photos.example.org", with: sandbox.address)
+        }
+        let programs = Bundle.main.bundleURL.path
+        var surroundings = ["HOME": directory.path]
+        for line in lines.dropLast() {
+            let parts = line.split(separator: "=", maxSplits: 1).map { String($0) }
+            surroundings[parts[0]] = parts[0] == "PATH" ? "\(programs):\(parts[1])" : parts[1]
+        }
+        let fields = try #require(lines.last).split(separator: " ", maxSplits: 5)
+        #expect(fields.count == 6 && surroundings.count == 3)
+        let cron = surroundings
+        func run(_ command: String) async throws -> ChildResult {
+            try await ChildProcess.run("/bin/sh", ["-c", "cd && \(command)"], environment: cron)
+        }
+        _ = try await run("mediactl login --api-key-file key.txt -q")
+
+        let night = try await run(String(fields[5]))
+        #expect(night.exitCode == 0 && night.output.isEmpty && night.errors.isEmpty)
+        let status = try await run("mediactl sync status --json")
+        #expect(status.output.contains(#""server_counts":{"total":3,"this_device":3,"#), "\(status.output)")
+
+        _ = try await run("mediactl logout")
+        let badNight = try await run(String(fields[5]))
+        #expect(badNight.exitCode == 4 && badNight.errors.contains("not logged in"))
+    }
+
     @Test(
         "a line is compared with gaps",
         arguments: [
-            ("a  b\n", ["a b"], true), ("a b\nc\n", ["a b"], false), ("abc\n", ["a…c"], true),
+            ("a  b\n", ["a b"], true), ("a\n\nb\n", ["a", "", "b"], true),
+            ("a b\nc\n", ["a b"], false), ("abc\n", ["a…c"], true),
             ("abc\n", ["a…d"], false),
             ("x\ny\nz\n", ["…", "z"], true), ("x\ny\nz\n", ["x", "…"], true), ("", ["…"], true), ("", ["x"], false),
             ("30.1 kB, just now\n", ["1.2 GB, 3 days ago"], true), ("30.1 kB\n", ["1.2 GB, x"], false),

@@ -94,6 +94,53 @@ struct LibraryGuideTests {
         #expect(try store.uploads(states: [], host: nil).map(\.state) == [.cancelled])
     }
 
+    @Test("keeps photos in step")
+    func photos() async throws {
+        let sandbox = try await SandboxProcess.start(arguments: ["--photosync-rewrite", "off"])
+        try await sandbox.addPhotos(#"{"user":"alice@example.test","content":"old"}"#)
+        let temporary = try TemporaryDirectory()
+        let (address, folder) = (sandbox.baseURL, temporary.file("data"))
+        let (apiKey, pictures) = (SandboxProcess.aliceKey, temporary.file("Pictures"))
+        try FileManager.default.createDirectory(atPath: pictures, withIntermediateDirectories: true)
+        try Data("new".utf8).write(to: URL(fileURLWithPath: pictures + "/new.jpg"))
+
+        // guide: photos
+        let server = try ServerURL(address)
+        let directory = try DataDirectory.open(folder)
+        let library = try LibraryStore(in: directory)
+        let client = PhotoSyncClient(
+            server: server,
+            http: try HTTPClient(),
+            authorization: .apiKey(apiKey, for: server.origin)
+        )
+        let login = try await DeviceRegistration(client: client, library: library, deviceName: "studio")
+            .logIn(apiKey: apiKey)
+        let account = SyncAccount(
+            client: client,
+            deviceID: login.deviceID,
+            index: try SyncIndex(in: directory),
+            library: library
+        )
+        // guide: end
+
+        // guide: sync
+        let listing = try await Pull(account).run()
+        print("\(listing.changes.added) new, \(listing.counts.total) in all")
+
+        let hashes = HashCache(directory: folder)
+        _ = try await Push(account, hashes: hashes).run([Array(pictures.utf8)]) { item in
+            print(item.state, String(decoding: item.path, as: UTF8.self))
+        }
+        _ = try await Download(account, hashes: hashes).run(.missing, to: Array(pictures.utf8)) { item in
+            print(item.state, item.originalFilename ?? item.id)
+        }
+        // guide: end
+        #expect(listing.changes.added == 1)
+        #expect(try await sandbox.photos().count == 2)
+        let result = try await Verification(account, hashes: hashes).run { _ in }
+        #expect(result.photos == 2 && result.copies == 2 && result.counts.isEmpty)
+    }
+
     @Test("the guide shows exactly the code that runs here")
     func guideIsThisCode() throws {
         let source = try String(contentsOf: URL(filePath: #filePath), encoding: .utf8)
@@ -109,7 +156,7 @@ struct LibraryGuideTests {
                 part.split(separator: "\n", omittingEmptySubsequences: false).dropFirst().dropLast()
                     .map { $0.hasPrefix("        ") ? $0.dropFirst(8) : $0 }.joined(separator: "\n") + "\n"
             }
-        #expect(shown.count >= 4)
+        #expect(shown.count >= 6)
         for block in shown {
             #expect(run.contains(block), "\(block)")
         }

@@ -12,7 +12,10 @@ struct ClaimLegacy: ContextCommand {
 
             Examples:
               mediactl claim-legacy --list
+              mediactl claim-legacy --all --dry-run
               mediactl claim-legacy --all
+              mediactl sync list --device legacy --since 2019-01-01 --json |
+                jq -r '.photo_id // empty' | mediactl claim-legacy --ids-file - --yes
             """
     )
 
@@ -41,7 +44,7 @@ struct ClaimLegacy: ContextCommand {
     var dryRun = false
 
     @OptionGroup(title: "Credentials") var key: KeyOptions
-    @OptionGroup(title: "Connection options") var connection: ConnectionOptions
+    @OptionGroup(title: "Connection options") var connection: PhotoConnectionOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {

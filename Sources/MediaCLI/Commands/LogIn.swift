@@ -29,7 +29,7 @@ struct LogIn: ContextCommand {
 
     @OptionGroup(title: "With a key") var key: KeyOptions
     @OptionGroup(title: "By e-mail") var mail: MailOptions
-    @OptionGroup(title: "Connection options") var connection: ConnectionOptions
+    @OptionGroup(title: "Connection options") var connection: PhotoConnectionOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     /// A login by e-mail address.

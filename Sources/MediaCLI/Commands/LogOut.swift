@@ -19,7 +19,7 @@ struct LogOut: ContextCommand {
     @Flag(help: "Only say what would be forgotten.")
     var dryRun = false
 
-    @OptionGroup(title: "Connection options") var connection: ConnectionOptions
+    @OptionGroup(title: "Connection options") var connection: PhotoServerOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(in console: Console) async throws -> ExitCode {

@@ -9,12 +9,13 @@ struct SyncDownload: ContextCommand {
         commandName: "download",
         abstract: "Fetch photos into a directory, by year and month, verified.",
         discussion: """
-            What was cut goes on where it stopped. Nothing that is there is replaced. The index tells which photos there \
-            are: run mediactl sync before.
+            They come to DIR/YEAR/MONTH by the day they were taken. What was cut goes on where it stopped. Nothing that \
+            is there is replaced. The index tells which photos there are: run mediactl sync before.
 
             Examples:
               mediactl sync download --missing --to Pictures
               mediactl sync download --since 2026-05-01 --to Pictures --dry-run
+              mediactl sync download 4ad8a4cc-3164-4b56-b986-11cd9f6d52da --to Pictures
             """
     )
 
@@ -39,12 +40,17 @@ struct SyncDownload: ContextCommand {
     )
     var target: String
 
-    @Flag(help: "Only say what would be fetched.")
+    @Flag(help: "Only say what would be downloaded.")
     var dryRun = false
 
-    @OptionGroup var jobs: JobsOption
+    @Option(
+        name: .shortAndLong,
+        help: ArgumentHelp("Photos on their way at a time, 1 to 16; 4 by default.", valueName: "n")
+    )
+    var jobs: String?
+
     @OptionGroup(title: "Credentials") var key: KeyOptions
-    @OptionGroup(title: "Connection options") var connection: ConnectionOptions
+    @OptionGroup(title: "Connection options") var connection: PhotoConnectionOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
@@ -60,7 +66,7 @@ struct SyncDownload: ContextCommand {
 
     func run(in console: Console) async throws -> ExitCode {
         let selection = try selection()
-        let jobs = try jobs.count(usual: 4)
+        let jobs = try PhotoJobs.count(jobs, usual: 4)
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
         let account = try await SyncSession.open(settings).account(key)
         let run = DownloadRun(
@@ -68,9 +74,10 @@ struct SyncDownload: ContextCommand {
             account: account,
             hashes: HashCache(directory: settings.locations.cacheDirectory),
             options: Download.Options(jobs: jobs, isDryRun: dryRun, retry: settings.retryPolicy),
-            writesProgressRecords: global.progressEvents
+            writesProgressRecords: global.progressEvents,
+            base: base(in: console.context)
         )
-        return try await run.run(selection, to: directory(in: console.context))
+        return try await run.run(selection, to: base(in: console.context) + RawArguments.bytes(of: target))
     }
 
     private func selection() throws(Diagnosis) -> Download.Selection {
@@ -78,8 +85,8 @@ struct SyncDownload: ContextCommand {
         return missing ? .missing : .ids(ids)
     }
 
-    private func directory(in context: CommandContext) -> [UInt8] {
-        let path = RawArguments.bytes(of: target)
-        return path.first == UInt8(ascii: "/") ? path : Array("\(context.workingDirectory)/".utf8) + path
+    /// Where a relative target begins; empty for an absolute one.
+    private func base(in context: CommandContext) -> [UInt8] {
+        target.hasPrefix("/") ? [] : Array("\(context.workingDirectory)/".utf8)
     }
 }

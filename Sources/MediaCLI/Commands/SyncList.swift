@@ -11,13 +11,14 @@ struct SyncList: ContextCommand {
         abstract: "List the photos of the local index, oldest upload first. Asks no server.",
         discussion: """
             Examples:
+              mediactl sync list
               mediactl sync list --device other --since 2026-05-01
               mediactl sync list --device legacy --json | jq -r '.photo_id // empty'
             """
     )
 
     @Option(
-        help: ArgumentHelp("Only photos of this device: this, other, legacy (of none), or an id.", valueName: "which")
+        help: ArgumentHelp("Only photos of this device: this, other, legacy (no device), or an id.", valueName: "which")
     )
     var device: String?
 
@@ -32,7 +33,7 @@ struct SyncList: ContextCommand {
     @Flag(help: "List what is no longer on the server instead.")
     var gone = false
 
-    @OptionGroup(title: "Connection options") var connection: ConnectionOptions
+    @OptionGroup(title: "Connection options") var connection: PhotoServerOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
@@ -55,7 +56,7 @@ struct SyncList: ContextCommand {
         let table = PhotoTable(console, device: session.login?.deviceID, isGone: gone)
         try await show(table, filter, session, on: console)
         if table.count == 0 {
-            console.note("no photo of the index fits")
+            console.note(gone ? "no photo is gone" : "the index has no such photo")
         }
         let code = console.exitCode(.success)
         console.summary([

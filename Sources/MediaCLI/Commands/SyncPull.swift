@@ -14,7 +14,8 @@ struct SyncPull: ContextCommand {
 
             Examples:
               mediactl sync
-              mediactl sync pull --full --json
+              mediactl sync --full
+              mediactl sync pull --json
             """
     )
 
@@ -25,7 +26,7 @@ struct SyncPull: ContextCommand {
     var dryRun = false
 
     @OptionGroup(title: "Credentials") var key: KeyOptions
-    @OptionGroup(title: "Connection options") var connection: ConnectionOptions
+    @OptionGroup(title: "Connection options") var connection: PhotoConnectionOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(in console: Console) async throws -> ExitCode {

@@ -36,9 +36,14 @@ struct SyncPush: ContextCommand {
     @Flag(help: "Only say what would be sent. The server is asked, and not changed.")
     var dryRun = false
 
-    @OptionGroup var jobs: JobsOption
+    @Option(
+        name: .shortAndLong,
+        help: ArgumentHelp("Photos on their way at a time, 1 to 16; 2 by default.", valueName: "n")
+    )
+    var jobs: String?
+
     @OptionGroup(title: "Credentials") var key: KeyOptions
-    @OptionGroup(title: "Connection options") var connection: ConnectionOptions
+    @OptionGroup(title: "Connection options") var connection: PhotoConnectionOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
@@ -47,7 +52,7 @@ struct SyncPush: ContextCommand {
 
     func run(in console: Console) async throws -> ExitCode {
         let filter = try PathFilter.reading(includes: include, excludes: exclude)
-        let jobs = try jobs.count(usual: 2)
+        let jobs = try PhotoJobs.count(jobs, usual: 2)
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
         let account = try await SyncSession.open(settings).account(key)
         let run = PushRun(

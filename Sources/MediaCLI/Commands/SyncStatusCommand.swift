@@ -11,13 +11,14 @@ struct SyncStatusCommand: ContextCommand {
         discussion: """
             A server that does not answer is told, with its exit code, beside what the index knows.
 
-            Example:
+            Examples:
               mediactl sync status
+              mediactl sync status --json | jq .server_counts
             """
     )
 
     @OptionGroup(title: "Credentials") var key: KeyOptions
-    @OptionGroup(title: "Connection options") var connection: ConnectionOptions
+    @OptionGroup(title: "Connection options") var connection: PhotoConnectionOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(in console: Console) async throws -> ExitCode {

@@ -11,7 +11,8 @@ struct SyncVerify: ContextCommand {
         discussion: """
             The server is listed anew. Ends with 3 when there are differences.
 
-            Example:
+            Examples:
+              mediactl sync verify
               mediactl sync verify --read-content
             """
     )
@@ -20,7 +21,7 @@ struct SyncVerify: ContextCommand {
     var readContent = false
 
     @OptionGroup(title: "Credentials") var key: KeyOptions
-    @OptionGroup(title: "Connection options") var connection: ConnectionOptions
+    @OptionGroup(title: "Connection options") var connection: PhotoConnectionOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(in console: Console) async throws -> ExitCode {

@@ -90,7 +90,7 @@ struct UploadsDelete: ContextCommand {
         DeletionPlan(
             store: store.store,
             server: try settings.configuredServer,
-            isServerNamed: connection.server != nil,
+            isServerNamed: connection.choice.server != nil,
             host: host
         )
     }

@@ -120,7 +120,7 @@ extension ErrorCatalogue {
             )
         case .notLoggedIn:
             Words(
-                "not logged in" + (error.value.map { " at \(clean($0))" } ?? ""),
+                "not logged in" + (error.value.map { " to \(clean($0))" } ?? ""),
                 hint: "run mediactl login, or give a key with --api-key-file FILE or MEDIACTL_API_KEY"
             )
         case .noDevice:

@@ -34,19 +34,45 @@ final class PhotoTable: Sendable {
 
     private func lines(_ photos: [PhotoRecord], isFirst: Bool) -> [String] {
         let width = console.outputWidth
+        let layout = Layout.fitting(width)
         let rows = photos.map { photo in
             line(
                 photo.id,
-                String(photo.takenAt.text.prefix(19)).replacing("T", with: " "),
+                String(photo.takenAt.text.prefix(layout.time < 19 ? 10 : 19)).replacing("T", with: " "),
                 Formats.bytes(photo.fileSize),
                 PhotoOrigin(photo, device: device).words,
                 TerminalText.escaped(photo.originalFilename),
+                layout,
                 fitting: width
             )
         }
-        let header = line("ID", "TAKEN (UTC)", "SIZE", "DEVICE", "NAME", fitting: width)
+        let header = line("ID", "TAKEN (UTC)", "SIZE", "DEVICE", "NAME", layout, fitting: width)
         return (isFirst ? [console.outputStyle.bold(header)] : []) + rows
     }
+
+    /// The widths of the columns that give way to the name on a narrow terminal; 0 for one that is left out.
+    private struct Layout {
+        var time = 19
+        var size = 8
+        var device = 16
+
+        /// The widest that leaves room for a name.
+        static func fitting(_ width: Int?) -> Layout {
+            let all = [
+                Layout(), Layout(time: 11), Layout(time: 11, device: 11), Layout(time: 11, size: 0, device: 11),
+                Layout(time: 11, size: 0, device: 0), Layout(time: 0, size: 0, device: 0),
+            ]
+            guard let width else { return Layout() }
+            return all.first { $0.width + 14 <= width } ?? Layout(time: 0, size: 0, device: 0)
+        }
+
+        private var width: Int {
+            PhotoTable.idWidth + 2 + [time, size, device].reduce(0) { $0 + ($1 > 0 ? $1 + 2 : 0) }
+        }
+    }
+
+    /// That of a UUID.
+    private static let idWidth = 36
 
     private func line(
         _ id: String,
@@ -54,12 +80,16 @@ final class PhotoTable: Sendable {
         _ size: String,
         _ origin: String,
         _ name: String,
+        _ layout: Layout,
         fitting width: Int?
     ) -> String {
-        let line = [
-            left(TerminalText.escaped(id), 36), left(TerminalText.escaped(taken), 19), right(size, 8),
-            left(TerminalText.truncated(TerminalText.escaped(origin), to: 16), 16), name,
-        ].joined(separator: "  ")
+        var cells = [left(TerminalText.escaped(id), Self.idWidth)]
+        if layout.time > 0 { cells.append(left(TerminalText.escaped(taken), layout.time)) }
+        if layout.size > 0 { cells.append(right(size, layout.size)) }
+        if layout.device > 0 {
+            cells.append(left(TerminalText.truncated(TerminalText.escaped(origin), to: layout.device), layout.device))
+        }
+        let line = (cells + [name]).joined(separator: "  ")
         return width.map { TerminalText.truncated(line, to: max(1, $0)) } ?? line
     }
 
@@ -80,7 +110,7 @@ struct PhotoOrigin: Sendable {
 
     init(_ photo: PhotoRecord, device: String?) {
         guard let origin = photo.originDevice else {
-            (name, words) = ("legacy", "-")
+            (name, words) = ("legacy", "no device")
             return
         }
         let isThis = origin.id == device

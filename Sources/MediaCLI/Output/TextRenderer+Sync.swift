@@ -6,15 +6,27 @@ internal import PhotoSync
 /// What `sync` says on standard output. Failures are said on standard error.
 extension TextRenderer {
     static func pull(_ result: PullResult, isDryRun: Bool, style: Style) -> [String] {
+        guard !isDryRun else { return ["\(Formats.count(result.photos, "photo")) would be listed; nothing is stored"] }
         let (changes, counts) = (result.changes, result.counts)
-        let scope = result.isFull ? "" : " since the last time"
-        guard !isDryRun else { return ["\(Formats.count(result.photos, "photo"))\(scope) would be listed"] }
+        let news = facts([(changes.added, "new"), (changes.changed, "changed"), (changes.gone, "gone")])
         return [
-            "\(style.green("synchronised")): \(changes.added) new, \(changes.changed) changed, \(changes.gone) gone "
-                + "(\(Formats.count(result.photos, "photo"))\(scope) listed)",
-            "  in the index: \(counts.total); of this device \(counts.thisDevice), of others \(counts.otherDevices), "
-                + "of none \(counts.legacy)",
+            "\(style.green("synchronised")): \(news.isEmpty ? "nothing new" : news)", "  " + shares(of: counts),
         ]
+    }
+
+    /// `7 photos: 3 of this device, 4 of no device`.
+    private static func shares(of counts: PhotoCounts) -> String {
+        let photos = Formats.count(counts.total, "photo")
+        let shares = facts([
+            (counts.thisDevice, "of this device"), (counts.otherDevices, "of other devices"),
+            (counts.legacy, "of no device"),
+        ])
+        return shares.isEmpty ? photos : "\(photos): \(shares)"
+    }
+
+    /// `3 new, 1 gone`: what there is none of goes unsaid.
+    private static func facts(_ counts: [(number: Int64, words: String)]) -> String {
+        counts.filter { $0.number != 0 }.map { "\($0.number) \($0.words)" }.joined(separator: ", ")
     }
 
     static func push(_ item: PushItem, style: Style) -> [String] {
@@ -24,19 +36,22 @@ extension TextRenderer {
         case .uploaded: ["\(style.green("uploaded")) \(name)\(size)"]
         case .planned: ["\(name): would be uploaded\(size)"]
         case .present: ["\(name): there already"]
-        case .skipped: ["\(name): left out"]
+        case .skipped: ["\(name): left out\(item.error?.code == .unknownExtension ? ", no photo" : "")"]
         case .cancelled: ["\(name): not done"]
         case .unconfirmed, .foreign, .failed: []
         }
     }
 
-    static func download(_ item: DownloadItem, style: Style) -> [String] {
-        let name = item.path.map { TerminalText.escaped($0) } ?? TerminalText.escaped(item.originalFilename ?? item.id)
+    // `base` is what paths are told without, `/` at its end.
+    static func download(_ item: DownloadItem, below base: [UInt8] = [], style: Style) -> [String] {
+        let name =
+            item.path.map { TerminalText.escaped($0.starts(with: base) ? Array($0.dropFirst(base.count)) : $0) }
+            ?? TerminalText.escaped(item.originalFilename ?? item.id)
         let size = item.sizeBytes.map { "\(Formats.bytes($0)), " } ?? ""
         return switch item.state {
         case .verified: ["\(style.green("downloaded")) \(name) (\(size)verified)"]
         case .rewritten: ["\(style.green("downloaded")) \(name) (\(size)rewritten by the server)"]
-        case .planned: ["\(name): would be fetched"]
+        case .planned: ["\(name): would be downloaded"]
         case .present: ["\(name): there already"]
         case .cancelled: ["\(name): not done"]
         case .failed: []
@@ -46,10 +61,22 @@ extension TextRenderer {
     static func difference(_ difference: SyncDifference, style: Style) -> [String] {
         let kind = difference.kind.rawValue.replacing("_", with: " ")
         let what = difference.path.map { TerminalText.escaped($0) } ?? TerminalText.escaped(difference.photoID)
-        let values = [("expected", difference.expected), ("found", difference.found)]
-            .compactMap { name, value in value.map { "\(name) \(TerminalText.escaped($0))" } }
+        let values = values(of: difference)
         let padded = kind.padding(toLength: 17, withPad: " ", startingAt: 0)
         return ["\(style.yellow(padded))  \(what)" + (values.isEmpty ? "" : "  (\(values.joined(separator: ", ")))")]
+    }
+
+    /// What people can read of it: names and reasons, and no digests, which JSON has.
+    private static func values(of difference: SyncDifference) -> [String] {
+        switch difference.kind {
+        case .notIndexed, .notOnServer:
+            [difference.found ?? difference.expected].compactMap { $0.map { TerminalText.escaped($0) } }
+        default:
+            [("expected", difference.expected), ("found", difference.found)]
+                .compactMap { name, value in value.map { (name, $0) } }
+                .filter { $0.1.wholeMatch(of: /[0-9a-f]{64}/) == nil }
+                .map { "\($0.0) \(TerminalText.escaped($0.1))" }
+        }
     }
 
     /// The facts and the table of `sync status`.

@@ -55,6 +55,9 @@ struct PushReading: RunReading {
     var amount: Int64 { isSending ? progress.bytesSent : progress.bytesHashed }
     var percent: Int64? { isSending ? Facts.percent(progress.bytesSent, of: progress.bytesToSend) : nil }
 
+    /// All is sent; what is left is to see it in the listing.
+    private var isConfirming: Bool { isSending && progress.filesSent >= progress.filesToSend }
+
     func line(rate: Double?) -> String {
         var parts: [String]
         if isSending, let percent {
@@ -65,10 +68,11 @@ struct PushReading: RunReading {
             ]
         } else {
             parts = [
-                "\(progress.filesHashed) of \(Formats.count(progress.filesFound, "file")) known",
+                "\(progress.filesHashed) of \(Formats.count(progress.filesFound, "file")) checked",
                 "\(Formats.bytes(progress.bytesHashed)) read",
             ]
         }
+        guard !isConfirming else { return (parts + ["making sure that they arrived"]).joined(separator: "  ") }
         parts += Facts.rest(amount, of: isSending ? progress.bytesToSend : nil, rate: rate) { Formats.bytes($0) }
         return parts.joined(separator: "  ")
     }

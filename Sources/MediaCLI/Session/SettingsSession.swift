@@ -5,7 +5,8 @@ internal import MediaTransport
 struct SettingsSession: Sendable {
     let console: Console
     let global: GlobalOptions
-    let connection: ConnectionOptions
+    /// What the command line says about settings.
+    let flags: SettingsFlags
     let settings: Settings
     let locations: SettingsLocations
 
@@ -15,7 +16,7 @@ struct SettingsSession: Sendable {
     static func open(
         _ console: Console,
         global: GlobalOptions,
-        connection: ConnectionOptions,
+        connection: some ConnectionFlags,
         details: DetailOptions? = nil,
         sending: SendingFlags = SendingFlags()
     ) async throws(SettingsError) -> SettingsSession {
@@ -25,8 +26,9 @@ struct SettingsSession: Sendable {
             configOverride: global.config,
             dataOverride: global.dataDir
         )
+        let flags = SettingsFlags(global: global, connection: connection, details: details, sending: sending)
         let settings = try await Settings.resolve(
-            flags: SettingsFlags(global: global, connection: connection, details: details, sending: sending),
+            flags: flags,
             environment: environment,
             locations: locations
         )
@@ -34,7 +36,7 @@ struct SettingsSession: Sendable {
         return SettingsSession(
             console: console,
             global: global,
-            connection: connection,
+            flags: flags,
             settings: settings,
             locations: locations
         )

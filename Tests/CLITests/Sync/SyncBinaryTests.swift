@@ -17,7 +17,9 @@ import Testing
         #expect(first.count("photos") == 1200 && first.count("pages") == 3 && first.count("added") == 1200)
         #expect((first.last["index"] as? [String: Any])?["legacy"] as? Int == 1200)
         #expect(first.records.contains { $0["type"] as? String == "progress" && $0["expected"] as? Int == 1200 })
-        #expect(first.result.errors.contains("1200 photos of no device; see: mediactl claim-legacy --list"))
+        #expect(
+            first.result.errors.contains("1200 photos belong to no device; mediactl claim-legacy --list shows them")
+        )
 
         let second = try await stage.json("sync", "pull")
         #expect(second.last["full"] as? Bool == false && second.count("added") == 0)

@@ -22,7 +22,7 @@ import Testing
         )
         #expect(command.paths == ["a", "b"])
         #expect(command.include == ["*.jpg", "*.heic"] && command.exclude == ["x/"])
-        #expect(try command.jobs.count(usual: 2) == 3)
+        #expect(try PhotoJobs.count(command.jobs, usual: 2) == 3)
         #expect(command.dryRun && command.key.apiKeyFile == "k")
     }
 
@@ -37,10 +37,27 @@ import Testing
                 as? SyncDownload
         )
         #expect(download.ids == ["p-1", "p-2"] && download.target == "d")
-        #expect(try download.jobs.count(usual: 4) == 8)
+        #expect(try PhotoJobs.count(download.jobs, usual: 4) == 8)
         #expect(try MediactlCommand.parseAsRoot(["sync", "download", "--missing", "--to", "d"]) is SyncDownload)
         #expect(try MediactlCommand.parseAsRoot(["sync", "verify", "--read-content"]) is SyncVerify)
         #expect(try MediactlCommand.parseAsRoot(["sync", "status", "--api-key-stdin"]) is SyncStatusCommand)
+    }
+
+    @Test(arguments: [
+        ["--server", "h", "--profile", "p", "sync", "list"], ["sync", "list", "--server", "h", "--profile", "p"],
+        ["--server", "h", "sync", "--profile", "p", "status"], ["sync", "--server", "h", "--profile", "p"],
+        ["logout", "--server", "h", "--profile", "p"],
+    ])
+    func serverStandsBeforeOrBehindTheCommand(words: [String]) throws {
+        let flags =
+            switch try MediactlCommand.parseAsRoot(words) {
+            case let command as SyncList: command.connection.flags
+            case let command as SyncStatusCommand: command.connection.flags
+            case let command as SyncPull: command.connection.flags
+            case let command as LogOut: command.connection.flags
+            default: SettingsFlags()
+            }
+        #expect(flags == SettingsFlags(server: "h", profile: "p"))
     }
 
     @Test func claimTakesManyIDs() throws {
@@ -82,7 +99,7 @@ import Testing
     @Test(arguments: ["0", "17", "x", "-1"])
     func jobsAreOneToSixteen(value: String) throws {
         let command = try #require(try MediactlCommand.parseAsRoot(["sync", "push", "a", "-j=\(value)"]) as? SyncPush)
-        #expect(throws: Diagnosis.self) { try command.jobs.count(usual: 2) }
+        #expect(throws: Diagnosis.self) { try PhotoJobs.count(command.jobs, usual: 2) }
     }
 
     // Trap 4: a server drops any zone but Z, so that what is sent must be UTC.

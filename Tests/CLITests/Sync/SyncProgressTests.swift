@@ -38,12 +38,17 @@ import Testing
     @Test func pushReadsAndThenSends() {
         var progress = PushProgress()
         (progress.filesFound, progress.filesHashed, progress.bytesHashed) = (10, 4, 2_000_000)
-        #expect(PushReading(progress: progress).line(rate: 1e6) == "4 of 10 files known  2.00 MB read  1.00 MB/s")
+        #expect(PushReading(progress: progress).line(rate: 1e6) == "4 of 10 files checked  2.00 MB read  1.00 MB/s")
         (progress.filesHashed, progress.filesToSend, progress.bytesToSend) = (10, 3, 3_000_000)
         (progress.filesSent, progress.bytesSent) = (1, 1_500_000)
         #expect(
             PushReading(progress: progress).line(rate: 5e5)
                 == "1 of 3 photos sent  1.50 MB of 3.00 MB  50 %  500 kB/s  ETA 0:03"
+        )
+        (progress.filesSent, progress.bytesSent) = (3, 3_000_000)
+        #expect(
+            PushReading(progress: progress).line(rate: 5e5)
+                == "3 of 3 photos sent  3.00 MB of 3.00 MB  100 %  making sure that they arrived"
         )
     }
 

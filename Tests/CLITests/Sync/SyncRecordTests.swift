@@ -79,7 +79,8 @@ import Testing
 
     @Test(
         arguments: [
-            (nil, "d-1", "legacy", "-"), (phone, "d-1", "this", "this device"), (phone, "d-2", "other", phone.name),
+            (nil, "d-1", "legacy", "no device"), (phone, "d-1", "this", "this device"),
+            (phone, "d-2", "other", phone.name),
             (phone, nil, "other", phone.name),
         ] as [(PhotoDevice?, String?, String, String)]
     )
@@ -100,15 +101,72 @@ import Testing
             lines[0] == "ID                                    TAKEN (UTC)              SIZE  DEVICE            NAME"
         )
         #expect(lines[1].hasSuffix("2024-01-31 23:59:59   67.1 kB  Ann's\\u{1b}[2J …  a\\u{1b}]0;x\\u{7}.jpg"))
-        #expect(lines[2].hasSuffix("2024-01-31 23:59:59   67.1 kB  -                 b.jpg"))
+        #expect(lines[2].hasSuffix("2024-01-31 23:59:59   67.1 kB  no device         b.jpg"))
         #expect(!test.output.contains("\u{1b}"))
     }
 
-    @Test func tableFitsTheTerminal() throws {
+    // Other columns give way to the name.
+    @Test(
+        arguments: [
+            (120, "ID TAKEN (UTC) SIZE DEVICE NAME"), (100, "ID TAKEN (UTC) SIZE DEVICE NAME"),
+            (80, "ID TAKEN (UTC) DEVICE NAME"), (70, "ID TAKEN (UTC) NAME"), (60, "ID NAME"), (20, "ID"),
+        ]
+    )
+    func tableFitsTheTerminal(columns: Int, titles: String) throws {
         let test = try TestConsole()
-        let console = test.console(environment: ["NO_COLOR": "1"], isTerminal: true, columns: 60)
+        let console = test.console(environment: ["NO_COLOR": "1"], isTerminal: true, columns: columns)
         PhotoTable(console, device: nil).show([Self.photo(String(repeating: "n", count: 300))])
-        for line in test.output.split(separator: "\n") { #expect(line.count <= 60) }
+        let lines = test.output.split(separator: "\n")
+        for line in lines { #expect(line.count <= columns) }
+        #expect(lines[0].split(separator: " ").joined(separator: " ").hasPrefix(titles))
+        #expect(columns < 60 || lines[1].hasSuffix("nnnnnnnnnnn…"))
+    }
+
+    @Test func whatPeopleCannotReadIsLeftToJSON() {
+        let style = Style(.never, isTerminal: false, environment: [:])
+        let digest = String(repeating: "ab", count: 32)
+        func line(_ kind: SyncDifference.Kind, path: [UInt8]?, _ expected: String?, _ found: String?) -> [String] {
+            let difference = SyncDifference(kind: kind, photoID: "p-1", path: path, expected: expected, found: found)
+            return TextRenderer.difference(difference, style: style)
+        }
+        #expect(line(.copyChanged, path: [0x61], digest, digest) == ["copy changed       a"])
+        #expect(
+            line(.copyChanged, path: [0x61], digest, "a directory") == ["copy changed       a  (found a directory)"]
+        )
+        #expect(line(.notOnServer, path: nil, "beach.jpg", nil) == ["not on server      p-1  (beach.jpg)"])
+        #expect(line(.notIndexed, path: nil, nil, "beach.jpg") == ["not indexed        p-1  (beach.jpg)"])
+    }
+
+    @Test(
+        arguments: [
+            ([0, 0, 0], [0, 0, 0], ["synchronised: nothing new", "  0 photos"]),
+            ([1, 0, 0], [1, 0, 0], ["synchronised: 1 new", "  1 photo: 1 of this device"]),
+            (
+                [3, 2, 4], [2, 1, 3],
+                [
+                    "synchronised: 2 new, 1 changed, 3 gone",
+                    "  9 photos: 3 of this device, 2 of other devices, 4 of no device",
+                ]
+            ),
+        ] as [([Int64], [Int64], [String])]
+    )
+    func whatThereIsNoneOfGoesUnsaid(owners: [Int64], news: [Int64], lines: [String]) {
+        var counts = PhotoCounts()
+        (counts.thisDevice, counts.otherDevices, counts.legacy) = (owners[0], owners[1], owners[2])
+        var changes = SyncChanges()
+        (changes.added, changes.changed, changes.gone) = (news[0], news[1], news[2])
+        let result = PullResult(
+            isFull: true,
+            isResumed: false,
+            photos: 9,
+            pages: 1,
+            restarts: 0,
+            changes: changes,
+            counts: counts,
+            status: nil
+        )
+        let style = Style(.never, isTerminal: false, environment: [:])
+        #expect(TextRenderer.pull(result, isDryRun: false, style: style) == lines)
     }
 
     // Files that are no photos are no failure; photos that stay unsaved are.

@@ -36,7 +36,7 @@ struct ConsoleSession {
     /// What differs from run to run counts as equal when it has the same form.
     static func matches(_ output: String, _ expectedLines: [String]) -> Bool {
         let lines = output.split(separator: "\n", omittingEmptySubsequences: true).map { normalized(String($0)) }
-        return matches(lines[...], expectedLines.map(normalized)[...])
+        return matches(lines[...], expectedLines.map(normalized).filter { !$0.isEmpty }[...])
     }
 
     private static func matches(_ lines: ArraySlice<String>, _ expected: ArraySlice<String>) -> Bool {
@@ -68,9 +68,10 @@ struct ConsoleSession {
         }
     }
 
-    /// What is different in each run: checksums, upload numbers, times, days, ages and sizes.
+    /// What is different in each run: ids, checksums, upload numbers, times, days, ages and sizes.
     private static let volatileForms: [(pattern: String, name: String)] = [
-        ("[0-9a-f]{64}", "<sha-256>"), ("u-[a-z2-7]{16}", "<upload>"),
+        ("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "<id>"), ("[0-9a-f]{64}", "<sha-256>"),
+        ("u-[a-z2-7]{16}", "<upload>"),
         ("[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z", "<time>"), ("[0-9]{4}-[0-9]{2}-[0-9]{2}", "<day>"),
         ("just now|[0-9]+ (minute|hour|day|week|month|year)s? ago", "<age>"),
         ("[0-9.]+ ([kMGT]?B|bytes)\\b", "<size>"),

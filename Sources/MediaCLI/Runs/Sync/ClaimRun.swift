@@ -26,8 +26,12 @@ struct ClaimRun: Sendable {
                 try await LegacyClaim(account).list(control: surroundings.control) { surroundings.onItem($0) }
             }
             let code = console.exitCode(count == nil ? .partly : .success)
-            if count == 0 { console.note("every photo belongs to a device") }
-            if let count, count > 0 { console.note("claim them with: mediactl claim-legacy --all") }
+            if count == 0 { console.note("every photo belongs to a device; there is nothing to claim") }
+            if let count, count > 0 {
+                console.note(
+                    "\(Formats.count(count, "photo")) of no device; mediactl claim-legacy --all makes them this machine's"
+                )
+            }
             console.summary(
                 summary(listed: count ?? Int64(pages.count), remaining: count, unknown: [], code)
             )
@@ -58,8 +62,9 @@ struct ClaimRun: Sendable {
             return finish(plan, code: plan.unclaimableCode)
         }
         let lines = [
-            "This makes \(Formats.count(plan.count, "photo")) without a device photos of this machine at "
-                + "\(ErrorCatalogue.clean(account.server)), for all clients. It cannot be undone one by one."
+            "This makes \(Formats.count(plan.count, "photo")) without a device photos of this machine, for everybody who uses "
+                + "\(ErrorCatalogue.clean(account.server)).",
+            "Only deleting this device at the server takes it back.",
         ]
         guard try await confirmation.ask(lines, Self.question, on: console) else {
             console.text(["nothing was claimed"])
@@ -75,12 +80,14 @@ struct ClaimRun: Sendable {
                 console.note("stopped; what was claimed until then stays claimed")
                 return finish(plan, code: .partly)
             }
-            var facts = ["\(result.claimed) claimed"]
+            var facts = ["\(Formats.count(result.claimed, "photo")) claimed"]
             if result.alreadyClaimed > 0 { facts.append("\(result.alreadyClaimed) claimed before") }
             if result.failed > 0 { facts.append("\(result.failed) failed") }
             console.text([facts.joined(separator: ", ")])
             if result.remaining > 0 {
-                console.note("\(Formats.count(result.remaining, "photo")) of no device left")
+                console.note(
+                    "\(Formats.count(result.remaining, "photo")) of no device left; mediactl claim-legacy --list shows what"
+                )
             }
             return finish(plan, result, code: result.exitCode(of: plan))
         }
@@ -107,7 +114,7 @@ struct ClaimRun: Sendable {
             console.warning("\(plan.unknown.count - 10) more ids are no photos of yours on this server")
         }
         if !plan.alreadyClaimed.isEmpty {
-            console.note("\(Formats.count(plan.alreadyClaimed.count, "photo")) with a device already")
+            console.note("\(Formats.count(plan.alreadyClaimed.count, "photo")) with a device already, left as it is")
         }
     }
 

@@ -8,6 +8,9 @@ struct DownloadRun: Sendable {
     let hashes: HashCache
     let options: Download.Options
     let writesProgressRecords: Bool
+    /// Absolute path of the working directory when the target was named from there: text then tells paths as well from
+    /// there.
+    var base: [UInt8] = []
 
     /// Writes every record, text and summary.
     ///
@@ -51,26 +54,30 @@ struct DownloadRun: Sendable {
         let isSaid = item.state != .present || console.verbosity > 0
         console.result(
             JSONRenderer.download(item),
-            isSaid ? TextRenderer.download(item, style: console.outputStyle) : []
+            isSaid ? TextRenderer.download(item, below: base, style: console.outputStyle) : []
         )
-        if item.state == .failed, let error = item.error {
+        guard let error = item.error else { return }
+        if item.state == .failed {
             let diagnosis = ErrorCatalogue.diagnosis(of: error)
             let path = error.path == nil ? item.path : nil
             console.error(path.map { diagnosis.naming($0) } ?? diagnosis)
+        } else if item.state == .present, let path = item.path {
+            console.note("\(ErrorCatalogue.quoted(path)) was changed after it was fetched or sent; it is left as it is")
         }
     }
 
     private func conclude(_ tally: ItemTally<DownloadItem.State>) {
         let words: [(DownloadItem.State, String)] = [
-            (.verified, "verified"), (.rewritten, "rewritten by the server"), (.planned, "to be fetched"),
+            (.verified, "downloaded and verified"), (.rewritten, "rewritten by the server"),
+            (.planned, "to be downloaded"),
             (.present, "there already"), (.failed, "failed"), (.cancelled, "not done"),
         ]
         let parts = words.filter { tally.count($0.0) > 0 }.map { "\(tally.count($0.0)) \($0.1)" }
-        console.note(parts.isEmpty ? "there is nothing to fetch" : parts.joined(separator: ", "))
+        console.note(parts.isEmpty ? "there is nothing to download" : parts.joined(separator: ", "))
         if tally.count(.rewritten) > 0 {
             console.note(
-                "the server changes the photos it stores, so that these have not the bytes that were uploaded; "
-                    + "their length was checked"
+                "the server changes the photos it stores: those it has rewritten cannot be compared with what was "
+                    + "uploaded, so only their length was checked"
             )
         }
     }

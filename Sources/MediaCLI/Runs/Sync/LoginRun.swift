@@ -24,8 +24,8 @@ struct LoginRun: Sendable {
         guard !isDryRun else {
             let status = try await console.context.interruption.cancelling { try await client.status(device: nil) }
             console.text([
-                "the key is good for \(Formats.count(status.totalPhotos, "photo")) at \(ErrorCatalogue.clean(server)); "
-                    + "this machine would be its device \(ErrorCatalogue.quoted(deviceName))"
+                "the key is valid: its user has \(Formats.count(status.totalPhotos, "photo")) at "
+                    + "\(ErrorCatalogue.clean(server)), and this machine would be the device \(ErrorCatalogue.quoted(deviceName))"
             ])
             return finish(nil, isKeyRotated: false)
         }
@@ -100,7 +100,10 @@ struct LoginRun: Sendable {
             if isKeyRotated {
                 console.warning("other phones and programs of this user must log in again")
             }
-            console.note("next: mediactl sync")
+            console.note(
+                "next: mediactl sync"
+                    + (session.settings.flags.server.map { " --server \(ErrorCatalogue.clean($0))" } ?? "")
+            )
         }
         console.summary([
             "server": .string(server), "dry_run": .bool(isDryRun), "logged_in": .bool(login != nil),

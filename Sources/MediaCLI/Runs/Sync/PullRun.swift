@@ -33,7 +33,7 @@ struct PullRun: Sendable {
                 console.text(TextRenderer.pull(result, isDryRun: options.isDryRun, style: console.outputStyle))
                 advise(result)
             } else {
-                console.note("stopped; the next mediactl sync goes on where this one stopped")
+                console.note("stopped; the next mediactl sync goes on from here")
             }
             console.summary(summary(result, run.display, code))
             return code
@@ -49,7 +49,11 @@ struct PullRun: Sendable {
         }
         let legacy = result.status?.legacyPhotos ?? result.counts.legacy
         if legacy > 0 {
-            console.note("\(Formats.count(legacy, "photo")) of no device; see: mediactl claim-legacy --list")
+            console.note(
+                legacy == 1
+                    ? "1 photo belongs to no device; mediactl claim-legacy --list shows it"
+                    : "\(legacy) photos belong to no device; mediactl claim-legacy --list shows them"
+            )
         }
     }
 

@@ -31,9 +31,21 @@ struct VerifyRun: Sendable {
                         + "\(result.copies == 1 ? "1 copy" : "\(result.copies) copies") compared, "
                         + (tally.total == 0 ? "no differences" : Formats.count(tally.total, "difference"))
                 )
+                advise(tally)
             }
             console.summary(summary(result, tally, run, code))
             return code
+        }
+    }
+
+    /// Names the commands that repair what was found.
+    private func advise(_ tally: ItemTally<SyncDifference.Kind>) {
+        func has(_ kinds: SyncDifference.Kind...) -> Bool { kinds.contains { tally.count($0) > 0 } }
+        if has(.notIndexed, .notOnServer, .changedOnServer, .originChanged) {
+            console.note("mediactl sync --full brings the index up to date")
+        }
+        if has(.copyMissing, .copyUnfinished) {
+            console.note("mediactl sync download --missing --to DIR fetches missing copies again")
         }
     }
 

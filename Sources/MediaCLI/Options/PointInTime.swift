@@ -1,28 +1,6 @@
-internal import ArgumentParser
 internal import Foundation
 internal import MediaStore
 internal import PhotoSync
-
-/// How many photos are on their way at a time.
-struct JobsOption: ParsableArguments {
-    @Option(
-        name: .shortAndLong,
-        help: ArgumentHelp("Photos on their way at a time, 1 to 16; 2 up and 4 down by default.", valueName: "n")
-    )
-    var jobs: String?
-
-    /// The number; `usual` when none is given. The setting `jobs` is for uploads to other servers.
-    ///
-    /// - Throws: `Diagnosis` for what is no number.
-    func count(usual: Int) throws(Diagnosis) -> Int {
-        guard let jobs else { return usual }
-        do {
-            return try SettingValue.jobs(jobs)
-        } catch {
-            throw .usage("--jobs: \(ErrorCatalogue.quoted(jobs)) \(error.rule)", hint: error.hint)
-        }
-    }
-}
 
 /// A point in time on the command line.
 enum PointInTime {

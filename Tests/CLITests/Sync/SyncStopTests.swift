@@ -1,0 +1,46 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Ctrl-C while the server keeps silent: records of the documented shape, and one end.
+@Suite struct SyncStopTests {
+    private struct Case: CustomTestStringConvertible, Sendable {
+        var fault: String
+        var command: [String]
+        /// What is written shortly before the silence.
+        var sign: String
+
+        var testDescription: String { "\(command.joined(separator: " ")) at \(fault)" }
+    }
+
+    private static let cases = [
+        Case(
+            fault: "photos-download:stall,after=response+5",
+            command: ["sync", "download", "--missing", "--to", "out", "--progress-events"],
+            sign: #""type":"progress""#
+        ),
+        Case(fault: "photos-list:stall", command: ["sync", "verify"], sign: #""type":"start""#),
+        Case(fault: "photos-list:stall", command: ["sync", "pull"], sign: #""type":"start""#),
+        Case(
+            fault: "photos-claim:stall",
+            command: ["claim-legacy", "--all", "--yes", "-v"],
+            sign: "/api/sync/status: 200"
+        ),
+        Case(fault: "photos-status:stall", command: ["sync", "status", "-v"], sign: "trace: GET"),
+    ]
+
+    @Test(arguments: cases)
+    private func interruptedCommandsEndWithOneRecord(stop: Case) async throws {
+        let stage = try await SyncStage.loggedIn(arguments: ["--photosync-rewrite", "off"])
+        try await stage.sandbox.addPhotos(#"{"user":"alice@example.test","content":"a photo of some bytes"}"#)
+        _ = try await stage.run("sync")
+        try await stage.sandbox.addFaults(stop.fault)
+        let target = stop.command.map { $0 == "out" ? stage.runner.home.file("out") : $0 }
+        let child = try stage.runner.start(target + ["--json"])
+        try await child.wait(for: stop.sign)
+        child.signal(SIGINT)
+        // The report looks at each record, and that one of them is the end.
+        let report = try SyncStage.report(of: try await child.finish(deadline: .seconds(20)))
+        #expect(report.result.exitCode == 130)
+    }
+}
