@@ -87,9 +87,8 @@ import Testing
 
     /// At the first photo, the long one, and at the last, which the server has rewritten.
     private static let deathsOfDownload = [
-        ("downloadPlanned", 2), ("downloadMidBody", 0), ("downloadMidBody", 10), ("downloadAfterBody", 0),
-        ("downloadAfterBody", 3), ("downloadWritten", 0), ("downloadWritten", 3), ("downloadRenamed", 0),
-        ("downloadRenamed", 3),
+        ("downloadPlanned", 2), ("downloadMidBody", 10), ("downloadAfterBody", 0), ("downloadAfterBody", 3),
+        ("downloadWritten", 3), ("downloadRenamed", 0), ("downloadRenamed", 3),
     ]
 
     @Test func deadDownload() async throws {

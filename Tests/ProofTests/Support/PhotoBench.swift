@@ -112,10 +112,11 @@ struct PhotoBench {
         return verify.records.last?["copies"] as? Int
     }
 
-    /// Names in the data directory that no finished command leaves: spools, temporary indexes, journals.
+    /// Names in the data directory that no finished command leaves: spools, temporary indexes. A write-ahead log may stay.
     func leftovers() throws -> [String] {
         try Tree(dataPath).files.keys.filter { name in
-            !["index.sqlite", "library.sqlite"].contains(name) && !name.hasPrefix("locks/")
+            !["", "-wal", "-shm"].contains { name == "index.sqlite\($0)" || name == "library.sqlite\($0)" }
+                && !name.hasPrefix("locks/")
         }
     }
 }
