@@ -43,9 +43,9 @@ final class StoreConnection: Sendable {
     /// temporary directory that SQLite removes as soon as they are open, readable by this user only: nothing is left,
     /// however the process ends (sqlite.org/tempfiles.html, sqlite.org/inmemorydb.html#temp_db).
     ///
-    /// - Throws: `StoreError`.
+    /// - Throws: `StoreError`; here and later it names a file `temporary.sqlite` in the temporary directory, which is none.
     init(temporary schema: StoreSchema) throws(StoreError) {
-        path = Self.temporaryDirectory + "/" + schema.fileName
+        path = Self.temporaryDirectory + "/temporary.sqlite"
         self.schema = schema
         busyLimit = .zero
         journal = .rollback

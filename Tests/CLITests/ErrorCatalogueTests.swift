@@ -75,6 +75,15 @@ import Testing
     }
 
     @Test(arguments: [
+        (StoreError(.full, path: "/tmp/temporary.sqlite"), "TMPDIR"),
+        (StoreError(.corrupt, path: "/data/index.sqlite"), "mediactl sync, which builds it anew"),
+        (StoreError(.corrupt, path: "/data/library.sqlite"), "restore a copy"),
+    ])
+    func storeErrorsKnowWhatIsLost(error: StoreError, hint: String) {
+        #expect(ErrorCatalogue.diagnosis(of: error).hint?.contains(hint) == true)
+    }
+
+    @Test(arguments: [
         (ServerURLError.malformed("Bad"), "not an address"), (.unsupportedScheme("ftp"), "\"ftp\""),
         (.containsCredentials, "credentials"), (.containsPath(suggestion: "https://h"), "path"),
     ])

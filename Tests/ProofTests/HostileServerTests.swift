@@ -153,6 +153,7 @@ import Testing
         let bench = try await PhotoBench.loggedIn()
         let content = String(repeating: "0123456789abcdef", count: 200_000)
         try await bench.sandbox.addPhotos(#"{"content":"\#(content)","dateTaken":"2024-03-05T10:20:30Z"}"#)
+        try await bench.sandbox.agePhotos()
         try await bench.succeed("sync")
         try await bench.sandbox.addFaults("photos-download:truncate=2000000,times=1")
         let command = ["sync", "download", "--missing", "--to", bench.target]

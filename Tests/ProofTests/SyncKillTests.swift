@@ -105,6 +105,7 @@ import Testing
         // Rewritten by the server.
         let stamped = try phone.picture("IMG_2.jpg", PhotoBench.jpeg)
         try await phone.succeed("sync", "push", stamped)
+        try await sandbox.agePhotos()
         let undisturbed = try await PhotoBench.loggedIn(to: sandbox, as: "undisturbed")
         try await undisturbed.succeed("sync")
         try await undisturbed.succeed("sync", "download", "--missing", "-j", "1", "--to", undisturbed.target)

@@ -94,6 +94,11 @@ extension ErrorCatalogue {
             Words("nothing is known of this server's photos yet", hint: "run mediactl sync first")
         case .transport: Words("the network failed" + detail(error), hint: "try again")
         case .cancelled: Words("cancelled")
+        case .busy where error.path != nil:
+            Words(
+                "another mediactl is writing to \(error.path.map { quoted($0) } ?? "the directory")",
+                hint: "try again when it has ended"
+            )
         case .busy:
             Words(
                 "another mediactl is at work on this server's photos" + detail(error),

@@ -32,11 +32,15 @@ enum ErrorCatalogue {
         let path = quoted(error.path)
         let detail = error.detail.isEmpty ? "" : ": \(clean(error.detail))"
         let store = error.path.hasSuffix("tokens.sqlite") ? "token store" : "store"
-        let elsewhere = "use another directory with --data-dir DIR"
+        let elsewhere =
+            error.path.hasSuffix("/temporary.sqlite")
+            ? "name another directory for temporary files in TMPDIR" : "use another directory with --data-dir DIR"
         let (message, hint): (String, String) =
             switch error.kind {
             case .notWritable: ("cannot write \(path)\(detail)", "check its permissions, or \(elsewhere)")
             case .full: ("no space left for \(path)\(detail)", "free some space, or \(elsewhere)")
+            case .corrupt where error.path.hasSuffix("index.sqlite"):
+                ("\(path) is not a usable \(store)\(detail)", "run mediactl sync, which builds it anew")
             case .corrupt:
                 ("\(path) is not a usable \(store)\(detail)", "nothing was changed; restore a copy, or \(elsewhere)")
             case .newerVersion:

@@ -16,7 +16,8 @@ struct OriginTable {
     private let db: Database
     private let server: Int64
     /// The origins in hand: most photos come from few devices, whose texts a page shares.
-    private var recent: [(device: PhotoDevice?, number: Int64)] = []
+    private var recentDevices: [PhotoDevice?] = []
+    private var recentNumbers: [Int64] = []
     private static let recentCount = 8
     private var numbers: [PhotoDevice?: Int64] = [:]
     private var changes: [Int64: Change] = [:]
@@ -28,11 +29,15 @@ struct OriginTable {
 
     /// The number of a device, or that of legacy photos. A device that has been renamed gets its new name.
     mutating func number(of device: PhotoDevice?) throws -> Int64 {
-        for place in recent.indices where recent[place].device == device { return recent[place].number }
+        if let place = recentDevices.firstIndex(of: device) { return recentNumbers[place] }
         let number = try numbers[device] ?? find(device)
         numbers[device] = number
-        if recent.count == Self.recentCount { recent.removeFirst() }
-        recent.append((device, number))
+        if recentDevices.count == Self.recentCount {
+            recentDevices.removeFirst()
+            recentNumbers.removeFirst()
+        }
+        recentDevices.append(device)
+        recentNumbers.append(number)
         return number
     }
 

@@ -34,9 +34,10 @@ struct PhotoIndexes {
     /// - Returns: Whether there was something to do; the counts of runs may have changed then.
     func finishIDs() throws -> Bool {
         guard try !exists(Self.ids) else { return false }
-        // The sorting of a million ids goes on beside the reading of them.
-        try db.execute(sql: "PRAGMA threads = 1")
-        defer { try? db.execute(sql: "PRAGMA threads = 0") }
+        // A million ids are sorted while the next ones are read. Each thread fills as much memory as the cache may have.
+        let cacheSize = try Int.fetchOne(db, sql: "PRAGMA cache_size") ?? 0
+        try db.execute(sql: "PRAGMA threads = 1; PRAGMA cache_size = \(cacheSize / 4)")
+        defer { try? db.execute(sql: "PRAGMA threads = 0; PRAGMA cache_size = \(cacheSize)") }
         do {
             // Tells on the way whether an id is there twice, which is rare.
             try db.execute(sql: "CREATE UNIQUE INDEX \(Self.ids) ON photos (server, id)")

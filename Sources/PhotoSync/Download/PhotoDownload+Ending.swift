@@ -6,21 +6,11 @@ internal import MediaStore
 extension PhotoDownload {
     // MARK: Judging
 
-    /// What the bytes are.
-    enum Verdict: Equatable {
-        /// The photo, as it was uploaded or as the server has rewritten it.
-        case photo(digest: String)
-        /// Not the photo.
-        case corrupt
-        /// Nothing tells whether a part of them is what was received.
-        case doubtful
-    }
-
     /// The four rules of contract section 6.
-    func judge(
-        _ state: DownloadReceiver.State,
-        _ pipeline: HashPipeline
-    ) async throws(PhotoSyncError) -> Verdict {
+    ///
+    /// - Returns: The digest of the photo, as it was uploaded or as the server has rewritten it; nil for bytes that are
+    ///   corrupt.
+    func judge(_ state: DownloadReceiver.State, _ pipeline: HashPipeline) async throws(PhotoSyncError) -> String? {
         guard let total = state.head?.totalBytes, state.position == total else {
             throw PhotoSyncError(
                 .lengthMismatch,
@@ -34,7 +24,7 @@ extension PhotoDownload {
         } catch {
             throw PhotoSyncError(.internalError, detail: "\(error)")
         }
-        if digest == photo.sha256 { return .photo(digest: digest) }
+        if digest == photo.sha256 { return digest }
         // The server stamps every download. A page of a proxy or a hotel is not what it has rewritten.
         guard state.isGenuine, total > 0 else {
             throw PhotoSyncError(
@@ -44,9 +34,7 @@ extension PhotoDownload {
                 photoID: photo.id
             )
         }
-        if total == photo.fileSize { return .corrupt }
-        // No digest is known of a rewritten file, so every byte must have been seen on its way.
-        return isPartProven ? .photo(digest: digest) : .doubtful
+        return total == photo.fileSize ? nil : digest
     }
 
     // MARK: The end

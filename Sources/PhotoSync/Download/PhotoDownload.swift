@@ -184,13 +184,11 @@ struct PhotoDownload {
                 forget()
                 continue
             }
-            let verdict = try await judge(state, pipeline)
-            if case .photo(let digest) = verdict {
+            if let digest = try await judge(state, pipeline) {
                 try await finish(file, digest: digest)
                 return
             }
             forget()
-            if verdict == .doubtful { continue }
             guard !isSecondChance else {
                 throw PhotoSyncError(
                     .checksumMismatch,
@@ -206,6 +204,8 @@ struct PhotoDownload {
     /// server tells whether its file is still the same.
     func resumable(_ file: PartialFile) throws(PhotoSyncError) -> Int64 {
         guard plan.copy.lastModified != nil, let total = plan.copy.totalBytes else { return 0 }
+        // No digest is known of a rewritten file, so every byte must have been seen on its way.
+        guard isPartProven || total == photo.fileSize else { return 0 }
         let size = try status(of: file).size
         return size <= total ? min(size, total - 1) : 0
     }

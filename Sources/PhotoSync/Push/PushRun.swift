@@ -79,9 +79,20 @@ final class PushRun {
         if control.isStopRequested { throw PhotoSyncError(.cancelled) }
     }
 
-    /// Brings the index up to date.
+    /// Brings the index up to date. Another process may do the same at this moment, and is soon done with it.
     func pull() async throws(PhotoSyncError) {
-        _ = try await Pull(account).run(control: control)
+        var tries = 0
+        while true {
+            do {
+                _ = try await Pull(account).run(control: control)
+                return
+            } catch {
+                tries += 1
+                guard error.code == .busy, tries <= options.retry.retries else { throw error }
+                _ = await control.waitForStop(upTo: options.retry.delay(after: tries, retryAfter: nil))
+                try stopIfAsked()
+            }
+        }
     }
 
     // MARK: Blocks

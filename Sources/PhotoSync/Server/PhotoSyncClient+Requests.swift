@@ -60,7 +60,7 @@ extension PhotoSyncClient {
         }
     }
 
-    /// The JSON of a 200.
+    /// Sends a request and waits for the JSON of a 200.
     func json(
         of request: HTTPRequest,
         call: ServerRefusal.Call = .ordinary,
@@ -68,6 +68,11 @@ extension PhotoSyncClient {
         progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(PhotoSyncError) -> [UInt8] {
         let response = try await answer(to: request, control: control, progress: progress)
+        return try Self.json(in: response, to: call)
+    }
+
+    /// The JSON of a 200.
+    static func json(in response: HTTPResponse, to call: ServerRefusal.Call) throws(PhotoSyncError) -> [UInt8] {
         guard response.status == 200 else { throw ServerRefusal(response).error(of: call) }
         guard response.head.mediaType == "application/json" else {
             let type = response.head.mediaType.map(ServerText.cut) ?? "of no type"

@@ -11,7 +11,8 @@ package struct PhotoPageParser {
     /// Devices seen on this page, so that its photos share their texts.
     private var devices: [String: PhotoDevice] = [:]
     /// The devices in hand, and where in the page each was read: most photos repeat one of them to the letter.
-    private var recent: [(text: Range<Int>, device: PhotoDevice)] = []
+    private var recentDevices: [PhotoDevice] = []
+    private var recentTexts: [Range<Int>] = []
     private static let recentCount = 8
 
     /// The page that a body consists of.
@@ -122,11 +123,17 @@ package struct PhotoPageParser {
     }
 
     private mutating func device() throws(PhotoSyncError) -> PhotoDevice? {
-        for place in recent.indices where members.skipRepetition(of: recent[place].text) { return recent[place].device }
+        for place in recentTexts.indices where members.skipRepetition(of: recentTexts[place]) {
+            return recentDevices[place]
+        }
         let start = members.start()
         guard let device = try newDevice() else { return nil }
-        if recent.count == Self.recentCount { recent.removeFirst() }
-        recent.append((start..<members.start(), device))
+        if recentTexts.count == Self.recentCount {
+            recentTexts.removeFirst()
+            recentDevices.removeFirst()
+        }
+        recentTexts.append(start..<members.start())
+        recentDevices.append(device)
         return device
     }
 

@@ -82,6 +82,23 @@ import Testing
         #expect(try await stage.sandbox.requests().isEmpty)
     }
 
+    // The key before is void as soon as the server has answered, whatever became of the answer.
+    @Test(arguments: [
+        ("login:content-type=text/plain,times=1", 0, nil),
+        ("login:drop-answer", 6, "may have given the user a new API key"),
+        ("login:status=401", 4, nil), ("devices:status=500,times=1", 7, "which is kept"),
+    ])
+    func emailLoginTellsWhatBecameOfTheKey(fault: String, exitCode: Int32, warning: String?) async throws {
+        let stage = try await SyncStage(faults: [fault])
+        let arguments = ["login", "--email", "alice@example.test", "--password-stdin", "--yes"]
+        let result = try await stage.runner.run(arguments, input: "alice\n")
+        #expect(result.exitCode == exitCode)
+        #expect(result.errors.contains("new API key") == (warning != nil))
+        if let warning { #expect(result.errors.contains(warning)) }
+        let isKept = exitCode == 0 || exitCode == 7
+        #expect(try await stage.run("sync", "status").exitCode == (isKept ? 0 : 4))
+    }
+
     @Test func emailLoginRotatesTheKey() async throws {
         let stage = try await SyncStage.loggedIn()
         let result = try await stage.runner.run(

@@ -74,6 +74,27 @@ import Testing
         #expect(text.exitCode == 7 && text.output.contains("no device") && text.errors.contains("error: "))
     }
 
+    @Test func anotherUsersIndexIsNotOnesOwn() async throws {
+        let stage = try await SyncStage.loggedIn()
+        try await stage.sandbox.addPhotos(#"{"count":3,\#(Self.alice)}"#)
+        #expect(try await stage.json("sync", extra: ["MEDIACTL_API_KEY": SandboxProcess.bobKey]).count("photos") == 0)
+        let list = try await stage.run("sync", "list")
+        #expect(list.errors.contains("another user"))
+        let status = try await stage.json("sync", "status")
+        #expect(status.result.exitCode == 0 && status.last["last_complete_at"] is NSNull)
+        #expect(try await stage.run("sync", "verify").exitCode == 5)
+        #expect(try await stage.json("sync").count("added") == 3)
+        #expect(try await stage.run("sync", "verify").exitCode == 0)
+    }
+
+    @Test func statusSaysWhenAPullIsDue() async throws {
+        let stage = try await SyncStage.loggedIn()
+        #expect(try await stage.run("sync").exitCode == 0)
+        #expect(try await !stage.run("sync", "status").errors.contains("differ"))
+        try await stage.sandbox.addPhotos(#"{"count":3,\#(Self.alice)}"#)
+        #expect(try await stage.run("sync", "status").errors.contains("server and index differ"))
+    }
+
     @Test func unfinishedSetupIsNamed() async throws {
         let stage = try await SyncStage(arguments: ["--photosync-setup", "incomplete"])
         let result = try await stage.run("login", extra: ["MEDIACTL_API_KEY": SandboxProcess.aliceKey])

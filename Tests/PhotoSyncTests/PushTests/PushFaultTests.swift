@@ -207,6 +207,28 @@ import Testing
         #expect(try bench.copies(of: account.server).count == 2)
     }
 
+    /// A `mediactl sync` at the same moment is no reason to end a push.
+    @Test func anotherProcessesPullIsWaitedFor() async throws {
+        let bench = try PullBench(PullShelf(2))
+        let account = bench.account
+        bench.server.change { state in
+            state.before = { _, number in
+                guard number == 1 else { return }
+                _ = try? account.index.begin(account.server, account: "other", kind: .full, restarts: true, now: Date())
+            }
+        }
+        let run = PushRun(
+            account: account,
+            hashes: HashCache(directory: bench.directory.file("cache")),
+            options: Push.Options(retry: PushBench.patience),
+            control: TransferControl(),
+            report: PushReport(onItem: { _ in }, onProgress: nil)
+        )
+        try await run.pull()
+        #expect(bench.server.requests.count == 2)
+        #expect(try bench.listed.count == 2)
+    }
+
     /// Contract section 10: two at a time by default, and as many as are asked for.
     @Test(arguments: [1, 2, 3]) func uploadsAtATime(jobs: Int) async throws {
         let bench = try await PushBench()

@@ -120,6 +120,17 @@ struct PhotoBench {
     }
 }
 
+extension SandboxProcess {
+    /// Makes the stored photos old: `Last-Modified` tells one version from another only a second later (RFC 9110
+    /// section 8.8.2.2), and only such a download goes on where it was cut.
+    func agePhotos() async throws {
+        for photo in try await photos() {
+            let time = timespec(tv_sec: 1_709_634_030, tv_nsec: 0)
+            _ = utimensat(AT_FDCWD, data.file("photos/\(photo.storedPath)"), [time, time], 0)
+        }
+    }
+}
+
 /// A directory as it stands: all entries below it, links not followed.
 struct Tree: Equatable {
     /// A file that is not a directory.

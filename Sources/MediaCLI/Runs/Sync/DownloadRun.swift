@@ -58,7 +58,9 @@ struct DownloadRun: Sendable {
         )
         guard let error = item.error else { return }
         if item.state == .failed {
-            console.error(ErrorCatalogue.diagnosis(of: error))
+            let diagnosis = ErrorCatalogue.diagnosis(of: error)
+            let path = error.path == nil ? item.path : nil
+            console.error(path.map { diagnosis.naming($0) } ?? diagnosis)
         } else if item.state == .present, let path = item.path {
             console.note("\(ErrorCatalogue.quoted(path)) was changed after it was fetched or sent; it is left as it is")
         }

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import MediaStore
+internal import MediaTransport
 internal import PhotoSync
 
 /// Makes this machine a device of a photo server, and keeps the key.
@@ -63,22 +64,27 @@ struct LoginRun: Sendable {
         let login = try await console.context.interruption.handling({
             console.outlast($0, for: "the new key", finishTimeout: finishTimeout)
         }) {
-            do {
+            do throws(PhotoSyncError) {
                 return try await registration.logIn(email: email, password: password)
             } catch {
-                noteNewKey()
+                warn(of: error)
                 throw error
             }
         }
         return finish(login, isKeyRotated: true)
     }
 
-    /// The key may be new although the login has failed: what came after it did not work.
-    private func noteNewKey() {
-        guard let key = try? session.library.login(for: server)?.apiKey, key != session.login?.apiKey else { return }
-        console.warning(
-            "the user has a new API key, which is kept; this machine is no device yet: run mediactl login again"
-        )
+    /// The key may be new although the login has failed: what came after it did not work, or the answer with it was lost.
+    private func warn(of error: PhotoSyncError) {
+        if let key = try? session.library.login(for: server)?.apiKey, key != session.login?.apiKey {
+            console.warning(
+                "the user has a new API key, which is kept; this machine is no device yet: run mediactl login again"
+            )
+        } else if error.mayHaveRotatedKey {
+            console.warning(
+                "the server may have given the user a new API key that never came here; run mediactl login again"
+            )
+        }
     }
 
     // MARK: The end
@@ -106,6 +112,17 @@ struct LoginRun: Sendable {
             "exit_code": JSONRenderer.exitCode(code),
         ])
         return code
+    }
+}
+
+extension PhotoSyncError {
+    /// Whether a login that failed with this may have been obeyed: it was sent, and the server did not refuse it.
+    fileprivate var mayHaveRotatedKey: Bool {
+        switch code {
+        case .transport: transport?.metrics.bodyComplete ?? true
+        case .serverError, .unexpectedAnswer, .cancelled: true
+        default: false
+        }
     }
 }
 

@@ -87,6 +87,14 @@ struct PushRun: Sendable {
 extension PushItem {
     /// What went wrong with it, in words.
     var diagnosis: Diagnosis? {
+        if state == .unconfirmed, error?.code == .cancelled {
+            return Diagnosis(
+                "cancelled",
+                "\(ErrorCatalogue.quoted(path)) was sent, but not looked for in the server's listing any more",
+                hint: "push it again, and keep the local original until then",
+                exitCode: .interrupt
+            )
+        }
         if let error { return ErrorCatalogue.diagnosis(of: error) }
         switch state {
         case .unconfirmed:
