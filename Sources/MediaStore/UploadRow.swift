@@ -103,7 +103,7 @@ enum UploadRow {
             host: row[3],
             baseURL: row[4],
             fields: try JSONDecoder().decode([UploadField].self, from: row[5]),
-            identity: identity(row),
+            identity: FileIdentity(row, from: 6),
             sizeBytes: row[11],
             checksumSHA256: row[12],
             fileID: row[13],
@@ -139,18 +139,5 @@ enum UploadRow {
             }
         }
         return quoted + "\""
-    }
-
-    private static func identity(_ row: Row) -> FileIdentity? {
-        guard let device = row[6] as Int64?, let inode = row[7] as Int64?, let size = row[8] as Int64?,
-            let modified = row[9] as Int64?, let changed = row[10] as Int64?
-        else { return nil }
-        return FileIdentity(
-            device: UInt64(bitPattern: device),
-            inode: UInt64(bitPattern: inode),
-            size: size,
-            modificationNanoseconds: modified,
-            changeNanoseconds: changed
-        )
     }
 }

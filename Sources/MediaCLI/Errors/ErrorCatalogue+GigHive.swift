@@ -41,16 +41,6 @@ extension ErrorCatalogue {
         }
     }
 
-    private struct Words {
-        var message: String
-        var hint: String?
-
-        init(_ message: String, hint: String? = nil) {
-            self.message = message
-            self.hint = hint
-        }
-    }
-
     private static func words(for error: GigHiveError) -> Words {
         switch error.code {
         case .invalidDetail, .fileNotFound, .fileUnreadable, .isDirectory, .notRegularFile, .emptyFile, .fileTooLarge,

@@ -66,16 +66,6 @@ extension ErrorCatalogue {
         )
     }
 
-    private struct Words {
-        var message: String
-        var hint: String?
-
-        init(_ message: String, hint: String? = nil) {
-            self.message = message
-            self.hint = hint
-        }
-    }
-
     private static func words(for error: PhotoSyncError) -> Words {
         switch error.code {
         case .notLoggedIn, .noDevice, .invalidAPIKey, .forbidden, .invalidDevice, .keyNotRotated:

@@ -7,6 +7,17 @@ internal import PhotoSync
 
 /// The one place that turns errors into words and exit codes.
 enum ErrorCatalogue {
+    /// What an error says.
+    struct Words {
+        var message: String
+        var hint: String?
+
+        init(_ message: String, hint: String? = nil) {
+            self.message = message
+            self.hint = hint
+        }
+    }
+
     /// Message, hint and exit code of any error that reaches a command.
     static func diagnosis(of error: any Error) -> Diagnosis {
         switch error {

@@ -126,22 +126,9 @@ private enum CopyRow {
             source: source,
             sha256: row[6],
             serverSHA256: row[7],
-            identity: identity(row),
+            identity: FileIdentity(row, from: 8),
             lastModified: row[13],
             totalBytes: row[14]
-        )
-    }
-
-    private static func identity(_ row: Row) -> FileIdentity? {
-        guard let device = row[8] as Int64?, let inode = row[9] as Int64?, let size = row[10] as Int64?,
-            let modified = row[11] as Int64?, let changed = row[12] as Int64?
-        else { return nil }
-        return FileIdentity(
-            device: UInt64(bitPattern: device),
-            inode: UInt64(bitPattern: inode),
-            size: size,
-            modificationNanoseconds: modified,
-            changeNanoseconds: changed
         )
     }
 }
