@@ -21,6 +21,10 @@ let package = Package(
         .executable(name: "mediactl-sandbox", targets: ["mediactl-sandbox"]),
         .library(name: "MediaKit", targets: ["MediaKit"]),
     ],
+    traits: [
+        .trait(name: "ImageLibraries", description: "Exif data by libexif, depth maps in PNG by libpng, gzip by zlib."),
+        .default(enabledTraits: ["ImageLibraries"]),
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: [.defaults, "YAML"]),
@@ -42,7 +46,12 @@ let package = Package(
         ),
         .target(name: "CCurlShims", dependencies: ["CCurl"]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(
+            name: "CImages",
+            providers: [.apt(["libexif-dev", "libpng-dev", "zlib1g-dev"])]
+        ),
         .target(name: "CFileSystem"),
+        .target(name: "CPlaces", exclude: ["places.bin"]),
         .target(name: "CSQLiteShims", linkerSettings: [.linkedLibrary("sqlite3")]),
 
         // Foundations.
@@ -69,9 +78,22 @@ let package = Package(
             dependencies: ["MediaTransport", "MediaCrypto", "MediaFiles", "MediaStore"],
             swiftSettings: strict
         ),
+        // What leaves the machine of a hash-only capture. It cannot reach files or the store: it does not import them.
+        .target(name: "CaptureSubmission", dependencies: ["MediaTransport", "MediaCrypto"], swiftSettings: strict),
+        .target(
+            name: "HashCapture",
+            dependencies: [
+                "CaptureSubmission", "CPlaces", "MediaTransport", "MediaCrypto", "MediaFiles", "MediaStore",
+                .target(name: "CImages", condition: .when(traits: ["ImageLibraries"])),
+            ],
+            swiftSettings: strict
+        ),
         .target(
             name: "MediaKit",
-            dependencies: ["GigHive", "PhotoSync", "Tus", "MediaTransport", "MediaCrypto", "MediaFiles", "MediaStore"],
+            dependencies: [
+                "GigHive", "PhotoSync", "HashCapture", "CaptureSubmission", "Tus", "MediaTransport", "MediaCrypto",
+                "MediaFiles", "MediaStore",
+            ],
             swiftSettings: strict
         ),
 
@@ -79,8 +101,8 @@ let package = Package(
         .target(
             name: "MediaCLI",
             dependencies: [
-                "GigHive", "PhotoSync", "Tus", "MediaTransport", "MediaCrypto", "MediaFiles", "MediaStore",
-                argumentParser,
+                "GigHive", "PhotoSync", "HashCapture", "CaptureSubmission", "Tus", "MediaTransport", "MediaCrypto",
+                "MediaFiles", "MediaStore", argumentParser,
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Yams", package: "Yams"),
             ],
@@ -162,6 +184,21 @@ let package = Package(
             dependencies: [
                 "PhotoSync", "MediaCrypto", "MediaFiles", "MediaStore", "MediaTransport", "TestSupport",
                 "mediactl-sandbox",
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "CaptureSubmissionTests",
+            dependencies: [
+                "CaptureSubmission", "MediaCrypto", "MediaTransport", "TestSupport", "mediactl-sandbox",
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "HashCaptureTests",
+            dependencies: [
+                "HashCapture", "CaptureSubmission", "MediaCrypto", "MediaFiles", "MediaStore", "MediaTransport",
+                "TestSupport", "mediactl-sandbox",
             ],
             swiftSettings: strict
         ),

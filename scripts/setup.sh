@@ -9,14 +9,15 @@ cd "$(dirname "$0")/.."
 
 level=${1:-build}
 venv=.build/venv
-python_packages=(werkzeug python-multipart tuspyserver uvicorn pyyaml)
+python_packages=(werkzeug python-multipart tuspyserver uvicorn pyyaml rfc8785 cbor2 tink)
 PATH=$PATH:/usr/sbin:/sbin # nginx lives there, and a plain user's PATH may not name it
 
 has_command() { command -v "$1" >/dev/null 2>&1; }
 has_library() { has_command pkg-config && pkg-config --exists "$1"; }
 has_gnu_parallel() { has_command parallel && parallel --version 2>/dev/null | grep -q '^GNU parallel'; }
+has_tpm2_provider() { [ -e "$(openssl version -m | sed 's/^MODULESDIR: "\(.*\)"$/\1/')/tpm2.so" ]; }
 has_venv_module() { python3 -c 'import ensurepip, venv' >/dev/null 2>&1; }
-has_python_packages() { "$venv/bin/python" -c 'import werkzeug, python_multipart, tuspyserver, uvicorn, yaml' >/dev/null 2>&1; }
+has_python_packages() { "$venv/bin/python" -c 'import werkzeug, python_multipart, tuspyserver, uvicorn, yaml, rfc8785, cbor2, tink' >/dev/null 2>&1; }
 
 missing=()
 need() { # need PACKAGE CHECK…: PACKAGE is wanted when CHECK fails
@@ -30,6 +31,10 @@ need_for_build() {
     need libcurl4-openssl-dev has_library "libcurl >= 7.85"
     need libsqlite3-dev has_library sqlite3
     need libssl-dev has_library "libcrypto >= 3"
+    # Of the trait ImageLibraries, which is on by default.
+    need libexif-dev has_library libexif
+    need libpng-dev has_library libpng
+    need zlib1g-dev has_library zlib
 }
 
 need_for_demo() {
@@ -40,6 +45,7 @@ need_for_demo() {
 need_for_test() {
     need_for_demo
     need ffmpeg has_command ffmpeg
+    need libimage-exiftool-perl has_command exiftool
     need nginx-light has_command nginx
     need openssl has_command openssl
     need parallel has_gnu_parallel
@@ -47,6 +53,10 @@ need_for_test() {
     need python3 has_command python3
     need python3-venv has_venv_module
     need strace has_command strace
+    need swtpm has_command swtpm
+    need swtpm-tools has_command swtpm_setup
+    need tpm2-openssl has_tpm2_provider
+    need tpm2-tools has_command tpm2_certify
 }
 
 need_for_bench() {

@@ -1,0 +1,69 @@
+/// What a payload tells about a capture besides hash and depth: nothing else can leave, because there is no member for it
+/// (hash-only contract 1.2 and section 4).
+public struct CaptureMetadata: Sendable, Equatable {
+    /// Where it was taken, as far as it is told.
+    public enum Location: Sendable, Equatable {
+        /// Degrees.
+        case coordinates(latitude: Double, longitude: Double)
+        /// Only the profile `mediactl-1` can take it. The country is ISO 3166-1 alpha-2.
+        case place(city: String?, country: String)
+    }
+
+    /// Where it was taken.
+    public var location: Location?
+    /// `YYYY-MM-DD` or `YYYY-MM-DDTHH:MM:SSZ`.
+    public var timestamp: String?
+    /// What took it.
+    public var deviceModel: String?
+
+    /// Makes metadata; everything is absent unless given.
+    public init(location: Location? = nil, timestamp: String? = nil, deviceModel: String? = nil) {
+        self.location = location
+        self.timestamp = timestamp
+        self.deviceModel = deviceModel
+    }
+}
+
+/// How much of the location is told.
+public enum LocationLevel: String, Sendable, CaseIterable {
+    case none, coarse, precise
+}
+
+/// How much of the time is told.
+public enum TimestampLevel: String, Sendable, CaseIterable {
+    case none
+    case dayOnly = "day_only"
+    case exact
+}
+
+/// How much of the device is told.
+public enum DeviceInfoLevel: String, Sendable, CaseIterable {
+    case none
+    case modelOnly = "model_only"
+    case full
+}
+
+/// What the user chose, and what is there of it (contract section 4): "included" only when the value is in the payload.
+public struct MetadataFlags: Sendable, Equatable {
+    public var locationIncluded: Bool
+    public var locationLevel: LocationLevel
+    public var timestampIncluded: Bool
+    public var timestampLevel: TimestampLevel
+    public var deviceInfoIncluded: Bool
+    public var deviceInfoLevel: DeviceInfoLevel
+
+    /// The flags of metadata that were filtered by these levels.
+    public init(
+        of metadata: CaptureMetadata,
+        location: LocationLevel,
+        timestamp: TimestampLevel,
+        deviceInfo: DeviceInfoLevel
+    ) {
+        locationIncluded = metadata.location != nil
+        locationLevel = location
+        timestampIncluded = metadata.timestamp != nil
+        timestampLevel = timestamp
+        deviceInfoIncluded = metadata.deviceModel != nil
+        deviceInfoLevel = deviceInfo
+    }
+}

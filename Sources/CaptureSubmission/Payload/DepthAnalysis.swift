@@ -1,0 +1,87 @@
+/// What depth analysis 1.0 says about one depth map (hash-only contract section 5).
+public struct DepthAnalysis: Sendable, Equatable {
+    /// Whether there was anything to analyse.
+    public enum Status: String, Sendable, CaseIterable {
+        /// The numbers are measured.
+        case completed
+        /// No depth map, one below 3×3, or one without a valid sample: all numbers are 0.
+        case unavailable
+    }
+
+    /// The version of the algorithm, on the wire.
+    public static let algorithmVersion = "1.0"
+
+    /// Whether there was anything to analyse.
+    public var status: Status
+    /// **Standard deviation** of the valid samples, in metres, whatever its name says (trap 1).
+    public var depthVariance: Double
+    /// Peaks of the smoothed histogram.
+    public var depthLayers: Int32
+    /// 0…1.
+    public var edgeCoherence: Double
+    /// Nearest valid sample, in metres.
+    public var minDepth: Double
+    /// Farthest valid sample, in metres.
+    public var maxDepth: Double
+    /// The verdict.
+    public var isLikelyRealScene: Bool
+
+    /// Makes an analysis.
+    public init(
+        status: Status,
+        depthVariance: Double,
+        depthLayers: Int32,
+        edgeCoherence: Double,
+        minDepth: Double,
+        maxDepth: Double,
+        isLikelyRealScene: Bool
+    ) {
+        self.status = status
+        self.depthVariance = depthVariance
+        self.depthLayers = depthLayers
+        self.edgeCoherence = edgeCoherence
+        self.minDepth = minDepth
+        self.maxDepth = maxDepth
+        self.isLikelyRealScene = isLikelyRealScene
+    }
+
+    /// Nothing could be analysed.
+    public static let unavailable = DepthAnalysis(
+        status: .unavailable,
+        depthVariance: 0,
+        depthLayers: 0,
+        edgeCoherence: 0,
+        minDepth: 0,
+        maxDepth: 0,
+        isLikelyRealScene: false
+    )
+}
+
+/// What the depth maps of a video's keyframes say together (contract section 5, temporal).
+public struct TemporalDepthAnalysis: Sendable, Equatable {
+    /// Mean of the keyframes' `depthVariance`.
+    public var meanVariance: Double
+    /// 1 − deviation / mean of the keyframes' `depthVariance`; may be negative.
+    public var varianceStability: Double
+    /// Mean of the keyframes' `edgeCoherence`.
+    public var temporalCoherence: Double
+    /// The verdict.
+    public var isLikelyRealScene: Bool
+    /// Keyframes, unavailable ones included.
+    public var keyframeCount: Int32
+
+    /// Makes an analysis.
+    public init(
+        meanVariance: Double,
+        varianceStability: Double,
+        temporalCoherence: Double,
+        isLikelyRealScene: Bool,
+        keyframeCount: Int32
+    ) {
+        self.meanVariance = meanVariance
+        self.varianceStability = varianceStability
+        self.temporalCoherence = temporalCoherence
+        self.isLikelyRealScene = isLikelyRealScene
+        self.keyframeCount = keyframeCount
+    }
+}

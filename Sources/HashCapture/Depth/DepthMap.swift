@@ -1,0 +1,22 @@
+/// Distances of a scene, in metres, row by row from the top left.
+public struct DepthMap: Sendable {
+    /// Columns.
+    public let width: Int
+    /// Rows.
+    public let height: Int
+    /// `width` × `height` samples. Anything that is not finite or not in range is a hole.
+    public let samples: [Float]
+
+    /// Takes samples; nil when their number is not `width` × `height`, or a side is below 1.
+    public init?(width: Int, height: Int, samples: [Float]) {
+        guard width > 0, height > 0, samples.count == width * height else { return nil }
+        self.width = width
+        self.height = height
+        self.samples = samples
+    }
+
+    /// The samples as little-endian binary32, as the contract's files hold them.
+    public var littleEndianBytes: [UInt8] {
+        samples.flatMap { sample in withUnsafeBytes(of: sample.bitPattern.littleEndian) { Array($0) } }
+    }
+}
