@@ -1,5 +1,3 @@
-public import MediaTransport
-
 /// Why something with a capture did not end well: facts for the caller to classify and to phrase.
 public struct CaptureError: Error, Sendable, CustomStringConvertible {
     /// Stable codes; the raw values appear in `--json` output.
