@@ -46,6 +46,7 @@ struct CaptureRefusal {
     /// - Parameters:
     ///   - call: What was asked for.
     ///   - isBodyComplete: Whether the server had the whole request when it answered.
+    /// - Returns: The error.
     func error(of call: Call, isBodyComplete: Bool = true) -> CaptureError {
         let code = code(of: call, isBodyComplete: isBodyComplete)
         return CaptureError(
