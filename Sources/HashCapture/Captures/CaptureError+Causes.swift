@@ -49,17 +49,6 @@ extension CaptureError {
 }
 
 extension SHA256Digest {
-    /// The digest of bytes in memory.
-    static func of(_ bytes: [UInt8]) throws(CaptureError) -> SHA256Digest {
-        do {
-            var hasher = try SHA256Hasher()
-            bytes.withUnsafeBytes { hasher.update($0) }
-            return try hasher.snapshot()
-        } catch {
-            throw CaptureError(.internalError, detail: error.detail)
-        }
-    }
-
     /// The digest of a file that does not change meanwhile (trap 17).
     ///
     /// Cancelling ends the reading with `.cancelled`.

@@ -1,6 +1,7 @@
 public import CaptureSubmission
 internal import Foundation
 internal import MediaCrypto
+internal import MediaFiles
 internal import MediaStore
 public import MediaTransport
 

@@ -1,5 +1,6 @@
 public import CaptureSubmission
 internal import MediaCrypto
+internal import MediaFiles
 internal import MediaStore
 
 extension CaptureSession {

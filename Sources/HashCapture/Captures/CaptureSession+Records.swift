@@ -1,6 +1,7 @@
 public import CaptureSubmission
 internal import MediaCrypto
 public import MediaStore
+internal import MediaTransport
 
 extension CaptureSession {
     /// The one record whose id begins like this.

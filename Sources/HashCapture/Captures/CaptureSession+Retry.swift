@@ -1,6 +1,6 @@
 public import CaptureSubmission
 internal import MediaCrypto
-public import MediaStore
+internal import MediaStore
 public import MediaTransport
 
 extension CaptureSession {

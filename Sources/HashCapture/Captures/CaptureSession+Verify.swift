@@ -2,7 +2,7 @@ public import CaptureSubmission
 internal import Foundation
 internal import MediaCrypto
 internal import MediaFiles
-public import MediaStore
+internal import MediaStore
 public import MediaTransport
 
 extension CaptureSession {

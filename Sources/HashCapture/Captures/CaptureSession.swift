@@ -1,7 +1,6 @@
 public import CaptureSubmission
 public import Foundation
 public import MediaStore
-public import MediaTransport
 
 /// Captures of this machine for one server: proving, retrying, verifying, exporting.
 ///

@@ -90,7 +90,7 @@ struct DeviceKey: Sendable {
         chmod(directory.path + "/" + Self.directoryName, 0o700)
         let file = try PartialFile.open(".\(UUID().uuidString.lowercased()).part", in: keys)
         do throws(FileWriteError) {
-            try pem.withUnsafeBytes { bytes throws(FileWriteError) in try file.write(bytes, at: 0) }
+            try pem.withUnsafeBytes { bytes in Result { () throws(FileWriteError) in try file.write(bytes, at: 0) } }.get()
             _ = try file.settle()
             return try publish(file, stem: stem)
         } catch {
