@@ -30,6 +30,7 @@ public final class CounterFile: Sendable {
     ///   - device: UUID of the device, in either case; checked, since it becomes part of a file's name.
     ///   - directory: The data directory.
     ///   - patience: How long another process may hold it.
+    /// - Returns: The counter, locked.
     /// - Throws: `StoreError`: `.busy` after `patience`; `.corrupt` for a file that holds no counter, which is never
     ///   reset.
     public static func lock(
@@ -115,7 +116,7 @@ private enum CounterText {
         while count < 0, errno == EINTR { count = Glibc.read(descriptor, &bytes, bytes.count) }
         guard count >= 0 else { throw StoreError(errno: errno, path: path, action: "cannot read") }
         guard let value = parse(bytes[..<count]) else {
-            throw StoreError(.corrupt, path: path, detail: "holds no counter; it is not reset, as counters must only grow")
+            throw StoreError(.corrupt, path: path, detail: "holds no counter, and is not reset: counters only grow")
         }
         return value
     }
@@ -131,7 +132,12 @@ private enum CounterText {
     /// Puts a new file in the place of the old one and waits for the disk. Whatever happens on the way, the file holds the
     /// old counter or the new one.
     ///
-    /// - Parameter replaced: Called once the file may hold the new counter.
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - value: The new counter.
+    ///   - directory: Where it lies.
+    ///   - replaced: Called once the file may hold the new counter.
+    /// - Throws: `StoreError`.
     static func replace(
         _ path: String,
         with value: UInt32,

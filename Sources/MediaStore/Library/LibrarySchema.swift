@@ -91,6 +91,7 @@ extension StoreSchema {
                     """
             ),
         ],
-        checkedTables: ["logins", "device_tokens", "capture_devices"]
+        // Checked before migrating, so that only tables of the first schema may stand here.
+        checkedTables: ["logins", "device_tokens"]
     )
 }

@@ -33,22 +33,26 @@ import Testing
         #expect(try await run(["true"], input: bytes) == ProgramResult(output: [], ending: .exit(0)))
     }
 
-    @Test(arguments: [
-        (["true"], nil),
-        (["sh", "-c", "exit 3"], "failed with exit code 3"),
-        (["sh", "-c", "kill -9 $$"], "was ended by signal 9"),
-    ] as [([String], String?)])
+    @Test(
+        arguments: [
+            (["true"], nil),
+            (["sh", "-c", "exit 3"], "failed with exit code 3"),
+            (["sh", "-c", "kill -9 $$"], "was ended by signal 9"),
+        ] as [([String], String?)]
+    )
     func theEndingIsTold(_ arguments: [String], _ failure: String?) async throws {
         #expect(try await run(arguments).failure == failure)
     }
 
-    @Test(arguments: [
-        ([], .noName),
-        ([""], .noName),
-        (["no-such-program"], .notFound),
-        (["/nonexistent/x"], .cannotRun(errno: ENOENT)),
-        (["yes"], .tooMuchOutput(limit: 65536)),
-    ] as [([String], ProgramError)])
+    @Test(
+        arguments: [
+            ([], .noName),
+            ([""], .noName),
+            (["no-such-program"], .notFound),
+            (["/nonexistent/x"], .cannotRun(errno: ENOENT)),
+            (["yes"], .tooMuchOutput(limit: 65536)),
+        ] as [([String], ProgramError)]
+    )
     func refusals(_ arguments: [String], _ expected: ProgramError) async throws {
         await #expect(throws: expected) { try await run(arguments) }
     }
@@ -88,7 +92,8 @@ import Testing
     @Test(arguments: [false, true])
     func cancellingEndsTheProgram(isStubborn: Bool) async throws {
         let home = try TemporaryDirectory()
-        let script = (isStubborn ? "trap '' TERM; " : "") + "echo $$ > '\(home.file("new"))'; "
+        let script =
+            (isStubborn ? "trap '' TERM; " : "") + "echo $$ > '\(home.file("new"))'; "
             + "mv '\(home.file("new"))' '\(home.file("pid"))'; while :; do sleep 0.1; done"
         let task = Task { try await run(["sh", "-c", script]) }
         var process: pid_t?

@@ -34,7 +34,8 @@ struct CaptureRecordTests {
             """
             INSERT INTO captures (id, server, profile, state, media_hash, media_type, is_observed, has_depth,
                 signing_failures, submissions, created_at, updated_at)
-            VALUES ('00000000-0000-4000-8000-000000000009', 's', 'reference', 'pending', 'ab', 'photo', 1, 0, 0, 0, 1, 1)
+            VALUES ('00000000-0000-4000-8000-000000000009', 's', 'reference', 'pending', 'ab', 'photo', 1, 0, 0, 0,
+                1, 1)
             """
         )
         let capture = try #require(try store.capture("00000000-0000-4000-8000-000000000009"))
@@ -78,15 +79,17 @@ struct CaptureRecordTests {
     func index() throws {
         let store = try library()
         let plan = try store.connection.read { db in
-            try Row.fetchAll(db, sql: "EXPLAIN QUERY PLAN " + CaptureRow.select(where: "media_hash = ?"), arguments: ["a"])
-                .map { $0["detail"] as String }
+            let sql = "EXPLAIN QUERY PLAN " + CaptureRow.select(where: "media_hash = ?")
+            return try Row.fetchAll(db, sql: sql, arguments: ["a"]).map { $0["detail"] as String }
         }
         #expect(plan.contains { $0.contains("captures_by_media") })
     }
 
     @Test(
         "what no version has written is refused by name",
-        arguments: [("state", "'maybe'"), ("mode", "'half'"), ("mode", "''"), ("counter", "-1"), ("counter", "4294967296")]
+        arguments: [
+            ("state", "'maybe'"), ("mode", "'half'"), ("mode", "''"), ("counter", "-1"), ("counter", "4294967296"),
+        ]
     )
     func corrupt(column: String, value: String) throws {
         let store = try library()
