@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import CaptureSubmission
-internal import Foundation
 internal import HashCapture
 
 /// `mediactl hash-only settings set KEY VALUE`
@@ -39,7 +38,6 @@ struct HashOnlySettingsSet: ContextCommand {
         var after = before
         try key.set(value, in: &after)
         if !dryRun, after != before {
-            try makeDirectory(of: settings.privacyFile)
             try after.write(to: settings.privacyFile)
         }
         console.text(TextRenderer.privacy(after, style: console.outputStyle))
@@ -50,20 +48,6 @@ struct HashOnlySettingsSet: ContextCommand {
             JSONRenderer.privacy(after, settings.privacyFile, changed: !dryRun && after != before)
         )
         return console.exitCode(.success)
-    }
-
-    private func makeDirectory(of path: String) throws(CaptureError) {
-        let directory = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
-        guard !directory.isEmpty else { return }
-        do {
-            try FileManager.default.createDirectory(
-                atPath: directory,
-                withIntermediateDirectories: true,
-                attributes: [.posixPermissions: 0o700]
-            )
-        } catch {
-            throw CaptureError(.settingsUnusable, detail: "its directory cannot be made", path: Array(path.utf8))
-        }
     }
 }
 

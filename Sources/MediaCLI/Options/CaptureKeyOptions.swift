@@ -26,8 +26,8 @@ struct CaptureKeyOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            Sign with this program: it gets the SHA-256 to be signed on standard input and writes the signature to \
-            standard output. Its words are separated by blanks; no shell is used.
+            Sign with this program: it reads the SHA-256 to be signed, in hexadecimal, and prints the signature in \
+            hexadecimal or base64. Its words are separated by blanks; no shell is used.
             """,
             valueName: "command"
         )
