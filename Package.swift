@@ -237,16 +237,22 @@ let package = Package(
     ]
 )
 
-// `make bench`: the transport and the tus protocol alone, for comparison with curl.
+// `make bench`: the transport and the tus protocol alone, for comparison with curl; depth analysis alone.
 if Context.environment["MEDIACTL_BENCHMARKS"] == "1" {
-    package.targets.append(
+    package.targets += [
         .executableTarget(
             name: "transport-bench",
             dependencies: ["MediaTransport", "Tus"],
             path: "Benchmarks/TransportBench",
             swiftSettings: strict
-        )
-    )
+        ),
+        .executableTarget(
+            name: "depth-bench",
+            dependencies: ["HashCapture"],
+            path: "Benchmarks/DepthBench",
+            swiftSettings: strict
+        ),
+    ]
 }
 
 // `make fuzz`: these link only with -sanitize=fuzzer. The C target beside each one supplies the `main` that SwiftPM
