@@ -8,8 +8,8 @@ public import MediaTransport
 public struct CaptureClient: Sendable {
     /// The server's address; it may live below a path.
     public let server: ServerURL
-    let http: HTTPClient
-    let timeouts: TransferTimeouts
+    package let http: HTTPClient
+    package let timeouts: TransferTimeouts
 
     /// Makes a client.
     public init(server: ServerURL, http: HTTPClient, timeouts: TransferTimeouts = TransferTimeouts()) {

@@ -45,7 +45,9 @@ public struct CaptureSession: Sendable {
 
     /// Finishes what processes that have died left: drafts in the vault, records in `submitted` without an owner, which
     /// become `unknown_outcome`. Called at the start of every command.
-    public func adopt() throws(CaptureError) {}
+    ///
+    /// - Throws: `CaptureError` `.storeUnusable`, `.vaultUnusable`.
+    public func adopt() async throws(CaptureError) {}
 
     /// What would be sent: reads the file, writes nothing, uses no counter and no key.
     public func preview(_ request: CaptureRequest) async throws(CaptureError) -> CapturePreview {

@@ -1,4 +1,5 @@
 public import CaptureSubmission
+public import MediaCrypto
 public import MediaStore
 
 /// Makes this machine known to a capture server (hash-only contract 3.2–3.4).
@@ -27,16 +28,25 @@ public struct DeviceEnrolment: Sendable {
         public var rpID: String
         /// Evidence for the level `tpm2`; nil for `software`.
         public var evidence: TPM2Evidence?
+        /// Its public half: needed for an external program, which cannot be asked for it. See `VerifyingKey.reading`.
+        public var publicKey: VerifyingKey?
         /// Takes the place of an earlier registration at this server.
         public var replacesEarlier: Bool
 
         /// Makes a plan.
-        public init(key: Key, model: String, rpID: String, evidence: TPM2Evidence? = nil, replacesEarlier: Bool = false)
-        {
+        public init(
+            key: Key,
+            model: String,
+            rpID: String,
+            evidence: TPM2Evidence? = nil,
+            publicKey: VerifyingKey? = nil,
+            replacesEarlier: Bool = false
+        ) {
             self.key = key
             self.model = model
             self.rpID = rpID
             self.evidence = evidence
+            self.publicKey = publicKey
             self.replacesEarlier = replacesEarlier
         }
     }
