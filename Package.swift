@@ -50,6 +50,12 @@ let package = Package(
             name: "CImages",
             providers: [.apt(["libexif-dev", "libpng-dev", "zlib1g-dev"])]
         ),
+        // Empty without the trait, so that it builds without the headers.
+        .target(
+            name: "CImageShims",
+            cSettings: [.define("IMAGE_LIBRARIES", .when(traits: ["ImageLibraries"]))],
+            linkerSettings: [.linkedLibrary("png16", .when(traits: ["ImageLibraries"]))]
+        ),
         .target(name: "CFileSystem"),
         .target(name: "CPlaces", exclude: ["places.bin"]),
         .target(name: "CSQLiteShims", linkerSettings: [.linkedLibrary("sqlite3")]),
@@ -83,8 +89,8 @@ let package = Package(
         .target(
             name: "HashCapture",
             dependencies: [
-                "CaptureSubmission", "CPlaces", "MediaTransport", "MediaCrypto", "MediaFiles", "MediaStore",
-                .target(name: "CImages", condition: .when(traits: ["ImageLibraries"])),
+                "CaptureSubmission", "CImageShims", "CPlaces", "MediaTransport", "MediaCrypto", "MediaFiles",
+                "MediaStore", .target(name: "CImages", condition: .when(traits: ["ImageLibraries"])),
             ],
             swiftSettings: strict
         ),
