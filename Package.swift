@@ -254,7 +254,7 @@ if Context.environment["MEDIACTL_BENCHMARKS"] == "1" {
         ),
         .executableTarget(
             name: "depth-bench",
-            dependencies: ["HashCapture"],
+            dependencies: ["CaptureSubmission", "HashCapture"],
             path: "Benchmarks/DepthBench",
             swiftSettings: strict
         ),
