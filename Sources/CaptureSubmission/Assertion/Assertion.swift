@@ -20,8 +20,9 @@ public struct Assertion: Sendable, Equatable {
 
     /// Reads one (RFC 8949): keys in any order, further keys ignored, definite lengths only.
     ///
+    /// Gives nil for anything that a server would refuse before it looks at the signature.
+    ///
     /// - Parameter base64: Standard alphabet, padded, without line breaks.
-    /// - Returns: nil for anything that a server would refuse before it looks at the signature.
     public init?(base64: String) {
         guard base64.utf8.count <= Self.longestText, let cbor = Base64.decoded(base64),
             let assertion = AssertionCBOR.decoded(cbor),

@@ -9,10 +9,9 @@ public struct HashOnlyBody: Sendable, Equatable {
     /// UTF-8 JSON, exactly as sent.
     public let bytes: [UInt8]
 
-    /// Takes a body that was built or kept earlier.
+    /// Takes a body that was built or kept earlier; nil for one that is empty or not below the limit.
     ///
     /// - Parameter bytes: The JSON.
-    /// - Returns: nil for one that is empty or not below the limit.
     public init?(bytes: [UInt8]) {
         guard !bytes.isEmpty, bytes.count < Self.byteLimit else { return nil }
         self.bytes = bytes

@@ -63,7 +63,8 @@ enum ReferenceReading {
 
     private static func flags(_ members: Members) -> WireValue? {
         object([
-            ("location_included", members.flag("location_included")), ("location_level", members.text("location_level")),
+            ("location_included", members.flag("location_included")),
+            ("location_level", members.text("location_level")),
             ("timestamp_included", members.flag("timestamp_included")),
             ("timestamp_level", members.text("timestamp_level")),
             ("device_info_included", members.flag("device_info_included")),
