@@ -50,7 +50,8 @@ let package = Package(
             name: "CImages",
             providers: [.apt(["libexif-dev", "libpng-dev", "zlib1g-dev"])]
         ),
-        // Empty without the trait, so that it builds without the headers.
+        // libpng, whose header must stay out of `CImages`: it brings <time.h> along, and Swift then holds `tm` for a part of
+        // that module. Empty without the trait, so that it builds without the headers.
         .target(
             name: "CImageShims",
             cSettings: [.define("IMAGE_LIBRARIES", .when(traits: ["ImageLibraries"]))],
