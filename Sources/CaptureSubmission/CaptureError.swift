@@ -12,6 +12,7 @@ public struct CaptureError: Error, Sendable, CustomStringConvertible {
         case depthRequired = "depth_required"
         case videoMembersMissing = "video_members_missing"
         case settingsUnusable = "settings_unusable"
+        case privacyModeOn = "privacy_mode_on"
         case imageLibrariesMissing = "image_libraries_missing"
         case sourceChanged = "source_changed"
         // Payload and signing.

@@ -1,16 +1,20 @@
 internal import COpenSSL
 
-/// OpenSSL refused, or what was to be hashed could not be read.
+/// OpenSSL refused, what was to be hashed could not be read, or what was to be opened is not what was sealed.
 public struct CryptoError: Error, Sendable, Equatable {
     /// OpenSSL's words, or what could not be done.
     public var detail: String
     /// The `errno` of the system call that failed, if one did.
     public var systemError: Int32?
+    /// A ciphertext is not the one that was sealed with this key and associated data: something was changed, cut off or
+    /// added, or the key or the associated data are others. Which of them, nobody can tell.
+    public var isDamaged: Bool
 
     /// Makes an error.
-    public init(_ detail: String, systemError: Int32? = nil) {
+    public init(_ detail: String, systemError: Int32? = nil, isDamaged: Bool = false) {
         self.detail = detail
         self.systemError = systemError
+        self.isDamaged = isDamaged
     }
 
     /// What OpenSSL has noted last on this thread; its list of errors is emptied.
@@ -19,5 +23,19 @@ public struct CryptoError: Error, Sendable, Equatable {
         ERR_clear_error()
         guard code != 0, let reason = ERR_reason_error_string(code) else { return CryptoError(operation) }
         return CryptoError(operation + ": " + String(cString: reason))
+    }
+
+    /// As above, in the words of a provider where it has some, an answer of the TPM for example.
+    ///
+    /// They come with the first error of the list: the later ones are what OpenSSL made of it.
+    static func fromProvider(_ operation: String) -> CryptoError {
+        var words: UnsafePointer<CChar>?
+        var flags: Int32 = 0
+        guard ERR_peek_error_all(nil, nil, nil, &words, &flags) != 0, flags & ERR_TXT_STRING != 0, let words,
+            words.pointee != 0
+        else { return fromOpenSSL(operation) }
+        // The text belongs to the list.
+        defer { ERR_clear_error() }
+        return CryptoError(operation + ": " + String(cString: words))
     }
 }

@@ -41,14 +41,29 @@ enum FileReading {
         var done: Int64 = 0
         while done < byteCount {
             let wanted = Int(min(Int64(block.count), byteCount - done))
-            let got = pread(descriptor, block.baseAddress, wanted, off_t(offset + done))
-            if got < 0, errno == EINTR { continue }
-            guard got >= 0 else { throw CryptoError("cannot read", systemError: errno) }
+            let target = UnsafeMutableRawBufferPointer(rebasing: block[..<wanted])
+            let got = try readOnce(descriptor, at: offset + done, into: target)
             guard got > 0 else {
                 throw CryptoError("the file ended after \(offset + done) of \(offset + byteCount) bytes")
             }
             try body(UnsafeRawBufferPointer(rebasing: block[..<got]))
             done += Int64(got)
+        }
+    }
+
+    /// Reads with `pread`, once.
+    ///
+    /// - Returns: How many bytes, 0 at the end of the file.
+    /// - Throws: `CryptoError`, with `systemError`.
+    static func readOnce(
+        _ descriptor: Int32,
+        at offset: Int64,
+        into buffer: UnsafeMutableRawBufferPointer
+    ) throws(CryptoError) -> Int {
+        while true {
+            let got = pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset))
+            if got >= 0 { return got }
+            guard errno == EINTR else { throw CryptoError("cannot read", systemError: errno) }
         }
     }
 

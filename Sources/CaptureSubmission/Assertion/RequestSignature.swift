@@ -1,3 +1,4 @@
+internal import MediaCrypto
 public import MediaTransport
 
 /// The three header fields of a device (hash-only contract 1.1).
@@ -17,7 +18,18 @@ public enum RequestSignature {
         counter: UInt32,
         milliseconds: Int64
     ) async throws(CaptureError) -> [HTTPHeader] {
-        throw CaptureError(.internalError)
+        let clientData = "\(milliseconds)|\(try SHA256Digest.of(body).hex)"
+        let assertion = try await Assertion.sign(
+            SHA256Digest.of(Array(clientData.utf8)),
+            rpID: device.rpID,
+            counter: counter,
+            with: device.signer
+        )
+        return [
+            HTTPHeader("X-Device-Id", device.id),
+            HTTPHeader("X-Device-Timestamp", String(milliseconds)),
+            HTTPHeader("X-Device-Signature", assertion.base64),
+        ]
     }
 }
 
@@ -35,6 +47,13 @@ public struct CaptureDevice: Sendable {
     public var signer: any CaptureSigner
 
     /// Makes a device.
+    ///
+    /// - Parameters:
+    ///   - id: UUID issued at registration.
+    ///   - profile: The server's.
+    ///   - rpID: The relying party id that assertions name.
+    ///   - level: As the server answered at registration.
+    ///   - signer: The key.
     public init(id: String, profile: CaptureProfile, rpID: String, level: KeyLevel, signer: any CaptureSigner) {
         self.id = id
         self.profile = profile

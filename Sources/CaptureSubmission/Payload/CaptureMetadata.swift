@@ -45,14 +45,26 @@ public enum DeviceInfoLevel: String, Sendable, CaseIterable {
 
 /// What the user chose, and what is there of it (contract section 4): "included" only when the value is in the payload.
 public struct MetadataFlags: Sendable, Equatable {
+    /// Whether the payload has a location.
     public var locationIncluded: Bool
+    /// As configured.
     public var locationLevel: LocationLevel
+    /// Whether the payload has a time.
     public var timestampIncluded: Bool
+    /// As configured.
     public var timestampLevel: TimestampLevel
+    /// Whether the payload has a device model.
     public var deviceInfoIncluded: Bool
+    /// As configured.
     public var deviceInfoLevel: DeviceInfoLevel
 
     /// The flags of metadata that were filtered by these levels.
+    ///
+    /// - Parameters:
+    ///   - metadata: As filtered.
+    ///   - location: As configured.
+    ///   - timestamp: As configured.
+    ///   - deviceInfo: As configured.
     public init(
         of metadata: CaptureMetadata,
         location: LocationLevel,

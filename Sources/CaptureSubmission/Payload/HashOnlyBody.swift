@@ -1,3 +1,5 @@
+public import MediaCrypto
+
 /// The complete body of a hash-only request: fewer than 10,240 bytes, so it cannot hold media (hash-only contract 1.2).
 /// The only thing that the sending code takes.
 public struct HashOnlyBody: Sendable, Equatable {
@@ -7,9 +9,9 @@ public struct HashOnlyBody: Sendable, Equatable {
     /// UTF-8 JSON, exactly as sent.
     public let bytes: [UInt8]
 
-    /// Takes a body that was built or kept earlier.
+    /// Takes a body that was built or kept earlier; nil for one that is empty or not below the limit.
     ///
-    /// - Returns: nil for one that is empty or not below the limit.
+    /// - Parameter bytes: The JSON.
     public init?(bytes: [UInt8]) {
         guard !bytes.isEmpty, bytes.count < Self.byteLimit else { return nil }
         self.bytes = bytes
@@ -18,8 +20,25 @@ public struct HashOnlyBody: Sendable, Equatable {
 
 extension HashOnlyPayload {
     /// The bytes that are signed: RFC 8785 of everything but the assertion, or contract 2.1.
-    public func signedBytes(for profile: CaptureProfile) -> [UInt8] {
-        []
+    ///
+    /// The numbers of depth analyses are rounded to binary32 first; for `reference`, coordinates to 15 significant digits,
+    /// which is all that its parser reads exactly.
+    ///
+    /// - Parameter profile: The server's.
+    /// - Returns: UTF-8 JSON.
+    /// - Throws: `CaptureError` `.internalError` for a number that is not finite and for what the profile cannot take (a
+    ///   city on `reference`), `.videoMembersMissing` for a video without them.
+    public func signedBytes(for profile: CaptureProfile) throws(CaptureError) -> [UInt8] {
+        WireText.bytes(of: try signedValue(for: profile), for: profile)
+    }
+
+    /// What an assertion of this payload signs: SHA-256 of `signedBytes`.
+    ///
+    /// - Parameter profile: The server's.
+    /// - Returns: The digest.
+    /// - Throws: `CaptureError` as `signedBytes`.
+    public func clientDataHash(for profile: CaptureProfile) throws(CaptureError) -> SHA256Digest {
+        try SHA256Digest.of(signedBytes(for: profile))
     }
 
     /// The body with an assertion, numbers spelled as in the signed bytes.
@@ -29,19 +48,35 @@ extension HashOnlyPayload {
     ///   - assertion: Standard padded base64 (contract 3.1), or a placeholder of the same length.
     /// - Returns: The body.
     /// - Throws: `CaptureError` `.payloadTooLarge` with the sizes of its parts; `.internalError` when the finished body, read
-    ///   again, does not give the signed bytes (contract 2.3).
+    ///   again, does not give the signed bytes (contract 2.3), and as `signedBytes`.
     public func body(for profile: CaptureProfile, assertion: String) throws(CaptureError) -> HashOnlyBody {
-        throw CaptureError(.internalError)
+        let value = try bodyValue(for: profile, assertion: assertion)
+        let bytes = WireText.bytes(of: value, for: profile)
+        guard let body = HashOnlyBody(bytes: bytes) else { throw Self.tooLarge(bytes, value, profile) }
+        try Self.check(body, against: signedBytes(for: profile), for: profile)
+        return body
     }
 
-    /// Reads a body that was built here.
-    ///
-    /// - Returns: The payload and the assertion, as base64.
-    /// - Throws: `CaptureError` `.recordUnusable` for anything else.
-    public static func reading(
+    /// Never sends what the server would find another signature for (contract 2.3).
+    static func check(
         _ body: HashOnlyBody,
-        profile: CaptureProfile
-    ) throws(CaptureError) -> (payload: HashOnlyPayload, assertion: String) {
-        throw CaptureError(.internalError)
+        against signed: [UInt8],
+        for profile: CaptureProfile
+    ) throws(CaptureError) {
+        guard SignedBytes.rebuilt(from: body.bytes, for: profile) == signed else {
+            throw CaptureError(.internalError, detail: "the body does not give the bytes that were signed")
+        }
+    }
+
+    private static func tooLarge(_ bytes: [UInt8], _ value: WireValue, _ profile: CaptureProfile) -> CaptureError {
+        let parts = value.members.map { member in
+            // Its braces gone, an object of one member is that member.
+            (name: member.name, byteCount: WireText.bytes(of: .object([member]), for: profile).count - 2)
+        }
+        return CaptureError(
+            .payloadTooLarge,
+            detail: "\(bytes.count) bytes; a body has at most \(HashOnlyBody.byteLimit - 1)",
+            parts: parts
+        )
     }
 }

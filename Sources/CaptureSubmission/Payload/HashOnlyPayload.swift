@@ -5,10 +5,13 @@ public import MediaCrypto
 public struct HashOnlyPayload: Sendable, Equatable {
     /// SHA-256 of the media file's bytes.
     public var mediaHash: SHA256Digest
+    /// What the media is.
     public var mediaType: CaptureMediaType
     /// Required for videos as well (M2).
     public var depthAnalysis: DepthAnalysis
+    /// What is told besides.
     public var metadata: CaptureMetadata
+    /// What the user chose to tell.
     public var flags: MetadataFlags
     /// RFC 3339 with `Z`. Public at the server always (trap 15).
     public var capturedAt: String
@@ -54,11 +57,13 @@ public struct VideoMembers: Sendable, Equatable {
         }
     }
 
+    /// As the camera made it.
     public var hashChain: HashChain
     /// More than 0.
     public var frameCount: Int32
     /// More than 0.
     public var durationMilliseconds: Int32
+    /// What its keyframes say together.
     public var temporalAnalysis: TemporalDepthAnalysis?
 
     /// Makes the members.

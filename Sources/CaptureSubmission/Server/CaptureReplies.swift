@@ -61,15 +61,22 @@ public enum SubmissionReply: Sendable, Equatable {
 
 /// A capture as its owner's server knows it (contract 6.2).
 public struct RemoteCapture: Sendable, Equatable {
+    /// UUID, lower case.
     public var captureID: String
     /// `hash_only`, `full`.
     public var captureMode: String?
+    /// `complete`, …
     public var status: String?
     /// Lower-case hexadecimal.
     public var mediaHash: String?
+    /// Whether the server has the media.
     public var isMediaStored: Bool?
+    /// `high`, `medium`, `low`, `suspicious`.
     public var confidenceLevel: String?
+    /// RFC 3339, as sent: up to nine digits of a second, any offset (trap 10).
     public var capturedAt: String?
+    /// Likewise.
     public var uploadedAt: String?
+    /// http or https; nil for anything else.
     public var verificationURL: String?
 }

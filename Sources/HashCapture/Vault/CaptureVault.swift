@@ -29,12 +29,19 @@ public struct CaptureVault: Sendable {
     /// Cancelling ends it with `.cancelled`.
     ///
     /// - Throws: `CaptureError` `.sourceChanged`, `.fileUnreadable`, `.diskFull`, `.vaultUnusable`.
-    public func keepMedia(_ file: SourceFile, in draft: Draft) async throws(CaptureError) -> SHA256Digest {
+    public func keepMedia(
+        _ file: SourceFile,
+        in draft: Draft,
+        progress: (@Sendable (_ done: Int64, _ total: Int64) -> Void)? = nil
+    ) async throws(CaptureError) -> SHA256Digest {
         throw CaptureError(.internalError)
     }
 
     /// Encrypts a depth map: little-endian binary32, its width and height in the associated data's place of the format.
     public func keepDepth(_ bytes: [UInt8], in draft: Draft) throws(CaptureError) { throw CaptureError(.internalError) }
+
+    /// Removes a draft that gets no record.
+    public func discard(_ draft: Draft) {}
 
     /// Gives the files their names. The record is kept before this; `adopt` finishes what a crash between left.
     public func commit(_ draft: Draft) throws(CaptureError) { throw CaptureError(.internalError) }
@@ -46,7 +53,14 @@ public struct CaptureVault: Sendable {
     /// Decrypts a blob to a file of its own and returns the digest of the plaintext.
     ///
     /// - Throws: `CaptureError` `.mediaMissing`, `.mediaDamaged` (nothing is left at the target), `.targetExists` …
-    public func export(_ kind: Kind, of id: String, to path: [UInt8]) async throws(CaptureError) -> SHA256Digest {
+    ///
+    /// With `expecting`, a plaintext of another digest gives `.hashMismatch`, and nothing is left at the target.
+    public func export(
+        _ kind: Kind,
+        of id: String,
+        to path: [UInt8],
+        expecting: SHA256Digest? = nil
+    ) async throws(CaptureError) -> SHA256Digest {
         throw CaptureError(.internalError)
     }
 

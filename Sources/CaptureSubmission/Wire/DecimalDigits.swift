@@ -1,0 +1,62 @@
+internal import Foundation
+
+/// The shortest decimal digits that give a finite binary64 number back: 0.d₁d₂… · 10^`point`. −0 is 0 (trap 8).
+struct DecimalDigits {
+    private let isNegative: Bool
+    /// Without zeros at either end; `0` alone for zero.
+    private let digits: String
+    /// How many digits stand before the decimal point; may be negative, or more than there are.
+    private let point: Int
+
+    /// Takes a number apart. Swift prints the shortest digits that round-trip, the closest among them, as ECMAScript wants.
+    init(_ number: Double) {
+        let parts = number.magnitude.description.split(separator: "e")
+        let mantissa = (parts.first ?? "").split(separator: ".", omittingEmptySubsequences: false)
+        let whole = mantissa.first ?? ""
+        let all = whole + (mantissa.count > 1 ? mantissa[1] : "")
+        let significant = all.drop { $0 == "0" }
+        isNegative = number < 0
+        digits = number == 0 ? "0" : String(significant.reversed().drop { $0 == "0" }.reversed())
+        point =
+            number == 0
+            ? 1 : whole.count - (all.count - significant.count) + (parts.count > 1 ? Int(parts[1]) ?? 0 : 0)
+    }
+
+    /// As ECMAScript prints it (ECMA-262 Number::toString, which RFC 8785 section 3.2.2.3 asks for).
+    var ecmaScript: String {
+        guard (-5...21).contains(point) else { return sign + scientific(point > 0 ? "+" : "") }
+        return sign + (isWhole ? whole : plain)
+    }
+
+    /// As the reference server prints it (contract 2.1): always with a fraction or an exponent.
+    var withFraction: String {
+        guard (-4...16).contains(point) else { return sign + scientific("") }
+        return sign + (isWhole ? whole + ".0" : plain)
+    }
+
+    private var isWhole: Bool { point >= digits.count }
+
+    private var whole: String { digits + zeros(point - digits.count) }
+
+    private var sign: String { isNegative ? "-" : "" }
+
+    private var plain: String {
+        point > 0
+            ? "\(digits.prefix(point)).\(digits.dropFirst(point))"
+            : "0." + zeros(-point) + digits
+    }
+
+    private func scientific(_ exponentSign: String) -> String {
+        let fraction = digits.dropFirst()
+        return "\(digits.prefix(1))\(fraction.isEmpty ? "" : ".")\(fraction)e\(exponentSign)\(point - 1)"
+    }
+
+    private func zeros(_ count: Int) -> String {
+        String(repeating: "0", count: count)
+    }
+
+    /// The nearest number of at most 15 significant digits, which every decimal parser reads exactly (contract 2.1).
+    static func rounded(_ number: Double) -> Double {
+        Double(String(format: "%.14e", number)) ?? number
+    }
+}
