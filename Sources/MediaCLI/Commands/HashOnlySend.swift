@@ -101,7 +101,7 @@ struct HashOnlySend: ContextCommand {
     /// The command that the only file resembles, should there be no such file: a misspelt command is a file to the parser.
     private var mistakenCommand: String? {
         guard let word = files.first, files.count == 1, !word.contains("/"), !word.contains(".") else { return nil }
-        let commands = HashOnly.configuration.subcommands.map(\._commandName)
+        let commands = HashOnly.configuration.subcommands.map { $0._commandName }
         return Spelling.nearest(to: word, among: commands)
     }
 }

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import CaptureSubmission
 internal import HashCapture
 
 /// `mediactl hash-only settings show`

@@ -2,6 +2,7 @@ internal import CaptureSubmission
 internal import Foundation
 internal import HashCapture
 internal import MediaCrypto
+internal import MediaStore
 internal import PhotoSync
 
 /// Turns what options of `hash-only` say into values.

@@ -34,7 +34,7 @@ struct CaptureBundle: Sendable {
         self.body = bytes
         self.key = key
         self.assertion = assertion
-        signedBytes = payload.signedBytes(for: profile)
+        signedBytes = try payload.signedBytes(for: profile)
     }
 
     /// The bundle, as `docs/schemas/hash-only-bundle-1.json` has it.

@@ -1,5 +1,6 @@
 internal import CaptureSubmission
 internal import HashCapture
+internal import MediaCrypto
 internal import MediaStore
 
 /// One capture of a run, and how it ended.

@@ -2,6 +2,7 @@ internal import CaptureSubmission
 internal import Foundation
 internal import HashCapture
 internal import MediaStore
+internal import MediaTransport
 
 /// Registers this machine, and says at which level.
 struct RegistrationRun: Sendable {

@@ -2,6 +2,7 @@ internal import CaptureSubmission
 internal import Foundation
 internal import HashCapture
 internal import MediaFiles
+internal import MediaTransport
 
 /// What `hash-only send` does with files.
 struct SubmissionRun: Sendable {
