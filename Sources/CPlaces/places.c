@@ -1,6 +1,11 @@
 #include "CPlaces.h"
+
 #pragma clang diagnostic ignored "-Wc23-extensions"
-const unsigned char places_data[] = {
+
+static const unsigned char places[] = {
 #embed "places.bin"
 };
-const size_t places_size = sizeof places_data;
+
+const unsigned char *places_table(void) { return places; }
+
+size_t places_table_size(void) { return sizeof places; }

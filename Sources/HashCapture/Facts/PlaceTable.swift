@@ -1,4 +1,10 @@
+internal import Foundation
+
 /// City and country of a position, from a table inside the program (GeoNames, CC BY 4.0). No network is ever asked.
+///
+/// The country is that of the nearest place of 1,000 inhabitants or more, the city the nearest one of that country that the
+/// table names: 15,000 inhabitants or more, and no quarter or suburb of a larger city, since a quarter is no coarse place.
+/// Close to a border the nearest place may lie on the other side.
 public enum PlaceTable {
     /// What is near a position.
     public struct Place: Sendable, Equatable {
@@ -14,6 +20,64 @@ public enum PlaceTable {
         }
     }
 
+    /// Kilometres to the farthest city that is named.
+    static let cityRadius = 30.0
+    /// Kilometres to the farthest place that names the country.
+    static let countryRadius = 100.0
+
     /// The place of a position; nil when it is too far from every city, or no position.
-    public static func place(latitude: Double, longitude: Double) -> Place? { nil }
+    ///
+    /// Within 30 km of a place its country is given; from there to 100 km only when all places within 100 km are of one
+    /// country, since a position that far out may well be in the other.
+    ///
+    /// - Parameters:
+    ///   - latitude: Degrees, −90 to 90.
+    ///   - longitude: Degrees, −180 to 180.
+    /// - Returns: A place.
+    public static func place(latitude: Double, longitude: Double) -> Place? {
+        guard let position = GeoPosition(latitude: latitude, longitude: longitude), let grid = PlaceGrid() else {
+            return nil
+        }
+        var nearest: (distance: Double, country: Int)?
+        var countries = Set<Int>()
+        grid.forEachEntry(within: countryRadius, of: position) { entry, distance in
+            countries.insert(entry.country)
+            if distance < nearest?.distance ?? .infinity { nearest = (distance, entry.country) }
+        }
+        guard let nearest, nearest.distance <= cityRadius || countries.count == 1,
+            let country = grid.countryCode(nearest.country)
+        else { return nil }
+        var city: (distance: Double, name: Int)?
+        grid.forEachEntry(within: cityRadius, of: position) { entry, distance in
+            guard let name = entry.name, entry.country == nearest.country else { return }
+            if distance < city?.distance ?? .infinity { city = (distance, name) }
+        }
+        return Place(city: city.flatMap { grid.name(at: $0.name) }, country: country)
+    }
+}
+
+/// A position on the sphere.
+struct GeoPosition {
+    /// Degrees, −90 to 90.
+    let latitude: Double
+    /// Degrees, −180 to 180.
+    let longitude: Double
+
+    /// Mean radius of the earth in kilometres (IUGG).
+    static let earthRadius = 6_371.0088
+
+    /// nil for what is no position.
+    init?(latitude: Double, longitude: Double) {
+        guard (-90...90).contains(latitude), (-180...180).contains(longitude) else { return nil }
+        (self.latitude, self.longitude) = (latitude, longitude)
+    }
+
+    /// Kilometres along the great circle (haversine, which is exact for small distances and across ±180°).
+    func kilometres(toLatitude otherLatitude: Double, longitude otherLongitude: Double) -> Double {
+        let (first, second) = (latitude * .pi / 180, otherLatitude * .pi / 180)
+        let halfLatitude = sin((second - first) / 2)
+        let halfLongitude = sin((otherLongitude - longitude) * .pi / 360)
+        let square = halfLatitude * halfLatitude + cos(first) * cos(second) * halfLongitude * halfLongitude
+        return 2 * Self.earthRadius * asin(min(1, square.squareRoot()))
+    }
 }

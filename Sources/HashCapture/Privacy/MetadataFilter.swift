@@ -1,50 +1,28 @@
 public import CaptureSubmission
 public import Foundation
 
-/// What is known about a capture before anything is left out.
-public struct CaptureFacts: Sendable, Equatable {
-    /// Degrees.
-    public var latitude: Double?
-    public var longitude: Double?
-    /// City and country as the user names them: takes the place of the table's.
-    public var city: String?
-    /// ISO 3166-1 alpha-2.
-    public var country: String?
-    /// When it was taken.
-    public var capturedAt: Date?
-    /// What took it.
-    public var deviceModel: String?
-
-    /// Makes facts; everything is unknown unless given.
-    public init(
-        latitude: Double? = nil,
-        longitude: Double? = nil,
-        city: String? = nil,
-        country: String? = nil,
-        capturedAt: Date? = nil,
-        deviceModel: String? = nil
-    ) {
-        self.latitude = latitude
-        self.longitude = longitude
-        self.city = city
-        self.country = country
-        self.capturedAt = capturedAt
-        self.deviceModel = deviceModel
-    }
-}
-
-/// Decides what leaves: an allow-list, by levels.
+/// Decides what leaves: an allow-list, by levels (hash-only contract section 4). What it does not build is not told.
 public struct MetadataFilter: Sendable {
+    /// The levels.
     public var settings: PrivacySettings
+    /// What the server can take.
     public var profile: CaptureProfile
     /// On `reference`, which cannot take city and country: whether the user asked for latitude and longitude with one
     /// decimal, half away from zero.
     public var sendsCoarseCoordinates: Bool
-    /// ` / Linux ` release and version of this program, for the level `full`.
+    /// Release of Linux, for the level `full`.
     public var systemVersion: String
+    /// Version of this program, for the level `full`.
     public var programVersion: String
 
     /// Makes a filter.
+    ///
+    /// - Parameters:
+    ///   - settings: The levels.
+    ///   - profile: The server's.
+    ///   - sendsCoarseCoordinates: Whether coarse coordinates may stand for city and country on `reference`.
+    ///   - systemVersion: Release of Linux.
+    ///   - programVersion: Version of this program.
     public init(
         settings: PrivacySettings,
         profile: CaptureProfile,
@@ -60,12 +38,97 @@ public struct MetadataFilter: Sendable {
     }
 
     /// What may be told.
-    public func metadata(of facts: CaptureFacts) -> CaptureMetadata { CaptureMetadata() }
+    ///
+    /// - Parameter facts: What is impossible among them counts as unknown.
+    /// - Returns: Only what the levels allow. A member is there only when its value is known.
+    public func metadata(of facts: CaptureFacts) -> CaptureMetadata {
+        CaptureMetadata(location: location(of: facts), timestamp: timestamp(of: facts), deviceModel: device(of: facts))
+    }
 
     /// `captured_at`: the second, that UTC day, or the UTC day of the submission (contract section 4).
     ///
     /// - Parameters:
     ///   - facts: Where no time is known, `now` stands for it.
     ///   - now: The submission.
-    public func capturedAt(of facts: CaptureFacts, now: Date) -> String { "" }
+    /// - Returns: RFC 3339 with `Z`.
+    public func capturedAt(of facts: CaptureFacts, now: Date) -> String {
+        // The last resort is for clocks outside the years 1 to 9999; a server refuses it by its time window.
+        let submission = UTCSecond(now)
+        let taken = facts.capturedAt.flatMap(UTCSecond.init) ?? submission
+        return switch settings.timestamp {
+        case .exact: taken?.second ?? Self.epoch
+        case .dayOnly: taken?.startOfDay ?? Self.epoch
+        case .none: submission?.startOfDay ?? Self.epoch
+        }
+    }
+
+    private static let epoch = "1970-01-01T00:00:00Z"
+
+    // MARK: Members
+
+    private func timestamp(of facts: CaptureFacts) -> String? {
+        guard let taken = facts.capturedAt.flatMap(UTCSecond.init) else { return nil }
+        return switch settings.timestamp {
+        case .none: nil
+        case .dayOnly: taken.day
+        case .exact: taken.second
+        }
+    }
+
+    /// The model is the file's or the user's own statement about what took the picture; ` / Linux ` is ours about this
+    /// machine (M13). Without a model there is nothing to tell.
+    private func device(of facts: CaptureFacts) -> String? {
+        guard let model = facts.deviceModel.flatMap(ToldText.cleaned) else { return nil }
+        switch settings.deviceInfo {
+        case .none: return nil
+        case .modelOnly: return model
+        case .full:
+            let system = ToldText.cleaned(systemVersion) ?? "unknown"
+            return "\(model) / Linux \(system) / \(ToldText.cleaned(programVersion) ?? "unknown")"
+        }
+    }
+
+    private func location(of facts: CaptureFacts) -> CaptureMetadata.Location? {
+        switch (settings.location, profile) {
+        case (.none, _): return nil
+        case (.coarse, .mediactl1): return place(of: facts)
+        case (.coarse, .reference): return sendsCoarseCoordinates ? coordinates(of: facts, Self.oneDecimal) : nil
+        case (.precise, .mediactl1): return coordinates(of: facts) { $0 }
+        case (.precise, .reference): return coordinates(of: facts, Self.fifteenDigits)
+        }
+    }
+
+    private func coordinates(of facts: CaptureFacts, _ spelled: (Double) -> Double) -> CaptureMetadata.Location? {
+        guard let latitude = facts.latitude, let longitude = facts.longitude,
+            let position = GeoPosition(latitude: latitude, longitude: longitude)
+        else { return nil }
+        // Adding 0 makes 0 of −0 (trap 8).
+        return .coordinates(latitude: spelled(position.latitude) + 0, longitude: spelled(position.longitude) + 0)
+    }
+
+    /// City and country as the user names them; else the table's, found offline. Coordinates never.
+    private func place(of facts: CaptureFacts) -> CaptureMetadata.Location? {
+        let city = facts.city.flatMap(ToldText.cleaned)
+        if let country = facts.country { return Self.countryCode(country).map { .place(city: city, country: $0) } }
+        guard let latitude = facts.latitude, let longitude = facts.longitude,
+            let place = PlaceTable.place(latitude: latitude, longitude: longitude)
+        else { return nil }
+        return .place(city: city ?? place.city, country: place.country)
+    }
+
+    /// Two letters; nil for anything else, so that no other text slips in.
+    private static func countryCode(_ text: String) -> String? {
+        let code = text.uppercased()
+        return code.utf8.count == 2 && code.utf8.allSatisfy { (0x41...0x5A).contains($0) } ? code : nil
+    }
+
+    /// What `reference` shows for the level `coarse`: half away from zero.
+    private static func oneDecimal(_ degrees: Double) -> Double {
+        (degrees * 10).rounded(.toNearestOrAwayFromZero) / 10
+    }
+
+    /// The reference server's parser of decimals is exact up to 15 digits (contract 2.1): a tenth of a micrometre on the ground.
+    private static func fifteenDigits(_ degrees: Double) -> Double {
+        Double(String(format: "%.15g", degrees)) ?? degrees
+    }
 }

@@ -4,27 +4,30 @@ public import CaptureSubmission
 public struct PrivacySettings: Sendable, Equatable {
     /// Whether full uploads are refused.
     public var isPrivacyModeEnabled = false
+    /// How much of the location is told.
     public var location = LocationLevel.coarse
+    /// How much of the time is told.
     public var timestamp = TimestampLevel.exact
+    /// How much of the device is told.
     public var deviceInfo = DeviceInfoLevel.modelOnly
 
     /// The contract's defaults.
     public init() {}
 
-    /// The settings of a file, a JSON object with `privacyModeEnabled`, `locationLevel`, `timestampLevel`,
-    /// `deviceInfoLevel`; the defaults when there is no file.
-    ///
-    /// - Throws: `CaptureError` `.settingsUnusable` for a file that cannot be read or is not exactly that: privacy is never
-    ///   off by accident.
-    public static func read(_ path: String) throws(CaptureError) -> PrivacySettings {
-        throw CaptureError(.internalError)
+    /// The settings as the record of a capture keeps them, and as their file holds them.
+    public var json: String {
+        // No value needs escaping: they are a truth value and names of levels.
+        """
+        {"\(Member.privacyMode.rawValue)":\(isPrivacyModeEnabled),"\(Member.location.rawValue)":"\(location.rawValue)",\
+        "\(Member.timestamp.rawValue)":"\(timestamp.rawValue)","\(Member.deviceInfo.rawValue)":"\(deviceInfo.rawValue)"}
+        """
     }
 
-    /// Writes the file as a whole, 0600: the new settings or the old ones, never a part.
-    ///
-    /// - Throws: `CaptureError` `.settingsUnusable`.
-    public func write(to path: String) throws(CaptureError) {}
-
-    /// The settings as the record of a capture keeps them: the file's JSON.
-    public var json: String { "" }
+    /// Members of the stored form.
+    enum Member: String, CaseIterable {
+        case privacyMode = "privacyModeEnabled"
+        case location = "locationLevel"
+        case timestamp = "timestampLevel"
+        case deviceInfo = "deviceInfoLevel"
+    }
 }

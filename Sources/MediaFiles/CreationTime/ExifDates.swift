@@ -30,11 +30,15 @@ struct ExifDates {
     }
 
     /// Microseconds since 1970 of the best date; without an offset, as if its digits were UTC.
-    var microseconds: Int64? {
+    var microseconds: Int64? { best?.microseconds }
+
+    /// The same, and whether it came with an offset.
+    var best: (microseconds: Int64, hasOffset: Bool)? {
         for tags in Self.dates {
             guard let date = texts[tags.date].flatMap(Self.seconds) else { continue }
-            let offset = texts[tags.offset].flatMap(Self.offsetSeconds) ?? 0
-            return (date - offset) * 1_000_000 + (texts[tags.fraction].map(Self.fraction) ?? 0)
+            let offset = texts[tags.offset].flatMap(Self.offsetSeconds)
+            let fraction = texts[tags.fraction].map(Self.fraction) ?? 0
+            return ((date - (offset ?? 0)) * 1_000_000 + fraction, offset != nil)
         }
         return nil
     }

@@ -8,9 +8,12 @@ public enum PhotoCaptureTime {
     /// without a date (photosync contract 3.1), and it puts the photo into the month that the photographer expects.
     ///
     /// The kind of file is told by its first bytes, not by its name. Reads a few kilobytes, never the whole file.
-    public static func microseconds(of file: SourceFile) -> Int64? {
+    public static func microseconds(of file: SourceFile) -> Int64? { best(of: file)?.microseconds }
+
+    /// The same, and whether it is known to be UTC.
+    package static func best(of file: SourceFile) -> (microseconds: Int64, hasOffset: Bool)? {
         // A PNG encoder that writes chunks of 8 KiB makes 6,400 of 50 MiB before the one that is wanted.
         var content = BoundedContent(of: file, reads: 16_384)
-        return ExifBlock.find(in: &content).flatMap { ExifDates(in: $0, of: &content).microseconds }
+        return ExifBlock.find(in: &content).flatMap { ExifDates(in: $0, of: &content).best }
     }
 }

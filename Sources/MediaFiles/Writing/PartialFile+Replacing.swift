@@ -1,0 +1,21 @@
+internal import Glibc
+
+extension PartialFile {
+    /// Gives the file its name in the place of whatever had it, and waits until that is on the disk. Blocks.
+    ///
+    /// - Parameter name: Readers find the file that had it, or this one; never a part.
+    /// - Throws: `FileWriteError`; the file may have its name already when only the waiting failed.
+    package func publish(replacing name: String) throws(FileWriteError) {
+        let directoryDescriptor = directory.descriptor
+        let new = Array(name.utf8)
+        guard
+            renameat(
+                directoryDescriptor,
+                TargetDirectory.cString(self.name),
+                directoryDescriptor,
+                TargetDirectory.cString(new)
+            ) == 0
+        else { throw FileWriteError(errno: errno, path: directory.path(of: new)) }
+        try directory.synchronize()
+    }
+}
