@@ -168,15 +168,15 @@ import Testing
     @Test(arguments: Damage.allCases)
     func aDamagedBlobIsRefusedAndNothingIsWritten(_ damage: Damage) async throws {
         let fixture = try fixture.get()
-        try await fixture.keep(vaultBytes(2_200_000), depth: vaultBytes(36, seed: 2))
-        try await fixture.keep(vaultBytes(2_200_000, seed: 3), id: VaultFixture.other)
+        try await fixture.keep(vaultBytes(1_100_000), depth: vaultBytes(36, seed: 2))
+        try await fixture.keep(vaultBytes(1_100_000, seed: 3), id: VaultFixture.other)
         switch damage {
         case .firstByte: try fixture.change(.media) { $0[0] ^= 1 }
         case .salt: try fixture.change(.media) { $0[5] ^= 1 }
-        case .middle: try fixture.change(.media) { $0[1_500_000] ^= 0x80 }
+        case .middle: try fixture.change(.media) { $0[1_070_000] ^= 0x80 }
         case .lastByte: try fixture.change(.media) { $0[$0.count - 1] ^= 1 }
         case .cutShort: try fixture.change(.media) { $0.removeLast(1000) }
-        case .cutAtSegment: try fixture.change(.media) { $0.removeLast($0.count - 2 << 20) }
+        case .cutAtSegment: try fixture.change(.media) { $0.removeLast($0.count - 1 << 20) }
         case .empty: try fixture.change(.media) { $0 = [] }
         case .longer: try fixture.change(.media) { $0.append(0) }
         case .mediaAndDepthSwapped: try fixture.write(fixture.read(fixture.blob(.depth)), to: fixture.blob(.media))

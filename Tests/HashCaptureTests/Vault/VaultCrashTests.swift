@@ -16,12 +16,21 @@ import Testing
         _ = try await fixture.vault().keepMedia(fixture.source(vaultBytes(100)), in: draft)
     }
 
+    /// Sweeps until an abandoned draft is free: the thread that wrote it may hold it a moment longer than the test.
+    private func sweep(_ fixture: VaultFixture, hasRecord: (String) throws -> Bool) async throws {
+        let deadline = ContinuousClock.now + .seconds(20)
+        while try fixture.names().contains(where: { $0.hasPrefix(".draft-0") }), ContinuousClock.now < deadline {
+            try fixture.vault().adopt(hasRecord: hasRecord)
+            await Task.yield()
+        }
+    }
+
     @Test func aDraftWithARecordIsFinishedAndOneWithoutIsDropped() async throws {
         let fixture = try fixture.get()
         try await abandon()
         try await abandon(VaultFixture.other)
         #expect(try fixture.names() == [".draft-" + VaultFixture.other, ".draft-" + VaultFixture.id])
-        try fixture.vault().adopt { $0 == VaultFixture.id }
+        try await sweep(fixture) { $0 == VaultFixture.id }
         #expect(try fixture.names() == [VaultFixture.id])
         #expect(try await fixture.exported() == vaultBytes(100))
         try fixture.vault().adopt { _ in false }
@@ -33,7 +42,7 @@ import Testing
         try await abandon()
         let half = fixture.captures + "/.draft-" + VaultFixture.id + "/media"
         #expect(truncate(half, 50) == 0)
-        try fixture.vault().adopt { _ in false }
+        try await sweep(fixture) { _ in false }
         #expect(try fixture.names() == [])
     }
 
@@ -70,14 +79,16 @@ import Testing
             try fixture.write([1], to: fixture.captures + "/" + name)
         }
         try fixture.write([1], to: fixture.captures + "/.vault.key-dead")
-        try fixture.vault().adopt { _ in false }
+        try await sweep(fixture) { _ in false }
         #expect(try fixture.names() == [".draft-notes", ".hidden", "letter.txt"])
     }
 
     @Test func aStoreThatCannotAnswerLeavesTheDraft() async throws {
         let fixture = try fixture.get()
         try await abandon()
-        let code = try await captureErrorCode { try fixture.vault().adopt { _ in throw CocoaError(.fileNoSuchFile) } }
+        let code = try await captureErrorCode {
+            try await sweep(fixture) { _ in throw CocoaError(.fileNoSuchFile) }
+        }
         #expect(code == .storeUnusable)
         #expect(try fixture.names() == [".draft-" + VaultFixture.id])
     }
@@ -97,13 +108,13 @@ import Testing
         let digest = try await fixture.keep(vaultBytes(1000), depth: vaultBytes(36))
         let code = try await captureErrorCode { try await fixture.keep(vaultBytes(2_000_000), id: VaultFixture.other) }
         #expect(code == .diskFull)
-        try fixture.vault().adopt { _ in false }
+        try await sweep(fixture) { _ in false }
         try disk.fill()
         let small = try await captureErrorCode {
             try await fixture.keep(vaultBytes(1000), id: "0f1e2d3c-4b5a-4978-8695-a4b3c2d1e001")
         }
         #expect(small == .diskFull)
-        try fixture.vault().adopt { _ in false }
+        try await sweep(fixture) { _ in false }
         #expect(try fixture.names() == [VaultFixture.id])
         #expect(try await fixture.vault().check(.media, of: VaultFixture.id) == digest)
         let target = disk.path + "/export"

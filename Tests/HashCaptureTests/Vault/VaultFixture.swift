@@ -74,13 +74,16 @@ struct VaultFixture {
     }
 }
 
-/// Not all the same, and never the same as of another seed.
+/// Not all the same, and never the same as of another seed. Repeats itself, so that it is made quickly.
 func vaultBytes(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
     var state = seed &* 0x9e37_79b9_7f4a_7c15 | 1
-    return (0..<count).map { _ in
+    let block = (0..<4099).map { _ in
         state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
         return UInt8(truncatingIfNeeded: state >> 33)
     }
+    var bytes = Data(capacity: count + block.count)
+    while bytes.count < count { bytes.append(contentsOf: block) }
+    return [UInt8](bytes.prefix(count))
 }
 
 /// The code of the `CaptureError` that a body throws; nil when it succeeds.
