@@ -51,7 +51,7 @@ let package = Package(
             providers: [.apt(["libexif-dev", "libpng-dev", "zlib1g-dev"])]
         ),
         .target(name: "CFileSystem"),
-        .target(name: "CPlaces", exclude: ["places.bin"]),
+        .target(name: "CPlaces", exclude: ["README.md", "places.bin"]),
         .target(name: "CSQLiteShims", linkerSettings: [.linkedLibrary("sqlite3")]),
 
         // Foundations.
