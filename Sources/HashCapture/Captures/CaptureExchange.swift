@@ -29,6 +29,20 @@ struct CaptureExchange: Sendable {
     ///
     /// - Throws: `CaptureError` when the store cannot keep what happened.
     func submit(_ record: CaptureRecord) async throws(CaptureError) -> CaptureOutcome {
+        try await run(record) { progress throws(CaptureError) in try await attempt(&progress) }
+    }
+
+    /// Makes an attempt, and one more when the server's clock differs.
+    ///
+    /// - Parameters:
+    ///   - record: To be submitted.
+    ///   - attempt: Keeps each of its steps.
+    /// - Returns: Where the record has got to.
+    /// - Throws: `CaptureError` when the store cannot keep what happened.
+    func run(
+        _ record: CaptureRecord,
+        _ attempt: (inout Progress) async throws(CaptureError) -> Void
+    ) async throws(CaptureError) -> CaptureOutcome {
         var progress = Progress(record: record)
         do throws(CaptureError) {
             if let twin = try twin(of: record), let id = twin.serverCaptureID {
@@ -63,26 +77,12 @@ struct CaptureExchange: Sendable {
         let payload = try payload(of: progress.record).restamped(at: time(progress))
         let submission = try await sender.sign(payload)
         CaptureKillPoint.payloadSigned.reach()
-        try keep(&progress) { record in
-            record.state = .queued
-            record.body = submission.body.bytes
-            record.deviceID = sender.device.id
-            record.publicKey = sender.device.signer.publicKey.sec1
-            record.rpID = sender.device.rpID
-            record.counter = submission.payloadCounter
-            record.keyLevel = sender.device.level.rawValue
-        }
-        CaptureKillPoint.queued.reach()
+        try keepSigned(&progress, body: submission.body.bytes, counter: submission.payloadCounter)
         try checkStop()
         let sentAt = clock()
         let headers = try await sender.headers(of: submission, at: time(progress))
         CaptureKillPoint.requestSigned.reach()
-        try keep(&progress) { record in
-            record.state = .submitted
-            record.submissions += 1
-            record.submittedAt = sentAt
-        }
-        CaptureKillPoint.submitted.reach()
+        try keepSubmitted(&progress, at: sentAt)
         let reply = try await sender.send(submission, headers: headers, control: control)
         CaptureKillPoint.answered.reach()
         try settle(&progress, reply)
@@ -100,7 +100,7 @@ struct CaptureExchange: Sendable {
         return payload
     }
 
-    private func settle(_ progress: inout Progress, _ reply: SubmissionReply) throws(CaptureError) {
+    func settle(_ progress: inout Progress, _ reply: SubmissionReply) throws(CaptureError) {
         switch reply {
         case .accepted(let id, let url):
             try accept(&progress, id, url, status: 202)
@@ -215,6 +215,31 @@ struct CaptureExchange: Sendable {
 
     // MARK: Keeping
 
+    /// `queued`, with what was signed and by whom.
+    func keepSigned(_ progress: inout Progress, body: [UInt8], counter: UInt32) throws(CaptureError) {
+        let device = sender.device
+        try keep(&progress) { record in
+            record.state = .queued
+            record.body = body
+            record.deviceID = device.id
+            record.publicKey = device.signer.publicKey.sec1
+            record.rpID = device.rpID
+            record.counter = counter
+            record.keyLevel = device.level.rawValue
+        }
+        CaptureKillPoint.queued.reach()
+    }
+
+    /// `submitted`: from now on the server may have it.
+    func keepSubmitted(_ progress: inout Progress, at time: Date) throws(CaptureError) {
+        try keep(&progress) { record in
+            record.state = .submitted
+            record.submissions += 1
+            record.submittedAt = time
+        }
+        CaptureKillPoint.submitted.reach()
+    }
+
     func accept(
         _ progress: inout Progress,
         _ id: String,
@@ -250,11 +275,11 @@ struct CaptureExchange: Sendable {
         }
     }
 
-    private func time(_ progress: Progress) -> Date { clock().addingTimeInterval(progress.clockOffset) }
+    func time(_ progress: Progress) -> Date { clock().addingTimeInterval(progress.clockOffset) }
 
     private var isStopped: Bool { control.isStopRequested || Task.isCancelled }
 
-    private func checkStop() throws(CaptureError) {
+    func checkStop() throws(CaptureError) {
         if isStopped { throw CaptureError(.cancelled) }
     }
 }

@@ -89,7 +89,7 @@ struct CaptureSender: Sendable {
         )
     }
 
-    private func take(_ count: UInt32) throws(CaptureError) -> UInt32 {
+    func take(_ count: UInt32) throws(CaptureError) -> UInt32 {
         do {
             return try counter.take(count)
         } catch {
@@ -98,5 +98,5 @@ struct CaptureSender: Sendable {
         }
     }
 
-    private static func milliseconds(_ time: Date) -> Int64 { Int64(time.timeIntervalSince1970 * 1000) }
+    static func milliseconds(_ time: Date) -> Int64 { Int64(time.timeIntervalSince1970 * 1000) }
 }
