@@ -51,7 +51,8 @@ struct CaptureExchange: Sendable {
             }
             do throws(CaptureError) {
                 try await attempt(&progress)
-            } catch where error.code == .clockWrong {
+            } catch {
+                guard error.code == .clockWrong else { throw error }
                 try adjustClock(&progress, error)
                 try await attempt(&progress)
             }
@@ -95,7 +96,11 @@ struct CaptureExchange: Sendable {
         }
         let payload = try HashOnlyPayload.reading(body, profile: sender.device.profile).payload
         guard payload.mediaHash.hex == record.mediaHash else {
-            throw CaptureError(.recordUnusable, detail: "the payload names another hash than the record", value: record.id)
+            throw CaptureError(
+                .recordUnusable,
+                detail: "the payload names another hash than the record",
+                value: record.id
+            )
         }
         return payload
     }
@@ -175,7 +180,11 @@ struct CaptureExchange: Sendable {
 
     /// Finds out what became of a record whose outcome is unknown; without sending it.
     ///
-    /// - Parameter error: What made it unknown.
+    /// - Parameters:
+    ///   - progress: The record.
+    ///   - error: What made it unknown.
+    /// - Returns: `accepted` when it is there, `queued` when it cannot be, and otherwise as it was, with the error.
+    /// - Throws: `CaptureError` when the store cannot keep what was found out.
     func ask(_ progress: Progress, _ error: CaptureError) async throws(CaptureError) -> CaptureOutcome {
         var progress = progress
         // No route of the reference server takes a hash (contract 6.4).

@@ -39,7 +39,11 @@ struct CaptureSender: Sendable {
 
     /// The header fields of a submission, signed as late as possible (trap 24).
     ///
-    /// - Parameter time: Of the server's clock, as far as it is known.
+    /// - Parameters:
+    ///   - submission: What is sent.
+    ///   - time: Of the server's clock, as far as it is known.
+    /// - Returns: Three fields.
+    /// - Throws: `CaptureError` `.signingFailed`.
     func headers(of submission: SignedSubmission, at time: Date) async throws(CaptureError) -> [HTTPHeader] {
         try await RequestSignature.headers(
             body: submission.body.bytes,

@@ -40,6 +40,7 @@ struct DeviceKey: Sendable {
     /// - Parameters:
     ///   - source: Where.
     ///   - publicKey: What an external program signs for; others tell it themselves.
+    /// - Returns: The key.
     /// - Throws: `CaptureError` `.keyUnusable`.
     func signer(
         at source: CaptureDeviceRecord.KeySource,
@@ -50,7 +51,8 @@ struct DeviceKey: Sendable {
             return KeySigner(try read(path(of: name)), isSlow: false)
         case .provider(let uri, let provider):
             let key = try await BlockingWork.run { () throws(CaptureError) in
-                try Self.usable(provider) { () throws(CryptoError) in try SigningKey.open(uri: uri, provider: provider) }
+                try Self.usable(provider) { () throws(CryptoError) in try SigningKey.open(uri: uri, provider: provider)
+                }
             }
             return KeySigner(key, isSlow: true)
         case .command(let arguments):
@@ -90,7 +92,8 @@ struct DeviceKey: Sendable {
         chmod(directory.path + "/" + Self.directoryName, 0o700)
         let file = try PartialFile.open(".\(UUID().uuidString.lowercased()).part", in: keys)
         do throws(FileWriteError) {
-            try pem.withUnsafeBytes { bytes in Result { () throws(FileWriteError) in try file.write(bytes, at: 0) } }.get()
+            try pem.withUnsafeBytes { bytes in Result { () throws(FileWriteError) in try file.write(bytes, at: 0) } }
+                .get()
             _ = try file.settle()
             return try publish(file, stem: stem)
         } catch {
@@ -107,7 +110,8 @@ struct DeviceKey: Sendable {
             do throws(FileWriteError) {
                 _ = try file.publish(as: name)
                 return name
-            } catch where error.kind == .exists && number < 1000 {
+            } catch {
+                guard error.kind == .exists, number < 1000 else { throw error }
                 number += 1
             }
         }
@@ -134,7 +138,11 @@ struct DeviceKey: Sendable {
             let file = try SourceFile(path: bytes)
             var status = stat()
             guard fstat(file.descriptor, &status) == 0, status.st_mode & 0o077 == 0 else {
-                throw CaptureError(.keyUnusable, detail: "others may read the key: its mode has to be 0600", path: bytes)
+                throw CaptureError(
+                    .keyUnusable,
+                    detail: "others may read the key: its mode has to be 0600",
+                    path: bytes
+                )
             }
             pem = try file.prefix(Self.longestFile)
         } catch let error as SourceFileError {

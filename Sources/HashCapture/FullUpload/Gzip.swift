@@ -39,7 +39,10 @@ enum Gzip {
             guard isDone else { throw CaptureError(.internalError, detail: "zlib did not finish") }
             return Array(output[..<Int(stream.total_out)])
         #else
-            throw CaptureError(.imageLibrariesMissing, detail: "this build has no zlib, which a depth map is packed with")
+            throw CaptureError(
+                .imageLibrariesMissing,
+                detail: "this build has no zlib, which a depth map is packed with"
+            )
         #endif
     }
 }
