@@ -197,7 +197,12 @@ struct CaptureExchange: Sendable {
         } catch {
             return CaptureOutcome(record: progress.record, notices: progress.notices, error: Self.unknown(error))
         }
-        if let remote, remote.mediaHash == hash.hex {
+        if let remote, progress.record.mode == .full, remote.isMediaStored != true {
+            let error = CaptureError(.duplicate, detail: "the server knows this media by its hash, and takes no copy of it")
+            try keep(&progress, error) { $0.state = .rejected }
+            return CaptureOutcome(record: progress.record, notices: progress.notices, error: error)
+        }
+        if let remote {
             try accept(&progress, remote.captureID, remote.verificationURL, status: 200)
             return CaptureOutcome(record: progress.record, notices: progress.notices)
         }
