@@ -1,4 +1,4 @@
-// F_OFD_SETLK, renameat2, fallocate, sync_file_range, and off_t with room for the offsets of locks.
+// F_OFD_SETLK, renameat2, fallocate, sync_file_range, pipe2, closefrom, and off_t with room for the offsets of locks.
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
 #include "CFileSystem.h"
@@ -37,4 +37,12 @@ int reserve_space(int descriptor, int64_t byte_count) {
 void begin_writeback(int descriptor, int64_t offset, int64_t byte_count) {
     // A failure is kept by the kernel for fsync; where the call is missing, fsync does all of the work.
     (void)sync_file_range(descriptor, (off_t)offset, (off_t)byte_count, SYNC_FILE_RANGE_WRITE);
+}
+
+int open_pipe(int ends[2]) {
+    return pipe2(ends, O_CLOEXEC) == 0 ? 0 : errno;
+}
+
+int spawn_close_others(posix_spawn_file_actions_t *actions) {
+    return posix_spawn_file_actions_addclosefrom_np(actions, 3);
 }

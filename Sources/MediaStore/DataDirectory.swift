@@ -1,6 +1,6 @@
 import Glibc
 
-/// The directory that holds the databases, rescue files and spooled input: 0700, files 0600.
+/// The directory that holds the databases, rescue files, spooled input, and what belongs to captures: 0700, files 0600.
 ///
 /// Nobody but its owner can enter it, so paths inside cannot be exchanged by another user.
 public struct DataDirectory: Sendable {
@@ -42,6 +42,7 @@ public struct DataDirectory: Sendable {
         try create(locks)
         warnings += try tightenEntries(of: resolved, where: isOfStore)
         warnings += try tightenEntries(of: locks) { _ in true }
+        for part in Part.allCases { warnings += try tighten(part, in: resolved) }
         return DataDirectory(path: resolved, warnings: warnings)
     }
 
@@ -49,7 +50,7 @@ public struct DataDirectory: Sendable {
     private static func isOfStore(_ name: String) -> Bool {
         let databases = [StoreSchema.tokens, .library, .index].map(\.fileName)
         let prefixes = databases + [RescueFile.prefix, SpoolFile.prefix]
-        return name == lockDirectoryName || prefixes.contains(where: name.hasPrefix)
+        return name == lockDirectoryName || Part(rawValue: name) != nil || prefixes.contains(where: name.hasPrefix)
     }
 
     private static let lockDirectoryName = "locks"
@@ -114,7 +115,7 @@ public struct DataDirectory: Sendable {
         return String(path[..<slash])
     }
 
-    private static func synchronize(_ path: String) throws(StoreError) {
+    static func synchronize(_ path: String) throws(StoreError) {
         let descriptor = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         // A directory that may be searched but not read cannot be synchronised by us; its owner has chosen so.
         guard descriptor >= 0 else { return }
@@ -140,7 +141,7 @@ public struct DataDirectory: Sendable {
 
     // MARK: Permissions
 
-    private static func tightenEntries(
+    static func tightenEntries(
         of directory: String,
         where isOurs: (String) -> Bool
     ) throws(StoreError) -> [String] {
@@ -157,7 +158,7 @@ public struct DataDirectory: Sendable {
     /// Takes the rights of group and others away.
     ///
     /// - Returns: A warning when there was something to do.
-    private static func tighten(_ path: String, _ status: FileStatus) -> [String] {
+    static func tighten(_ path: String, _ status: FileStatus) -> [String] {
         guard status.isLoose else { return [] }
         let found = "permissions of \"\(path)\" were \(octal(status.permissions))"
         let wanted = status.permissions & 0o700
@@ -172,7 +173,7 @@ public struct DataDirectory: Sendable {
         return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
     }
 
-    private static func entries(of path: String) throws(StoreError) -> [String] {
+    static func entries(of path: String) throws(StoreError) -> [String] {
         guard let stream = opendir(path) else {
             throw StoreError(errno: errno, path: path, action: "cannot list the directory")
         }

@@ -41,6 +41,32 @@ struct DataDirectoryTests {
         #expect(try DataDirectory.open(directory.path).warnings == [])
     }
 
+    @Test("directories of captures are made 0700; they and what lies in them are tightened, each with a warning")
+    func tighteningParts() throws {
+        let directory = try DataDirectory.open(temporary.get().file("data"))
+        var loose: [(path: String, wanted: Int)] = []
+        for part in DataDirectory.Part.allCases {
+            let path = try directory.make(part)
+            #expect(try permissions(path) == 0o700)
+            loose.append((path, 0o700))
+            loose.append((path + "/file", 0o600))
+        }
+        let capture = directory.path(of: .captures) + "/0f1e2d3c-4b5a-4978-8695-a4b3c2d1e0ff"
+        loose += [(capture, 0o700), (capture + "/media", 0o600)]
+        #expect(mkdir(capture, 0o700) == 0)
+        for (path, wanted) in loose where wanted == 0o600 {
+            #expect(FileManager.default.createFile(atPath: path, contents: nil))
+        }
+        for (path, wanted) in loose { #expect(chmod(path, wanted == 0o700 ? 0o755 : 0o644) == 0) }
+        let warnings = try DataDirectory.open(directory.path).warnings
+        #expect(warnings.count == loose.count)
+        for (path, wanted) in loose {
+            #expect(try permissions(path) == wanted)
+            #expect(warnings.contains { $0.hasPrefix("permissions of \"\(path)\" were") })
+        }
+        #expect(try DataDirectory.open(directory.path).warnings == [])
+    }
+
     @Test("a directory that holds other things too keeps its permissions, and so do they")
     func sharedWithOtherFiles() throws {
         let path = try temporary.get().file("home")

@@ -45,6 +45,7 @@ struct StoreWorker {
         case "library":
             _ = try LibraryStore(in: directory)
             say("opened")
+        case "counters": try await Counters(directory, arguments).run()
         case "copies": try await keepCopies(directory, worker: argument)
         case "spool": try holdSpoolFile(directory, limit: Int64(argument) ?? 0)
         default: throw Failure("unknown command \(arguments[0])")

@@ -1,6 +1,7 @@
 #ifndef CFILESYSTEM_H
 #define CFILESYSTEM_H
 
+#include <spawn.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -30,5 +31,16 @@ int reserve_space(int descriptor, int64_t byte_count);
 /// Has the kernel begin to write a range of a file to the disk (`sync_file_range` with `SYNC_FILE_RANGE_WRITE`), which
 /// Swift's Glibc module does not offer. Does not wait for the disk, and says nothing of what is on it: that is fsync's.
 void begin_writeback(int descriptor, int64_t offset, int64_t byte_count);
+
+/// A pipe whose ends are born close-on-exec (`pipe2`), which Swift's Glibc module does not offer.
+///
+/// Returns 0, or the error number.
+int open_pipe(int ends[2]);
+
+/// Closes every descriptor above the standard streams in a program that is started
+/// (`posix_spawn_file_actions_addclosefrom_np`), which Swift's Glibc module does not offer.
+///
+/// Returns 0, or the error number.
+int spawn_close_others(posix_spawn_file_actions_t *actions);
 
 #endif

@@ -1,10 +1,10 @@
-internal import MediaCrypto
+package import MediaCrypto
 
 extension SHA256Digest {
     /// The digest of bytes in memory.
     ///
     /// - Throws: `CaptureError` `.internalError` when OpenSSL cannot.
-    static func of(_ bytes: [UInt8]) throws(CaptureError) -> SHA256Digest {
+    package static func of(_ bytes: [UInt8]) throws(CaptureError) -> SHA256Digest {
         do {
             var hasher = try SHA256Hasher()
             bytes.withUnsafeBytes { hasher.update($0) }

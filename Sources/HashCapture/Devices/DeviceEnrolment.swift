@@ -1,4 +1,5 @@
 public import CaptureSubmission
+internal import Foundation
 public import MediaCrypto
 public import MediaStore
 
@@ -21,6 +22,7 @@ public struct DeviceEnrolment: Sendable {
 
     /// What enrolment would do, and then does.
     public struct Plan: Sendable {
+        /// Which key.
         public var key: Key
         /// Shown by the server.
         public var model: String
@@ -53,15 +55,135 @@ public struct DeviceEnrolment: Sendable {
 
     /// Registers at the server, and keeps device and key. The key is on the disk before the server hears of it.
     ///
-    /// - Throws: `CaptureError`: `.enrolmentImpossible` on `reference`; `.alreadyRegistered`.
+    /// - Parameter plan: What to enrol.
+    /// - Returns: The device as it is kept.
+    /// - Throws: `CaptureError`: `.enrolmentImpossible` on `reference`; `.alreadyRegistered`; `.keyUnusable`;
+    ///   `.unexpectedAnswer` for a level that nothing here has proven.
     public func register(_ plan: Plan) async throws(CaptureError) -> CaptureDeviceRecord {
-        throw CaptureError(.internalError)
+        guard session.profile == .mediactl1 else {
+            throw CaptureError(
+                .enrolmentImpossible,
+                detail: "this server enrols ios and android only, by attestations of their hardware; "
+                    + "nothing that Linux could say there would be true",
+                value: session.server
+            )
+        }
+        try checkPlace(plan)
+        let (source, signer) = try await key(plan)
+        CaptureKillPoint.keyWritten.reach()
+        let reply = try await session.client.register(
+            model: plan.model,
+            challenge: try await session.client.challenge(),
+            signer: signer,
+            attestation: plan.evidence.map(KeyAttestation.tpm2) ?? .own
+        )
+        CaptureKillPoint.deviceRegistered.reach()
+        let level = try level(reply, plan)
+        return try keep(reply.deviceID, plan, level, source, signer)
     }
 
     /// Keeps a device that was enrolled elsewhere with this key. Nothing is sent.
     ///
+    /// - Parameters:
+    ///   - deviceID: UUID, as the server issued it.
+    ///   - plan: Its key must be there already.
+    /// - Returns: The device as it is kept.
     /// - Throws: `CaptureError` `.keyUnusable`, `.alreadyRegistered`.
     public func keep(deviceID: String, _ plan: Plan) async throws(CaptureError) -> CaptureDeviceRecord {
-        throw CaptureError(.internalError)
+        guard let id = UUID(uuidString: deviceID)?.uuidString.lowercased() else {
+            throw CaptureError(.badRequest, detail: "a device's id is a UUID", value: deviceID)
+        }
+        guard case .existing = plan.key else {
+            throw CaptureError(.keyUnusable, detail: "a device that is enrolled has its key already")
+        }
+        try checkPlace(plan)
+        let (source, signer) = try await key(plan)
+        return try keep(id, plan, .enrolledElsewhere, source, signer)
+    }
+
+    // MARK: Steps
+
+    private func checkPlace(_ plan: Plan) throws(CaptureError) {
+        let earlier: CaptureDeviceRecord?
+        do {
+            earlier = try session.surroundings.library.captureDevice(for: session.server)
+        } catch {
+            throw CaptureError(error)
+        }
+        guard let earlier, !plan.replacesEarlier else { return }
+        throw CaptureError(
+            .alreadyRegistered,
+            detail: "this machine is device \(earlier.deviceID) there",
+            value: session.server
+        )
+    }
+
+    private func key(
+        _ plan: Plan
+    ) async throws(CaptureError) -> (source: CaptureDeviceRecord.KeySource, signer: any CaptureSigner) {
+        let keys = DeviceKey(session.surroundings.directory)
+        switch plan.key {
+        case .new:
+            let (name, signer) = try keys.make(for: session.server)
+            return (.file(name), signer)
+        case .existing(let source):
+            let signer = try await keys.signer(at: source, publicKey: plan.publicKey)
+            guard plan.publicKey == nil || plan.publicKey == signer.publicKey else {
+                throw CaptureError(.keyUnusable, detail: "the public key that was given is another one")
+            }
+            return (source, signer)
+        }
+    }
+
+    /// Never better than what was shown to the server.
+    private func level(_ reply: RegistrationReply, _ plan: Plan) throws(CaptureError) -> KeyLevel {
+        switch KeyLevel(rawValue: reply.attestationLevel) {
+        case .software: return .software
+        case .tpm2 where plan.evidence != nil: return .tpm2
+        default:
+            throw CaptureError(
+                .unexpectedAnswer,
+                detail: "the server claims the level \"\(reply.attestationLevel)\", which nothing here has proven",
+                value: reply.deviceID
+            )
+        }
+    }
+
+    private func keep(
+        _ id: String,
+        _ plan: Plan,
+        _ level: KeyLevel,
+        _ source: CaptureDeviceRecord.KeySource,
+        _ signer: any CaptureSigner
+    ) throws(CaptureError) -> CaptureDeviceRecord {
+        let device = CaptureDeviceRecord(
+            server: session.server,
+            deviceID: id,
+            profile: session.profile.rawValue,
+            rpID: plan.rpID,
+            level: level.rawValue,
+            publicKey: signer.publicKey.sec1,
+            keySource: source,
+            createdAt: session.surroundings.now()
+        )
+        do {
+            try session.surroundings.library.keep(device)
+        } catch {
+            throw CaptureError(error)
+        }
+        return device
+    }
+}
+
+extension CaptureDevice {
+    /// A kept device, with its key.
+    init(_ record: CaptureDeviceRecord, _ profile: CaptureProfile, _ signer: any CaptureSigner) {
+        self.init(
+            id: record.deviceID,
+            profile: profile,
+            rpID: record.rpID,
+            level: KeyLevel(rawValue: record.level) ?? .software,
+            signer: signer
+        )
     }
 }

@@ -32,6 +32,7 @@ public struct CaptureRecord: Sendable, Equatable {
     public var profile: String
     /// nil in a record of before modes: local only until the user says otherwise (hash-only contract section 8).
     public var mode: Mode?
+    /// How far it has got.
     public var state: State
     /// SHA-256 of the media, 64 lower-case hexadecimal characters.
     public var mediaHash: String
@@ -67,12 +68,15 @@ public struct CaptureRecord: Sendable, Equatable {
     public var signingFailures: Int
     /// How often it has been sent.
     public var submissions: Int
+    /// When it was made.
     public var createdAt: Date
+    /// When it last changed.
     public var updatedAt: Date
     /// When the last request left.
     public var submittedAt: Date?
     /// The server's id.
     public var serverCaptureID: String?
+    /// Where the server shows it to everybody.
     public var verificationURL: String?
     /// Of the last answer.
     public var httpStatus: Int?
@@ -125,13 +129,17 @@ public struct CaptureDeviceRecord: Sendable, Equatable {
     public var server: String
     /// UUID issued at registration.
     public var deviceID: String
+    /// The server's profile.
     public var profile: String
+    /// The relying party id it was registered for.
     public var rpID: String
     /// Level the server gave.
     public var level: String
     /// SEC 1, 65 bytes.
     public var publicKey: [UInt8]
+    /// Where the key is.
     public var keySource: KeySource
+    /// When it was registered.
     public var createdAt: Date
 
     /// Makes a record.

@@ -1,14 +1,36 @@
+import Glibc
+import Synchronization
+
 /// The signature counter of one device, in a file of its own that is locked for as long as an exchange with the server
 /// lasts: a server takes counters only in ascending order (hash-only contract 3.1, trap 12).
+///
+/// The file holds the last counter taken, in decimal, and a line feed. It is only ever replaced as a whole; the lock is
+/// therefore on another file, among the locks of the data directory.
 public final class CounterFile: Sendable {
-    /// Opens and locks the counter of a device, waiting for another process that holds it.
+    private struct State {
+        var lock: LockedFile?
+        var last: UInt32
+    }
+
+    private let path: String
+    private let directory: String
+    private let state: Mutex<State>
+
+    private init(path: String, directory: String, lock: LockedFile, last: UInt32) {
+        self.path = path
+        self.directory = directory
+        state = Mutex(State(lock: lock, last: last))
+    }
+
+    /// Opens and locks the counter of a device, waiting for another process, or object, that holds it. No thread waits.
     ///
     /// Cancelling ends the waiting with `CancellationError`.
     ///
     /// - Parameters:
-    ///   - device: UUID of the device; checked, since it becomes part of a file's name.
+    ///   - device: UUID of the device, in either case; checked, since it becomes part of a file's name.
     ///   - directory: The data directory.
     ///   - patience: How long another process may hold it.
+    /// - Returns: The counter, locked.
     /// - Throws: `StoreError`: `.busy` after `patience`; `.corrupt` for a file that holds no counter, which is never
     ///   reset.
     public static func lock(
@@ -16,17 +38,140 @@ public final class CounterFile: Sendable {
         in directory: DataDirectory,
         patience: Duration = .seconds(60)
     ) async throws -> CounterFile {
-        throw StoreError(.other, path: "")
+        let name = device.lowercased()
+        guard CaptureID.isValid(name) else {
+            throw StoreError(.other, path: directory.path, detail: "\"\(device)\" is no id of a device")
+        }
+        let counters = try directory.make(.captureCounters)
+        let lockPath = directory.lockFile("counter-" + name)
+        let deadline = ContinuousClock.now + patience
+        var pause = Duration.milliseconds(2)
+        while true {
+            try Task.checkCancellation()
+            if let lock = try LockedFile.openOrCreate(lockPath) {
+                let path = counters + "/" + name
+                return CounterFile(path: path, directory: counters, lock: lock, last: try CounterText.read(path))
+            }
+            guard ContinuousClock.now < deadline else {
+                throw StoreError(.busy, path: lockPath, detail: "another process is sending as this device")
+            }
+            try await Task.sleep(for: pause)
+            pause = min(pause * 2, .milliseconds(100))
+        }
     }
 
     /// Takes the next `count` counters: they are on the disk as used when this returns.
     ///
     /// - Returns: The first.
-    /// - Throws: `StoreError`; `.other` when no counter is left below 2³².
+    /// - Throws: `StoreError`; `.other` when no counter is left below 2³², and after `release`. A counter whose writing
+    ///   failed half-way is not taken again by this object.
     public func take(_ count: UInt32) throws(StoreError) -> UInt32 {
-        throw StoreError(.other, path: "")
+        let path = path
+        let directory = directory
+        let result = state.withLock { state -> Result<UInt32, StoreError> in
+            guard state.lock != nil else {
+                return .failure(StoreError(.other, path: path, detail: "the counter was released"))
+            }
+            let (last, isOverflow) = state.last.addingReportingOverflow(count)
+            guard count > 0, !isOverflow else {
+                return .failure(StoreError(.other, path: path, detail: "no counter is left below 2^32"))
+            }
+            let first = state.last + 1
+            do throws(StoreError) {
+                try CounterText.replace(path, with: last, in: directory) { state.last = last }
+                return .success(first)
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
     }
 
     /// The last counter taken; 0 before the first.
-    public var last: UInt32 { 0 }
+    public var last: UInt32 { state.withLock { $0.last } }
+
+    /// Lets another exchange begin. Also done when the last reference goes, which may be as early as the last use: a caller
+    /// that must keep others out calls this at the end.
+    public func release() {
+        state.withLock { $0.lock = nil }
+    }
+}
+
+/// The content of a counter's file.
+private enum CounterText {
+    /// The counter in a file; 0 when there is none.
+    static func read(_ path: String) throws(StoreError) -> UInt32 {
+        let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else {
+            if errno == ENOENT { return 0 }
+            throw StoreError(errno: errno, path: path, action: "cannot open")
+        }
+        defer { close(descriptor) }
+        guard let status = FileStatus(descriptor: descriptor), status.isRegularFile, status.isOwnedByUser else {
+            throw StoreError(.unsafe, path: path, detail: "not a regular file of this user")
+        }
+        // A counter has 10 digits at most.
+        var bytes = [UInt8](repeating: 0, count: 12)
+        var count = Glibc.read(descriptor, &bytes, bytes.count)
+        while count < 0, errno == EINTR { count = Glibc.read(descriptor, &bytes, bytes.count) }
+        guard count >= 0 else { throw StoreError(errno: errno, path: path, action: "cannot read") }
+        guard let value = parse(bytes[..<count]) else {
+            throw StoreError(.corrupt, path: path, detail: "holds no counter, and is not reset: counters only grow")
+        }
+        return value
+    }
+
+    /// Strict, so that half a number is not taken for a smaller one.
+    private static func parse(_ bytes: ArraySlice<UInt8>) -> UInt32? {
+        guard bytes.last == UInt8(ascii: "\n") else { return nil }
+        let text = String(decoding: bytes.dropLast(), as: UTF8.self)
+        guard let value = UInt32(text), String(value) == text else { return nil }
+        return value
+    }
+
+    /// Puts a new file in the place of the old one and waits for the disk. Whatever happens on the way, the file holds the
+    /// old counter or the new one.
+    ///
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - value: The new counter.
+    ///   - directory: Where it lies.
+    ///   - replaced: Called once the file may hold the new counter.
+    /// - Throws: `StoreError`.
+    static func replace(
+        _ path: String,
+        with value: UInt32,
+        in directory: String,
+        replaced: () -> Void
+    ) throws(StoreError) {
+        let draft = path + ".new"
+        // Left by a process that died; the lock is ours.
+        unlink(draft)
+        let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw StoreError(errno: errno, path: draft, action: "cannot create") }
+        do throws(StoreError) {
+            defer { close(descriptor) }
+            try write("\(value)\n", to: descriptor, path: draft)
+        } catch {
+            unlink(draft)
+            throw error
+        }
+        guard rename(draft, path) == 0 else { throw StoreError(errno: errno, path: path, action: "cannot replace") }
+        replaced()
+        try DataDirectory.synchronize(directory)
+    }
+
+    private static func write(_ text: String, to descriptor: Int32, path: String) throws(StoreError) {
+        // The umask may have taken the owner's own rights away.
+        guard fchmod(descriptor, 0o600) == 0 else {
+            throw StoreError(errno: errno, path: path, action: "cannot set permissions")
+        }
+        let bytes = Array(text.utf8)
+        var count = Glibc.write(descriptor, bytes, bytes.count)
+        while count < 0, errno == EINTR { count = Glibc.write(descriptor, bytes, bytes.count) }
+        guard count == bytes.count else {
+            throw StoreError(errno: count < 0 ? errno : ENOSPC, path: path, action: "cannot write")
+        }
+        guard fsync(descriptor) == 0 else { throw StoreError(errno: errno, path: path, action: "cannot synchronise") }
+    }
 }

@@ -1,0 +1,22 @@
+internal import Foundation
+
+/// Work that waits for a disk, or for hardware with a key, away from the few threads of Swift's pool.
+enum BlockingWork {
+    private static let queue = DispatchQueue(label: "mediactl.captures.blocking", attributes: .concurrent)
+
+    /// Runs `work` on a thread that may wait. Cancelling changes nothing.
+    static func run<Value: Sendable, Failure: Error>(
+        _ work: @escaping @Sendable () throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        let result: Result<Value, Failure> = await withCheckedContinuation { continuation in
+            queue.async {
+                do throws(Failure) {
+                    continuation.resume(returning: .success(try work()))
+                } catch {
+                    continuation.resume(returning: .failure(error))
+                }
+            }
+        }
+        return try result.get()
+    }
+}

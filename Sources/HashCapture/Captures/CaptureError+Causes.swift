@@ -1,0 +1,67 @@
+internal import CaptureSubmission
+internal import Glibc
+internal import MediaCrypto
+internal import MediaFiles
+internal import MediaStore
+
+extension CaptureError {
+    /// Why the local store cannot be used.
+    init(_ error: StoreError) {
+        let code: Code =
+            switch error.kind {
+            case .full: .diskFull
+            case .busy: .busy
+            default: .storeUnusable
+            }
+        self.init(
+            code,
+            detail: error.description,
+            isRetryable: code == .busy,
+            path: Array(error.path.utf8),
+            underlying: error
+        )
+    }
+
+    /// A local file cannot be read.
+    init(_ error: SourceFileError) {
+        switch error.kind {
+        case .notFound: self.init(.fileNotFound, path: error.path)
+        case .permissionDenied: self.init(.fileUnreadable, detail: "permission denied", path: error.path)
+        case .isDirectory: self.init(.notRegularFile, detail: "it is a directory", path: error.path)
+        case .notRegular: self.init(.notRegularFile, path: error.path)
+        case .empty: self.init(.emptyFile, path: error.path)
+        case .io(let number):
+            self.init(.fileUnreadable, detail: String(cString: strerror(number)).lowercased(), path: error.path)
+        }
+    }
+
+    /// A file could not be hashed to its end.
+    init(hashing path: [UInt8], _ error: any Error) {
+        switch error {
+        case is CancellationError: self.init(.cancelled, path: path)
+        case let error as CaptureError: self = error
+        case let error as CryptoError where error.systemError == nil:
+            self.init(.sourceChanged, detail: error.detail, path: path)
+        case let error as CryptoError: self.init(.fileUnreadable, detail: error.detail, path: path)
+        default: self.init(.internalError, detail: "\(type(of: error))", path: path)
+        }
+    }
+}
+
+extension SHA256Digest {
+    /// The digest of a file that does not change meanwhile (trap 17).
+    ///
+    /// Cancelling ends the reading with `.cancelled`.
+    static func of(_ file: SourceFile) async throws(CaptureError) -> SHA256Digest {
+        let digest: SHA256Digest
+        do {
+            digest = try await ofFile(descriptor: file.descriptor, byteCount: file.status.size)
+        } catch {
+            throw CaptureError(hashing: file.path, error)
+        }
+        guard (try? file.currentStatus()) == file.status else {
+            throw CaptureError(.sourceChanged, detail: "the file changed while it was hashed", path: file.path)
+        }
+        return digest
+    }
+}

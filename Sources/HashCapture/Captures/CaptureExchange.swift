@@ -1,0 +1,299 @@
+internal import CaptureSubmission
+internal import Foundation
+internal import MediaCrypto
+internal import MediaStore
+internal import MediaTransport
+
+/// Takes one record to the server, or finds out whether it is there, and keeps each step before the next one is taken.
+/// It knows the store, and has no way to the vault.
+struct CaptureExchange: Sendable {
+    /// How often signing may fail for one record.
+    static let signingLimit = 3
+
+    let sender: CaptureSender
+    let library: LibraryStore
+    let clock: @Sendable () -> Date
+    let control: TransferControl
+
+    /// A record on its way.
+    struct Progress {
+        var record: CaptureRecord
+        var notices: [CaptureNotice] = []
+        /// Seconds that the server's clock is ahead of this machine's.
+        var clockOffset: TimeInterval = 0
+    }
+
+    // MARK: Sending
+
+    /// Signs a record anew and sends it; once more when the server's clock differs.
+    ///
+    /// - Throws: `CaptureError` when the store cannot keep what happened.
+    func submit(_ record: CaptureRecord) async throws(CaptureError) -> CaptureOutcome {
+        try await run(record) { progress throws(CaptureError) in try await attempt(&progress) }
+    }
+
+    /// Makes an attempt, and one more when the server's clock differs.
+    ///
+    /// - Parameters:
+    ///   - record: To be submitted.
+    ///   - attempt: Keeps each of its steps.
+    /// - Returns: Where the record has got to.
+    /// - Throws: `CaptureError` when the store cannot keep what happened.
+    func run(
+        _ record: CaptureRecord,
+        _ attempt: (inout Progress) async throws(CaptureError) -> Void
+    ) async throws(CaptureError) -> CaptureOutcome {
+        var progress = Progress(record: record)
+        do throws(CaptureError) {
+            if let twin = try twin(of: record), let id = twin.serverCaptureID {
+                try accept(&progress, id, twin.verificationURL, status: nil)
+                return CaptureOutcome(record: progress.record, notices: progress.notices, isKnown: true)
+            }
+            do throws(CaptureError) {
+                try await attempt(&progress)
+            } catch {
+                guard error.code == .clockWrong else { throw error }
+                try adjustClock(&progress, error)
+                try await attempt(&progress)
+            }
+            return CaptureOutcome(record: progress.record, notices: progress.notices)
+        } catch {
+            return try await failed(progress, error)
+        }
+    }
+
+    /// Another record of the same media that the server has accepted meanwhile: by its hash it knows one only, and the
+    /// reference server would say no more than 500 (contract 1.3).
+    private func twin(of record: CaptureRecord) throws(CaptureError) -> CaptureRecord? {
+        do {
+            return try library.captures(ofMedia: record.mediaHash)
+                .first { $0.id != record.id && $0.server == record.server && $0.state == .accepted }
+        } catch {
+            throw CaptureError(error)
+        }
+    }
+
+    private func attempt(_ progress: inout Progress) async throws(CaptureError) {
+        try checkStop()
+        let payload = try payload(of: progress.record).restamped(at: time(progress))
+        let submission = try await sender.sign(payload)
+        CaptureKillPoint.payloadSigned.reach()
+        try keepSigned(&progress, body: submission.body.bytes, counter: submission.payloadCounter)
+        try checkStop()
+        let sentAt = clock()
+        let headers = try await sender.headers(of: submission, at: time(progress))
+        CaptureKillPoint.requestSigned.reach()
+        try keepSubmitted(&progress, at: sentAt)
+        let reply = try await sender.send(submission, headers: headers, control: control)
+        CaptureKillPoint.answered.reach()
+        try settle(&progress, reply)
+        CaptureKillPoint.settled.reach()
+    }
+
+    private func payload(of record: CaptureRecord) throws(CaptureError) -> HashOnlyPayload {
+        guard let bytes = record.unsignedBody, let body = HashOnlyBody(bytes: bytes) else {
+            throw CaptureError(.recordUnusable, detail: "the record holds no payload", value: record.id)
+        }
+        let payload = try HashOnlyPayload.reading(body, profile: sender.device.profile).payload
+        guard payload.mediaHash.hex == record.mediaHash else {
+            throw CaptureError(
+                .recordUnusable,
+                detail: "the payload names another hash than the record",
+                value: record.id
+            )
+        }
+        return payload
+    }
+
+    func settle(_ progress: inout Progress, _ reply: SubmissionReply) throws(CaptureError) {
+        switch reply {
+        case .accepted(let id, let url):
+            try accept(&progress, id, url, status: 202)
+        case .duplicate(let id?):
+            // The server gives an id only to the device that it belongs to (contract 3.4 no. 4).
+            try accept(&progress, id, nil, status: 409)
+        case .duplicate(nil):
+            throw CaptureError(
+                .duplicate,
+                detail: "the server has a capture of this media from another device",
+                httpStatus: 409
+            )
+        }
+    }
+
+    /// The device's clock is wrong (contract 1.3): the answer tells by how much.
+    private func adjustClock(_ progress: inout Progress, _ error: CaptureError) throws(CaptureError) {
+        try takeBack(&progress, .queued, error)
+        guard let date = error.value.flatMap(HTTPDate.parse) else { throw error }
+        progress.clockOffset = TimeInterval(date) - clock().timeIntervalSince1970
+        progress.notices.append(.clockDiffers(seconds: Int64(progress.clockOffset.rounded())))
+    }
+
+    // MARK: Failing
+
+    private func failed(_ progress: Progress, _ error: CaptureError) async throws(CaptureError) -> CaptureOutcome {
+        if error.code == .storeUnusable || error.code == .diskFull { throw error }
+        var progress = progress
+        var error = error
+        switch SubmissionVerdict(error) {
+        case .unsigned:
+            try keep(&progress, error) { record in
+                record.state = .pending
+                record.body = nil
+                record.signingFailures += 1
+            }
+            if progress.record.signingFailures >= Self.signingLimit { error = Self.signingExhausted(error) }
+        case .again: try takeBack(&progress, .queued, error)
+        case .rejected: try takeBack(&progress, .rejected, error)
+        case .unknown, .failedInside:
+            try keep(&progress, error) { $0.state = .unknownOutcome }
+            if progress.record.submissions > 0, !isStopped {
+                return try await ask(progress, error)
+            }
+        }
+        return CaptureOutcome(record: progress.record, notices: progress.notices, error: error)
+    }
+
+    /// Back to where it can be sent from, or refused: this attempt is known not to have been taken.
+    private func takeBack(
+        _ progress: inout Progress,
+        _ state: CaptureRecord.State,
+        _ error: CaptureError
+    ) throws(CaptureError) {
+        try keep(&progress, error) { record in
+            if record.state == .submitted { record.submissions -= 1 }
+            record.state = record.body == nil ? .pending : state
+        }
+    }
+
+    /// What to do after the last failure.
+    static func signingExhausted(_ error: CaptureError?) -> CaptureError {
+        let cause = error.map { $0.detail.isEmpty ? "" : ": \($0.detail)" } ?? ""
+        return CaptureError(
+            .signingFailed,
+            detail: "signing has failed \(signingLimit) times\(cause)",
+            underlying: error
+        )
+    }
+
+    // MARK: Asking
+
+    /// Finds out what became of a record whose outcome is unknown; without sending it.
+    ///
+    /// - Parameters:
+    ///   - progress: The record.
+    ///   - error: What made it unknown.
+    /// - Returns: `accepted` when it is there, `queued` when it cannot be, and otherwise as it was, with the error.
+    /// - Throws: `CaptureError` when the store cannot keep what was found out.
+    func ask(_ progress: Progress, _ error: CaptureError) async throws(CaptureError) -> CaptureOutcome {
+        var progress = progress
+        // No route of the reference server takes a hash (contract 6.4).
+        guard sender.device.profile == .mediactl1, let hash = SHA256Digest(hex: progress.record.mediaHash) else {
+            return CaptureOutcome(record: progress.record, notices: progress.notices, error: error)
+        }
+        let remote: RemoteCapture?
+        do {
+            remote = try await sender.remote(byHash: hash, at: time(progress), control: control)
+        } catch {
+            return CaptureOutcome(record: progress.record, notices: progress.notices, error: Self.unknown(error))
+        }
+        if let remote, progress.record.mode == .full, remote.isMediaStored != true {
+            let error = CaptureError(.duplicate, detail: "the server knows this media by its hash, and takes no copy of it")
+            try keep(&progress, error) { $0.state = .rejected }
+            return CaptureOutcome(record: progress.record, notices: progress.notices, error: error)
+        }
+        if let remote {
+            try accept(&progress, remote.captureID, remote.verificationURL, status: 200)
+            return CaptureOutcome(record: progress.record, notices: progress.notices)
+        }
+        // The server's work had ended, and left nothing. A request whose answer was lost may still be on its way.
+        if SubmissionVerdict(error) == .failedInside {
+            try keep(&progress, error) { record in
+                record.state = .queued
+                record.submissions -= 1
+            }
+        }
+        return CaptureOutcome(record: progress.record, notices: progress.notices, error: error)
+    }
+
+    private static func unknown(_ cause: CaptureError) -> CaptureError {
+        CaptureError(
+            .unknownOutcome,
+            detail: "and asking the server failed: \(cause.description)",
+            httpStatus: cause.httpStatus,
+            serverCode: cause.serverCode,
+            isRetryable: cause.isRetryable,
+            underlying: cause
+        )
+    }
+
+    // MARK: Keeping
+
+    /// `queued`, with what was signed and by whom.
+    func keepSigned(_ progress: inout Progress, body: [UInt8], counter: UInt32) throws(CaptureError) {
+        let device = sender.device
+        try keep(&progress) { record in
+            record.state = .queued
+            record.body = body
+            record.deviceID = device.id
+            record.publicKey = device.signer.publicKey.sec1
+            record.rpID = device.rpID
+            record.counter = counter
+            record.keyLevel = device.level.rawValue
+        }
+        CaptureKillPoint.queued.reach()
+    }
+
+    /// `submitted`: from now on the server may have it.
+    func keepSubmitted(_ progress: inout Progress, at time: Date) throws(CaptureError) {
+        try keep(&progress) { record in
+            record.state = .submitted
+            record.submissions += 1
+            record.submittedAt = time
+        }
+        CaptureKillPoint.submitted.reach()
+    }
+
+    func accept(
+        _ progress: inout Progress,
+        _ id: String,
+        _ url: String?,
+        status: Int?
+    ) throws(CaptureError) {
+        try keep(&progress) { record in
+            record.state = .accepted
+            record.serverCaptureID = id
+            record.verificationURL = url ?? record.verificationURL
+            record.httpStatus = status
+            record.errorCode = nil
+            record.errorDetail = nil
+        }
+    }
+
+    func keep(
+        _ progress: inout Progress,
+        _ error: CaptureError? = nil,
+        _ change: (inout CaptureRecord) -> Void
+    ) throws(CaptureError) {
+        change(&progress.record)
+        if let error {
+            progress.record.errorCode = error.code.rawValue
+            progress.record.errorDetail = error.detail
+            progress.record.httpStatus = error.httpStatus
+        }
+        progress.record.updatedAt = clock()
+        do {
+            try library.keep(progress.record)
+        } catch {
+            throw CaptureError(error)
+        }
+    }
+
+    func time(_ progress: Progress) -> Date { clock().addingTimeInterval(progress.clockOffset) }
+
+    private var isStopped: Bool { control.isStopRequested || Task.isCancelled }
+
+    func checkStop() throws(CaptureError) {
+        if isStopped { throw CaptureError(.cancelled) }
+    }
+}

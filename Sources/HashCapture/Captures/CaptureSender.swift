@@ -1,0 +1,106 @@
+internal import CaptureSubmission
+internal import Foundation
+internal import MediaCrypto
+internal import MediaStore
+internal import MediaTransport
+
+/// A signed body and the numbers that belong to it: all that the sending code gets.
+struct SignedSubmission: Sendable {
+    let body: HashOnlyBody
+    /// Of the request's signature; lower than the payload's (M12).
+    let requestCounter: UInt32
+    let payloadCounter: UInt32
+    /// UUID, echoed by the server.
+    let requestID: String
+}
+
+/// Signs payloads and sends them, for one device whose counter is locked for as long as this lives: so one exchange at a
+/// time, in the order of the counters. It has no store, no vault and no file.
+struct CaptureSender: Sendable {
+    let client: CaptureClient
+    let device: CaptureDevice
+    let counter: CounterFile
+
+    /// Takes two counters and signs a payload with the second.
+    ///
+    /// - Throws: `CaptureError`: `.signingFailed`, `.counterExhausted`, `.payloadTooLarge`.
+    func sign(_ payload: HashOnlyPayload) async throws(CaptureError) -> SignedSubmission {
+        let first = try take(2)
+        CaptureKillPoint.countersTaken.reach()
+        let signed = try SHA256Digest.of(payload.signedBytes(for: device.profile))
+        let assertion = try await Assertion.sign(signed, rpID: device.rpID, counter: first + 1, with: device.signer)
+        return SignedSubmission(
+            body: try payload.body(for: device.profile, assertion: assertion.base64),
+            requestCounter: first,
+            payloadCounter: first + 1,
+            requestID: UUID().uuidString.lowercased()
+        )
+    }
+
+    /// The header fields of a submission, signed as late as possible (trap 24).
+    ///
+    /// - Parameters:
+    ///   - submission: What is sent.
+    ///   - time: Of the server's clock, as far as it is known.
+    /// - Returns: Three fields.
+    /// - Throws: `CaptureError` `.signingFailed`.
+    func headers(of submission: SignedSubmission, at time: Date) async throws(CaptureError) -> [HTTPHeader] {
+        try await RequestSignature.headers(
+            body: submission.body.bytes,
+            device: device,
+            counter: submission.requestCounter,
+            milliseconds: Self.milliseconds(time)
+        )
+    }
+
+    /// Sends, at most once.
+    func send(
+        _ submission: SignedSubmission,
+        headers: [HTTPHeader],
+        control: TransferControl
+    ) async throws(CaptureError) -> SubmissionReply {
+        try await client.submit(
+            submission.body,
+            headers: headers,
+            requestID: submission.requestID,
+            profile: device.profile,
+            control: control
+        )
+    }
+
+    // MARK: Asking
+
+    /// The server's capture of a digest, where it can be asked for that.
+    func remote(
+        byHash hash: SHA256Digest,
+        at time: Date,
+        control: TransferControl
+    ) async throws(CaptureError) -> RemoteCapture? {
+        try await client.capture(byHash: hash, headers: try await headersOfQuestion(at: time))
+    }
+
+    /// The server's capture of an id.
+    func remote(_ id: String, at time: Date, control: TransferControl) async throws(CaptureError) -> RemoteCapture {
+        try await client.capture(id, headers: try await headersOfQuestion(at: time))
+    }
+
+    private func headersOfQuestion(at time: Date) async throws(CaptureError) -> [HTTPHeader] {
+        try await RequestSignature.headers(
+            body: [],
+            device: device,
+            counter: try take(1),
+            milliseconds: Self.milliseconds(time)
+        )
+    }
+
+    func take(_ count: UInt32) throws(CaptureError) -> UInt32 {
+        do {
+            return try counter.take(count)
+        } catch {
+            throw error.kind == .other
+                ? CaptureError(.counterExhausted, detail: error.detail, underlying: error) : CaptureError(error)
+        }
+    }
+
+    static func milliseconds(_ time: Date) -> Int64 { Int64(time.timeIntervalSince1970 * 1000) }
+}

@@ -1,0 +1,147 @@
+public import CaptureSubmission
+internal import Foundation
+internal import MediaCrypto
+internal import MediaFiles
+internal import MediaStore
+public import MediaTransport
+
+extension CaptureSession {
+    /// Hashes a file here, finds its record, and compares record, stored body and, unless offline, the server's capture.
+    ///
+    /// Offline, neither a network nor a key is needed. Online, one counter is used.
+    ///
+    /// - Parameters:
+    ///   - path: The file, as bytes.
+    ///   - isOffline: Whether the server is left alone.
+    ///   - control: Breaks the request off.
+    /// - Returns: Every check with its finding.
+    /// - Throws: `CaptureError` `.captureUnknown` when no record has this hash; `.fileNotFound` …; what kept the server from
+    ///   answering.
+    public func verify(
+        file path: [UInt8],
+        isOffline: Bool,
+        control: TransferControl = TransferControl()
+    ) async throws(CaptureError) -> CaptureVerification {
+        try await verify(.file(path), isOffline: isOffline, control: control)
+    }
+
+    /// The same for a file or a digest.
+    ///
+    /// - Parameters:
+    ///   - subject: What to look for.
+    ///   - isOffline: Whether the server is left alone.
+    ///   - control: Breaks the request off.
+    /// - Returns: Every check with its finding.
+    /// - Throws: `CaptureError`.
+    public func verify(
+        _ subject: CaptureRequest.Subject,
+        isOffline: Bool,
+        control: TransferControl = TransferControl()
+    ) async throws(CaptureError) -> CaptureVerification {
+        let digest = try await digest(of: subject)
+        let records = try records(of: digest)
+        let own = records.filter { $0.server == server }
+        guard let record = own.first(where: { $0.state == .accepted }) ?? own.first ?? records.first else {
+            throw CaptureError(
+                .captureUnknown,
+                detail: "no record has this hash",
+                path: subject.path,
+                value: digest.hex
+            )
+        }
+        let bundle = CaptureBundle(record)
+        var findings: [(check: CaptureVerification.Check, finding: CaptureVerification.Finding)] = [
+            (.fileHash, subject.path == nil ? .skipped("a digest was given, no file") : .passed),
+            (.bodyHash, bundle.bodyHash(digest)), (.signature, bundle.signature()), (.counter, bundle.counter()),
+            (.vault, await vaultFinding(record, digest)),
+        ]
+        let (finding, remote) = try await serverFinding(record, digest, isOffline: isOffline, control)
+        findings.append((.server, finding))
+        return CaptureVerification(record: record, findings: findings, remote: remote)
+    }
+
+    private func digest(of subject: CaptureRequest.Subject) async throws(CaptureError) -> SHA256Digest {
+        switch subject {
+        case .digest(let digest): return digest
+        case .file(let path):
+            let file: SourceFile
+            do {
+                file = try SourceFile(path: path)
+            } catch {
+                throw CaptureError(error)
+            }
+            return try await SHA256Digest.of(file)
+        }
+    }
+
+    private func vaultFinding(_ record: CaptureRecord, _ digest: SHA256Digest) async -> CaptureVerification.Finding {
+        guard record.isObserved else { return .skipped("the media was not observed here") }
+        do throws(CaptureError) {
+            let kept = try await vault.check(.media, of: record.id)
+            return kept == digest ? .passed : .failed("the kept media has another hash")
+        } catch {
+            return .failed(error.description)
+        }
+    }
+
+    // MARK: The server
+
+    private func serverFinding(
+        _ record: CaptureRecord,
+        _ digest: SHA256Digest,
+        isOffline: Bool,
+        _ control: TransferControl
+    ) async throws(CaptureError) -> (CaptureVerification.Finding, RemoteCapture?) {
+        if isOffline { return (.skipped("offline"), nil) }
+        guard record.server == server else { return (.skipped("the record is of \(record.server)"), nil) }
+        guard let id = record.serverCaptureID else { return (.skipped("the server has not accepted it"), nil) }
+        do throws(CaptureError) {
+            let remote = try await remote(id, control)
+            return (Self.compare(remote, record, digest), remote)
+        } catch {
+            switch error.code {
+            case .captureNotFound: return (.failed("the server has no such capture"), nil)
+            case .forbidden: return (.failed("the server says that the capture is another device's"), nil)
+            default: throw error
+            }
+        }
+    }
+
+    private func remote(_ id: String, _ control: TransferControl) async throws(CaptureError) -> RemoteCapture {
+        let device = try device()
+        let key = try await DeviceKey(surroundings.directory).signer(for: device)
+        let counter = try await lock(device.deviceID)
+        defer { counter.release() }
+        let sender = CaptureSender(client: client, device: CaptureDevice(device, profile, key), counter: counter)
+        do throws(CaptureError) {
+            return try await sender.remote(id, at: surroundings.now(), control: control)
+        } catch {
+            guard error.code == .clockWrong, let date = error.value.flatMap(HTTPDate.parse) else { throw error }
+            let time = Date(timeIntervalSince1970: TimeInterval(date))
+            return try await sender.remote(id, at: time, control: control)
+        }
+    }
+
+    private static func compare(
+        _ remote: RemoteCapture,
+        _ record: CaptureRecord,
+        _ digest: SHA256Digest
+    ) -> CaptureVerification.Finding {
+        if let hash = remote.mediaHash, SHA256Digest(hex: hash) != digest {
+            return .failed("the server's capture names another hash")
+        }
+        guard record.mode != .full else { return .passed }
+        if remote.mediaHash == nil { return .failed("the server's capture names no hash") }
+        if remote.isMediaStored == true || remote.captureMode == CaptureRecord.Mode.full.rawValue {
+            return .failed("the server says that it has the media")
+        }
+        return .passed
+    }
+}
+
+extension CaptureRequest.Subject {
+    /// nil for a digest.
+    var path: [UInt8]? {
+        if case .file(let path) = self { path } else { nil }
+    }
+}

@@ -1,0 +1,127 @@
+internal import CaptureSubmission
+internal import Foundation
+internal import MediaCrypto
+internal import MediaTransport
+
+extension CaptureInput {
+    /// What the settings let out of this.
+    ///
+    /// - Parameters:
+    ///   - digest: Of the media.
+    ///   - request: Its settings.
+    ///   - profile: The server's.
+    ///   - programVersion: Of this program, for the level `full`.
+    ///   - now: The submission.
+    /// - Returns: The payload.
+    func payload(
+        _ digest: SHA256Digest,
+        _ request: CaptureRequest,
+        profile: CaptureProfile,
+        programVersion: String,
+        now: Date
+    ) -> HashOnlyPayload {
+        let filter = filter(request, profile: profile, programVersion: programVersion)
+        let metadata = filter.metadata(of: facts)
+        let settings = request.settings
+        return HashOnlyPayload(
+            mediaHash: digest,
+            mediaType: mediaType,
+            depthAnalysis: analysis,
+            metadata: metadata,
+            flags: MetadataFlags(
+                of: metadata,
+                location: settings.location,
+                timestamp: settings.timestamp,
+                deviceInfo: settings.deviceInfo
+            ),
+            capturedAt: filter.capturedAt(of: facts, now: now),
+            video: video
+        )
+    }
+
+    func filter(_ request: CaptureRequest, profile: CaptureProfile, programVersion: String) -> MetadataFilter {
+        MetadataFilter(
+            settings: request.settings,
+            profile: profile,
+            sendsCoarseCoordinates: request.sendsCoarseCoordinates,
+            systemVersion: SystemVersion.current,
+            programVersion: programVersion
+        )
+    }
+
+    /// What the user should know about what becomes public, and what was left out.
+    func notices(about payload: HashOnlyPayload, _ request: CaptureRequest, profile: CaptureProfile) -> [CaptureNotice]
+    {
+        var notices = notices
+        notices.append(.capturedAtIsPublic(payload.capturedAt))
+        let level = request.settings.location
+        switch payload.metadata.location {
+        case .coordinates: notices.append(.coordinatesArePublic(decimals: level == .precise ? 4 : 1))
+        case .place: break
+        case nil where level == .coarse && facts.hasPlace:
+            notices.append(profile == .reference ? .coarseLocationLeftOut : .placeUnknown)
+        case nil: break
+        }
+        return notices
+    }
+}
+
+extension CaptureFacts {
+    /// Whether anything is known of where it was taken.
+    var hasPlace: Bool { (latitude != nil && longitude != nil) || city != nil || country != nil }
+}
+
+extension HashOnlyPayload {
+    /// The payload at the time of its submission: where no time may be told, `captured_at` is the UTC day of that, and not
+    /// of an earlier try (contract section 4).
+    func restamped(at now: Date) -> HashOnlyPayload {
+        guard flags.timestampLevel == .none else { return self }
+        var settings = PrivacySettings()
+        settings.timestamp = .none
+        let filter = MetadataFilter(settings: settings, profile: .mediactl1, systemVersion: "", programVersion: "")
+        var payload = self
+        payload.capturedAt = filter.capturedAt(of: CaptureFacts(), now: now)
+        return payload
+    }
+}
+
+extension DepthAnalysis {
+    /// As records keep it.
+    var json: String {
+        "{\"status\":\(JSONText.quoted(status.rawValue)),\"depth_variance\":\(depthVariance),"
+            + "\"depth_layers\":\(depthLayers),\"edge_coherence\":\(edgeCoherence),\"min_depth\":\(minDepth),"
+            + "\"max_depth\":\(maxDepth),\"is_likely_real_scene\":\(isLikelyRealScene),"
+            + "\"algorithm_version\":\(JSONText.quoted(Self.algorithmVersion))}"
+    }
+
+    /// Reads what a record keeps; nil for anything else.
+    init?(json: String) {
+        guard let members = JSONValue.object(in: Array(json.utf8)[...]),
+            let status = members["status"]?.text.flatMap(Status.init(rawValue:)),
+            let variance = members["depth_variance"]?.number, let layers = members["depth_layers"]?.wholeNumber,
+            let coherence = members["edge_coherence"]?.number, let nearest = members["min_depth"]?.number,
+            let farthest = members["max_depth"]?.number, case .bool(let isReal)? = members["is_likely_real_scene"],
+            let layers = Int32(exactly: layers)
+        else { return nil }
+        self.init(
+            status: status,
+            depthVariance: variance,
+            depthLayers: layers,
+            edgeCoherence: coherence,
+            minDepth: nearest,
+            maxDepth: farthest,
+            isLikelyRealScene: isReal
+        )
+    }
+}
+
+extension JSONValue {
+    /// Any JSON number.
+    fileprivate var number: Double? {
+        switch self {
+        case .integer(let value): Double(value)
+        case .double(let value): value
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,169 @@
+internal import CaptureSubmission
+internal import Foundation
+internal import Glibc
+internal import MediaCrypto
+internal import MediaFiles
+internal import MediaStore
+
+/// The keys of this machine, wherever they are.
+struct DeviceKey: Sendable {
+    /// A key is a few hundred bytes.
+    private static let longestFile = 16_384
+
+    private let directory: DataDirectory
+
+    init(_ directory: DataDirectory) {
+        self.directory = directory
+    }
+
+    /// The key of a device, proven to be the one that was registered.
+    ///
+    /// - Throws: `CaptureError` `.keyUnusable`.
+    func signer(for device: CaptureDeviceRecord) async throws(CaptureError) -> any CaptureSigner {
+        let registered: VerifyingKey
+        do {
+            registered = try VerifyingKey(sec1: device.publicKey)
+        } catch {
+            throw CaptureError(.keyUnusable, detail: "the registration holds no usable public key", underlying: error)
+        }
+        let signer = try await signer(at: device.keySource, publicKey: registered)
+        guard signer.publicKey == registered else {
+            throw CaptureError(.keyUnusable, detail: "it is another key than the one that was registered")
+        }
+        return signer
+    }
+
+    /// A key that is there.
+    ///
+    /// - Parameters:
+    ///   - source: Where.
+    ///   - publicKey: What an external program signs for; others tell it themselves.
+    /// - Returns: The key.
+    /// - Throws: `CaptureError` `.keyUnusable`.
+    func signer(
+        at source: CaptureDeviceRecord.KeySource,
+        publicKey: VerifyingKey?
+    ) async throws(CaptureError) -> any CaptureSigner {
+        switch source {
+        case .file(let name):
+            return KeySigner(try read(path(of: name)), isSlow: false)
+        case .provider(let uri, let provider):
+            let key = try await BlockingWork.run { () throws(CaptureError) in
+                try Self.usable(provider) { () throws(CryptoError) in try SigningKey.open(uri: uri, provider: provider)
+                }
+            }
+            return KeySigner(key, isSlow: true)
+        case .command(let arguments):
+            guard let publicKey else {
+                throw CaptureError(.keyUnusable, detail: "the public key of a signing program must be given")
+            }
+            return ProgramSigner(arguments, publicKey: publicKey)
+        }
+    }
+
+    // MARK: Files
+
+    /// Makes a key and puts it on the disk, under a name that no other key has.
+    ///
+    /// - Parameter server: Its address; part of the name.
+    /// - Returns: The key's name in the directory of keys, and the key.
+    /// - Throws: `CaptureError`.
+    func make(for server: String) throws(CaptureError) -> (name: String, signer: any CaptureSigner) {
+        let key = try Self.usable("") { () throws(CryptoError) in try SigningKey.generate() }
+        let pem = try Self.usable("") { () throws(CryptoError) in try key.pem() }
+        do {
+            let place = try directory.make(.captureKeys)
+            return (try write(pem, stem: Self.stem(of: server), in: place), KeySigner(key, isSlow: false))
+        } catch let error as FileWriteError {
+            throw CaptureError(
+                error.kind == .full ? .diskFull : .keyUnusable,
+                detail: "the key cannot be kept: \(error.detail)",
+                path: error.path,
+                underlying: error
+            )
+        } catch {
+            throw (error as? StoreError).map(CaptureError.init) ?? CaptureError(.internalError)
+        }
+    }
+
+    private func write(_ pem: [UInt8], stem: String, in place: String) throws(FileWriteError) -> String {
+        let path = Array(place.utf8)
+        guard let keys = try TargetDirectory.open(path, creating: false) else {
+            throw FileWriteError(.unsafe, path: path)
+        }
+        let file = try PartialFile.open(".\(UUID().uuidString.lowercased()).part", in: keys)
+        do throws(FileWriteError) {
+            try pem.withUnsafeBytes { bytes in Result { () throws(FileWriteError) in try file.write(bytes, at: 0) } }
+                .get()
+            _ = try file.settle()
+            return try publish(file, stem: stem)
+        } catch {
+            try? file.discard()
+            throw error
+        }
+    }
+
+    /// An earlier key keeps its name: records may need to be told apart, and a server may still know it.
+    private func publish(_ file: PartialFile, stem: String) throws(FileWriteError) -> String {
+        var number = 1
+        while true {
+            let name = number == 1 ? "\(stem).pem" : "\(stem)-\(number).pem"
+            do throws(FileWriteError) {
+                _ = try file.publish(as: name)
+                return name
+            } catch {
+                guard error.kind == .exists, number < 1000 else { throw error }
+                number += 1
+            }
+        }
+    }
+
+    /// `capture.example.org_8443`: the address without its scheme, with `_` for all that is no letter, digit, point or hyphen.
+    static func stem(of server: String) -> String {
+        let rest = server.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false).dropFirst(2).joined()
+        let letters = rest.lowercased().map { letter in
+            letter.isASCII && (letter.isLetter || letter.isNumber || letter == "." || letter == "-") ? letter : "_"
+        }
+        let stem = String(letters.prefix(100)).drop { $0 == "." || $0 == "-" }
+        return stem.isEmpty ? "server" : String(stem)
+    }
+
+    private func path(of name: String) -> String {
+        name.contains("/") ? name : "\(directory.path(of: .captureKeys))/\(name)"
+    }
+
+    private func read(_ path: String) throws(CaptureError) -> SigningKey {
+        let bytes = Array(path.utf8)
+        let pem: [UInt8]
+        do {
+            let file = try SourceFile(path: bytes)
+            var status = stat()
+            guard fstat(file.descriptor, &status) == 0, status.st_mode & 0o077 == 0 else {
+                throw CaptureError(
+                    .keyUnusable,
+                    detail: "others may read the key: its mode has to be 0600",
+                    path: bytes
+                )
+            }
+            pem = try file.prefix(Self.longestFile)
+        } catch let error as SourceFileError {
+            let cause = CaptureError(error)
+            let detail = cause.detail.isEmpty ? "the key is not there" : cause.detail
+            throw CaptureError(.keyUnusable, detail: detail, path: bytes, underlying: error)
+        } catch {
+            throw error as? CaptureError ?? CaptureError(.keyUnusable, path: bytes)
+        }
+        return try Self.usable(path) { () throws(CryptoError) in try SigningKey.read(pem: pem) }
+    }
+
+    private static func usable<Value>(
+        _ place: String,
+        _ body: () throws(CryptoError) -> Value
+    ) throws(CaptureError) -> Value {
+        do {
+            return try body()
+        } catch {
+            throw CaptureError(.keyUnusable, detail: error.detail, value: place, underlying: error)
+        }
+    }
+}

@@ -1,0 +1,112 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import MediaFiles
+
+/// Programs of the user: a password command, an external signer, the source of a key.
+@Suite struct ProgramRunTests {
+    private static let searchPath = "/usr/bin:/bin"
+
+    private func run(
+        _ arguments: [String],
+        input: [UInt8] = [],
+        limit: Int = 64 << 10
+    ) async throws -> ProgramResult {
+        try await ProgramRun(arguments, searchPath: Self.searchPath, outputLimit: limit).run(input: input)
+    }
+
+    @Test func inputGoesInAndOutputComesBack() async throws {
+        #expect(try await run(["cat"], input: [0, 10, 255]) == ProgramResult(output: [0, 10, 255], ending: .exit(0)))
+        #expect(try await run(["cat"]).output == [])
+        #expect(try await run(["/bin/echo", "$HOME; *"]).output == Array("$HOME; *\n".utf8))
+    }
+
+    @Test func moreThanAPipeHoldsGoesBothWaysAtOnce() async throws {
+        let bytes = (0..<1 << 20).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+        #expect(try await run(["cat"], input: bytes, limit: 1 << 20).output == bytes)
+    }
+
+    /// A signal for the broken pipe would end the test process.
+    @Test func aProgramNeedNotReadItsInput() async throws {
+        let bytes = [UInt8](repeating: 1, count: 1 << 20)
+        #expect(try await run(["true"], input: bytes) == ProgramResult(output: [], ending: .exit(0)))
+    }
+
+    @Test(
+        arguments: [
+            (["true"], nil),
+            (["sh", "-c", "exit 3"], "failed with exit code 3"),
+            (["sh", "-c", "kill -9 $$"], "was ended by signal 9"),
+        ] as [([String], String?)]
+    )
+    func theEndingIsTold(_ arguments: [String], _ failure: String?) async throws {
+        #expect(try await run(arguments).failure == failure)
+    }
+
+    @Test(
+        arguments: [
+            ([], .noName),
+            ([""], .noName),
+            (["no-such-program"], .notFound),
+            (["/nonexistent/x"], .cannotRun(errno: ENOENT)),
+            (["yes"], .tooMuchOutput(limit: 65536)),
+        ] as [([String], ProgramError)]
+    )
+    func refusals(_ arguments: [String], _ expected: ProgramError) async throws {
+        await #expect(throws: expected) { try await run(arguments) }
+    }
+
+    @Test func namesAreLookedForInAbsoluteEntriesOnly() async throws {
+        let home = try TemporaryDirectory()
+        try FileManager.default.createSymbolicLink(atPath: home.file("found"), withDestinationPath: "/bin/echo")
+        let output = try await ProgramRun(["found", "x"], searchPath: ".:relative::\(home.path)").run().output
+        #expect(output == Array("x\n".utf8))
+        await #expect(throws: ProgramError.notFound) { try await ProgramRun(["found"], searchPath: "bin").run() }
+    }
+
+    @Test func outputUpToTheLimitIsAllRight() async throws {
+        #expect(try await run(["printf", "12345678"], limit: 8).output.count == 8)
+        await #expect(throws: ProgramError.tooMuchOutput(limit: 7)) { try await run(["printf", "12345678"], limit: 7) }
+    }
+
+    /// Whoever is started by the program may keep its output open; the program's end is what counts.
+    @Test func theProgramsEndIsTheEnd() async throws {
+        let result = try await run(["sh", "-c", "sleep 60 & echo $!"])
+        let child = try #require(pid_t(String(decoding: result.output, as: UTF8.self).dropLast()))
+        #expect(kill(child, SIGKILL) == 0)
+    }
+
+    @Test func aProgramThatClosesItsOutputIsWaitedFor() async throws {
+        #expect(try await run(["sh", "-c", "echo x; exec >&-; sleep 0.05; exit 7"]).ending == .exit(7))
+    }
+
+    /// Of our descriptors, only the standard streams. `ls` itself opens one, for the directory.
+    @Test func noDescriptorLeaks() async throws {
+        let leak = open("/dev/null", O_RDONLY)
+        defer { close(leak) }
+        let names = try await String(decoding: run(["ls", "/proc/self/fd"]).output, as: UTF8.self)
+        #expect(names == "0\n1\n2\n3\n")
+    }
+
+    @Test(arguments: [false, true])
+    func cancellingEndsTheProgram(isStubborn: Bool) async throws {
+        let home = try TemporaryDirectory()
+        let script =
+            (isStubborn ? "trap '' TERM; " : "") + "echo $$ > '\(home.file("new"))'; "
+            + "mv '\(home.file("new"))' '\(home.file("pid"))'; while :; do sleep 0.1; done"
+        let task = Task { try await run(["sh", "-c", script]) }
+        var process: pid_t?
+        while process == nil {
+            let text = try? String(contentsOfFile: home.file("pid"), encoding: .utf8)
+            process = text.flatMap { pid_t($0.dropLast()) }
+            await Task.yield()
+        }
+        let begin = ContinuousClock.now
+        task.cancel()
+        await #expect(throws: ProgramError.cancelled) { try await task.value }
+        #expect(kill(try #require(process), 0) == -1)
+        #expect(errno == ESRCH)
+        if !isStubborn { #expect(ContinuousClock.now - begin < .seconds(2)) }
+    }
+}

@@ -1,0 +1,221 @@
+import Foundation
+import GRDB
+import Testing
+
+@testable import MediaStore
+
+@Suite("Captures in the library")
+struct CaptureRecordTests {
+    let fixture = Result { try StoreFixture() }
+
+    private func library() throws -> LibraryStore { try LibraryStore(in: fixture.get().directory) }
+
+    @Test("a capture comes back with all it had, in every state and mode")
+    func roundTrip() throws {
+        let store = try library()
+        for state in CaptureRecord.State.allCases {
+            for mode in CaptureRecord.Mode.allCases + [nil] {
+                var capture = fullCapture()
+                capture.state = state
+                capture.mode = mode
+                try store.keep(capture)
+                #expect(try store.capture(capture.id) == capture)
+            }
+        }
+        #expect(try store.captures().count == 1)
+        #expect(try store.capture("00000000-0000-4000-8000-00000000ffff") == nil)
+    }
+
+    /// Hash-only contract section 8: a record without a mode decodes, mode, analysis and settings nil, and stays.
+    @Test("a record of before modes decodes with nil, and stays")
+    func withoutMode() throws {
+        let store = try library()
+        try change(
+            """
+            INSERT INTO captures (id, server, profile, state, media_hash, media_type, is_observed, has_depth,
+                signing_failures, submissions, created_at, updated_at)
+            VALUES ('00000000-0000-4000-8000-000000000009', 's', 'reference', 'pending', 'ab', 'photo', 1, 0, 0, 0,
+                1, 1)
+            """
+        )
+        let capture = try #require(try store.capture("00000000-0000-4000-8000-000000000009"))
+        #expect(capture.mode == nil)
+        #expect(capture.analysis == nil)
+        #expect(capture.settings == nil)
+        #expect(capture.unsignedBody == nil)
+        #expect(capture.state == .pending)
+        try store.keep(capture)
+        #expect(try store.captures() == [capture])
+    }
+
+    @Test("newest first; a change does not move a capture")
+    func order() throws {
+        let store = try library()
+        for (number, seconds) in [(1, 30.0), (2, 10), (3, 20), (4, 30)] {
+            try store.keep(capture(number, at: seconds))
+        }
+        #expect(try store.captures().map(\.id.last) == ["4", "1", "3", "2"])
+        var first = capture(1, at: 30)
+        first.state = .accepted
+        try store.keep(first)
+        #expect(try store.captures().map(\.id.last) == ["4", "1", "3", "2"])
+        #expect(try store.capture(first.id)?.state == .accepted)
+    }
+
+    @Test("captures are found by the beginning of their id and by their media")
+    func found() throws {
+        let store = try library()
+        for number in 1...3 { try store.keep(capture(number, at: Double(number), hash: number == 2 ? "b" : "a")) }
+        #expect(try store.captures(ofMedia: String(repeating: "a", count: 64)).map(\.id.last) == ["3", "1"])
+        #expect(try store.captures(ofMedia: "a").isEmpty)
+        #expect(try store.captures(idPrefix: "ABCDEF01-0000-4000-8000-00000000000").count == 3)
+        #expect(try store.captures(idPrefix: "abcdef01-0000-4000-8000-000000000002").map(\.id.last) == ["2"])
+        // No pattern: these are no letters of an id.
+        #expect(try store.captures(idPrefix: "%").isEmpty)
+        #expect(try store.captures(idPrefix: "_").isEmpty)
+    }
+
+    @Test("media is found through an index")
+    func index() throws {
+        let store = try library()
+        let plan = try store.connection.read { db in
+            let sql = "EXPLAIN QUERY PLAN " + CaptureRow.select(where: "media_hash = ?")
+            return try Row.fetchAll(db, sql: sql, arguments: ["a"]).map { $0["detail"] as String }
+        }
+        #expect(plan.contains { $0.contains("captures_by_media") })
+    }
+
+    @Test(
+        "what no version has written is refused by name",
+        arguments: [
+            ("state", "'maybe'"), ("mode", "'half'"), ("mode", "''"), ("counter", "-1"), ("counter", "4294967296"),
+        ]
+    )
+    func corrupt(column: String, value: String) throws {
+        let store = try library()
+        let capture = fullCapture()
+        try store.keep(capture)
+        try change("UPDATE captures SET \(column) = \(value)")
+        let error = #expect(throws: StoreError.self) { try store.captures() }
+        #expect(error?.kind == .corrupt)
+        #expect(error?.detail.contains(capture.id) == true)
+        #expect(error?.detail.contains(column) == true)
+    }
+
+    @Test(
+        "an id that is no UUID in lower case is not kept, since ids become paths",
+        arguments: [
+            "", "../../etc/passwd", "ABCDEF01-0000-4000-8000-000000000001", "abcdef01-0000-4000-8000-00000000000",
+            "abcdef01-0000-4000-8000-0000000000011", "abcdef01/0000-4000-8000-000000000001",
+            "gbcdef01-0000-4000-8000-000000000001", "abcdef010000-4000--8000-000000000001",
+        ]
+    )
+    func badID(id: String) throws {
+        var capture = fullCapture()
+        capture.id = id
+        let store = try library()
+        #expect(throws: StoreError.self) { try store.keep(capture) }
+        #expect(try store.captures().isEmpty)
+    }
+
+    // MARK: Devices
+
+    @Test(
+        "a device comes back with its key source, and replaces the one before it",
+        arguments: [
+            .file("a \"b\".pem"), .provider(uri: "handle:0x81000001", provider: "tpm2"), .command(["sign", "ü", ""]),
+        ] as [CaptureDeviceRecord.KeySource]
+    )
+    func devices(source: CaptureDeviceRecord.KeySource) throws {
+        let store = try library()
+        try store.keep(sampleDevice())
+        var device = sampleDevice()
+        device.keySource = source
+        device.level = "tpm2"
+        try store.keep(device)
+        #expect(try store.captureDevice(for: device.server) == device)
+        #expect(try store.captureDevice(for: "https://other.example") == nil)
+    }
+
+    @Test(
+        "a key source that no version has written is refused by name",
+        arguments: ["", "{}", "[]", #"{"file":"a","uri":"b"}"#, #"{"uri":"b"}"#, #"{"file":7}"#]
+    )
+    func corruptKeySource(json: String) throws {
+        let store = try library()
+        try store.keep(sampleDevice())
+        try change("UPDATE capture_devices SET key_source = '\(json)'")
+        let error = #expect(throws: StoreError.self) { try store.captureDevice(for: sampleDevice().server) }
+        #expect(error?.kind == .corrupt)
+        #expect(error?.detail.contains(sampleDevice().server) == true)
+    }
+
+    private func change(_ sql: String) throws {
+        let fixture = try fixture.get()
+        try fixture.rawDatabase(fixture.directory.file("library.sqlite")).write { try $0.execute(sql: sql) }
+    }
+
+    private func capture(_ number: Int, at seconds: Double, hash: Character = "a") -> CaptureRecord {
+        CaptureRecord(
+            id: "abcdef01-0000-4000-8000-00000000000\(number)",
+            server: "https://capture.example",
+            profile: "mediactl-1",
+            mode: .hashOnly,
+            mediaHash: String(repeating: hash, count: 64),
+            mediaType: "photo",
+            createdAt: Date(timeIntervalSince1970: 1_780_000_000 + seconds)
+        )
+    }
+}
+
+/// A capture in which everything is set.
+func fullCapture() -> CaptureRecord {
+    var capture = CaptureRecord(
+        id: "0f1e2d3c-4b5a-4978-8695-a4b3c2d1e0ff",
+        server: "https://capture.example",
+        profile: "mediactl-1",
+        mode: .hashOnly,
+        mediaHash: String(repeating: "0a", count: 32),
+        mediaType: "video",
+        createdAt: Date(timeIntervalSince1970: 1_780_000_000.125)
+    )
+    capture.state = .submitted
+    // Not UTF-8.
+    capture.path = [0x2f, 0xff, 0x0a]
+    capture.mediaBytes = 6_442_450_944
+    capture.isObserved = true
+    capture.hasDepth = true
+    capture.analysis = #"{"depth_layers":3}"#
+    capture.settings = #"{"location":"none"}"#
+    capture.unsignedBody = Array("{}".utf8)
+    capture.body = Array("{\u{0}}".utf8)
+    capture.deviceID = "11111111-1111-4111-8111-111111111111"
+    capture.publicKey = [4] + [UInt8](repeating: 7, count: 64)
+    capture.rpID = "mediactl-1"
+    capture.counter = .max
+    capture.keyLevel = "software"
+    capture.signingFailures = 2
+    capture.submissions = 3
+    capture.updatedAt = Date(timeIntervalSince1970: 1_780_000_001)
+    capture.submittedAt = Date(timeIntervalSince1970: 1_780_000_002)
+    capture.serverCaptureID = "22222222-2222-4222-8222-222222222222"
+    capture.verificationURL = "https://capture.example/v/2"
+    capture.httpStatus = 500
+    capture.errorCode = "server_error"
+    capture.errorDetail = "INTERNAL_ERROR"
+    capture.analysisMilliseconds = 4
+    return capture
+}
+
+func sampleDevice() -> CaptureDeviceRecord {
+    CaptureDeviceRecord(
+        server: "https://capture.example",
+        deviceID: "11111111-1111-4111-8111-111111111111",
+        profile: "mediactl-1",
+        rpID: "mediactl-1",
+        level: "software",
+        publicKey: [4] + [UInt8](repeating: 7, count: 64),
+        keySource: .file("capture.example.pem"),
+        createdAt: Date(timeIntervalSince1970: 1_780_000_000.5)
+    )
+}
