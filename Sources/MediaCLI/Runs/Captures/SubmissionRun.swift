@@ -19,8 +19,6 @@ struct SubmissionRun: Sendable {
     let requests: [CaptureRequest]
     let kind: Kind
     let writesProgressRecords: Bool
-    /// The command that was meant, should the only file not be there.
-    let mistakenCommand: String?
 
     private var console: Console { settings.console }
     private var profile: CaptureProfile { settings.settings.captureProfile.value }
@@ -93,11 +91,11 @@ struct SubmissionRun: Sendable {
             explain(preview, item)
         }
         for notice in item.notices {
-            // A dry run has told these in its own words.
-            if notice.isWarning { console.warning(named(notice.words, item)) } else { console.note(named(notice.words, item)) }
+            let words = requests.count > 1 ? "\(item.name): \(notice.words)" : notice.words
+            if notice.isWarning { console.warning(words) } else { console.note(words) }
         }
         if let error = item.error, item.state != .cancelled {
-            console.error(hinted(error, item))
+            console.error(requests.count > 1 ? item.path.map { error.naming($0) } ?? error : error)
         }
     }
 
@@ -117,17 +115,5 @@ struct SubmissionRun: Sendable {
         if let earlier = preview.earlierID {
             console.note("the same bytes are kept already, as \(ErrorCatalogue.clean(String(earlier.prefix(8))))")
         }
-    }
-
-    private func named(_ words: String, _ item: CaptureItem) -> String {
-        requests.count > 1 ? "\(item.name): \(words)" : words
-    }
-
-    private func hinted(_ error: Diagnosis, _ item: CaptureItem) -> Diagnosis {
-        var error = requests.count > 1 ? item.path.map { error.naming($0) } ?? error : error
-        if error.code == CaptureError.Code.fileNotFound.rawValue, let mistakenCommand {
-            error.hint = "did you mean: mediactl hash-only \(mistakenCommand)"
-        }
-        return error
     }
 }
