@@ -51,6 +51,18 @@ struct CaptureStage: Sendable {
         return session(try ServerURL(record.server, allowingPath: true), profile)
     }
 
+    /// A session that may send: what is told about a capture is for the server alone.
+    ///
+    /// - Throws: `CredentialError` when it would travel in clear text.
+    func confidential(_ session: CaptureSession) throws(CredentialError) -> CaptureSession {
+        try Credentials.refuseClearText(
+            session.client.server.origin,
+            allowed: settings.settings.allowHTTP.value,
+            of: "captures"
+        )
+        return session
+    }
+
     /// A session for work on what is kept here, where it matters little which server it is: the one that is named, else
     /// that of the newest capture.
     ///

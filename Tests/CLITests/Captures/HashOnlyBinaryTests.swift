@@ -186,6 +186,16 @@ import Testing
         #expect(try await stage.sandbox.requests().isEmpty)
     }
 
+    @Test func nothingGoesInClearText() async throws {
+        let stage = try await HashOnlyStage.registered()
+        let elsewhere = ["MEDIACTL_CAPTURE_URL": "http://captures.invalid"]
+        for command in [["register"], ["send", stage.photo, "--no-depth"]] {
+            let result = try await stage.run(command, extra: elsewhere)
+            #expect(result.exitCode == 2 && result.errors.contains("unencrypted"), "\(result.errors)")
+        }
+        #expect(try await stage.run(["send", stage.photo, "--no-depth", "--dry-run"], extra: elsewhere).exitCode == 0)
+    }
+
     @Test func whatCouldNotBeSentGoesOnLater() async throws {
         let stage = try await HashOnlyStage.registered(faults: ["capture:status=503"])
         let failed = try await stage.send()

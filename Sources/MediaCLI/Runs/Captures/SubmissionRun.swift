@@ -50,7 +50,7 @@ struct SubmissionRun: Sendable {
     }
 
     private func run(_ stage: CaptureStage, _ server: String) async throws -> ExitCode {
-        let session = try stage.session()
+        let session = try kind == .preview ? stage.session() : stage.confidential(try stage.session())
         let run = CaptureRun(settings, writesRecords: writesProgressRecords)
         let isDone = await run.run(requests.map { job($0, session, server) }) { tell($0) }
         return run.conclude(
@@ -90,7 +90,7 @@ struct SubmissionRun: Sendable {
         if let preview = item.preview {
             explain(preview, item)
         }
-        for notice in item.notices {
+        for notice in item.notices where item.preview == nil || !notice.isInDisclosure {
             let words = requests.count > 1 ? "\(item.name): \(notice.words)" : notice.words
             if notice.isWarning { console.warning(words) } else { console.note(words) }
         }
