@@ -60,7 +60,9 @@ import Testing
             $0.removeLast($0.count - (2 << 20))
         },
         Damage(testDescription: "cut by a byte", authentic: twoSegments) { $0.removeLast() },
-        Damage(testDescription: "cut within the last tag", authentic: twoSegments) { $0.removeLast($0.count - (2 << 20) - 9) },
+        Damage(testDescription: "cut within the last tag", authentic: twoSegments) {
+            $0.removeLast($0.count - (2 << 20) - 9)
+        },
         Damage(testDescription: "a byte appended", authentic: twoSegments) { $0.append(0) },
         Damage(testDescription: "an empty segment appended", authentic: twoSegments) {
             $0 += [UInt8](repeating: 0, count: 16)
@@ -125,7 +127,9 @@ import Testing
         #expect(StreamingAEAD.Key(Array(1...33)) == nil)
         var dumped = ""
         dump(SealedBytes.key, to: &dumped)
-        #expect("\(String(describing: SealedBytes.key)) \(String(reflecting: SealedBytes.key)) \(dumped)".contains("17") == false)
+        let shown = String(describing: SealedBytes.key) + String(reflecting: SealedBytes.key) + dumped
+        #expect(shown.contains("key"))
+        #expect(shown.contains("17") == false)
     }
 
     @Test func nothingFollowsTheEndOrAnError() throws {
@@ -157,7 +161,8 @@ import Testing
         let directory = try TemporaryDirectory()
         let plaintext = sampleBytes(size)
         try Data(plaintext).write(to: URL(filePath: directory.file("plain")))
-        let (plain, key) = (try FileHandle(forReadingFrom: URL(filePath: directory.file("plain"))), try #require(SealedBytes.key))
+        let plain = try FileHandle(forReadingFrom: URL(filePath: directory.file("plain")))
+        let key = try #require(SealedBytes.key)
         let sealed = Mutex<[UInt8]>([])
         let digest = try await StreamingAEAD.encrypt(
             file: plain.fileDescriptor,
@@ -187,5 +192,36 @@ import Testing
                 associatedData: []
             ) { _ in }
         }
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: [true, false]) func cancellingEndsAPass(seals: Bool) async throws {
+        let key = try #require(SealedBytes.key)
+        let directory = try TemporaryDirectory()
+        let sealed = try SealedBytes.seal(sampleBytes(Self.threeSegments), associatedData: [])
+        try Data(sealed).write(to: URL(filePath: directory.file("sealed")))
+        let file = try FileHandle(forReadingFrom: URL(filePath: directory.file("sealed")))
+        let (begun, cancelled) = (Gate(), Gate())
+        let task = Task {
+            // What is given out first waits until the task has been cancelled; there is more than one piece.
+            let wait: @Sendable (UnsafeRawBufferPointer) -> Void = { _ in
+                begun.open()
+                cancelled.wait()
+            }
+            if seals {
+                _ = try await StreamingAEAD.encrypt(
+                    file: file.fileDescriptor,
+                    byteCount: Int64(Self.threeSegments),
+                    key: key,
+                    associatedData: [],
+                    write: wait
+                )
+            } else {
+                _ = try await StreamingAEAD.decrypt(file: file.fileDescriptor, key: key, associatedData: [], wait)
+            }
+        }
+        await begun.opened()
+        task.cancel()
+        for _ in 1...4 { cancelled.open() }
+        await #expect(throws: CancellationError.self) { try await task.value }
     }
 }
