@@ -158,7 +158,12 @@ let package = Package(
             dependencies: ["MediaTransport", "TestSupport"],
             swiftSettings: strict
         ),
-        .testTarget(name: "MediaCryptoTests", dependencies: ["MediaCrypto", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "MediaCryptoTests",
+            dependencies: ["MediaCrypto", "TestSupport"],
+            exclude: ["scripts"],
+            swiftSettings: strict
+        ),
         .testTarget(name: "MediaFilesTests", dependencies: ["MediaFiles", "TestSupport"], swiftSettings: strict),
         .executableTarget(
             name: "store-worker",
