@@ -50,6 +50,13 @@ let package = Package(
             name: "CImages",
             providers: [.apt(["libexif-dev", "libpng-dev", "zlib1g-dev"])]
         ),
+        // libpng, whose header must stay out of `CImages`: it brings <time.h> along, and Swift then holds `tm` for a part of
+        // that module. Empty without the trait, so that it builds without the headers.
+        .target(
+            name: "CImageShims",
+            cSettings: [.define("IMAGE_LIBRARIES", .when(traits: ["ImageLibraries"]))],
+            linkerSettings: [.linkedLibrary("png16", .when(traits: ["ImageLibraries"]))]
+        ),
         .target(name: "CFileSystem"),
         .target(name: "CPlaces", exclude: ["places.bin"]),
         .target(name: "CSQLiteShims", linkerSettings: [.linkedLibrary("sqlite3")]),
@@ -83,8 +90,8 @@ let package = Package(
         .target(
             name: "HashCapture",
             dependencies: [
-                "CaptureSubmission", "CPlaces", "MediaTransport", "MediaCrypto", "MediaFiles", "MediaStore",
-                .target(name: "CImages", condition: .when(traits: ["ImageLibraries"])),
+                "CaptureSubmission", "CImageShims", "CPlaces", "MediaTransport", "MediaCrypto", "MediaFiles",
+                "MediaStore", .target(name: "CImages", condition: .when(traits: ["ImageLibraries"])),
             ],
             swiftSettings: strict
         ),
@@ -151,7 +158,12 @@ let package = Package(
             dependencies: ["MediaTransport", "TestSupport"],
             swiftSettings: strict
         ),
-        .testTarget(name: "MediaCryptoTests", dependencies: ["MediaCrypto", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "MediaCryptoTests",
+            dependencies: ["MediaCrypto", "TestSupport"],
+            exclude: ["scripts"],
+            swiftSettings: strict
+        ),
         .testTarget(name: "MediaFilesTests", dependencies: ["MediaFiles", "TestSupport"], swiftSettings: strict),
         .executableTarget(
             name: "store-worker",
@@ -238,16 +250,22 @@ let package = Package(
     ]
 )
 
-// `make bench`: the transport and the tus protocol alone, for comparison with curl.
+// `make bench`: the transport and the tus protocol alone, for comparison with curl; depth analysis alone.
 if Context.environment["MEDIACTL_BENCHMARKS"] == "1" {
-    package.targets.append(
+    package.targets += [
         .executableTarget(
             name: "transport-bench",
             dependencies: ["MediaTransport", "Tus"],
             path: "Benchmarks/TransportBench",
             swiftSettings: strict
-        )
-    )
+        ),
+        .executableTarget(
+            name: "depth-bench",
+            dependencies: ["CaptureSubmission", "HashCapture"],
+            path: "Benchmarks/DepthBench",
+            swiftSettings: strict
+        ),
+    ]
 }
 
 // `make fuzz`: these link only with -sanitize=fuzzer. The C target beside each one supplies the `main` that SwiftPM

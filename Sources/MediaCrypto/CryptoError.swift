@@ -25,15 +25,17 @@ public struct CryptoError: Error, Sendable, Equatable {
         return CryptoError(operation + ": " + String(cString: reason))
     }
 
-    /// As above, with what a provider has added in its own words: an answer of the TPM, for example.
+    /// As above, in the words of a provider where it has some, an answer of the TPM for example.
+    ///
+    /// They come with the first error of the list: the later ones are what OpenSSL made of it.
     static func fromProvider(_ operation: String) -> CryptoError {
         var words: UnsafePointer<CChar>?
         var flags: Int32 = 0
-        _ = ERR_peek_last_error_all(nil, nil, nil, &words, &flags)
-        // The text belongs to OpenSSL's list, which `fromOpenSSL` empties.
-        let addition = flags & ERR_TXT_STRING != 0 ? words.map { String(cString: $0) } ?? "" : ""
-        var error = fromOpenSSL(operation)
-        if !addition.isEmpty { error.detail += ": " + addition }
-        return error
+        guard ERR_peek_error_all(nil, nil, nil, &words, &flags) != 0, flags & ERR_TXT_STRING != 0, let words,
+            words.pointee != 0
+        else { return fromOpenSSL(operation) }
+        // The text belongs to the list.
+        defer { ERR_clear_error() }
+        return CryptoError(operation + ": " + String(cString: words))
     }
 }

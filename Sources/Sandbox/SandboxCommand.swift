@@ -52,6 +52,9 @@ public struct SandboxCommand: AsyncParsableCommand {
     @OptionGroup(title: "PhotoSync")
     var photoSync: PhotoSyncArguments
 
+    @OptionGroup(title: "Captures")
+    var captures: CaptureArguments
+
     @Flag(help: "Allow an address that other machines can reach.")
     var allowRemote = false
 
@@ -85,7 +88,8 @@ public struct SandboxCommand: AsyncParsableCommand {
                 tus: uploads.tus,
                 finalize: uploads.finalize(dialect),
                 eventLinks: uploads.eventLinks,
-                photoSync: photoSync.settings
+                photoSync: photoSync.settings,
+                captures: captures.settings(basePath: photoSync.basePath)
             ),
             onReady: { port in
                 print("listening on http://\(address.urlHost):\(port)")

@@ -15,4 +15,5 @@ struct SandboxConfiguration: Sendable {
     var finalize: FinalizeSettings
     var eventLinks: [EventLinkRequest]
     var photoSync: PhotoSyncSettings
+    var captures: CaptureSettings
 }

@@ -1,10 +1,42 @@
+import Foundation
+import MediaCrypto
 import TestSupport
 
-/// The `openssl` program: a second opinion on digests.
+/// The `openssl` program: a second opinion on digests, keys and signatures.
 enum OpenSSLTool {
+    /// It refused; its standard error.
+    struct Refusal: Error { var text: String }
+
     /// The SHA-256 of a file, in hexadecimal.
     static func sha256(ofFile path: String) throws -> String {
         String(try ChildProcess.run("openssl", ["dgst", "-sha256", "-r", path]).output.prefix(64))
+    }
+
+    /// What it writes.
+    ///
+    /// - Throws: `Refusal` when it fails.
+    @discardableResult
+    static func run(_ arguments: String...) async throws -> [UInt8] {
+        let result = try await ChildProcess.run("openssl", arguments)
+        guard result.status == 0 else { throw Refusal(text: result.errors) }
+        return Array(result.output.utf8)
+    }
+
+    /// Whether it takes a signature, DER or r‖s, for that of a message.
+    static func verifies(_ signature: [UInt8], of message: [UInt8], key: VerifyingKey) async throws -> Bool {
+        let directory = try TemporaryDirectory()
+        let files: KeyValuePairs = [
+            "message": message, "key.pem": try key.pem(), "signature": ECDSASignature.der(from: signature) ?? [],
+        ]
+        for (name, content) in files { try Data(content).write(to: URL(filePath: directory.file(name))) }
+        let result = try await ChildProcess.run(
+            "openssl",
+            [
+                "dgst", "-sha256", "-verify", directory.file("key.pem"), "-signature", directory.file("signature"),
+                directory.file("message"),
+            ]
+        )
+        return result.output == "Verified OK\n" && result.status == 0
     }
 }
 

@@ -9,7 +9,8 @@ public struct DepthMap: Sendable {
 
     /// Takes samples; nil when their number is not `width` × `height`, or a side is below 1.
     public init?(width: Int, height: Int, samples: [Float]) {
-        guard width > 0, height > 0, samples.count == width * height else { return nil }
+        let (count, isTooLarge) = width.multipliedReportingOverflow(by: height)
+        guard width > 0, height > 0, !isTooLarge, samples.count == count else { return nil }
         self.width = width
         self.height = height
         self.samples = samples
@@ -17,6 +18,12 @@ public struct DepthMap: Sendable {
 
     /// The samples as little-endian binary32, as the contract's files hold them.
     public var littleEndianBytes: [UInt8] {
-        samples.flatMap { sample in withUnsafeBytes(of: sample.bitPattern.littleEndian) { Array($0) } }
+        [UInt8](unsafeUninitializedCapacity: samples.count * 4) { buffer, count in
+            for (index, sample) in samples.enumerated() {
+                UnsafeMutableRawBufferPointer(buffer)
+                    .storeBytes(of: sample.bitPattern.littleEndian, toByteOffset: index * 4, as: UInt32.self)
+            }
+            count = samples.count * 4
+        }
     }
 }

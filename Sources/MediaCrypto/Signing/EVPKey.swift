@@ -39,19 +39,19 @@ struct EVPKey: ~Copyable {
     /// - Throws: `CryptoError` when this is no P-256 key.
     func sec1() throws(CryptoError) -> [UInt8] {
         guard isP256 else { throw CryptoError("not a P-256 key") }
-        // A file may have asked for the compressed form. A provider that does not know the wish writes the usual one.
-        _ = EVP_PKEY_set_utf8_string_param(
-            pointer,
-            OSSL_PKEY_PARAM_EC_POINT_CONVERSION_FORMAT,
-            OSSL_PKEY_EC_POINT_CONVERSION_FORMAT_UNCOMPRESSED
-        )
-        ERR_clear_error()
-        var encoded: UnsafeMutablePointer<UInt8>?
-        let count = EVP_PKEY_get1_encoded_public_key(pointer, &encoded)
-        guard let encoded else { throw .fromOpenSSL("a key without its public half") }
-        defer { CRYPTO_free(encoded, nil, 0) }
-        guard count == 65, encoded[0] == 4 else { throw CryptoError("not an uncompressed P-256 point") }
-        return Array(UnsafeBufferPointer(start: encoded, count: count))
+        return try [4] + coordinate(OSSL_PKEY_PARAM_EC_PUB_X) + coordinate(OSSL_PKEY_PARAM_EC_PUB_Y)
+    }
+
+    /// 32 bytes of the public point. Asked for one by one: the encoded point may be compressed, and providers need not
+    /// have it.
+    private func coordinate(_ name: String) throws(CryptoError) -> [UInt8] {
+        var number: OpaquePointer?
+        defer { BN_free(number) }
+        var bytes = [UInt8](repeating: 0, count: 32)
+        guard EVP_PKEY_get_bn_param(pointer, name, &number) == 1, BN_bn2binpad(number, &bytes, 32) == 32 else {
+            throw .fromOpenSSL("a key without its public half")
+        }
+        return bytes
     }
 
     /// Whether the private half belongs to the public one.

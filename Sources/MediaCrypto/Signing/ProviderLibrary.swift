@@ -17,9 +17,16 @@ final class ProviderLibrary {
     ///
     /// - Throws: `CryptoError` when there is none of that name, or it cannot start.
     init(provider name: String) throws(CryptoError) {
+        ERR_clear_error()
         guard let context = OSSL_LIB_CTX_new() else { throw .fromOpenSSL("no memory for a provider") }
         guard let wanted = OSSL_PROVIDER_load(context, name) else {
-            let error = CryptoError.fromProvider("no such provider, or it cannot start: \(name)")
+            // A module that is there but finds no hardware fails in its own start.
+            let isThere = ERR_GET_REASON(ERR_peek_last_error()) == ERR_R_INIT_FAIL
+            let error =
+                isThere
+                ? CryptoError.fromProvider("the provider \(name) cannot start")
+                : CryptoError("no such provider: \(name)")
+            ERR_clear_error()
             OSSL_LIB_CTX_free(context)
             throw error
         }
@@ -44,6 +51,7 @@ final class ProviderLibrary {
     ///
     /// - Throws: `CryptoError` when there is none, it is not of P-256, or not this provider's.
     func privateKey(at uri: String) throws(CryptoError) -> EVPKey {
+        ERR_clear_error()
         // A method that knows no answer: without one, OpenSSL would ask for a passphrase on the terminal.
         guard let store = OSSL_STORE_open_ex(uri, context, preference, UI_null(), nil, nil, nil, nil) else {
             throw .fromProvider("no key at \(uri)")

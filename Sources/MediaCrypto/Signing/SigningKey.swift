@@ -124,6 +124,7 @@ private final class Secret: @unchecked Sendable {
     /// DER.
     func sign(_ message: [UInt8]) throws(CryptoError) -> [UInt8] {
         try lock.withLock { _ throws(CryptoError) in
+            ERR_clear_error()
             guard let context = EVP_MD_CTX_new() else { throw .fromOpenSSL("no memory for a signature") }
             defer { EVP_MD_CTX_free(context) }
             var count = 0

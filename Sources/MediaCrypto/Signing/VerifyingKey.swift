@@ -65,25 +65,7 @@ public struct VerifyingKey: Sendable, Equatable {
     }
 
     private func evpKey() throws(CryptoError) -> EVPKey {
-        guard let context = EVP_PKEY_CTX_new_from_name(nil, "EC", nil) else {
-            throw .fromOpenSSL("no memory for a public key")
-        }
-        defer { EVP_PKEY_CTX_free(context) }
-        var point = sec1
-        var group = Array("P-256".utf8CString)
-        var key: OpaquePointer?
-        let isMade = point.withUnsafeMutableBytes { point in
-            group.withUnsafeMutableBufferPointer { group in
-                var parameters = [
-                    OSSL_PARAM_construct_utf8_string(OSSL_PKEY_PARAM_GROUP_NAME, group.baseAddress, 0),
-                    OSSL_PARAM_construct_octet_string(OSSL_PKEY_PARAM_PUB_KEY, point.baseAddress, point.count),
-                    OSSL_PARAM_construct_end(),
-                ]
-                return EVP_PKEY_fromdata_init(context) == 1
-                    && EVP_PKEY_fromdata(context, &key, mediactl_evp_public_key, &parameters) == 1
-            }
-        }
-        guard isMade, let key else { throw .fromOpenSSL("not a point of P-256") }
+        guard let key = copenssl_p256_public_key(sec1, sec1.count) else { throw .fromOpenSSL("not a point of P-256") }
         return EVPKey(owning: key)
     }
 }

@@ -12,6 +12,7 @@ struct ControlEndpoint {
     let uploads: TusStore
     let guests: GuestBook
     let photos: PhotoControl
+    let captures: CaptureControl
 
     func reply(to request: Request, from channel: any Channel) async throws -> Reply {
         guard channel.remoteAddress.map(Self.isLoopback) ?? false else { return .webServerError(.forbidden) }
@@ -25,6 +26,8 @@ struct ControlEndpoint {
         case (.post, "event-links"): return try await addEventLink(request)
         case (let method, let path) where path.hasPrefix(PhotoControl.prefix):
             return try await photos.reply(method, path.split(separator: "/").dropFirst().map(String.init), request)
+        case (let method, let path) where path.hasPrefix(CaptureControl.prefix):
+            return try captures.reply(method, path.split(separator: "/").dropFirst().map(String.init))
         case (let method, let path): return try reply(method, path.split(separator: "/").map(String.init))
         }
     }

@@ -37,10 +37,21 @@ struct Fault: Sendable, Equatable {
         case photosDelete = "photos-delete"
         case devices
         case login
+        /// `GET /api/v1/devices/challenge`.
+        case challenge
+        /// `POST /api/v1/devices/register`.
+        case register
+        /// `POST /api/v1/captures/hash-only`.
+        case capture
+        /// `POST /api/v1/captures`.
+        case captureFull = "capture-full"
+        /// Captures by id and by hash, the public page's data, the check of a file.
+        case captureRead = "capture-read"
 
         var isTus: Bool { rawValue.hasPrefix("tus-") }
         var isGuest: Bool { rawValue.hasPrefix("guest-") || self == .token }
         var isPhotoSync: Bool { rawValue.hasPrefix("photos-") || self == .devices || self == .login }
+        var isCaptures: Bool { rawValue.hasPrefix("capture") || self == .challenge || self == .register }
         /// Whether PhotoSync's errors are JSON there and not bare sentences (photosync contract 0).
         var speaksJSON: Bool {
             [.photosHealth, .photosCheck, .photosUpload, .photosBrowse, .photosDelete].contains(self)

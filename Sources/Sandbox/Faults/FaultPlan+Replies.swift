@@ -21,6 +21,7 @@ extension FaultPlan {
         var reply: Reply
         switch code {
         case _ where fault.place.isPhotoSync: reply = photoSyncError(status, fault.place)
+        case _ where fault.place.isCaptures: reply = .captureFault(status)
         case 401: reply = .unauthorized(realm: "GigHive")
         case _ where fault.place.isTus: reply = TusError.saying(code)?.reply ?? .webServerError(status)
         case 500 where fault.place.isGuest: reply = .guestServerError
@@ -47,6 +48,7 @@ extension FaultPlan {
         return faults.reduce(reply) { reply, fault in
             switch fault.effect {
             case .errorAfterStore where fault.place.isPhotoSync: photoSyncError(.internalServerError, fault.place)
+            case .errorAfterStore where fault.place.isCaptures: .captureFault(.internalServerError)
             case .redirect(let address): redirect(to: address)
             case .contentType(let type): labelled(reply, type)
             case .endlessJSON(let bytes): Reply(status: .ok, origin: .photoSync, body: .endlessJSON(bytes: bytes))
@@ -124,6 +126,11 @@ extension FaultPlan {
         switch reply.body {
         case .json(.object(let object)): reply.body = .json(.object(altered(object, alteration)))
         case .goJSON(.object(let object)): reply.body = .goJSON(.object(altered(object, alteration)))
+        case .serdeJSON(.object(var object)):
+            // What counts is inside the envelope.
+            guard case .object(let data)? = object["data"] else { break }
+            object["data"] = .object(altered(data, alteration))
+            reply.body = .serdeJSON(.object(object))
         case .prettyJSON(.object(let object)): reply.body = .prettyJSON(.object(altered(object, alteration)))
         default: break
         }
@@ -149,7 +156,7 @@ extension FaultPlan {
     private func retyped(_ member: JSONObject.Member) -> JSONObject.Member {
         guard member.key != "delete_token" else { return member }
         return switch member.value {
-        case .int, .bool: JSONObject.Member(key: member.key, value: "many")
+        case .int, .decimal, .bool: JSONObject.Member(key: member.key, value: "many")
         case .string: JSONObject.Member(key: member.key, value: 0)
         case .null, .array, .object: JSONObject.Member(key: member.key, value: "none")
         }

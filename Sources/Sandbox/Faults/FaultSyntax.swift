@@ -13,7 +13,8 @@ enum FaultSyntax {
                  photos-health, photos-status, photos-list, photos-check,
                  photos-upload, photos-download, photos-thumbnail,
                  photos-legacy, photos-claim, photos-browse, photos-delete,
-                 devices, login
+                 devices, login,
+                 challenge, register, capture, capture-full, capture-read
           WHAT   reset                 TCP reset at MOMENT
                  stall                 silence at MOMENT, for SECONDS or for ever
                  slow=BYTES            read the body at BYTES a second

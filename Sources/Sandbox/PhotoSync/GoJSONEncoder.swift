@@ -13,6 +13,7 @@ enum GoJSONEncoder {
         case .null: text += "null"
         case .bool(let flag): text += flag ? "true" : "false"
         case .int(let number): text += String(number)
+        case .decimal(let number): text += ShortestDecimal(number).ecmaScriptText
         case .string(let string): appendQuoted(string, to: &text)
         case .array(let elements):
             text += "["

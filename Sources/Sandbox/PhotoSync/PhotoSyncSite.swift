@@ -29,16 +29,16 @@ struct PhotoSyncSite: Sendable {
             return Answer(reply: .webServerError(.requestEntityTooLarge), isEarly: true)
         }
         if catalog.settings.setup == .incomplete, !route.isBeforeSetup {
-            return try await refuse(exchange, with: Self.setupRequired)
+            return try await exchange.refusal(Self.setupRequired)
         }
         switch route {
-        case .notFound: return try await refuse(exchange, with: .photoSyncNotFound)
-        case .methodNotAllowed: return try await refuse(exchange, with: .photoSyncMethodNotAllowed)
-        case .cookieOnly: return try await refuse(exchange, with: Self.cookieRefusal(exchange))
+        case .notFound: return try await exchange.refusal(.photoSyncNotFound)
+        case .methodNotAllowed: return try await exchange.refusal(.photoSyncMethodNotAllowed)
+        case .cookieOnly: return try await exchange.refusal(Self.cookieRefusal(exchange))
         default: break
         }
         let user = try user(of: exchange)
-        if user == nil, !route.isOpen { return try await refuse(exchange, with: Self.keyRefusal(exchange)) }
+        if user == nil, !route.isOpen { return try await exchange.refusal(Self.keyRefusal(exchange)) }
         if let reply = exchange.plan.replyInsteadOfWork {
             try await exchange.readBody { _ in }
             return Answer(reply: reply)
@@ -55,16 +55,6 @@ struct PhotoSyncSite: Sendable {
     }
 
     // MARK: Refusing
-
-    /// Go swallows up to 256 KiB of a body that its handler did not read; a longer one costs the connection.
-    private func refuse(_ exchange: Exchange, with reply: Reply) async throws -> Answer {
-        guard exchange.hasBody else { return Answer(reply: reply) }
-        if exchange.expectsContinue || exchange.contentLength ?? Int.max > 256 * 1024 {
-            return Answer(reply: reply, isEarly: true)
-        }
-        try await exchange.readBody { _ in }
-        return Answer(reply: reply)
-    }
 
     private static let setupRequired = Reply.photoSync(
         .serviceUnavailable,

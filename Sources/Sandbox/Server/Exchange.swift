@@ -120,6 +120,15 @@ final class Exchange {
         return collected
     }
 
+    /// Refuses a request whose body nobody wants. Go's server swallows up to 256 KiB of it, a longer one costs the
+    /// connection; Rust's is treated alike.
+    func refusal(_ reply: Reply) async throws -> Answer {
+        guard hasBody else { return Answer(reply: reply) }
+        if expectsContinue || contentLength ?? Int.max > 256 * 1024 { return Answer(reply: reply, isEarly: true) }
+        try await readBody { _ in }
+        return Answer(reply: reply)
+    }
+
     private func note(_ count: Int) {
         bodyBytesRead += count
         log.update(number) { $0.bodyBytesRead = bodyBytesRead }

@@ -13,6 +13,7 @@ struct Site: Sendable {
     private let finalize: FinalizeEndpoint
     private let guests: GuestEndpoint
     private let photoSync: PhotoSyncSite
+    private let captures: CaptureSite
     private let log = RequestLog()
     private let renderer: ReplyRenderer
 
@@ -36,6 +37,7 @@ struct Site: Sendable {
         guests = GuestEndpoint(book: book, catalog: catalog)
         for link in configuration.eventLinks { try book.add(link) }
         photoSync = try PhotoSyncSite(folder: folder, settings: configuration.photoSync)
+        captures = try CaptureSite(folder: folder, settings: configuration.captures)
     }
 
     /// Handles one request; the server's entry point.
@@ -46,7 +48,8 @@ struct Site: Sendable {
                 log: log,
                 uploads: tus.store,
                 guests: finalize.guests,
-                photos: PhotoControl(catalog: photoSync.catalog, rewriter: photoSync.rewriter)
+                photos: PhotoControl(catalog: photoSync.catalog, rewriter: photoSync.rewriter),
+                captures: CaptureControl(site: captures)
             )
             let reply = try await control.reply(to: request, from: channel)
             let rendered = renderer.render(reply)
@@ -57,6 +60,11 @@ struct Site: Sendable {
             let exchange = exchange(request, channel, route.place)
             defer { exchange.noteEnd() }
             let answer = try await photoSync.answer(route, to: exchange)
+            try await Delivery(exchange: exchange, answer: answer, renderer: renderer).run(writer)
+        } else if let route = captures.route(request) {
+            let exchange = exchange(request, channel, route.place)
+            defer { exchange.noteEnd() }
+            let answer = try await captures.answer(route, to: exchange)
             try await Delivery(exchange: exchange, answer: answer, renderer: renderer).run(writer)
         } else {
             let route = Route(method: request.method, path: request.uri.path)

@@ -6,6 +6,7 @@ struct DataFolder: Sendable {
 
     var databasePath: String { path + "/sandbox.sqlite" }
     var photoDatabasePath: String { path + "/photosync.sqlite" }
+    var captureDatabasePath: String { path + "/captures.sqlite" }
     private var incomingPath: String { path + "/incoming" }
     private var uploadsPath: String { path + "/uploads" }
 

@@ -44,9 +44,14 @@ struct Digest: ~Copyable {
 
     /// SHA-256 of a short text in hex.
     static func hex(of text: String) -> String {
+        hexString(sha256(Array(text.utf8)))
+    }
+
+    /// SHA-256 of a few bytes.
+    static func sha256(_ bytes: [UInt8]) -> [UInt8] {
         var digest = Digest()
-        Array(text.utf8).withUnsafeBytes { digest.update($0) }
-        return hexString(digest.finish())
+        bytes.withUnsafeBytes { digest.update($0) }
+        return digest.finish()
     }
 }
 

@@ -3,6 +3,8 @@ enum JSONValue: Sendable, Equatable, Codable {
     case null
     case bool(Bool)
     case int(Int)
+    /// Only the capture server answers with fractions.
+    case decimal(Double)
     case string(String)
     case array([JSONValue])
     case object(JSONObject)

@@ -14,6 +14,7 @@ struct PHPJSONEncoder {
         case .null: text += "null"
         case .bool(let flag): text += flag ? "true" : "false"
         case .int(let number): text += String(number)
+        case .decimal(let number): text += ShortestDecimal(number).ecmaScriptText
         case .string(let string): appendQuoted(string, to: &text)
         case .array(let elements):
             appendList(elements, between: "[", "]", depth: depth, to: &text) { element, text in

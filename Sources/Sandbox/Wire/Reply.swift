@@ -8,6 +8,8 @@ struct Reply: Sendable {
         case json(JSONValue)
         /// As Go writes it, with a line feed.
         case goJSON(JSONValue)
+        /// As the capture server writes it.
+        case serdeJSON(JSONValue)
         /// Pretty-printed like the listing.
         case prettyJSON(JSONValue)
         case html(String)
@@ -30,6 +32,8 @@ struct Reply: Sendable {
         case tusd
         /// PhotoSync: a program in Go without a web server before it.
         case photoSync
+        /// The capture server: a program in Rust without a web server before it.
+        case captures
     }
 
     var status: HTTPResponse.Status

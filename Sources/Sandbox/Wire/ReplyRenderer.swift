@@ -32,6 +32,10 @@ struct ReplyRenderer: Sendable {
             head.headerFields[.contentType] = "application/json"
             // Go knows the length of what its handler wrote into one buffer.
             if bytes.readableBytes <= 2048 { head.headerFields[.contentLength] = String(bytes.readableBytes) }
+        case .serdeJSON(let value):
+            bytes.writeString(SerdeJSONEncoder.encode(value))
+            head.headerFields[.contentType] = "application/json"
+            head.headerFields[.contentLength] = String(bytes.readableBytes)
         case .endlessJSON(let count):
             bytes.writeString(#"{"photos":[{"id":""#)
             padding = count
@@ -60,7 +64,7 @@ struct ReplyRenderer: Sendable {
 
     private func commonHeaders(_ reply: Reply) -> [(name: String, value: String)] {
         let date = ("Date", Self.httpDate(time(nil)))
-        if reply.origin == .photoSync { return [date] }
+        if [.photoSync, .captures].contains(reply.origin) { return [date] }
         var headers = [
             date,
             ("Server", reply.origin != .webServer ? "Gighive" : "Apache/2.4.71 (Debian) OpenSSL/3.0.19"),

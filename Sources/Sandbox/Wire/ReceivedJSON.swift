@@ -1,104 +1,58 @@
-/// A JSON value of a request; numbers keep their spelling, because `2.0` is no integer for Go.
-enum GoJSON: Equatable {
+/// A JSON value of a request. Numbers keep their spelling, because `2.0` is no integer for the real servers; objects keep
+/// the order of their members and those that are there twice.
+enum ReceivedJSON: Equatable {
+    struct Member: Equatable {
+        var key: String
+        var value: ReceivedJSON
+    }
+
     case null
     case bool(Bool)
     case number(String)
     case string(String)
-    case array([GoJSON])
-    case object(GoFields)
+    case array([ReceivedJSON])
+    case object([Member])
+
+    /// The value at the beginning of a text; what follows is not looked at, and bytes that are no UTF-8 are replaced.
+    init(beginningOf text: [UInt8]) throws(UnreadableJSON) {
+        var reader = JSONTextReader(text, isStrict: false)
+        self = try reader.value()
+    }
+
+    /// The value of a whole text, which must be JSON in every way (RFC 8259).
+    init(_ text: [UInt8]) throws(UnreadableJSON) {
+        var reader = JSONTextReader(text, isStrict: true)
+        self = try reader.value()
+        guard reader.isAtEnd else { throw UnreadableJSON() }
+    }
 }
 
 /// The request is not what the handler decodes into: `Invalid request body`.
 struct UnreadableJSON: Error {}
 
-/// The members of a request's object, read with Go's leniency: unknown keys are ignored, the case of keys too, the last
-/// of several wins, and `null` is as good as absent (photosync contract 0).
-struct GoFields: Equatable {
-    private var members: [String: GoJSON] = [:]
-
-    /// Reads a body; `null` is an object without members, and what follows the value is not looked at.
-    init(body: [UInt8]) throws(UnreadableJSON) {
-        var reader = GoJSONReader(body)
-        switch try reader.value() {
-        case .object(let fields): self = fields
-        case .null: break
-        default: throw UnreadableJSON()
-        }
-    }
-
-    fileprivate init(_ members: [(key: String, value: GoJSON)]) {
-        for (key, value) in members { self.members[key.lowercased()] = value }
-    }
-
-    /// Nil when absent or `null`.
-    private subscript(key: String) -> GoJSON? {
-        members[key.lowercased()].flatMap { $0 == .null ? nil : $0 }
-    }
-
-    func string(_ key: String) throws(UnreadableJSON) -> String? {
-        switch self[key] {
-        case nil: return nil
-        case .string(let text)?: return text
-        default: throw UnreadableJSON()
-        }
-    }
-
-    func int(_ key: String) throws(UnreadableJSON) -> Int? {
-        switch self[key] {
-        case nil: return nil
-        case .number(let text)?:
-            guard let number = Int(text) else { throw UnreadableJSON() }
-            return number
-        default: throw UnreadableJSON()
-        }
-    }
-
-    func bool(_ key: String) throws(UnreadableJSON) -> Bool? {
-        switch self[key] {
-        case nil: return nil
-        case .bool(let flag)?: return flag
-        default: throw UnreadableJSON()
-        }
-    }
-
-    func strings(_ key: String) throws(UnreadableJSON) -> [String] {
-        switch self[key] {
-        case nil: return []
-        case .array(let elements)?:
-            var texts: [String] = []
-            for element in elements {
-                switch element {
-                case .string(let text): texts.append(text)
-                case .null: texts.append("")
-                default: throw UnreadableJSON()
-                }
-            }
-            return texts
-        default: throw UnreadableJSON()
-        }
-    }
-
-    func time(_ key: String) throws(UnreadableJSON) -> GoTime? {
-        guard let text = try string(key) else { return nil }
-        guard let time = GoTime(text) else { throw UnreadableJSON() }
-        return time
-    }
-}
-
 /// A parser of JSON (RFC 8259).
-private struct GoJSONReader {
-    /// Deeper nesting is refused, as Go refuses it (at 10,000).
+private struct JSONTextReader {
+    /// Deeper nesting is refused, as the real servers refuse it sooner or later.
     private static let depthLimit = 1000
 
     private let bytes: [UInt8]
+    private let isStrict: Bool
     private var index = 0
     private var depth = 0
 
-    init(_ bytes: [UInt8]) {
+    init(_ bytes: [UInt8], isStrict: Bool) {
         self.bytes = bytes
+        self.isStrict = isStrict
     }
 
-    mutating func value() throws(UnreadableJSON) -> GoJSON {
+    var isAtEnd: Bool {
+        mutating get {
+            skipSpace()
+            return index == bytes.count
+        }
+    }
+
+    mutating func value() throws(UnreadableJSON) -> ReceivedJSON {
         skipSpace()
         guard index < bytes.count, depth < Self.depthLimit else { throw UnreadableJSON() }
         depth += 1
@@ -111,22 +65,22 @@ private struct GoJSONReader {
         }
     }
 
-    private mutating func object() throws(UnreadableJSON) -> GoFields {
-        var members: [(key: String, value: GoJSON)] = []
+    private mutating func object() throws(UnreadableJSON) -> [ReceivedJSON.Member] {
+        var members: [ReceivedJSON.Member] = []
         index += 1
-        if take("}") { return GoFields(members) }
+        if take("}") { return members }
         repeat {
             skipSpace()
             let key = try string()
             guard take(":") else { throw UnreadableJSON() }
-            members.append((key, try value()))
+            members.append(ReceivedJSON.Member(key: key, value: try value()))
         } while take(",")
         guard take("}") else { throw UnreadableJSON() }
-        return GoFields(members)
+        return members
     }
 
-    private mutating func array() throws(UnreadableJSON) -> [GoJSON] {
-        var elements: [GoJSON] = []
+    private mutating func array() throws(UnreadableJSON) -> [ReceivedJSON] {
+        var elements: [ReceivedJSON] = []
         index += 1
         if take("]") { return elements }
         repeat { elements.append(try value()) } while take(",")
@@ -148,7 +102,9 @@ private struct GoJSONReader {
             }
         }
         guard take("\"") else { throw UnreadableJSON() }
-        return String(decoding: units, as: UTF8.self)
+        guard isStrict else { return String(decoding: units, as: UTF8.self) }
+        guard let text = String(validating: units, as: UTF8.self) else { throw UnreadableJSON() }
+        return text
     }
 
     private mutating func escaped() throws(UnreadableJSON) -> Unicode.Scalar {
@@ -166,21 +122,26 @@ private struct GoJSONReader {
         }
     }
 
-    /// A half of a surrogate pair that stands alone becomes U+FFFD.
+    /// A half of a surrogate pair that stands alone becomes U+FFFD, or is an error.
     private mutating func codePoint() throws(UnreadableJSON) -> Unicode.Scalar {
         let first = try hexUnit()
         if let scalar = Unicode.Scalar(first) { return scalar }
         let mark = index
         guard (0xD800..<0xDC00).contains(first), bytes[index...].starts(with: Array("\\u".utf8)) else {
-            return "\u{FFFD}"
+            return try loneSurrogate()
         }
         index += 2
         let second = try hexUnit()
         guard (0xDC00..<0xE000).contains(second) else {
             index = mark
-            return "\u{FFFD}"
+            return try loneSurrogate()
         }
         return Unicode.Scalar(0x10000 + (first - 0xD800) << 10 + (second - 0xDC00)) ?? "\u{FFFD}"
+    }
+
+    private func loneSurrogate() throws(UnreadableJSON) -> Unicode.Scalar {
+        if isStrict { throw UnreadableJSON() }
+        return "\u{FFFD}"
     }
 
     private mutating func hexUnit() throws(UnreadableJSON) -> UInt32 {
@@ -191,7 +152,7 @@ private struct GoJSONReader {
         return unit
     }
 
-    private mutating func word() throws(UnreadableJSON) -> GoJSON {
+    private mutating func word() throws(UnreadableJSON) -> ReceivedJSON {
         let start = index
         while index < bytes.count, !" \t\r\n,:]}[{\"".utf8.contains(bytes[index]) { index += 1 }
         let text = String(decoding: bytes[start..<index], as: UTF8.self)

@@ -1,0 +1,129 @@
+/// The header of an NPY file, versions 1 to 3
+/// (https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html).
+struct NumPyHeader {
+    /// What every NPY file begins with.
+    static let magic = [0x93] + Array("NUMPY".utf8)
+    /// numpy itself refuses longer ones.
+    static let maximumByteCount = 10_000
+
+    let width: Int
+    let height: Int
+    let encoding: DepthMapContent.Encoding
+    /// Whether neighbours in memory lie one below the other.
+    let isFortranOrder: Bool
+    /// Of the header, magic included.
+    let byteCount: Int
+
+    /// Reads a header.
+    ///
+    /// - Parameter bytes: The start of the file.
+    /// - Throws: When it is not one, or not of a depth map.
+    init(_ bytes: [UInt8]) throws(DepthMapFlaw) {
+        guard bytes.count >= 12, (1...3).contains(bytes[6]) else {
+            throw DepthMapFlaw("an NPY file of an unknown version, or cut off in its header")
+        }
+        let lengthSize = bytes[6] == 1 ? 2 : 4
+        let length = bytes[8..<8 + lengthSize].reversed().reduce(0) { $0 << 8 | Int($1) }
+        byteCount = 8 + lengthSize + length
+        guard byteCount <= min(bytes.count, Self.maximumByteCount) else {
+            throw DepthMapFlaw("an NPY header of \(length) bytes in a file whose first \(bytes.count) bytes were read")
+        }
+        let text = String(decoding: bytes[8 + lengthSize..<byteCount], as: UTF8.self)
+        guard let entries = PythonDictionary.entries(text), let type = entries["descr"], let shape = entries["shape"],
+            let order = entries["fortran_order"], entries.count == 3
+        else {
+            throw DepthMapFlaw("the NPY header is not what numpy writes")
+        }
+        encoding = try Self.encoding(type)
+        (height, width) = try Self.size(shape)
+        switch order {
+        case "True": isFortranOrder = true
+        case "False": isFortranOrder = false
+        default: throw DepthMapFlaw("an NPY fortran_order of \(order)")
+        }
+    }
+
+    private static func encoding(_ type: String) throws(DepthMapFlaw) -> DepthMapContent.Encoding {
+        switch type.dropFirst().dropLast() {
+        case "<f4": return .init(byteCount: 4, isBigEndian: false)
+        case ">f4": return .init(byteCount: 4, isBigEndian: true)
+        case "<f8": return .init(byteCount: 8, isBigEndian: false)
+        case ">f8": return .init(byteCount: 8, isBigEndian: true)
+        default: throw DepthMapFlaw("an NPY type of \(type), expected float32 or float64 in metres")
+        }
+    }
+
+    private static func size(_ shape: String) throws(DepthMapFlaw) -> (height: Int, width: Int) {
+        var sides = shape.dropFirst().dropLast().split(separator: ",", omittingEmptySubsequences: false)
+        // `(5, 4,)` means the same as `(5, 4)`.
+        if sides.last.map({ $0.allSatisfy(\.isWhitespace) }) == true { sides.removeLast() }
+        let numbers = sides.map { Int($0.filter { !$0.isWhitespace }) }
+        let isFlat = numbers.count == 2 || numbers.count == 3 && numbers[2] == 1
+        guard isFlat, let height = numbers[0], let width = numbers[1] else {
+            throw DepthMapFlaw("an NPY shape of \(shape), expected (height, width)")
+        }
+        return (height, width)
+    }
+}
+
+/// The little of Python that numpy writes: one flat dictionary of words, booleans and tuples of numbers.
+private enum PythonDictionary {
+    /// Names without quotes, values as they stand; nil when it is anything else.
+    static func entries(_ text: String) -> [String: String]? {
+        var rest = text[...].trimmed
+        guard rest.first == "{", rest.last == "}" else { return nil }
+        rest = rest.dropFirst().dropLast().trimmed
+        var entries: [String: String] = [:]
+        while !rest.isEmpty {
+            guard let quote = rest.first, quote == "'" || quote == "\"" else { return nil }
+            let name = rest.dropFirst().prefix { $0 != quote }
+            rest = rest.dropFirst(name.count + 2).trimmed
+            guard rest.first == ":" else { return nil }
+            rest = rest.dropFirst().trimmed
+            guard let value = value(&rest), entries.updateValue(value, forKey: String(name)) == nil else { return nil }
+            rest = rest.trimmed
+            guard rest.isEmpty || rest.first == "," else { return nil }
+            rest = rest.dropFirst().trimmed
+        }
+        return entries
+    }
+
+    /// Takes a word with its quotes, a tuple with its brackets, or a name.
+    private static func value(_ rest: inout Substring) -> String? {
+        let end: String.Index?
+        switch rest.first {
+        case "'": end = rest.dropFirst().firstIndex(of: "'").map { rest.index(after: $0) }
+        case "\"": end = rest.dropFirst().firstIndex(of: "\"").map { rest.index(after: $0) }
+        case "(": end = rest.firstIndex(of: ")").map { rest.index(after: $0) }
+        default: end = rest.firstIndex { !$0.isLetter } ?? rest.endIndex
+        }
+        guard let end, end > rest.startIndex else { return nil }
+        defer { rest = rest[end...] }
+        return String(rest[..<end])
+    }
+}
+
+extension Substring {
+    fileprivate var trimmed: Substring {
+        var rest = drop(while: \.isWhitespace)
+        while rest.last?.isWhitespace == true { rest.removeLast() }
+        return rest
+    }
+}
+
+extension DepthMapContent {
+    /// An NPY.
+    func numPyArray(layout: DepthMapFile.Layout) throws(DepthMapFlaw) -> DepthMap {
+        let header = try NumPyHeader(prefix(NumPyHeader.maximumByteCount))
+        let (width, height) = (header.width, header.height)
+        let sampleCount = try layout.accept(width: width, height: height)
+        var samples = try samples(at: header.byteCount, count: sampleCount, header.encoding)
+        if header.isFortranOrder {
+            let columns = samples
+            for y in 0..<height {
+                for x in 0..<width { samples[y * width + x] = columns[x * height + y] }
+            }
+        }
+        return try .of(width, height, samples)
+    }
+}

@@ -1,0 +1,95 @@
+import COpenSSL
+import Foundation
+
+/// A P-256 public key that was checked to be a point of the curve.
+struct P256PublicKey: Sendable, Equatable {
+    /// SEC 1, uncompressed: 65 bytes.
+    let point: [UInt8]
+
+    /// SubjectPublicKeyInfo of id-ecPublicKey with prime256v1 up to the point (RFC 5480).
+    private static let prefix: [UInt8] = [
+        0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01, 0x06, 0x08, 0x2A, 0x86, 0x48,
+        0xCE, 0x3D, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
+    ]
+
+    /// Nil for anything but an uncompressed point of the curve.
+    init?(point: [UInt8]) {
+        guard point.count == 65, point[0] == 4, PublicKey(der: Self.prefix + point) != nil else { return nil }
+        self.point = point
+    }
+
+    /// Reads a public key file in PEM; nil for anything but P-256.
+    init?(pemFile path: String) {
+        guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { return nil }
+        let lines = text.split(whereSeparator: \.isNewline).filter { !$0.hasPrefix("-----") }
+        guard let der = Data(base64Encoded: lines.joined()).map(Array.init), der.starts(with: Self.prefix) else {
+            return nil
+        }
+        self.init(point: Array(der.dropFirst(Self.prefix.count)))
+    }
+
+    /// ECDSA with SHA-256; the signature is DER or 64 bytes r‖s (contract 3.1).
+    func verifies(_ signature: [UInt8], of message: [UInt8]) -> Bool {
+        guard let key = PublicKey(der: Self.prefix + point) else { return false }
+        let der = signature.count == 64 ? Self.der(r: signature[..<32], s: signature[32...]) : signature
+        return key.verifies(der, of: message)
+    }
+
+    /// ECDSA-Sig-Value (RFC 3279 section 2.2.3).
+    static func der(r: ArraySlice<UInt8>, s: ArraySlice<UInt8>) -> [UInt8] {
+        DER.sequence(DER.integer(r) + DER.integer(s))
+    }
+}
+
+/// The few forms of DER that are needed to hand OpenSSL what came in another form.
+enum DER {
+    static func sequence(_ content: [UInt8]) -> [UInt8] { element(0x30, content) }
+
+    /// A non-negative integer of these big-endian bytes.
+    static func integer(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+        let digits = bytes.drop { $0 == 0 }
+        let needsZero = digits.first.map { $0 >= 0x80 } ?? true
+        return element(0x02, (needsZero ? [0] : []) + digits)
+    }
+
+    static func element(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] {
+        var length: [UInt8] = []
+        var rest = content.count
+        repeat {
+            length.insert(UInt8(rest & 0xFF), at: 0)
+            rest >>= 8
+        } while rest > 0
+        let isShort = content.count < 128
+        return [tag] + (isShort ? length : [0x80 | UInt8(length.count)] + length) + content
+    }
+}
+
+/// A public key in OpenSSL's hands.
+struct PublicKey: ~Copyable {
+    /// An `EVP_PKEY`, owned: made in `init`, freed in `deinit`, never handed out.
+    private let key: OpaquePointer
+
+    /// Reads SubjectPublicKeyInfo; nil when OpenSSL refuses it, as it does a point that is not on its curve.
+    init?(der: [UInt8]) {
+        let made: OpaquePointer? = der.withUnsafeBufferPointer { bytes in
+            var start = bytes.baseAddress
+            return d2i_PUBKEY(nil, &start, bytes.count)
+        }
+        ERR_clear_error()
+        guard let made else { return nil }
+        key = made
+    }
+
+    deinit { EVP_PKEY_free(key) }
+
+    /// Whether a signature with SHA-256 holds: ECDSA in DER, or RSASSA-PKCS1-v1_5.
+    func verifies(_ signature: [UInt8], of message: [UInt8]) -> Bool {
+        guard let context = EVP_MD_CTX_new() else { return false }
+        defer {
+            EVP_MD_CTX_free(context)
+            ERR_clear_error()
+        }
+        guard EVP_DigestVerifyInit(context, nil, EVP_sha256(), nil, key) == 1 else { return false }
+        return EVP_DigestVerify(context, signature, signature.count, message, message.count) == 1
+    }
+}

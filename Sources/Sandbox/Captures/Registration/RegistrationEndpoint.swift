@@ -1,0 +1,91 @@
+import HTTPTypes
+
+/// `POST /api/v1/devices/register` (contract 3.2, 3.4).
+struct RegistrationEndpoint {
+    let catalog: CaptureCatalog
+    let challenges: ChallengeBook
+
+    private var settings: CaptureSettings { catalog.settings }
+
+    /// The data of the 201.
+    func register(_ received: ReceivedJSON) throws -> JSONValue {
+        let request = try TypedFields(received, "the body")
+        let platform = try request.string("platform").lowercased()
+        let model = try request.string("model")
+        let hasLidar = try request.bool("has_lidar")
+        guard !model.allSatisfy(\.isWhitespace) else { throw CaptureRefusal.invalid("model must not be empty") }
+        let device: CaptureDevice
+        switch (settings.profile, platform) {
+        case (.mediactl1, "linux"):
+            guard !hasLidar else { throw CaptureRefusal.invalid("has_lidar must be false on linux") }
+            device = try linuxDevice(try request.fields("key_attestation"), model)
+        case (.reference, "ios"): device = try unverifiedDevice(request, model)
+        case (.reference, "android"):
+            // The sandbox trusts no chain, so that nobody enrols with one he made himself.
+            throw CaptureRefusal(.badRequest, "ANDROID_CHAIN_VERIFICATION_FAILED", "Certificate chain was refused")
+        default: throw CaptureRefusal.invalid("platform \(platform) is not supported")
+        }
+        guard try catalog.add(device) else {
+            throw CaptureRefusal(.conflict, "DEVICE_ALREADY_REGISTERED", "Device is registered already")
+        }
+        return [
+            "device_id": .string(device.id),
+            "attestation_level": .string(device.level),
+            "has_lidar": .bool(hasLidar),
+        ]
+    }
+
+    /// Proof of possession, and for `tpm2` what the TPM says of the key.
+    private func linuxDevice(_ attestation: TypedFields, _ model: String) throws -> CaptureDevice {
+        let format = try attestation.string("format")
+        guard ["self", "tpm2"].contains(format) else { throw CaptureRefusal.invalid("format must be self or tpm2") }
+        guard let key = P256PublicKey(point: try bytes(attestation, "public_key")) else {
+            throw CaptureRefusal.invalid("public_key must be an uncompressed point of P-256")
+        }
+        let challenge = try bytes(attestation, "challenge")
+        let signature = try bytes(attestation, "signature")
+        try challenges.redeem(challenge, at: settings.now)
+        guard key.verifies(signature, of: challenge) else { throw CaptureRefusal.attestationFailed }
+        if format == "tpm2" {
+            let evidence = try TPM2Evidence(attestation)
+            guard evidence.certifies(key) else { throw CaptureRefusal.attestationFailed }
+        }
+        return CaptureDevice(
+            id: CaptureID.new(),
+            platform: "linux",
+            model: model,
+            level: format == "tpm2" ? "tpm2" : "software",
+            key: key,
+            keyID: hexString(Digest.sha256(key.point)),
+            counter: 0
+        )
+    }
+
+    /// What the reference server does with an attestation it cannot verify: the device is enrolled without a key, and its
+    /// name is taken. The sandbox verifies none, as no device with a genuine one runs on Linux.
+    private func unverifiedDevice(_ request: TypedFields, _ model: String) throws -> CaptureDevice {
+        let nested = try request.optionalFields("attestation")
+        let keyID = try nested?.string("key_id") ?? request.string("device_id")
+        _ = try (nested ?? request).string("attestation_object")
+        let challenge = try nested?.string("challenge") ?? request.optionalString("challenge")
+        if let challenge, CaptureAssertion.base64(challenge)?.count != 32 {
+            throw CaptureRefusal(.unauthorized, "CHALLENGE_INVALID", "Challenge must be 32 bytes")
+        }
+        return CaptureDevice(
+            id: CaptureID.new(),
+            platform: "ios",
+            model: model,
+            level: "unverified",
+            key: nil,
+            keyID: keyID,
+            counter: 0
+        )
+    }
+
+    private func bytes(_ fields: TypedFields, _ key: String) throws -> [UInt8] {
+        guard let bytes = CaptureAssertion.base64(try fields.string(key)) else {
+            throw CaptureRefusal.invalid("\(key) must be base64")
+        }
+        return bytes
+    }
+}

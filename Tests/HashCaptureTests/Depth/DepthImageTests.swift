@@ -1,0 +1,89 @@
+import CaptureSubmission
+import HashCapture
+import Testing
+
+/// Depth in PNG. ffmpeg and zlib wrote the files.
+@Suite("depth map images")
+struct DepthImageTests {
+    static let names = ["ffmpeg.png", "gamma.png", "interlaced.png"]
+
+    #if ImageLibraries
+        @Test("units times the scale, whatever gamma and passes the image has", arguments: names)
+        func samples(name: String) throws {
+            for layout in [DepthMapFile.Layout(scale: 0.001), .init(width: 5, height: 4, scale: 0.001)] {
+                let map = try DepthMapFileTests.read(name, layout)
+
+                #expect((map.width, map.height) == (5, 4))
+                // 500, 625, … millimetres.
+                #expect(map.samples == DepthMapFileTests.scene.map { Float(Double($0 * 1000) * 0.001) })
+            }
+        }
+
+        @Test("a scale is needed, and it must be one", arguments: [nil, 0, -0.001, .nan, .infinity] as [Double?])
+        func scale(scale: Double?) {
+            let error = #expect(throws: CaptureError.self) {
+                try DepthMapFileTests.read("ffmpeg.png", .init(scale: scale))
+            }
+
+            #expect(error?.code == .depthMapInvalid)
+            #expect(error?.detail.contains("scale") == true)
+        }
+
+        @Test("other images", arguments: ["ffmpeg-grey8.png", "ffmpeg-rgb48.png"])
+        func others(name: String) {
+            let error = #expect(throws: CaptureError.self) { try DepthMapFileTests.read(name, .init(scale: 1)) }
+
+            #expect(error?.code == .depthMapInvalid)
+            #expect(error?.detail.contains("16 bits") == true)
+        }
+
+        @Test("a size that contradicts the image")
+        func contradiction() {
+            let error = #expect(throws: CaptureError.self) {
+                try DepthMapFileTests.read("ffmpeg.png", .init(width: 4, height: 5, scale: 1))
+            }
+
+            #expect(error?.detail == "the file says 5x4, expected 4x5")
+        }
+
+        @Test("bytes after the end")
+        func trailing() throws {
+            let detail = DepthMapFileTests.complaint(try DepthMapFileTests.bytes("ffmpeg.png") + [0], .init(scale: 1))
+
+            #expect(detail.contains("bytes follow its end"))
+        }
+
+        @Test(
+            "a small image that claims a large size costs no memory",
+            arguments: [
+                (1_000_000_000, 1_000_000_000), (0x7FFF_FFFF, 1), (100_000, 100_000), (10_000, 10_000), (0, 4),
+            ] as [(UInt32, UInt32)]
+        )
+        func absurd(width: UInt32, height: UInt32) throws {
+            var image = try DepthMapFileTests.bytes("ffmpeg.png")
+            // Width and height follow signature, length and name; the checksum is that of the header.
+            image.replaceSubrange(16..<24, with: Self.bigEndian(width) + Self.bigEndian(height))
+            image.replaceSubrange(29..<33, with: Self.bigEndian(Self.checksum(image[12..<29])))
+
+            #expect(!DepthMapFileTests.complaint(image, .init(scale: 1)).contains("CRC"))
+        }
+
+        private static func bigEndian(_ number: UInt32) -> [UInt8] {
+            [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) }
+        }
+
+        /// CRC-32 as PNG has it.
+        private static func checksum(_ bytes: ArraySlice<UInt8>) -> UInt32 {
+            ~bytes.reduce(~0) { state, byte in
+                (0..<8).reduce(state ^ UInt32(byte)) { crc, _ in crc & 1 == 1 ? 0xEDB8_8320 ^ crc >> 1 : crc >> 1 }
+            }
+        }
+    #else
+        @Test("a build without libpng says so", arguments: names)
+        func missing(name: String) {
+            let error = #expect(throws: CaptureError.self) { try DepthMapFileTests.read(name, .init(scale: 0.001)) }
+
+            #expect(error?.code == .imageLibrariesMissing)
+        }
+    #endif
+}

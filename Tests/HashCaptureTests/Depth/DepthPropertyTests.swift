@@ -1,0 +1,88 @@
+import CaptureSubmission
+import HashCapture
+import Testing
+
+/// The quick analysis against the plain one, on maps made by chance from a fixed seed.
+@Suite("depth analysis against the contract's text")
+struct DepthPropertyTests {
+    enum Kind: CaseIterable {
+        /// Independent samples.
+        case noise
+        /// Multiples of 0.1 m: bin edges fall on samples.
+        case decimetres
+        /// Multiples of 0.01 m.
+        case centimetres
+        /// Slopes whose gradients lie around the edge limit.
+        case ramp
+        /// Samples at and beside the limits of the range.
+        case limits
+        /// Very few values, a unit in the last place apart.
+        case narrow
+    }
+
+    @Test("they agree", arguments: Kind.allCases)
+    func agreement(kind: Kind) throws {
+        var chance = Chance(seed: 20_261_122)
+        for _ in 0..<80 {
+            let made = chance.map(kind)
+            let map = try #require(made)
+
+            let quick = DepthAnalyzer.analyze(map)
+            let plain = PlainDepthAnalysis.analyze(map)
+
+            #expect(quick.status == plain.status)
+            #expect(quick.depthLayers == plain.depthLayers)
+            #expect(quick.minDepth == plain.minDepth)
+            #expect(quick.maxDepth == plain.maxDepth)
+            #expect(quick.isLikelyRealScene == plain.isLikelyRealScene)
+            #expect(isNear(quick.depthVariance, plain.depthVariance, 1e-14, 1e-12))
+            #expect(isNear(quick.edgeCoherence, plain.edgeCoherence, 1e-15, 0))
+        }
+    }
+
+    /// SplitMix64, and maps out of it.
+    struct Chance: RandomNumberGenerator {
+        private var state: UInt64
+
+        init(seed: UInt64) { state = seed }
+
+        mutating func next() -> UInt64 {
+            state &+= 0x9E37_79B9_7F4A_7C15
+            var mixed = state
+            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+            return mixed ^ (mixed >> 31)
+        }
+
+        /// At least 1×1, with holes in half of the maps.
+        mutating func map(_ kind: Kind) -> DepthMap? {
+            let width = Int.random(in: 1...23, using: &self)
+            let height = Int.random(in: 1...19, using: &self)
+            let holes = Bool.random(using: &self) ? 0 : Double.random(in: 0...1, using: &self)
+            let slope = Float.random(in: 0...0.3, using: &self)
+            let samples = (0..<width * height).map { index -> Float in
+                guard Double.random(in: 0..<1, using: &self) >= holes else { return hole() }
+                return sample(kind, at: Float(index % width) + Float(index / width) / 2, slope: slope)
+            }
+            return DepthMap(width: width, height: height, samples: samples)
+        }
+
+        private mutating func hole() -> Float {
+            let holes: [Float] = [0, -1, .nan, .infinity, -.infinity, 25, 3e38, 0.05, -0.0, .leastNonzeroMagnitude]
+            return holes.randomElement(using: &self) ?? 0
+        }
+
+        private mutating func sample(_ kind: Kind, at place: Float, slope: Float) -> Float {
+            switch kind {
+            case .noise: return .random(in: 0.05...21, using: &self)
+            case .decimetres: return Float(Double(Int.random(in: 1...40, using: &self)) / 10)
+            case .centimetres: return Float(Double(Int.random(in: 100...300, using: &self)) / 100)
+            case .ramp: return 1 + place * slope + .random(in: 0...0.01, using: &self)
+            case .limits:
+                let limits: [Float] = [0.1, Float(0.1).nextUp, Float(0.1).nextDown, 20, Float(20).nextUp, 19]
+                return limits.randomElement(using: &self) ?? 20
+            case .narrow: return Float(2).advanced(by: Float(Int.random(in: 0...3, using: &self)) * Float(2).ulp)
+            }
+        }
+    }
+}

@@ -1,0 +1,159 @@
+internal import Foundation
+
+/// A TPM 2.0 in software (`swtpm`) on loopback, new and empty, started up.
+///
+/// It is killed with the last reference.
+public final class SoftwareTPM: Sendable {
+    /// It could not be used.
+    public enum Failure: Error {
+        /// `swtpm` ended before it listened; its standard error.
+        case notReady(String)
+        /// A program that makes a key failed; its name and standard error.
+        case refused(String, String)
+    }
+
+    /// For `TPM2OPENSSL_TCTI` of tpm2-openssl and `TPM2TOOLS_TCTI` of tpm2-tools.
+    public let connection: String
+    /// The variables of this process, and the two that lead programs to this TPM.
+    public let environment: [String: String]
+
+    private let process: ChildProcess
+    private let state: TemporaryDirectory
+
+    /// Starts one and waits until it listens.
+    ///
+    /// - Returns: The running TPM.
+    /// - Throws: ``Failure/notReady(_:)``.
+    public static func start() async throws -> SoftwareTPM {
+        var errors = ""
+        // A port that was free may be taken before swtpm has it.
+        for _ in 1...10 {
+            let state = try TemporaryDirectory()
+            let port = try freePair()
+            let process = try ChildProcess(
+                "swtpm",
+                [
+                    "socket", "--tpm2", "--flags", "not-need-init,startup-clear", "--tpmstate", "dir=" + state.path,
+                    "--server", "type=tcp,bindaddr=127.0.0.1,port=\(port)",
+                    "--ctrl", "type=tcp,bindaddr=127.0.0.1,port=\(port + 1)",
+                ]
+            )
+            let deadline = ContinuousClock.now + .seconds(60)
+            while process.isRunning, ContinuousClock.now < deadline {
+                // The control channel may be opened and closed at will; the other one would take it for its client.
+                if LoopbackPort.isOpen(port + 1) {
+                    return SoftwareTPM(port: port, process: process, state: state)
+                }
+                try await Task.sleep(for: .milliseconds(5))
+            }
+            process.killNow()
+            errors = process.result.errors
+        }
+        throw Failure.notReady(errors)
+    }
+
+    private init(port: UInt16, process: ChildProcess, state: TemporaryDirectory) {
+        connection = "swtpm:host=127.0.0.1,port=\(port)"
+        let variables = ["TPM2OPENSSL_TCTI": connection, "TPM2TOOLS_TCTI": connection]
+        environment = ProcessInfo.processInfo.environment.merging(variables) { $1 }
+        self.process = process
+        self.state = state
+    }
+
+    /// Leads tpm2-openssl in this process to this TPM, until the next call; for suites that run alone.
+    ///
+    /// Also silences the library below it, which writes each refusal of the TPM to standard error.
+    public func useInThisProcess() {
+        setenv("TPM2OPENSSL_TCTI", connection, 1)
+        setenv("TSS2_LOG", "all+none", 1)
+    }
+
+    /// Switches it off; its keys are gone.
+    public func stop() {
+        process.killNow()
+    }
+
+    /// Makes a signing key and keeps it in the TPM.
+    ///
+    /// - Parameters:
+    ///   - handle: Where it stays, as `0x81000001`.
+    ///   - algorithm: As `tpm2_createprimary -G` takes it.
+    /// - Throws: ``Failure/refused(_:_:)``.
+    public func makeKey(at handle: String, algorithm: String = "ecc256:ecdsa-sha256") async throws {
+        let context = state.file("key-\(handle).ctx")
+        let attributes = "fixedtpm|fixedparent|sensitivedataorigin|userwithauth|sign"
+        try await run("tpm2_createprimary", ["-Q", "-C", "o", "-G", algorithm, "-a", attributes, "-c", context])
+        try await run("tpm2_evictcontrol", ["-Q", "-C", "o", "-c", context, handle])
+        // Nobody else gives the TPM's three places for loaded keys free.
+        try await run("tpm2_flushcontext", ["-t"])
+    }
+
+    /// Makes a key that lies in a file, wrapped by the TPM (`TSS2 PRIVATE KEY`).
+    ///
+    /// - Parameter path: Where to write it.
+    /// - Throws: ``Failure/refused(_:_:)``.
+    public func makeKeyFile(_ path: String) async throws {
+        try await run(
+            "openssl",
+            ["genpkey", "-provider", "tpm2", "-algorithm", "EC", "-pkeyopt", "group:P-256", "-out", path]
+        )
+    }
+
+    /// Runs a program that uses this TPM.
+    ///
+    /// - Parameters:
+    ///   - program: To be found in `PATH`.
+    ///   - arguments: Without the program's name.
+    /// - Returns: What it wrote.
+    /// - Throws: ``Failure/refused(_:_:)`` when it fails.
+    @discardableResult
+    public func run(_ program: String, _ arguments: [String]) async throws -> ChildResult {
+        let result = try await ChildProcess.run(program, arguments, environment: environment)
+        guard result.status == 0 else { throw Failure.refused(program, result.errors) }
+        return result
+    }
+
+    /// A free loopback port whose next one is free too: swtpm's clients expect the control channel there.
+    private static func freePair() throws -> UInt16 {
+        while true {
+            let port = try LoopbackPort.bound(to: 0)
+            if port < .max, (try? LoopbackPort.bound(to: port + 1)) != nil { return port }
+        }
+    }
+}
+
+/// Ports of 127.0.0.1.
+private enum LoopbackPort {
+    /// Binds a port, and lets it go at once.
+    ///
+    /// - Parameter port: 0 for any.
+    /// - Returns: Which.
+    static func bound(to port: UInt16) throws -> UInt16 {
+        try withSocket(port) { descriptor, address, length in
+            bind(descriptor, address, length.pointee) == 0 && getsockname(descriptor, address, length) == 0
+        }
+    }
+
+    /// Whether somebody listens there.
+    static func isOpen(_ port: UInt16) -> Bool {
+        (try? withSocket(port) { connect($0, $1, $2.pointee) == 0 }) != nil
+    }
+
+    private static func withSocket(
+        _ port: UInt16,
+        _ body: (Int32, UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Bool
+    ) throws -> UInt16 {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let worked = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body(descriptor, $0, &length) }
+        }
+        guard worked else { throw SoftwareTPM.Failure.notReady("port \(port): errno \(errno)") }
+        return UInt16(bigEndian: address.sin_port)
+    }
+}
