@@ -35,9 +35,16 @@ struct HashOnlyConformanceTests {
             let payload = try payloads.next()
             var line = ForeignPayload(payload).members
             let counter = UInt32(lines.count) &* 4_000_037 &+ 1
-            line["counter"] = counter
+            // One in twenty is signed: that is enough for the CBOR.
+            let isSigned = lines.count.isMultiple(of: 20)
+            line["counter"] = isSigned ? counter : nil
             for profile in CaptureProfile.allCases where profile == .mediactl1 || !payload.hasPlace {
-                line[profile.rawValue] = try await Self.made(of: payload, for: profile, counter, signer)
+                line[profile.rawValue] = try await Self.made(
+                    of: payload,
+                    for: profile,
+                    isSigned ? counter : nil,
+                    signer
+                )
                 if profile == .reference { referenceCount += 1 }
             }
             lines.append(String(decoding: try JSONSerialization.data(withJSONObject: line), as: UTF8.self))
@@ -60,16 +67,15 @@ struct HashOnlyConformanceTests {
     private static func made(
         of payload: HashOnlyPayload,
         for profile: CaptureProfile,
-        _ counter: UInt32,
+        _ counter: UInt32?,
         _ signer: Signer
     ) async throws -> [String: String] {
-        let assertion = try await Assertion.sign(
-            payload.clientDataHash(for: profile),
-            rpID: "mediactl-1",
-            counter: counter,
-            with: signer
-        )
-        let body = try payload.body(for: profile, assertion: assertion.base64)
+        var assertion = Assertion.placeholder
+        if let counter {
+            let digest = try payload.clientDataHash(for: profile)
+            assertion = try await Assertion.sign(digest, rpID: "mediactl-1", counter: counter, with: signer).base64
+        }
+        let body = try payload.body(for: profile, assertion: assertion)
         return [
             "signed": Data(try payload.signedBytes(for: profile)).base64EncodedString(),
             "body": Data(body.bytes).base64EncodedString(),

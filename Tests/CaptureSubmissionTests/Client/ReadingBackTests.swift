@@ -53,20 +53,24 @@ struct ReadingBackTests {
 
     @Test("no capture of a hash is an answer; no such route is none")
     func noHash() async throws {
-        let unknown = try CaptureServer(.refusal(404, "HASH_NOT_FOUND")).client()
-        #expect(try await unknown.capture(byHash: Self.hash(), headers: []) == nil)
-        let reference = try CaptureServer(Answer(status: 404, body: "", type: nil)).client()
-        await expectFailure(.unexpectedAnswer) { _ = try await reference.capture(byHash: Self.hash(), headers: []) }
+        let unknown = try CaptureServer(.refusal(404, "HASH_NOT_FOUND"))
+        #expect(try await unknown.client().capture(byHash: Self.hash(), headers: []) == nil)
+        let reference = try CaptureServer(Answer(status: 404, body: "", type: nil))
+        await expectFailure(.unexpectedAnswer) {
+            _ = try await reference.client().capture(byHash: Self.hash(), headers: [])
+        }
     }
 
     @Test("an answer about another capture is none")
     func another() async throws {
-        let client = try CaptureServer(.data(200, Self.capture)).client()
+        let server = try CaptureServer(.data(200, Self.capture))
+        let client = try server.client()
         await expectFailure(.unexpectedAnswer) {
             _ = try await client.capture("00000000-0000-4000-8000-000000000000", headers: [])
         }
         let hash = try #require(SHA256Digest(hex: String(repeating: "a", count: 64)))
         await expectFailure(.unexpectedAnswer) { _ = try await client.capture(byHash: hash, headers: []) }
+        #expect(server.requests.count == 2)
     }
 
     @Test("what is no id does not get into an address")
@@ -79,13 +83,14 @@ struct ReadingBackTests {
 
     @Test("values of another type or meaning are absent")
     func odd() async throws {
-        let client = try CaptureServer(
+        let server = try CaptureServer(
             .data(
                 200,
                 #"{"capture_id":"\#(Self.id)","status":7,"media_hash":"ab","media_stored":"no","verification_url":1}"#
             )
-        ).client()
-        let capture = try await client.capture(Self.id, headers: [])
+        )
+        let capture = try await server.client().capture(Self.id, headers: [])
+        #expect(server.requests.count == 1)
         #expect(capture == RemoteCapture(captureID: Self.id))
     }
 

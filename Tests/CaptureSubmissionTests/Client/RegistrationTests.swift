@@ -36,8 +36,9 @@ struct RegistrationTests {
 
     @Test("anything else is none", arguments: ["null", #"{"challenge":"AA=="}"#, #"{"challenge":7}"#, "{}"])
     func noChallenge(_ data: String) async throws {
-        let client = try CaptureServer(.data(200, data)).client()
-        await expectFailure(.unexpectedAnswer) { _ = try await client.challenge() }
+        let server = try CaptureServer(.data(200, data))
+        await expectFailure(.unexpectedAnswer) { _ = try await server.client().challenge() }
+        #expect(server.requests.count == 1)
     }
 
     @Test("a key of its own: linux, no LiDAR, and a signature over the challenge (contract 3.4)")

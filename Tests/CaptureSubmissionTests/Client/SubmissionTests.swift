@@ -40,8 +40,11 @@ struct SubmissionTests {
         )
     }
 
-    private static func reply(to answer: Answer, _ profile: CaptureProfile = .mediactl1) async throws -> SubmissionReply {
-        try await submit(to: CaptureServer(answer).client(), profile)
+    private static func reply(to answer: Answer, _ profile: CaptureProfile = .mediactl1) async throws -> SubmissionReply
+    {
+        let server = try CaptureServer(answer)
+        let reply = try await submit(to: server.client(), profile)
+        return withExtendedLifetime(server) { reply }
     }
 
     // MARK: Sent
@@ -173,7 +176,8 @@ struct SubmissionTests {
         ],
         CaptureProfile.allCases
     )
-    private func refusals(_ row: (answer: Answer, code: Code, retryable: Bool), _ profile: CaptureProfile) async throws {
+    private func refusals(_ row: (answer: Answer, code: Code, retryable: Bool), _ profile: CaptureProfile) async throws
+    {
         let server = try CaptureServer(row.answer)
         let client = try server.client()
         let error = await expectFailure(row.code) { _ = try await Self.submit(to: client, profile) }
@@ -233,26 +237,41 @@ struct SubmissionTests {
     private static let ends: [(name: String, act: @Sendable (ScriptedServer.Connection) throws -> Void)] = [
         ("closed", { $0.close() }),
         ("reset", { $0.reset() }),
-        ("half a head", { connection in
-            try connection.write("HTTP/1.1 202 Acc")
-            connection.close()
-        }),
-        ("half an answer", { connection in
-            try connection.write("HTTP/1.1 202 Accepted\r\nContent-Length: 100\r\n\r\n{\"data\":")
-            connection.close()
-        }),
-        ("half a duplicate", { connection in
-            try connection.write("HTTP/1.1 409 Conflict\r\nContent-Length: 100\r\n\r\n{\"error\":")
-            connection.close()
-        }),
-        ("half a failure", { connection in
-            try connection.write("HTTP/1.1 500 Oops\r\nContent-Length: 100\r\n\r\n")
-            connection.close()
-        }),
-        ("an endless answer", { connection in
-            try connection.write("HTTP/1.1 202 Accepted\r\nContent-Length: 9000000\r\n\r\n")
-            try connection.write(String(repeating: " ", count: 2 << 20))
-        }),
+        (
+            "half a head",
+            { connection in
+                try connection.write("HTTP/1.1 202 Acc")
+                connection.close()
+            }
+        ),
+        (
+            "half an answer",
+            { connection in
+                try connection.write("HTTP/1.1 202 Accepted\r\nContent-Length: 100\r\n\r\n{\"data\":")
+                connection.close()
+            }
+        ),
+        (
+            "half a duplicate",
+            { connection in
+                try connection.write("HTTP/1.1 409 Conflict\r\nContent-Length: 100\r\n\r\n{\"error\":")
+                connection.close()
+            }
+        ),
+        (
+            "half a failure",
+            { connection in
+                try connection.write("HTTP/1.1 500 Oops\r\nContent-Length: 100\r\n\r\n")
+                connection.close()
+            }
+        ),
+        (
+            "an endless answer",
+            { connection in
+                try connection.write("HTTP/1.1 202 Accepted\r\nContent-Length: 9000000\r\n\r\n")
+                try connection.write(String(repeating: " ", count: 2 << 20))
+            }
+        ),
     ]
 
     @Test("an answer lost after the body leaves the outcome unknown", arguments: ends.indices)

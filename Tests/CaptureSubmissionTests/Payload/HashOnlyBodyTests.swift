@@ -160,7 +160,8 @@ struct HashOnlyBodyTests {
             ("{", "{ "), ("}", "}\n"), ("0.5", "0.50"), (#""metadata":{}"#, #""metadata":{"x":1}"#),
             (#""media_hash":"efa1"#, #""media_hash":"EFA1"#), ("hash_only", "full"),
             (#""location_included":false"#, #""location_included":true"#),
-            (#""algorithm_version":"1.0""#, #""algorithm_version":"1.1""#), (#""assertion":"AA==""#, #""assertion":null"#),
+            (#""algorithm_version":"1.0""#, #""algorithm_version":"1.1""#),
+            (#""assertion":"AA==""#, #""assertion":null"#),
             (#""depth_layers":8"#, #""depth_layers":8.0"#), ("2025", "20\\u00325"),
         ],
         CaptureProfile.allCases

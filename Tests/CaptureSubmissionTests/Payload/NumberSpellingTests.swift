@@ -50,7 +50,9 @@ struct NumberSpellingTests {
         #expect(text(.string(given), profile) == written)
     }
 
-    @Test("canonical members are in the order of UTF-16 code units, which is not that of scalars (RFC 8785 section 3.2.3)")
+    @Test(
+        "canonical members are in the order of UTF-16 code units, which is not that of scalars (RFC 8785 section 3.2.3)"
+    )
     func order() {
         let names = ["\u{20ac}", "\r", "\u{fb33}", "1", "\u{1f600}", "\u{80}", "\u{f6}"]
         let value = WireValue.object(names.map { .init($0, .null) })
