@@ -58,7 +58,7 @@ let package = Package(
             linkerSettings: [.linkedLibrary("png16", .when(traits: ["ImageLibraries"]))]
         ),
         .target(name: "CFileSystem"),
-        .target(name: "CPlaces", exclude: ["places.bin"]),
+        .target(name: "CPlaces", exclude: ["README.md", "places.bin"]),
         .target(name: "CSQLiteShims", linkerSettings: [.linkedLibrary("sqlite3")]),
 
         // Foundations.

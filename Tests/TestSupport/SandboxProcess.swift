@@ -186,6 +186,14 @@ public final class SandboxProcess: Sendable {
             .ids
     }
 
+    /// What a control route about captures says.
+    /// - Parameter name: `records`, `devices` or `bodies`.
+    /// - Returns: The answer, a JSON array.
+    /// - Throws: ``Failure/control(status:_:)``.
+    public func captures(_ name: String) async throws -> Data {
+        try await control("GET", "captures/" + name)
+    }
+
     private func control(_ method: String, _ name: String, body: String? = nil) async throws -> Data {
         guard let url = URL(string: "\(baseURL)/__sandbox/\(name)") else { throw URLError(.badURL) }
         var request = URLRequest(url: url)
