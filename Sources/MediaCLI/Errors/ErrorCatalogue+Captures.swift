@@ -152,7 +152,8 @@ extension ErrorCatalogue {
         case .alreadyRegistered:
             Words(
                 "this machine, or this key, is registered already\(detail(error))",
-                hint: "mediactl hash-only register --replace makes a new device; captures of the old one stay as they are"
+                hint:
+                    "mediactl hash-only register --replace makes a new device; captures of the old one stay as they are"
             )
         default:
             Words(

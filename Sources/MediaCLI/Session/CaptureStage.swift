@@ -18,6 +18,7 @@ struct CaptureStage: Sendable {
     /// - Parameters:
     ///   - settings: Which directory.
     ///   - scratch: Another directory of data, for what must leave nothing behind.
+    /// - Returns: The open stores.
     /// - Throws: `StoreError`, `TransportError`.
     static func open(_ settings: SettingsSession, in scratch: String? = nil) throws -> CaptureStage {
         let directory = try DataDirectory.open(scratch ?? settings.locations.dataDirectory)

@@ -80,7 +80,9 @@ import Testing
 
     @Test func dryRunShowsTheVeryBody() async throws {
         let stage = try await HashOnlyStage()
-        let options = ["--location", "52.5163,13.3777", "--captured-at", "2026-05-01T18:30:00Z", "--device-model", "Leica Q2"]
+        let options = [
+            "--location", "52.5163,13.3777", "--captured-at", "2026-05-01T18:30:00Z", "--device-model", "Leica Q2",
+        ]
         let dry = try await stage.run(["send", stage.photo] + stage.depthOptions + options + ["--dry-run"])
         #expect(dry.exitCode == 0, "\(dry.errors)")
         #expect(!FileManager.default.fileExists(atPath: stage.runner.home.file("data")))
@@ -147,7 +149,9 @@ import Testing
         #expect(try await stage.json(["settings"]).last["location"] as? String == "coarse")
         let dry = try await stage.json(["settings", "set", "location", "none", "--dry-run"])
         #expect(dry.last["location"] as? String == "none" && dry.last["changed"] as? Bool == false)
-        for (key, value) in [("location", "none"), ("timestamp", "day-only"), ("device", "none"), ("privacy-mode", "on")] {
+        for (key, value) in [
+            ("location", "none"), ("timestamp", "day-only"), ("device", "none"), ("privacy-mode", "on"),
+        ] {
             #expect(try await stage.run(["settings", "set", key, value]).exitCode == 0)
         }
         let kept = try await stage.json(["settings", "show"]).last
@@ -291,8 +295,11 @@ import Testing
         try #require(chmod(script, 0o700) == 0)
         let made = try await ChildProcess.run(
             "/bin/sh",
-            ["-c", "openssl ecparam -name prime256v1 -genkey -noout -out card.pem && openssl pkey -in card.pem -pubout -out card.pub"]
-                .map { $0.hasPrefix("openssl") ? "cd '\(home)' && \($0)" : $0 },
+            [
+                "-c",
+                "openssl ecparam -name prime256v1 -genkey -noout -out card.pem && openssl pkey -in card.pem -pubout -out card.pub",
+            ]
+            .map { $0.hasPrefix("openssl") ? "cd '\(home)' && \($0)" : $0 },
             environment: ["PATH": "/usr/bin:/bin"]
         )
         try #require(made.exitCode == 0, "\(made.errors)")

@@ -108,10 +108,10 @@ struct SubmissionRun: Sendable {
 
     private func explain(_ preview: CapturePreview, _ item: CaptureItem) {
         guard !console.isQuiet else { return }
-        console.announce(
-            ["mediactl: note: \(item.name) would be told as above, \(preview.body.bytes.count) bytes; the assertion is a placeholder"]
-                + ["mediactl: note: what leaves:"] + CaptureDisclosure.lines(preview.payload, profile)
-        )
+        let size = preview.body.bytes.count
+        console.note("\(item.name) would be told as above, \(size) bytes; the assertion is a placeholder")
+        console.note("what leaves:")
+        console.announce(CaptureDisclosure.lines(preview.payload, profile))
         if let earlier = preview.earlierID {
             console.note("the same bytes are kept already, as \(ErrorCatalogue.clean(String(earlier.prefix(8))))")
         }
