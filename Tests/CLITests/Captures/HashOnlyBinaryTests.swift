@@ -310,4 +310,52 @@ import Testing
         #expect(result.last["key"] as? String == "command" && result.last["level"] as? String == "software")
         #expect(try await stage.send().result.exitCode == 0)
     }
+
+    // The evidence is what tpm2-tools write, as the guide says.
+    @Test func keysOfATPMSignAtTheirLevel() async throws {
+        let tpm = try await SoftwareTPM.start()
+        let key = "0x81000001"
+        try await tpm.makeKey(at: key)
+        var stage = try await HashOnlyStage()
+        stage.runner.environment["TPM2OPENSSL_TCTI"] = tpm.connection
+        let evidence = try await self.evidence(of: key, tpm, in: stage.runner.home.file("evidence"))
+        let options = ["register", "--key-uri", "handle:" + key, "--key-provider", "tpm2"]
+        let result = try await stage.json(options + ["--tpm2-evidence", evidence])
+        #expect(result.result.exitCode == 0, "\(result.result.errors)")
+        #expect(result.last["level"] as? String == "tpm2" && result.last["key"] as? String == "provider")
+        let sent = try await stage.send()
+        #expect(sent.result.exitCode == 0 && sent.items.first?["level"] as? String == "tpm2", "\(sent.result.errors)")
+    }
+
+    private func evidence(of key: String, _ tpm: SoftwareTPM, in directory: String) async throws -> String {
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        func file(_ name: String) -> String { directory + "/" + name }
+        let attributes = "fixedtpm|fixedparent|sensitivedataorigin|userwithauth|sign|restricted"
+        let attester = file("ak.ctx")
+        try await tpm.run(
+            "tpm2_createprimary",
+            ["-Q", "-C", "e", "-G", "ecc256:ecdsa-sha256:null", "-a", attributes, "-c", attester]
+        )
+        try await tpm.run("tpm2_flushcontext", ["-t"])
+        try await tpm.run("tpm2_readpublic", ["-Q", "-c", key, "-o", file("key.pub")])
+        try await tpm.run("tpm2_readpublic", ["-Q", "-c", attester, "-o", file("ak.pub")])
+        try await tpm.run("tpm2_flushcontext", ["-t"])
+        try await tpm.run(
+            "tpm2_certify",
+            [
+                "-Q", "-C", attester, "-c", key, "-g", "sha256", "-o", file("certify.attest"), "-s",
+                file("certify.sig"),
+            ]
+        )
+        try await tpm.run("tpm2_flushcontext", ["-t"])
+        try await tpm.run(
+            "openssl",
+            [
+                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout",
+                "/dev/null",
+                "-subj", "/CN=EK", "-outform", "DER", "-out", file("ek-0.der"),
+            ]
+        )
+        return directory
+    }
 }
