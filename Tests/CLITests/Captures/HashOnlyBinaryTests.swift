@@ -93,7 +93,8 @@ import Testing
         _ = try await stage.run(["register"])
         let sent = try await stage.json(["send", stage.photo] + stage.depthOptions + options)
         #expect(sent.result.exitCode == 0, "\(sent.result.errors)")
-        let body = String(decoding: try #require(try await stage.bodies().first), as: UTF8.self)
+        let bytes = try #require(try await stage.bodies().first)
+        let body = String(decoding: bytes, as: UTF8.self)
         #expect(Self.withoutAssertion(body + "\n") == Self.withoutAssertion(dry.output))
         #expect(body.utf8.count + 1 == dry.output.utf8.count)
     }
@@ -121,9 +122,8 @@ import Testing
             ["send", stage.photo, "--no-depth", "--location", "52.5163,13.3777", "--location-level", "precise"]
         )
         #expect(result.exitCode == 0, "\(result.errors)")
-        let body = try #require(
-            try JSONSerialization.jsonObject(with: try #require(try await stage.bodies().first)) as? [String: Any]
-        )
+        let sent = try #require(try await stage.bodies().first)
+        let body = try #require(try JSONSerialization.jsonObject(with: sent) as? [String: Any])
         let assertion = try #require(body["assertion"] as? String)
         let hash = try #require(body["media_hash"] as? String)
         for text in [result.output, result.errors] {
