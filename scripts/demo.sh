@@ -150,7 +150,7 @@ picture=$(find Pictures -type f | sort | head -n 1)
 cp "$root/fixtures/depth/typical_scene.f32" depth.f32
 export MEDIACTL_CAPTURE_URL=$url
 mediactl hash-only register
-mediactl hash-only "$picture" --depth depth.f32 --depth-size 256x192 --location 52.5163,13.3777 --dry-run >body.json
+mediactl hash-only "$picture" --depth depth.f32 --depth-size 256x192 --location 52.5163,13.3777 --dry-run | tee body.json
 grep -q '"city":"Berlin"' body.json || fail "the body does not name the city"
 mediactl hash-only "$picture" --depth depth.f32 --depth-size 256x192 --location 52.5163,13.3777
 mediactl hash-only verify "$picture"
