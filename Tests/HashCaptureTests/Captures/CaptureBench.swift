@@ -56,7 +56,8 @@ struct CaptureBench: Sendable {
                 library: library,
                 vaultKey: .file,
                 programVersion: "1.0",
-                now: { Date() }
+                // Whole milliseconds, so that a record that was read again equals the one that was kept.
+                now: { Date(timeIntervalSince1970: (Date().timeIntervalSince1970 * 1000).rounded(.down) / 1000) }
             )
         )
     }
@@ -134,7 +135,10 @@ struct CaptureBench: Sendable {
 
     // MARK: The server
 
-    func received() async throws -> [SandboxProcess.ReceivedBody] { try await sandbox?.captureBodies() ?? [] }
+    /// Bodies that came to the routes of captures; a registration is none.
+    func received() async throws -> [SandboxProcess.ReceivedBody] {
+        try await sandbox?.captureBodies().filter { $0.path.hasPrefix("/api/v1/captures") } ?? []
+    }
 
     func remotes() async throws -> [SandboxProcess.StoredCapture] { try await sandbox?.captures() ?? [] }
 

@@ -37,7 +37,10 @@ import Testing
     @Test func keyframesOfAVideoAreAnalysedTogether() async throws {
         let bench = try CaptureBench(address: "http://127.0.0.1:9")
         guard case .map(let map, let layout) = try bench.depthMap() else { return }
-        var request = bench.request(try bench.write("a.mp4", Self.movie), depth: .keyframes(paths: [map, map], layout: layout))
+        var request = bench.request(
+            try bench.write("a.mp4", Self.movie),
+            depth: .keyframes(paths: [map, map], layout: layout)
+        )
         request.video = Self.chain
         let preview = try await bench.session.preview(request)
         #expect(preview.payload.video?.temporalAnalysis?.keyframeCount == 2)
@@ -60,7 +63,9 @@ import Testing
         #expect(await code(bench, request) == nil)
     }
 
-    @Test(arguments: [("missing.jpg", CaptureError.Code.fileNotFound), ("empty.jpg", .emptyFile), ("", .notRegularFile)])
+    @Test(arguments: [
+        ("missing.jpg", CaptureError.Code.fileNotFound), ("empty.jpg", .emptyFile), ("", .notRegularFile),
+    ])
     func aFileThatCannotBeReadSaysSo(_ name: String, _ expected: CaptureError.Code) async throws {
         let bench = try CaptureBench(address: "http://127.0.0.1:9")
         _ = try bench.write("empty.jpg", [])

@@ -26,7 +26,9 @@ import Testing
         #expect(record.keyLevel == "software" && record.deviceID == device.deviceID)
 
         let remote = try #require(try await bench.remotes().first)
-        #expect(remote.id == record.serverCaptureID && remote.mediaHash == record.mediaHash && remote.mode == "hash_only")
+        #expect(
+            remote.id == record.serverCaptureID && remote.mediaHash == record.mediaHash && remote.mode == "hash_only"
+        )
         #expect(Array(remote.body) == record.body)
         // Nothing of the media is in anything that has left.
         let received = try await bench.received()
@@ -36,7 +38,10 @@ import Testing
 
         let copy = bench.machine.file("copy.jpg")
         _ = try await bench.session.export(record.id, to: Array(copy.utf8), depthTo: nil)
-        #expect(FileManager.default.contents(atPath: copy) == FileManager.default.contents(atPath: bench.machine.file("photo.jpg")))
+        #expect(
+            FileManager.default.contents(atPath: copy)
+                == FileManager.default.contents(atPath: bench.machine.file("photo.jpg"))
+        )
         for isOffline in [true, false] {
             let verification = try await bench.session.verify(file: path, isOffline: isOffline)
             #expect(verification.findings.map(\.check) == CaptureVerification.Check.allCases)
@@ -54,8 +59,10 @@ import Testing
         #expect(second.isKnown && second.record.id == first.record.id)
         #expect(try await bench.submissions() == 1)
         #expect(try bench.library.captures().count == 1)
-        #expect(try FileManager.default.contentsOfDirectory(atPath: bench.directory.path + "/captures")
-            .filter { $0.contains("draft") }.isEmpty)
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: bench.directory.path + "/captures")
+                .filter { $0.contains("draft") }.isEmpty
+        )
     }
 
     @Test func aPreviewIsWhatIsSentAndTouchesNothing() async throws {
@@ -71,7 +78,10 @@ import Testing
         let sent = try #require(try await bench.session.capture(request).record.body)
         let text = String(decoding: sent, as: UTF8.self)
         let assertion = try HashOnlyPayload.reading(#require(HashOnlyBody(bytes: sent)), profile: .mediactl1).assertion
-        #expect(text.replacing(assertion, with: Assertion.placeholder) == String(decoding: preview.body.bytes, as: UTF8.self))
+        #expect(
+            text.replacing(assertion, with: Assertion.placeholder)
+                == String(decoding: preview.body.bytes, as: UTF8.self)
+        )
         #expect(assertion.utf8.count == Assertion.placeholder.utf8.count)
     }
 
@@ -98,7 +108,8 @@ import Testing
         let outcomes = try await withThrowingTaskGroup(of: CaptureOutcome.self) { group in
             for (number, request) in requests.enumerated() {
                 // Another session on the same data, as another process would have.
-                let session = try number.isMultiple(of: 2)
+                let session =
+                    try number.isMultiple(of: 2)
                     ? bench.session
                     : CaptureBench.session(
                         bench.sandbox?.baseURL ?? "",
@@ -118,7 +129,7 @@ import Testing
 
     @Test(arguments: [600, -600])
     func aClockThatIsWrongCostsOneMoreTry(_ seconds: Int64) async throws {
-        let bench = try await CaptureBench(["--capture-clock", "\(seconds)"])
+        let bench = try await CaptureBench(["--capture-clock=\(seconds)"])
         try await bench.register()
         let outcome = try await bench.session.capture(try bench.request())
         #expect(outcome.record.state == .accepted && outcome.record.submissions == 1 && outcome.record.counter == 4)
@@ -127,7 +138,9 @@ import Testing
             if case .clockDiffers(let seconds) = notice { seconds } else { nil }
         }
         #expect(differences.count == 1 && abs((differences.first ?? 0) - seconds) <= 2)
-        #expect(try await bench.session.verify(file: Array(bench.machine.file("photo.jpg").utf8), isOffline: false).isGood)
+        #expect(
+            try await bench.session.verify(file: Array(bench.machine.file("photo.jpg").utf8), isOffline: false).isGood
+        )
     }
 
     @Test func theReferenceServerNeedsAWordAboutDepth() async throws {

@@ -28,7 +28,12 @@ import Testing
         Trouble(fault: "capture:status-after=500,times=1", state: .accepted, code: nil, submissions: 1),
         Trouble(fault: "capture:truncate=3,times=1", state: .accepted, code: nil, submissions: 1),
         // Lost before the work: the server may still be at it, for all that this side knows.
-        Trouble(fault: "capture:reset,after=body,times=1", state: .unknownOutcome, code: .unknownOutcome, submissions: 1),
+        Trouble(
+            fault: "capture:reset,after=body,times=1",
+            state: .unknownOutcome,
+            code: .unknownOutcome,
+            submissions: 1
+        ),
         Trouble(fault: "capture:status=502,times=1", state: .unknownOutcome, code: .unknownOutcome, submissions: 1),
     ])
     func troubleLeavesAnHonestStateAndARetryEndsIt(_ trouble: Trouble) async throws {

@@ -15,7 +15,10 @@ import Testing
         let bench = try await CaptureBench()
         try await bench.register()
         let path = try bench.photo()
-        let place = [point.rawValue, bench.session.client.server.description, bench.directory.path, bench.machine.file("photo.jpg")]
+        let place = [
+            point.rawValue, bench.session.client.server.description, bench.directory.path,
+            bench.machine.file("photo.jpg"),
+        ]
         await #expect(processExitsWith: .signal(SIGKILL)) { [place = place as [String]] in
             setenv("MEDIACTL_KILL_AT", place[0], 1)
             let directory = try DataDirectory.open(place[2])
@@ -31,8 +34,10 @@ import Testing
         let left = try bench.library.captures()
         // Before its record is kept a capture was never reported to anybody.
         #expect(left.count == (point == .mediaInDraft ? 0 : 1))
-        #expect(try FileManager.default.contentsOfDirectory(atPath: bench.directory.path + "/captures")
-            .filter { $0.hasPrefix(".draft") }.isEmpty)
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: bench.directory.path + "/captures")
+                .filter { $0.hasPrefix(".draft") }.isEmpty
+        )
         let record: CaptureRecord
         if let first = left.first {
             #expect(first.state == Self.left(by: point))
@@ -124,7 +129,9 @@ import Testing
     }
 
     /// What was changed, and which checks see it.
-    @Test(arguments: [("counter", CaptureVerification.Check.counter), ("hash", .bodyHash), ("blob", .vault), ("server", .server)])
+    @Test(arguments: [
+        ("counter", CaptureVerification.Check.counter), ("hash", .bodyHash), ("blob", .vault), ("server", .server),
+    ])
     func eachCheckSeesWhatItIsFor(_ change: String, _ check: CaptureVerification.Check) async throws {
         let bench = try await CaptureBench()
         try await bench.register()

@@ -52,7 +52,9 @@ import Testing
                 guard let match = line.firstMatch(of: /^(?:@\w+ )?(?:\w+ )?import (?:\w+ )?(\w+)/) else { continue }
                 #expect(allowed.contains(String(match.1)), "\(file): \(line)")
             }
-            for reading in ["FileContent", "FileHandle", "FileManager", "contentsOf", "fopen(", "open(", "MultipartForm"] {
+            for reading in [
+                "FileContent", "FileHandle", "FileManager", "contentsOf", "fopen(", "open(", "MultipartForm",
+            ] {
                 #expect(!text.contains(reading), "\(file): \(reading)")
             }
         }
@@ -68,27 +70,31 @@ import Testing
             )
         )
         let members = types.matches(of: /(?m)^    let (\w+): ([\w.]+)$/).map { "\($0.1): \($0.2)" }
-        #expect(members == [
-            "body: HashOnlyBody", "requestCounter: UInt32", "payloadCounter: UInt32", "requestID: String",
-            "client: CaptureClient", "device: CaptureDevice", "counter: CounterFile",
-        ])
+        #expect(
+            members == [
+                "body: HashOnlyBody", "requestCounter: UInt32", "payloadCounter: UInt32", "requestID: String",
+                "client: CaptureClient", "device: CaptureDevice", "counter: CounterFile",
+            ]
+        )
         #expect(!types.contains("import MediaFiles"))
     }
 }
 
 @Suite struct CaptureMediaTypeTests {
-    @Test(arguments: [
-        ([0xFF, 0xD8, 0xFF, 0xE1], CaptureMediaType.photo),
-        ([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A], .photo),
-        ([0x49, 0x49, 0x2A, 0x00], .photo),
-        (Array("RIFF\u{4}\u{0}\u{0}\u{0}WEBPVP8 ".utf8), .photo),
-        ([0, 0, 0, 24] + Array("ftypheic".utf8), .photo),
-        ([0, 0, 0, 24] + Array("ftypisom".utf8), .video),
-        ([0, 0, 0, 24] + Array("ftypqt  ".utf8), .video),
-        ([0x1A, 0x45, 0xDF, 0xA3, 0x42, 0x82, 0x84] + Array("webm".utf8), .video),
-        (Array("fLaC".utf8), nil),
-        (Array("#!/bin/sh".utf8), nil),
-    ] as [([UInt8], CaptureMediaType?)])
+    @Test(
+        arguments: [
+            ([0xFF, 0xD8, 0xFF, 0xE1], CaptureMediaType.photo),
+            ([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A], .photo),
+            ([0x49, 0x49, 0x2A, 0x00], .photo),
+            (Array("RIFF\u{4}\u{0}\u{0}\u{0}WEBPVP8 ".utf8), .photo),
+            ([0, 0, 0, 24] + Array("ftypheic".utf8), .photo),
+            ([0, 0, 0, 24] + Array("ftypisom".utf8), .video),
+            ([0, 0, 0, 24] + Array("ftypqt  ".utf8), .video),
+            ([0x1A, 0x45, 0xDF, 0xA3, 0x42, 0x82, 0x84] + Array("webm".utf8), .video),
+            (Array("fLaC".utf8), nil),
+            (Array("#!/bin/sh".utf8), nil),
+        ] as [([UInt8], CaptureMediaType?)]
+    )
     func firstBytesTellPhotoFromVideo(_ prefix: [UInt8], _ type: CaptureMediaType?) {
         #expect(CaptureMediaType.sniffed(prefix) == type)
     }

@@ -20,7 +20,10 @@ import Testing
         #expect(try SigningKey.read(pem: Array(pem)).publicKey.sec1 == device.publicKey)
         #expect(try bench.library.captureDevice(for: device.server) == device)
         let there = try #require(try await bench.sandbox?.captureDevices().first { $0.id == device.deviceID })
-        #expect(there.platform == "linux" && there.level == "software" && there.publicKey.map(Array.init) == device.publicKey)
+        #expect(
+            there.platform == "linux" && there.level == "software"
+                && there.publicKey.map(Array.init) == device.publicKey
+        )
 
         let error = await #expect(throws: CaptureError.self) { try await bench.register() }
         #expect(error?.code == .alreadyRegistered)
@@ -85,7 +88,10 @@ import Testing
                 let (head, _) = try connection.readRequest()
                 let challenge = Data(repeating: 7, count: 32).base64EncodedString()
                 if head.hasPrefix("GET") {
-                    try connection.answer(200, #"{"data":{"challenge":"\#(challenge)","expires_at":"2026-01-01T00:00:00Z"}}"#)
+                    try connection.answer(
+                        200,
+                        #"{"data":{"challenge":"\#(challenge)","expires_at":"2026-01-01T00:00:00Z"}}"#
+                    )
                 } else {
                     let id = UUID().uuidString.lowercased()
                     try connection.answer(
@@ -120,8 +126,11 @@ import Testing
         let bench = try await CaptureBench()
         let key = bench.machine.file("key.pem")
         let generate = "openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out \(key)"
-        let result = try await ChildProcess("/bin/sh", ["-c", generate + " && openssl pkey -in \(key) -pubout -out \(key).pub"])
-            .finish()
+        let result = try await ChildProcess(
+            "/bin/sh",
+            ["-c", generate + " && openssl pkey -in \(key) -pubout -out \(key).pub"]
+        )
+        .finish()
         try #require(result.status == 0)
         let pem = try #require(FileManager.default.contents(atPath: key + ".pub"))
         let publicKey = try #require(VerifyingKey.reading(Array(pem)))
@@ -137,7 +146,9 @@ import Testing
         #expect(outcome.record.state == .accepted && outcome.record.publicKey == publicKey.sec1)
     }
 
-    @Test(arguments: [["/bin/echo", "AAAA"], ["/bin/false"], ["/nowhere/signer"], ["/bin/echo", String(repeating: "11", count: 64)]])
+    @Test(arguments: [
+        ["/bin/echo", "AAAA"], ["/bin/false"], ["/nowhere/signer"], ["/bin/echo", String(repeating: "11", count: 64)],
+    ])
     func whatIsNoSignatureOfTheKeyIsNotUsed(_ program: [String]) async throws {
         let signer = ProgramSigner(program, publicKey: try SigningKey.generate().publicKey)
         let error = await #expect(throws: CaptureError.self) { try await signer.sign([1, 2, 3]) }
