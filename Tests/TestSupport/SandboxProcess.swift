@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 import FoundationNetworking
 
 /// A running `mediactl-sandbox`: the built program, on a free port, with its data in a temporary directory.
