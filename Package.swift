@@ -241,7 +241,8 @@ let package = Package(
         .testTarget(
             name: "ConformanceTests",
             dependencies: [
-                "FuzzEntries", "MediaCrypto", "MediaTransport", "TestSupport", "Tus", "mediactl", "mediactl-sandbox",
+                "CaptureSubmission", "FuzzEntries", "MediaCrypto", "MediaTransport", "TestSupport", "Tus", "mediactl",
+                "mediactl-sandbox",
             ],
             exclude: ["scripts"],
             swiftSettings: strict
