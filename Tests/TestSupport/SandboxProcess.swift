@@ -64,7 +64,13 @@ public final class SandboxProcess: Sendable {
         /// RFC 3339.
         public var capturedAt: String
         /// The body of the request as it came.
-        public var body: Data
+        public var body: [UInt8] { Array(data) }
+        private var data: Data
+
+        enum CodingKeys: String, CodingKey {
+            case id, device, mode, mediaHash, confidence, location, capturedAt
+            case data = "body"
+        }
     }
 
     /// A device as it stands in the sandbox's database.
@@ -77,8 +83,8 @@ public final class SandboxProcess: Sendable {
         public var model: String
         /// `software`, `tpm2`, `secure_enclave`, `unverified` …
         public var level: String
-        /// SEC 1, uncompressed; nil when it proved nothing.
-        public var publicKey: Data?
+        /// SEC 1, uncompressed, in base64; nil when it proved nothing.
+        public var publicKey: String?
         /// Of the last assertion that was accepted.
         public var counter: Int
     }
@@ -88,7 +94,13 @@ public final class SandboxProcess: Sendable {
         /// Without query.
         public var path: String
         /// As it came.
-        public var body: Data
+        public var body: [UInt8] { Array(data) }
+        private var data: Data
+
+        enum CodingKeys: String, CodingKey {
+            case path
+            case data = "body"
+        }
     }
 
     /// The sandbox could not be used.
@@ -238,8 +250,8 @@ public final class SandboxProcess: Sendable {
 
     /// The evidence of all captures, in the order of ``captures()``, with the rest of what is stored, as JSON.
     /// - Throws: ``Failure/control(status:_:)``.
-    public func captureRecords() async throws -> Data {
-        try await control("GET", "captures/records")
+    public func captureRecords() async throws -> String {
+        String(decoding: try await control("GET", "captures/records"), as: UTF8.self)
     }
 
     /// All devices that may send captures.

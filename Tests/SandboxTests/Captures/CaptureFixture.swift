@@ -15,9 +15,7 @@ struct CaptureFixture {
     let device: String
     private let party: String
 
-    /// - Parameters:
-    ///   - profile: `mediactl-1` or `reference`.
-    ///   - level: Of the device.
+    /// The profile is `mediactl-1` or `reference`; the level is that of the device.
     init(_ profile: String = "mediactl-1", level: String = "software", _ arguments: [String] = []) async throws {
         key = try await OpenSSLKey()
         device = Self.device

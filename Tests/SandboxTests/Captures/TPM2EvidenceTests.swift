@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    private typealias Spoiling = (name: String, change: (inout SoftwareTPM.Evidence) -> Void)
+    private typealias Spoiling = (name: String, change: @Sendable (inout SoftwareTPM.Evidence) -> Void)
 
     /// `magic` (4), `type` (2) begin the statement; the attributes of an area are bytes 4…7.
     private static let spoilings: [Spoiling] = [
@@ -61,7 +61,8 @@ import Testing
         try #require(Data(base64Encoded: text)).write(to: URL(fileURLWithPath: folder.file("challenge")))
         try await tpm.run(
             "tpm2_sign",
-            ["-Q", "-c", Self.handle, "-g", "sha256", "-f", "plain", "-o", folder.file("sig"), folder.file("challenge")]
+            ["-Q", "-c", Self.handle, "-g", "sha256", "-f", "plain"]
+                + ["-o", folder.file("sig"), folder.file("challenge")]
         )
         let signature = Array(try Data(contentsOf: URL(fileURLWithPath: folder.file("sig"))))
         let reply = try await fixture.post(
