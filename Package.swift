@@ -58,7 +58,7 @@ let package = Package(
             linkerSettings: [.linkedLibrary("png16", .when(traits: ["ImageLibraries"]))]
         ),
         .target(name: "CFileSystem"),
-        .target(name: "CPlaces", exclude: ["places.bin"]),
+        .target(name: "CPlaces", exclude: ["README.md", "places.bin"]),
         .target(name: "CSQLiteShims", linkerSettings: [.linkedLibrary("sqlite3")]),
 
         // Foundations.
@@ -242,7 +242,8 @@ let package = Package(
         .testTarget(
             name: "ConformanceTests",
             dependencies: [
-                "FuzzEntries", "MediaCrypto", "MediaTransport", "TestSupport", "Tus", "mediactl", "mediactl-sandbox",
+                "CaptureSubmission", "FuzzEntries", "MediaCrypto", "MediaTransport", "TestSupport", "Tus", "mediactl",
+                "mediactl-sandbox",
             ],
             exclude: ["scripts"],
             swiftSettings: strict

@@ -21,6 +21,7 @@ import urllib.request
 
 from harness import GB, MIB, ROOT, WORK, Server, Table, best, interleaved, make_file, make_files, measure, spread
 
+import captures
 import photos
 
 REPORT = os.path.join(ROOT, "docs", "benchmarks.md")
@@ -320,6 +321,9 @@ def main():
         "photos-pull": lambda: photos.pulls(table, client, options.pairs),
         "photos-hash": lambda: photos.hashing(table, client, options.pairs),
         "photos-download": lambda: photos.download(table, client, options.pairs),
+        "captures-hash": lambda: captures.hashing(table, client, options.pairs),
+        "captures-keep": lambda: captures.keeping(table, client, options.pairs, options.sandbox),
+        "captures-depth": lambda: captures.depth(table),
     }
     unknown = set(options.only) - set(groups)
     if unknown:

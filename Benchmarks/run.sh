@@ -15,7 +15,9 @@ compiler=$(command -v clang || command -v cc)
 flags=(-c release --static-swift-stdlib -Xswiftc -use-ld=lld -Xlinker -z -Xlinker pack-relative-relocs)
 export MEDIACTL_BENCHMARKS=1
 swift build --product mediactl-sandbox
-swift build "${flags[@]}" --product transport-bench
-cp "$(swift build "${flags[@]}" --show-bin-path)/transport-bench" "$work/"
+for program in transport-bench depth-bench; do
+    swift build "${flags[@]}" --product "$program"
+    cp "$(swift build "${flags[@]}" --show-bin-path)/$program" "$work/"
+done
 
 exec python3 Benchmarks/benchmark.py "$@"

@@ -2,7 +2,7 @@ internal import Glibc
 internal import Synchronization
 
 /// Reading a file front to back, away from the few threads of Swift's pool.
-enum FileReading {
+package enum FileReading {
     private static let blockSize = 1 << 20
 
     /// Runs blocking work on a thread of its own.
@@ -10,7 +10,7 @@ enum FileReading {
     /// - Parameter work: Gets a function that says whether the task was cancelled.
     /// - Returns: What `work` returns.
     /// - Throws: What `work` throws; `CryptoError` when the system has no thread to give.
-    static func onOwnThread<Value: Sendable>(
+    package static func onOwnThread<Value: Sendable>(
         _ work: @escaping @Sendable (_ isCancelled: @escaping @Sendable () -> Bool) throws -> Value
     ) async throws -> Value {
         let flag = CancellationFlag()

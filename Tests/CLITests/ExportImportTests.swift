@@ -116,7 +116,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: target))
     }
 
-    @Test(.enabled(if: SmallDisk.isAvailable, "needs the right to mount"))
+    @Test(.enabled(if: SmallDisk.isAvailable, SmallDisk.requirement))
     func aFullDiskLeavesNothingBehind() async throws {
         let machine = try Machine()
         try fill(machine, (1...20).map { try entry($0) })

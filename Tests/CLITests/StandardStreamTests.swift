@@ -54,7 +54,7 @@ import Testing
     }
 
     /// A full disk is noticed with the first byte only, which text writes when the upload is done.
-    @Test(.enabled(if: SmallDisk.isAvailable, "needs the right to mount"))
+    @Test(.enabled(if: SmallDisk.isAvailable, SmallDisk.requirement))
     func whatWasDoneIsSaidOnStandardError() async throws {
         let sandbox = try await SandboxProcess.start()
         let stage = try FaultStage(sandbox.baseURL)

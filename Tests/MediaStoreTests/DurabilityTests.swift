@@ -88,7 +88,7 @@ struct DurabilityTests {
 
     @Test(
         "a disk full at commit is an error, and the token is stored once there is space",
-        .enabled(if: SmallDisk.isAvailable, "needs the right to mount")
+        .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement)
     )
     func fullDiskAtCommit() async throws {
         let disk = try SmallDisk(kibibytes: 512)

@@ -256,7 +256,7 @@ struct HashCacheTests {
         #expect(try self.cache().digest(of: identity()) == digest)
     }
 
-    @Test("a full disk costs only what is not kept", .enabled(if: SmallDisk.isAvailable, "needs the right to mount"))
+    @Test("a full disk costs only what is not kept", .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement))
     func fullDisk() throws {
         let disk = try SmallDisk(kibibytes: 512)
         let cache = HashCache(directory: disk.path + "/cache")
@@ -273,7 +273,7 @@ struct HashCacheTests {
 
     @Test(
         "a directory without write permission behaves like an empty cache",
-        .enabled(if: SmallDisk.isAvailable, "needs the right to mount")
+        .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement)
     )
     func readOnly() throws {
         let disk = try SmallDisk(kibibytes: 512)

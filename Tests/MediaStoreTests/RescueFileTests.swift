@@ -247,7 +247,7 @@ struct RescueFileTests {
 
     @Test(
         "a full disk is found at creation; later it costs only what lies beyond the space allocated",
-        .enabled(if: SmallDisk.isAvailable, "needs the right to mount")
+        .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement)
     )
     func fullDisk() throws {
         let disk = try SmallDisk(kibibytes: 128)

@@ -90,7 +90,7 @@ struct SpoolFileTests {
 
     @Test(
         "a disk that fills up ends the copy and gets its space back",
-        .enabled(if: SmallDisk.isAvailable, "needs the right to mount")
+        .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement)
     )
     func fullDisk() throws {
         let disk = try SmallDisk(kibibytes: 2048)

@@ -168,7 +168,7 @@ struct StoreOpeningTests {
 
     @Test(
         "a full disk is found at opening, whether the store exists or not",
-        .enabled(if: SmallDisk.isAvailable, "needs the right to mount")
+        .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement)
     )
     func fullDisk() throws {
         let disk = try SmallDisk(kibibytes: 512)
@@ -186,7 +186,7 @@ struct StoreOpeningTests {
 
     @Test(
         "a full disk is found although another process has the files open",
-        .enabled(if: SmallDisk.isAvailable, "needs the right to mount")
+        .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement)
     )
     func fullDiskInUse() throws {
         let disk = try SmallDisk(kibibytes: 512)
@@ -199,7 +199,7 @@ struct StoreOpeningTests {
 
     @Test(
         "wherever the disk fills up during the creation, there is a whole store or none",
-        .enabled(if: SmallDisk.isAvailable, "needs the right to mount")
+        .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement)
     )
     func fullDiskDuringCreation() throws {
         for pages in 0..<60 {

@@ -45,7 +45,7 @@ import Testing
         try await expectDeletable(bench, sandbox)
     }
 
-    @Test(.enabled(if: SmallDisk.isAvailable, "needs the right to mount")) func fullDiskAtTheCommit() async throws {
+    @Test(.enabled(if: SmallDisk.isAvailable, SmallDisk.requirement)) func fullDiskAtTheCommit() async throws {
         let disk = try SmallDisk(kibibytes: 512)
         let processing = try Processing { try disk.fill() }
         processing.mayAnswer.open()

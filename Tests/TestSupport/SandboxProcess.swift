@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 import FoundationNetworking
 
 /// A running `mediactl-sandbox`: the built program, on a free port, with its data in a temporary directory.
@@ -248,12 +248,6 @@ public final class SandboxProcess: Sendable {
         try JSONDecoder().decode([StoredCapture].self, from: try await control("GET", "captures/records"))
     }
 
-    /// The evidence of all captures, in the order of ``captures()``, with the rest of what is stored, as JSON.
-    /// - Throws: ``Failure/control(status:_:)``.
-    public func captureRecords() async throws -> String {
-        String(decoding: try await control("GET", "captures/records"), as: UTF8.self)
-    }
-
     /// All devices that may send captures.
     /// - Throws: ``Failure/control(status:_:)``.
     public func captureDevices() async throws -> [StoredDevice] {
@@ -264,6 +258,14 @@ public final class SandboxProcess: Sendable {
     /// - Throws: ``Failure/control(status:_:)``.
     public func captureBodies() async throws -> [ReceivedBody] {
         try JSONDecoder().decode([ReceivedBody].self, from: try await control("GET", "captures/bodies"))
+    }
+
+    /// What a control route about captures says.
+    /// - Parameter name: `records`, `devices` or `bodies`.
+    /// - Returns: The answer, a JSON array.
+    /// - Throws: ``Failure/control(status:_:)``.
+    public func captures(_ name: String) async throws -> Data {
+        try await control("GET", "captures/" + name)
     }
 
     private func control(_ method: String, _ name: String, body: String? = nil) async throws -> Data {

@@ -1,4 +1,5 @@
 internal import Foundation
+public import Testing
 
 /// A file system of a few hundred KiB that can be filled. Needs root.
 public final class SmallDisk: Sendable {
@@ -7,6 +8,9 @@ public final class SmallDisk: Sendable {
 
     /// Whether one can be mounted. Root of a container often may not.
     public static let isAvailable = (try? SmallDisk(kibibytes: 64)) != nil
+
+    /// What is missing where a test is skipped.
+    public static let requirement: Comment = "mounting a small tmpfs needs root, or CAP_SYS_ADMIN"
 
     /// Where it is mounted.
     public let path: String

@@ -29,6 +29,20 @@ struct CaptureExchange: Sendable {
     ///
     /// - Throws: `CaptureError` when the store cannot keep what happened.
     func submit(_ record: CaptureRecord) async throws(CaptureError) -> CaptureOutcome {
+        try await run(record) { progress throws(CaptureError) in try await attempt(&progress) }
+    }
+
+    /// Makes an attempt, and one more when the server's clock differs.
+    ///
+    /// - Parameters:
+    ///   - record: To be submitted.
+    ///   - attempt: Keeps each of its steps.
+    /// - Returns: Where the record has got to.
+    /// - Throws: `CaptureError` when the store cannot keep what happened.
+    func run(
+        _ record: CaptureRecord,
+        _ attempt: (inout Progress) async throws(CaptureError) -> Void
+    ) async throws(CaptureError) -> CaptureOutcome {
         var progress = Progress(record: record)
         do throws(CaptureError) {
             if let twin = try twin(of: record), let id = twin.serverCaptureID {
@@ -37,7 +51,8 @@ struct CaptureExchange: Sendable {
             }
             do throws(CaptureError) {
                 try await attempt(&progress)
-            } catch where error.code == .clockWrong {
+            } catch {
+                guard error.code == .clockWrong else { throw error }
                 try adjustClock(&progress, error)
                 try await attempt(&progress)
             }
@@ -63,26 +78,12 @@ struct CaptureExchange: Sendable {
         let payload = try payload(of: progress.record).restamped(at: time(progress))
         let submission = try await sender.sign(payload)
         CaptureKillPoint.payloadSigned.reach()
-        try keep(&progress) { record in
-            record.state = .queued
-            record.body = submission.body.bytes
-            record.deviceID = sender.device.id
-            record.publicKey = sender.device.signer.publicKey.sec1
-            record.rpID = sender.device.rpID
-            record.counter = submission.payloadCounter
-            record.keyLevel = sender.device.level.rawValue
-        }
-        CaptureKillPoint.queued.reach()
+        try keepSigned(&progress, body: submission.body.bytes, counter: submission.payloadCounter)
         try checkStop()
         let sentAt = clock()
         let headers = try await sender.headers(of: submission, at: time(progress))
         CaptureKillPoint.requestSigned.reach()
-        try keep(&progress) { record in
-            record.state = .submitted
-            record.submissions += 1
-            record.submittedAt = sentAt
-        }
-        CaptureKillPoint.submitted.reach()
+        try keepSubmitted(&progress, at: sentAt)
         let reply = try await sender.send(submission, headers: headers, control: control)
         CaptureKillPoint.answered.reach()
         try settle(&progress, reply)
@@ -95,12 +96,16 @@ struct CaptureExchange: Sendable {
         }
         let payload = try HashOnlyPayload.reading(body, profile: sender.device.profile).payload
         guard payload.mediaHash.hex == record.mediaHash else {
-            throw CaptureError(.recordUnusable, detail: "the payload names another hash than the record", value: record.id)
+            throw CaptureError(
+                .recordUnusable,
+                detail: "the payload names another hash than the record",
+                value: record.id
+            )
         }
         return payload
     }
 
-    private func settle(_ progress: inout Progress, _ reply: SubmissionReply) throws(CaptureError) {
+    func settle(_ progress: inout Progress, _ reply: SubmissionReply) throws(CaptureError) {
         switch reply {
         case .accepted(let id, let url):
             try accept(&progress, id, url, status: 202)
@@ -175,7 +180,11 @@ struct CaptureExchange: Sendable {
 
     /// Finds out what became of a record whose outcome is unknown; without sending it.
     ///
-    /// - Parameter error: What made it unknown.
+    /// - Parameters:
+    ///   - progress: The record.
+    ///   - error: What made it unknown.
+    /// - Returns: `accepted` when it is there, `queued` when it cannot be, and otherwise as it was, with the error.
+    /// - Throws: `CaptureError` when the store cannot keep what was found out.
     func ask(_ progress: Progress, _ error: CaptureError) async throws(CaptureError) -> CaptureOutcome {
         var progress = progress
         // No route of the reference server takes a hash (contract 6.4).
@@ -188,7 +197,12 @@ struct CaptureExchange: Sendable {
         } catch {
             return CaptureOutcome(record: progress.record, notices: progress.notices, error: Self.unknown(error))
         }
-        if let remote, remote.mediaHash == hash.hex {
+        if let remote, progress.record.mode == .full, remote.isMediaStored != true {
+            let error = CaptureError(.duplicate, detail: "the server knows this media by its hash, and takes no copy of it")
+            try keep(&progress, error) { $0.state = .rejected }
+            return CaptureOutcome(record: progress.record, notices: progress.notices, error: error)
+        }
+        if let remote {
             try accept(&progress, remote.captureID, remote.verificationURL, status: 200)
             return CaptureOutcome(record: progress.record, notices: progress.notices)
         }
@@ -214,6 +228,31 @@ struct CaptureExchange: Sendable {
     }
 
     // MARK: Keeping
+
+    /// `queued`, with what was signed and by whom.
+    func keepSigned(_ progress: inout Progress, body: [UInt8], counter: UInt32) throws(CaptureError) {
+        let device = sender.device
+        try keep(&progress) { record in
+            record.state = .queued
+            record.body = body
+            record.deviceID = device.id
+            record.publicKey = device.signer.publicKey.sec1
+            record.rpID = device.rpID
+            record.counter = counter
+            record.keyLevel = device.level.rawValue
+        }
+        CaptureKillPoint.queued.reach()
+    }
+
+    /// `submitted`: from now on the server may have it.
+    func keepSubmitted(_ progress: inout Progress, at time: Date) throws(CaptureError) {
+        try keep(&progress) { record in
+            record.state = .submitted
+            record.submissions += 1
+            record.submittedAt = time
+        }
+        CaptureKillPoint.submitted.reach()
+    }
 
     func accept(
         _ progress: inout Progress,
@@ -250,11 +289,11 @@ struct CaptureExchange: Sendable {
         }
     }
 
-    private func time(_ progress: Progress) -> Date { clock().addingTimeInterval(progress.clockOffset) }
+    func time(_ progress: Progress) -> Date { clock().addingTimeInterval(progress.clockOffset) }
 
     private var isStopped: Bool { control.isStopRequested || Task.isCancelled }
 
-    private func checkStop() throws(CaptureError) {
+    func checkStop() throws(CaptureError) {
         if isStopped { throw CaptureError(.cancelled) }
     }
 }

@@ -66,7 +66,8 @@ struct CaptureInput: Sendable {
         guard let type = request.mediaType ?? shown else {
             throw CaptureError(
                 .unknownMediaType,
-                detail: file == nil ? "a digest does not show its type" : "its first bytes show neither photo nor video",
+                detail: file == nil
+                    ? "a digest does not show its type" : "its first bytes show neither photo nor video",
                 path: file?.path
             )
         }

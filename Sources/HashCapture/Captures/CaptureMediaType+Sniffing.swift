@@ -2,9 +2,10 @@ internal import CaptureSubmission
 internal import MediaFiles
 
 extension CaptureMediaType {
-    /// What a file's first bytes show; nil when they show neither photo nor video.
+    /// What a file's first bytes show.
     ///
     /// - Parameter prefix: 4 KiB are enough.
+    /// - Returns: nil when they show neither photo nor video.
     static func sniffed(_ prefix: [UInt8]) -> CaptureMediaType? {
         if photoMagics.contains(where: { prefix.starts(with: $0) }) || isWebP(prefix) { return .photo }
         guard let type = MediaType.sniffed(prefix) else { return nil }

@@ -3,7 +3,9 @@ public import MediaStore
 
 /// Where a capture has got to.
 public struct CaptureOutcome: Sendable {
+    /// As it is kept now.
     public var record: CaptureRecord
+    /// What the user should be told.
     public var notices: [CaptureNotice]
     /// What kept it from being accepted.
     public var error: CaptureError?

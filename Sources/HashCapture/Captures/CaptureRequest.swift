@@ -23,9 +23,11 @@ public struct CaptureRequest: Sendable {
         case keyframes(paths: [[UInt8]], layout: DepthMapFile.Layout)
     }
 
+    /// The media.
     public var subject: Subject
     /// nil: told by the file itself; must be given for a digest.
     public var mediaType: CaptureMediaType?
+    /// What is known of depth.
     public var depth: Depth
     /// What the user says; it takes the place of what the file says.
     public var facts: CaptureFacts
@@ -84,10 +86,13 @@ public enum CaptureNotice: Sendable, Equatable {
 
 /// What a capture would send.
 public struct CapturePreview: Sendable {
+    /// What it says.
     public var payload: HashOnlyPayload
     /// Identical to what is sent but for the assertion.
     public var body: HashOnlyBody
+    /// What the user should be told.
     public var notices: [CaptureNotice]
+    /// How long the analysis took.
     public var analysisMilliseconds: Int64
     /// Length of the media; nil when it was not observed.
     public var mediaBytes: Int64?

@@ -39,7 +39,11 @@ struct CaptureSender: Sendable {
 
     /// The header fields of a submission, signed as late as possible (trap 24).
     ///
-    /// - Parameter time: Of the server's clock, as far as it is known.
+    /// - Parameters:
+    ///   - submission: What is sent.
+    ///   - time: Of the server's clock, as far as it is known.
+    /// - Returns: Three fields.
+    /// - Throws: `CaptureError` `.signingFailed`.
     func headers(of submission: SignedSubmission, at time: Date) async throws(CaptureError) -> [HTTPHeader] {
         try await RequestSignature.headers(
             body: submission.body.bytes,
@@ -89,7 +93,7 @@ struct CaptureSender: Sendable {
         )
     }
 
-    private func take(_ count: UInt32) throws(CaptureError) -> UInt32 {
+    func take(_ count: UInt32) throws(CaptureError) -> UInt32 {
         do {
             return try counter.take(count)
         } catch {
@@ -98,5 +102,5 @@ struct CaptureSender: Sendable {
         }
     }
 
-    private static func milliseconds(_ time: Date) -> Int64 { Int64(time.timeIntervalSince1970 * 1000) }
+    static func milliseconds(_ time: Date) -> Int64 { Int64(time.timeIntervalSince1970 * 1000) }
 }

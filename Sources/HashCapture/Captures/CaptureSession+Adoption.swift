@@ -20,8 +20,9 @@ extension CaptureSession {
         let counter: CounterFile
         do throws(CaptureError) {
             counter = try await lock(device, patience: .zero)
-        } catch where error.code == .busy {
-            return
+        } catch {
+            if error.code == .busy { return }
+            throw error
         }
         defer { counter.release() }
         try abandon(record.id)

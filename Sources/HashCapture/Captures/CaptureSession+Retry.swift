@@ -76,7 +76,8 @@ extension CaptureSession {
     }
 
     /// Only a hash-only record is sent from here.
-    private func send(_ record: CaptureRecord, _ exchange: CaptureExchange) async throws(CaptureError) -> CaptureOutcome {
+    private func send(_ record: CaptureRecord, _ exchange: CaptureExchange) async throws(CaptureError) -> CaptureOutcome
+    {
         guard record.mode == .hashOnly else {
             let error = CaptureError(
                 .localOnly,

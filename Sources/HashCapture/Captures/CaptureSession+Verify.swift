@@ -42,7 +42,12 @@ extension CaptureSession {
         let records = try records(of: digest)
         let own = records.filter { $0.server == server }
         guard let record = own.first(where: { $0.state == .accepted }) ?? own.first ?? records.first else {
-            throw CaptureError(.captureUnknown, detail: "no record has this hash", path: subject.path, value: digest.hex)
+            throw CaptureError(
+                .captureUnknown,
+                detail: "no record has this hash",
+                path: subject.path,
+                value: digest.hex
+            )
         }
         let bundle = CaptureBundle(record)
         var findings: [(check: CaptureVerification.Check, finding: CaptureVerification.Finding)] = [
@@ -110,8 +115,8 @@ extension CaptureSession {
         let sender = CaptureSender(client: client, device: CaptureDevice(device, profile, key), counter: counter)
         do throws(CaptureError) {
             return try await sender.remote(id, at: surroundings.now(), control: control)
-        } catch where error.code == .clockWrong {
-            guard let date = error.value.flatMap(HTTPDate.parse) else { throw error }
+        } catch {
+            guard error.code == .clockWrong, let date = error.value.flatMap(HTTPDate.parse) else { throw error }
             let time = Date(timeIntervalSince1970: TimeInterval(date))
             return try await sender.remote(id, at: time, control: control)
         }

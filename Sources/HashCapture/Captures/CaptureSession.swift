@@ -8,11 +8,15 @@ public import MediaStore
 public struct CaptureSession: Sendable {
     /// What a session works with.
     public struct Surroundings: Sendable {
+        /// Where everything is kept.
         public var directory: DataDirectory
+        /// Keeps records and devices.
         public var library: LibraryStore
+        /// Where the vault's key comes from.
         public var vaultKey: VaultKey
         /// Of this program, for the level `full`.
         public var programVersion: String
+        /// This machine's clock.
         public var now: @Sendable () -> Date
 
         /// Makes surroundings.
@@ -31,7 +35,9 @@ public struct CaptureSession: Sendable {
         }
     }
 
+    /// The server.
     public let client: CaptureClient
+    /// How the server reads captures.
     public let profile: CaptureProfile
     let surroundings: Surroundings
 

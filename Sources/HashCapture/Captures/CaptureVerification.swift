@@ -27,9 +27,11 @@ public struct CaptureVerification: Sendable {
         case skipped(String)
     }
 
+    /// The record that was found.
     public var record: CaptureRecord
     /// Every check, in the order of `Check.allCases`.
     public var findings: [(check: Check, finding: Finding)]
+    /// What the server has, when it was asked.
     public var remote: RemoteCapture?
 
     /// Makes a verification.

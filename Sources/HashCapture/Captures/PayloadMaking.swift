@@ -9,7 +9,10 @@ extension CaptureInput {
     /// - Parameters:
     ///   - digest: Of the media.
     ///   - request: Its settings.
+    ///   - profile: The server's.
+    ///   - programVersion: Of this program, for the level `full`.
     ///   - now: The submission.
+    /// - Returns: The payload.
     func payload(
         _ digest: SHA256Digest,
         _ request: CaptureRequest,
@@ -47,7 +50,8 @@ extension CaptureInput {
     }
 
     /// What the user should know about what becomes public, and what was left out.
-    func notices(about payload: HashOnlyPayload, _ request: CaptureRequest, profile: CaptureProfile) -> [CaptureNotice] {
+    func notices(about payload: HashOnlyPayload, _ request: CaptureRequest, profile: CaptureProfile) -> [CaptureNotice]
+    {
         var notices = notices
         notices.append(.capturedAtIsPublic(payload.capturedAt))
         let level = request.settings.location

@@ -22,6 +22,7 @@ public struct DeviceEnrolment: Sendable {
 
     /// What enrolment would do, and then does.
     public struct Plan: Sendable {
+        /// Which key.
         public var key: Key
         /// Shown by the server.
         public var model: String

@@ -7,8 +7,6 @@ internal import MediaStore
 
 /// The keys of this machine, wherever they are.
 struct DeviceKey: Sendable {
-    /// Below the data directory, 0700.
-    static let directoryName = "capture-keys"
     /// A key is a few hundred bytes.
     private static let longestFile = 16_384
 
@@ -40,6 +38,7 @@ struct DeviceKey: Sendable {
     /// - Parameters:
     ///   - source: Where.
     ///   - publicKey: What an external program signs for; others tell it themselves.
+    /// - Returns: The key.
     /// - Throws: `CaptureError` `.keyUnusable`.
     func signer(
         at source: CaptureDeviceRecord.KeySource,
@@ -50,7 +49,8 @@ struct DeviceKey: Sendable {
             return KeySigner(try read(path(of: name)), isSlow: false)
         case .provider(let uri, let provider):
             let key = try await BlockingWork.run { () throws(CaptureError) in
-                try Self.usable(provider) { () throws(CryptoError) in try SigningKey.open(uri: uri, provider: provider) }
+                try Self.usable(provider) { () throws(CryptoError) in try SigningKey.open(uri: uri, provider: provider)
+                }
             }
             return KeySigner(key, isSlow: true)
         case .command(let arguments):
@@ -72,25 +72,29 @@ struct DeviceKey: Sendable {
         let key = try Self.usable("") { () throws(CryptoError) in try SigningKey.generate() }
         let pem = try Self.usable("") { () throws(CryptoError) in try key.pem() }
         do {
-            return (try write(pem, stem: Self.stem(of: server)), KeySigner(key, isSlow: false))
-        } catch {
+            let place = try directory.make(.captureKeys)
+            return (try write(pem, stem: Self.stem(of: server), in: place), KeySigner(key, isSlow: false))
+        } catch let error as FileWriteError {
             throw CaptureError(
                 error.kind == .full ? .diskFull : .keyUnusable,
                 detail: "the key cannot be kept: \(error.detail)",
-                path: error.path
+                path: error.path,
+                underlying: error
             )
+        } catch {
+            throw (error as? StoreError).map(CaptureError.init) ?? CaptureError(.internalError)
         }
     }
 
-    private func write(_ pem: [UInt8], stem: String) throws(FileWriteError) -> String {
-        let path = Array(directory.path.utf8)
-        guard let data = try TargetDirectory.open(path, creating: true),
-            let keys = try data.subdirectory(Self.directoryName, creating: true)
-        else { throw FileWriteError(.unsafe, path: path) }
-        chmod(directory.path + "/" + Self.directoryName, 0o700)
+    private func write(_ pem: [UInt8], stem: String, in place: String) throws(FileWriteError) -> String {
+        let path = Array(place.utf8)
+        guard let keys = try TargetDirectory.open(path, creating: false) else {
+            throw FileWriteError(.unsafe, path: path)
+        }
         let file = try PartialFile.open(".\(UUID().uuidString.lowercased()).part", in: keys)
         do throws(FileWriteError) {
-            try pem.withUnsafeBytes { bytes in Result { () throws(FileWriteError) in try file.write(bytes, at: 0) } }.get()
+            try pem.withUnsafeBytes { bytes in Result { () throws(FileWriteError) in try file.write(bytes, at: 0) } }
+                .get()
             _ = try file.settle()
             return try publish(file, stem: stem)
         } catch {
@@ -107,7 +111,8 @@ struct DeviceKey: Sendable {
             do throws(FileWriteError) {
                 _ = try file.publish(as: name)
                 return name
-            } catch where error.kind == .exists && number < 1000 {
+            } catch {
+                guard error.kind == .exists, number < 1000 else { throw error }
                 number += 1
             }
         }
@@ -124,7 +129,7 @@ struct DeviceKey: Sendable {
     }
 
     private func path(of name: String) -> String {
-        name.contains("/") ? name : "\(directory.path)/\(Self.directoryName)/\(name)"
+        name.contains("/") ? name : "\(directory.path(of: .captureKeys))/\(name)"
     }
 
     private func read(_ path: String) throws(CaptureError) -> SigningKey {
@@ -134,7 +139,11 @@ struct DeviceKey: Sendable {
             let file = try SourceFile(path: bytes)
             var status = stat()
             guard fstat(file.descriptor, &status) == 0, status.st_mode & 0o077 == 0 else {
-                throw CaptureError(.keyUnusable, detail: "others may read the key: its mode has to be 0600", path: bytes)
+                throw CaptureError(
+                    .keyUnusable,
+                    detail: "others may read the key: its mode has to be 0600",
+                    path: bytes
+                )
             }
             pem = try file.prefix(Self.longestFile)
         } catch let error as SourceFileError {

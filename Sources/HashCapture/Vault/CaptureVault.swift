@@ -1,79 +1,58 @@
-public import CaptureSubmission
-public import MediaCrypto
-public import MediaFiles
+internal import CaptureSubmission
+internal import MediaCrypto
+internal import MediaFiles
 public import MediaStore
 
-/// Media and depth maps of captures, encrypted, in the data directory. Nothing in it is ever deleted by the program.
+/// Media and depth maps of captures, encrypted, in the data directory. Nothing that was committed is ever deleted by the
+/// program.
+///
+///     captures/            0700
+///       vault.key          0600, base64 of 32 bytes and a line feed (`VaultKey.file` only)
+///       <id>/              0700, the capture's id
+///         media, depth     0600, `StreamingAEAD`
+///       .draft-<id>/       the same while it is made; locked (`flock`) by its process
+///
+/// The associated data of a blob is `<id>|<kind>|1` in UTF-8, such as
+/// `0f1e2d3c-4b5a-4978-8695-a4b3c2d1e0ff|media|1`; the last member is the version of this format. So no blob can stand for
+/// another (hash-only contract section 8).
 public struct CaptureVault: Sendable {
     /// What a blob holds.
     public enum Kind: String, Sendable, CaseIterable {
-        case media, depth
+        /// The bytes of the photo or video.
+        case media
+        /// The depth map: little-endian binary32, row by row.
+        case depth
     }
 
-    /// The vault of a data directory.
-    public init(directory: DataDirectory, key: VaultKey) {}
-
-    /// A capture being put in: its files have temporary names until `commit`.
+    /// A capture being put in: its files have temporary names until `commit`. Others leave it alone for as long as this, or
+    /// a copy of it, is in use.
     public struct Draft: Sendable {
         /// The capture's id.
         public let id: String
+        let directory: TargetDirectory
     }
 
-    /// Begins a capture.
-    ///
-    /// - Throws: `CaptureError` `.vaultUnusable`, `.diskFull`.
-    public func begin(id: String) throws(CaptureError) -> Draft { throw CaptureError(.internalError) }
+    let directory: DataDirectory
+    let keyring: VaultKeyring
 
-    /// Encrypts a file, and hashes the very bytes that are encrypted, in one pass; on the disk when this returns.
+    /// The vault of a data directory.
     ///
-    /// Cancelling ends it with `.cancelled`.
-    ///
-    /// - Throws: `CaptureError` `.sourceChanged`, `.fileUnreadable`, `.diskFull`, `.vaultUnusable`.
-    public func keepMedia(
-        _ file: SourceFile,
-        in draft: Draft,
-        progress: (@Sendable (_ done: Int64, _ total: Int64) -> Void)? = nil
-    ) async throws(CaptureError) -> SHA256Digest {
-        throw CaptureError(.internalError)
+    /// - Parameters:
+    ///   - directory: The data directory.
+    ///   - key: Where the key comes from.
+    public init(directory: DataDirectory, key: VaultKey) {
+        self.directory = directory
+        keyring = VaultKeyring(key, in: directory)
     }
 
-    /// Encrypts a depth map: little-endian binary32, its width and height in the associated data's place of the format.
-    public func keepDepth(_ bytes: [UInt8], in draft: Draft) throws(CaptureError) { throw CaptureError(.internalError) }
+    static let draftPrefix = ".draft-"
 
-    /// Removes a draft that gets no record.
-    public func discard(_ draft: Draft) {}
+    static func associatedData(_ kind: Kind, of id: String) -> [UInt8] { Array("\(id)|\(kind.rawValue)|1".utf8) }
 
-    /// Gives the files their names. The record is kept before this; `adopt` finishes what a crash between left.
-    public func commit(_ draft: Draft) throws(CaptureError) { throw CaptureError(.internalError) }
-
-    /// Finishes or discards what processes that have died left: a draft with a record is committed, one without was never
-    /// reported to anybody, and its original is untouched.
-    public func adopt(hasRecord: (String) throws -> Bool) throws(CaptureError) {}
-
-    /// Decrypts a blob to a file of its own and returns the digest of the plaintext.
-    ///
-    /// - Throws: `CaptureError` `.mediaMissing`, `.mediaDamaged` (nothing is left at the target), `.targetExists` …
-    ///
-    /// With `expecting`, a plaintext of another digest gives `.hashMismatch`, and nothing is left at the target.
-    public func export(
-        _ kind: Kind,
-        of id: String,
-        to path: [UInt8],
-        expecting: SHA256Digest? = nil
-    ) async throws(CaptureError) -> SHA256Digest {
-        throw CaptureError(.internalError)
+    /// The directory of all captures; nil when there is none yet.
+    func captures() throws(CaptureError) -> TargetDirectory? {
+        try CaptureError.inVault {
+            try TargetDirectory.open(Array(directory.path(of: .captures).utf8), creating: false)
+        }
     }
-
-    /// Decrypts a blob and returns the digest of the plaintext, without writing anything.
-    public func check(_ kind: Kind, of id: String) async throws(CaptureError) -> SHA256Digest {
-        throw CaptureError(.internalError)
-    }
-}
-
-/// Where the vault's key comes from.
-public enum VaultKey: Sendable {
-    /// A file of the data directory (0600), made with the first capture.
-    case file
-    /// A program that prints 64 hexadecimal digits or base64 of 32 bytes on its first line; no shell.
-    case command([String])
 }

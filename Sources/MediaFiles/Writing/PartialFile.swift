@@ -166,7 +166,13 @@ public final class PartialFile: Sendable {
     /// - Returns: The file under its name.
     /// - Throws: `FileWriteError`: `.exists` when the name is taken; the file keeps its temporary name then.
     public func publish(as name: String) throws(FileWriteError) -> FileStatus {
-        try directory.rename(self.name, to: Array(name.utf8))
+        try publish(as: Array(name.utf8))
+    }
+
+    /// The same for a name that need not be UTF-8.
+    @discardableResult
+    package func publish(as name: [UInt8]) throws(FileWriteError) -> FileStatus {
+        try directory.rename(self.name, to: name)
         try directory.synchronize()
         return try status()
     }

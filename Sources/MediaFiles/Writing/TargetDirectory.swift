@@ -62,6 +62,41 @@ public final class TargetDirectory: Sendable {
         return TargetDirectory(path: path, descriptor: opened)
     }
 
+    /// Makes a directory in this one that only the user may enter (0700).
+    ///
+    /// - Parameter name: Of the directory.
+    /// - Returns: The directory, opened.
+    /// - Throws: `FileWriteError`; `.exists` when the name is taken.
+    package func makePrivateSubdirectory(_ name: String) throws(FileWriteError) -> TargetDirectory {
+        let bytes = Array(name.utf8)
+        guard mkdirat(descriptor, Self.cString(bytes), 0o700) == 0 else {
+            throw FileWriteError(errno: errno, path: path(of: bytes))
+        }
+        // The umask may have taken the owner's own rights away.
+        guard fchmodat(descriptor, Self.cString(bytes), 0o700, 0) == 0 else {
+            throw FileWriteError(errno: errno, path: path(of: bytes))
+        }
+        guard let made = try subdirectory(name, creating: false) else {
+            throw FileWriteError(errno: ENOENT, path: path(of: bytes))
+        }
+        return made
+    }
+
+    /// Whether an entry of another directory is this directory.
+    package func isEntry(_ name: [UInt8], of parent: TargetDirectory) throws(FileWriteError) -> Bool {
+        var mine = stat()
+        guard fstat(descriptor, &mine) == 0 else { throw FileWriteError(errno: errno, path: path) }
+        guard let named = try parent.systemStatus(of: name) else { return false }
+        return (named.st_dev, named.st_ino) == (mine.st_dev, mine.st_ino)
+    }
+
+    /// Removes a directory in this one, which must be empty; one that is not there is no error.
+    package func removeDirectory(_ name: [UInt8]) throws(FileWriteError) {
+        guard unlinkat(descriptor, Self.cString(name), AT_REMOVEDIR) == 0 || errno == ENOENT else {
+            throw FileWriteError(errno: errno, path: path(of: name))
+        }
+    }
+
     /// Keeps the directory for this object until it goes, or its process ends. Only others that ask for the same are kept
     /// out, and only where the file system has such locks.
     ///
@@ -111,7 +146,7 @@ public final class TargetDirectory: Sendable {
     /// Gives an entry a new name; an entry that has that name stays.
     ///
     /// - Throws: `FileWriteError`; `.exists` when the new name is taken.
-    func rename(_ old: [UInt8], to new: [UInt8]) throws(FileWriteError) {
+    package func rename(_ old: [UInt8], to new: [UInt8]) throws(FileWriteError) {
         switch rename_without_replacing(descriptor, Self.cString(old), Self.cString(new)) {
         case 0: return
         case EINVAL, ENOSYS, EOPNOTSUPP: try link(old, to: new)
@@ -139,7 +174,7 @@ public final class TargetDirectory: Sendable {
     }
 
     /// Makes names durable.
-    func synchronize() throws(FileWriteError) {
+    package func synchronize() throws(FileWriteError) {
         guard fsync(descriptor) == 0 || errno == EINVAL else { throw FileWriteError(errno: errno, path: path) }
     }
 

@@ -83,7 +83,7 @@ public struct Pull: Sendable {
         progress: (@Sendable (PullProgress) -> Void)? = nil
     ) async throws(PhotoSyncError) -> PullResult {
         let state = try await queue.run { [account] in try account.state() }
-        let kind = options.isFull ? .full : kind(after: state)
+        let kind = options.isFull ? .full : SyncRun.Kind(after: state, overlap: options.overlap)
         if options.isDryRun { return try await dryRun(kind, control, progress) }
 
         return try await counted(pull(kind, control, progress))
@@ -96,16 +96,6 @@ public struct Pull: Sendable {
         result.counts = try await queue.run { try index.counts(of: server, device: device) }
         result.status = try? await status()
         return result
-    }
-
-    /// What to ask for: everything, unless a complete run has left a time to go on from.
-    private func kind(after state: SyncState?) -> SyncRun.Kind {
-        guard let watermark = state?.watermark else { return .full }
-        let overlap = options.overlap.components
-        let microseconds = overlap.seconds * 1_000_000 + overlap.attoseconds / 1_000_000_000_000
-        let (begin, isBeforeTime) = watermark.microseconds.subtractingReportingOverflow(microseconds)
-        guard !isBeforeTime, let text = RFC3339.text(microseconds: begin) else { return .full }
-        return .since(PhotoTime(text: text, microseconds: begin))
     }
 
     // MARK: Into the index
@@ -142,7 +132,8 @@ public struct Pull: Sendable {
         guard outcome.isOfEarlierProcess else { return result }
         // What was uploaded since is still to be listed.
         let state = try await queue.run { [account] in try account.state() }
-        return result.followed(by: try await pull(self.kind(after: state), control, progress))
+        let next = SyncRun.Kind(after: state, overlap: options.overlap)
+        return result.followed(by: try await pull(next, control, progress))
     }
 
     // MARK: Beside the index
@@ -179,6 +170,20 @@ public struct Pull: Sendable {
             return try await dryRun(.full, control, progress)
         }
         return result
+    }
+}
+
+extension SyncRun.Kind {
+    /// What to ask for: everything, unless a complete run has left a time to go on from, less the overlap that late rows
+    /// need (contract section 5).
+    init(after state: SyncState?, overlap: Duration) {
+        self = .full
+        guard let watermark = state?.watermark else { return }
+        let overlap = overlap.components
+        let microseconds = overlap.seconds * 1_000_000 + overlap.attoseconds / 1_000_000_000_000
+        let (begin, isBeforeTime) = watermark.microseconds.subtractingReportingOverflow(microseconds)
+        guard !isBeforeTime, let text = RFC3339.text(microseconds: begin) else { return }
+        self = .since(PhotoTime(text: text, microseconds: begin))
     }
 }
 

@@ -25,8 +25,7 @@ struct OwnPhotos: Sendable {
             let copies = try library.copies(withDigests: others, server: server)
                 .filter { $0.state == .present && $0.sha256 != $0.serverSHA256 }
             // A photo that is gone from the server is no reason to keep a file from it.
-            let photos = try index.photos(copies.map(\.photoID), of: server)
-            let byID = Dictionary(photos.map { ($0.id, $0) }) { first, _ in first }
+            let byID = try index.photosByID(copies.map(\.photoID), of: server)
             for copy in copies {
                 if let digest = copy.sha256, let photo = byID[copy.photoID] { known[digest] = photo }
             }
@@ -43,9 +42,7 @@ struct OwnPhotos: Sendable {
     /// Photos of the index with these ids, by id.
     func withIDs(_ ids: [String]) async throws(PhotoSyncError) -> [String: PhotoRecord] {
         let (index, server) = (account.index, account.server)
-        return try await queue.run {
-            Dictionary(try index.photos(ids, of: server).map { ($0.id, $0) }) { first, _ in first }
-        }
+        return try await queue.run { try index.photosByID(ids, of: server) }
     }
 
     /// Records which local files are which photos, one for each path, where it is not recorded yet.
@@ -83,29 +80,16 @@ struct OwnPhotos: Sendable {
 
     /// Photos with these bytes in the listing as it is now. Changes nothing, neither in the index nor on the server, where
     /// naming a device would move its `lastSyncAt` (contract section 4).
-    func listed(_ digests: Set<String>, control: TransferControl) async throws(PhotoSyncError) -> [String: PhotoRecord]
-    {
+    ///
+    /// - Throws: `PhotoSyncError`, as a pull: a listing that cannot be right is not believed.
+    func listed(_ digests: [String], control: TransferControl) async throws(PhotoSyncError) -> [String: PhotoRecord] {
         guard !digests.isEmpty else { return [:] }
-        var found: [String: PhotoRecord] = [:]
-        var cursor: String?
-        var cursors: Set<String> = []
-        let since = try await start()
-        repeat {
-            let page = try await account.client.photos(cursor: cursor, device: nil, since: since, control: control)
-            for photo in page.photos where digests.contains(photo.sha256) { found[photo.sha256] = photo }
-            cursor = page.hasMore ? page.cursor : nil
-            if let cursor, !cursors.insert(cursor).inserted {
-                throw PhotoSyncError(.repeatedCursor, value: cursor)
-            }
-        } while cursor != nil && found.count < digests.count
-        return found
-    }
-
-    /// Behind what the index knows, with the overlap that late rows need (contract section 5); nil for all.
-    private func start() async throws(PhotoSyncError) -> PhotoTime? {
-        guard let watermark = try await queue.run({ [account] in try account.state()?.watermark }) else { return nil }
-        let microseconds = watermark.microseconds - 300_000_000
-        return RFC3339.text(microseconds: microseconds).map { PhotoTime(text: $0, microseconds: microseconds) }
+        let state = try await queue.run { [account] in try account.state() }
+        let kind = SyncRun.Kind(after: state, overlap: Pull.Options().overlap)
+        let request = LiveListing.Request(kind: kind, control: control)
+        let live = try await LiveListing.make(of: account, request, queue: queue)
+        let server = account.server
+        return try await queue.run { Self.bySHA256(try live.index.photos(withDigests: digests, of: server)) }
     }
 }
 

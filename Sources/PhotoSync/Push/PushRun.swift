@@ -147,7 +147,7 @@ final class PushRun {
         }
         if options.isDryRun {
             for photo in missing { endPlanned(photo, &block) }
-            let listed = try await own.listed(Set(foreign.map(\.digest.sha256)), control: control)
+            let listed = try await own.listed(foreign.map(\.digest.sha256), control: control)
             for photo in foreign {
                 let record = listed[photo.digest.sha256]
                 end(photo, record == nil ? .foreign : .present, photoID: record?.id)

@@ -133,7 +133,7 @@ import Testing
         #expect(site.connections == 0)
     }
 
-    @Test(.enabled(if: SmallDisk.isAvailable, "needs the right to mount"))
+    @Test(.enabled(if: SmallDisk.isAvailable, SmallDisk.requirement))
     func fullDiskIsFoundBeforeSending() async throws {
         let site = try ScriptedSite()
         let stage = try FaultStage(site.address)
@@ -145,7 +145,7 @@ import Testing
     }
 
     /// Room for the store but not for one more upload.
-    @Test(.enabled(if: SmallDisk.isAvailable, "needs the right to mount"))
+    @Test(.enabled(if: SmallDisk.isAvailable, SmallDisk.requirement))
     func diskThatIsFullLaterIsFoundBeforeSending() async throws {
         let site = try ScriptedSite()
         let stage = try FaultStage(site.address)

@@ -1,0 +1,124 @@
+internal import CaptureSubmission
+internal import Foundation
+internal import MediaCrypto
+internal import MediaFiles
+internal import MediaStore
+
+/// `captures/vault.key`: base64 of 32 bytes and a line feed. 64 hexadecimal digits are read as well.
+///
+/// It is made once. Blobs whose key is gone cannot be read by anybody, so a key is never replaced, and none is made while
+/// there are blobs: a backup may still bring the old one back.
+struct VaultKeyFile {
+    private let directory: DataDirectory
+    private let path: [UInt8]
+
+    private static let name = "vault.key"
+    static let draftPrefix = ".vault.key-"
+
+    init(_ directory: DataDirectory) {
+        self.directory = directory
+        path = Array("\(directory.path(of: .captures))/\(Self.name)".utf8)
+    }
+
+    /// Reads the key.
+    ///
+    /// - Throws: `CaptureError` `.vaultUnusable`, also when there is none.
+    func read() throws(CaptureError) -> StreamingAEAD.Key {
+        guard let key = try existing() else { throw missing }
+        return key
+    }
+
+    /// Reads the key, or makes the first one. Of several processes exactly one makes it.
+    ///
+    /// - Throws: `CaptureError` `.vaultUnusable`, `.diskFull`.
+    func readOrMake() throws(CaptureError) -> StreamingAEAD.Key {
+        if let key = try existing() { return key }
+        try CaptureError.inVault { _ = try directory.make(.captures) }
+        let hasBlobs = try CaptureError.inVault { try self.hasBlobs() }
+        // A blob may have come with its key since the first look.
+        if let key = try existing() { return key }
+        guard !hasBlobs else { throw missing }
+        try CaptureError.inVault { try make() }
+        return try read()
+    }
+
+    private var missing: CaptureError {
+        CaptureError(
+            .vaultUnusable,
+            detail: "the key of the captures kept here is missing; put it back from a backup",
+            path: path
+        )
+    }
+
+    private func existing() throws(CaptureError) -> StreamingAEAD.Key? {
+        let bytes: [UInt8]
+        do {
+            bytes = try SourceFile(path: path).prefix(66)
+        } catch {
+            switch error.kind {
+            case .notFound: return nil
+            case .empty: bytes = []
+            default:
+                throw CaptureError(
+                    .vaultUnusable,
+                    detail: "the key cannot be read (\(error.kind))",
+                    path: path,
+                    underlying: error
+                )
+            }
+        }
+        let line = bytes.last == UInt8(ascii: "\n") ? bytes.dropLast() : bytes[...]
+        guard let key = VaultKey.parse(String(decoding: line, as: UTF8.self)) else {
+            throw CaptureError(
+                .vaultUnusable,
+                detail: "the key file is damaged; put it back from a backup",
+                path: path
+            )
+        }
+        return key
+    }
+
+    /// Writes a key beside the place, whole, and gives it its name unless another process was faster.
+    private func make() throws {
+        guard let captures = try TargetDirectory.open(Array(directory.path(of: .captures).utf8), creating: false) else {
+            throw CaptureError(.vaultUnusable, detail: "the vault is gone", path: path)
+        }
+        let file = try BlobFile(Self.draftPrefix + UUID().uuidString, in: captures)
+        do {
+            let text = try StreamingAEAD.Key.generate().withBytes { Data($0).base64EncodedString() } + "\n"
+            try Array(text.utf8).withUnsafeBytes { _ = try file.append($0) }
+            try file.settle()
+            try file.publish(as: Array(Self.name.utf8))
+        } catch let error as FileWriteError where error.kind == .exists {
+            file.discard()
+        } catch {
+            file.discard()
+            throw error
+        }
+    }
+
+    private func hasBlobs() throws -> Bool {
+        guard let captures = try TargetDirectory.open(Array(directory.path(of: .captures).utf8), creating: false) else {
+            return false
+        }
+        var names: [String] = []
+        try captures.forEachName { names.append(String(decoding: $0, as: UTF8.self)) }
+        return try names.contains { name in
+            let id =
+                name.hasPrefix(CaptureVault.draftPrefix) ? name.dropFirst(CaptureVault.draftPrefix.count) : name[...]
+            guard CaptureID.isValid(String(id)), let capture = try captures.subdirectory(name, creating: false) else {
+                return false
+            }
+            return try CaptureVault.Kind.allCases.contains { try capture.status(of: Array($0.rawValue.utf8)) != nil }
+        }
+    }
+
+    /// Removes a key that a process was making when it died; nothing was encrypted with it.
+    static func discardDraft(_ name: String, in captures: TargetDirectory) throws(FileWriteError) {
+        do throws(FileWriteError) {
+            try PartialFile.open(name, in: captures).discard()
+        } catch {
+            guard error.kind == .busy else { throw error }
+        }
+    }
+}

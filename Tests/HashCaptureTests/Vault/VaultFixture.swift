@@ -1,0 +1,101 @@
+import CaptureSubmission
+import Foundation
+import MediaCrypto
+import MediaFiles
+import MediaStore
+import TestSupport
+
+@testable import HashCapture
+
+/// A data directory with a vault, and originals beside it.
+struct VaultFixture {
+    static let id = "0f1e2d3c-4b5a-4978-8695-a4b3c2d1e0ff"
+    static let other = "0f1e2d3c-4b5a-4978-8695-a4b3c2d1e000"
+
+    let temporary: TemporaryDirectory
+    let directory: DataDirectory
+
+    init(at path: String? = nil) throws {
+        temporary = try TemporaryDirectory()
+        directory = try DataDirectory.open(path ?? temporary.file("data"))
+    }
+
+    var captures: String { directory.path + "/captures" }
+
+    func vault(_ key: VaultKey = .file) -> CaptureVault { CaptureVault(directory: directory, key: key) }
+
+    func blob(_ kind: CaptureVault.Kind, _ id: String = Self.id) -> String { "\(captures)/\(id)/\(kind.rawValue)" }
+
+    /// A new original.
+    func source(_ bytes: [UInt8], _ name: String = "original") throws -> SourceFile {
+        try write(bytes, to: temporary.file(name))
+        return try SourceFile(path: Array(temporary.file(name).utf8))
+    }
+
+    /// Keeps a capture, with a depth map unless it is nil.
+    @discardableResult
+    func keep(
+        _ media: [UInt8],
+        depth: [UInt8]? = nil,
+        id: String = Self.id,
+        key: VaultKey = .file
+    ) async throws -> SHA256Digest {
+        let vault = vault(key)
+        let draft = try vault.begin(id: id)
+        let digest = try await vault.keepMedia(source(media, "original-" + id), in: draft)
+        if let depth { try vault.keepDepth(depth, in: draft) }
+        try vault.commit(draft)
+        return digest
+    }
+
+    /// What an export gives.
+    func exported(_ kind: CaptureVault.Kind = .media, id: String = Self.id, key: VaultKey = .file) async throws
+        -> [UInt8]
+    {
+        let target = temporary.file("export-\(UUID().uuidString)")
+        _ = try await vault(key).export(kind, of: id, to: Array(target.utf8))
+        return try read(target)
+    }
+
+    /// Names in a directory, without the key.
+    func names(_ path: String? = nil) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: path ?? captures).filter { $0 != "vault.key" }.sorted()
+    }
+
+    func read(_ path: String) throws -> [UInt8] { [UInt8](try Data(contentsOf: URL(filePath: path))) }
+
+    func write(_ bytes: [UInt8], to path: String) throws { try Data(bytes).write(to: URL(filePath: path)) }
+
+    /// Changes a blob in its place.
+    func change(_ kind: CaptureVault.Kind, _ body: (inout [UInt8]) -> Void) throws {
+        var bytes = try read(blob(kind))
+        body(&bytes)
+        try write(bytes, to: blob(kind))
+    }
+}
+
+/// Not all the same, and never the same as of another seed. Repeats itself, so that it is made quickly.
+func vaultBytes(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
+    var state = seed &* 0x9e37_79b9_7f4a_7c15 | 1
+    let block = (0..<4099).map { _ in
+        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        return UInt8(truncatingIfNeeded: state >> 33)
+    }
+    var bytes = Data(capacity: count + block.count)
+    while bytes.count < count { bytes.append(contentsOf: block) }
+    return [UInt8](bytes.prefix(count))
+}
+
+/// The code of the `CaptureError` that a body throws; nil when it succeeds.
+func captureErrorCode(_ body: () async throws -> Void) async throws -> CaptureError.Code? {
+    do {
+        try await body()
+        return nil
+    } catch let error as CaptureError {
+        return error.code
+    }
+}
+
+func permissionBits(_ path: String) throws -> Int? {
+    try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+}

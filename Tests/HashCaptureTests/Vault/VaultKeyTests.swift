@@ -1,0 +1,141 @@
+import CaptureSubmission
+import Foundation
+import MediaCrypto
+import TestSupport
+import Testing
+
+@testable import HashCapture
+
+/// The key is made once, by one, and never replaced.
+@Suite struct VaultKeyTests {
+    let fixture = Result { try VaultFixture() }
+
+    static let hex = String(repeating: "0a", count: 32)
+    /// The same 32 bytes, by `base64` of coreutils.
+    static let base64 = "CgoKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgo="
+
+    private func keyPath() throws -> String { try fixture.get().captures + "/vault.key" }
+
+    @Test func theKeyIsMadeOnceAndNotRenewed() async throws {
+        let fixture = try fixture.get()
+        try await fixture.keep(vaultBytes(10))
+        let text = try String(contentsOfFile: keyPath(), encoding: .utf8)
+        #expect(text.hasSuffix("\n"))
+        #expect(Data(base64Encoded: String(text.dropLast()))?.count == 32)
+        try await fixture.keep(vaultBytes(10, seed: 2), id: VaultFixture.other)
+        #expect(try String(contentsOfFile: keyPath(), encoding: .utf8) == text)
+        #expect(try await VaultFixture().keep(vaultBytes(10)) == fixture.vault().check(.media, of: VaultFixture.id))
+    }
+
+    @Test func ofManyWhoMakeTheKeyOneDoes() async throws {
+        let fixture = try fixture.get()
+        let ids = (0..<16).map { String(format: "0f1e2d3c-4b5a-4978-8695-%012x", $0) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for id in ids { group.addTask { try await fixture.keep(vaultBytes(20), id: id) } }
+            try await group.waitForAll()
+        }
+        for id in ids { #expect(try await fixture.exported(id: id) == vaultBytes(20)) }
+        #expect(try fixture.names() == ids)
+    }
+
+    @Test(arguments: ["", "\n", "0a", "x", String(repeating: "0a", count: 31), hex + "0a", hex + "\n\n", " " + hex])
+    func aDamagedKeyIsRefusedAndStays(text: String) async throws {
+        let fixture = try fixture.get()
+        try await fixture.keep(vaultBytes(10))
+        try fixture.write(Array(text.utf8), to: keyPath())
+        #expect(try await captureErrorCode { _ = try await fixture.exported() } == .vaultUnusable)
+        #expect(
+            try await captureErrorCode { try await fixture.keep(vaultBytes(9), id: VaultFixture.other) }
+                == .vaultUnusable
+        )
+        #expect(try fixture.read(keyPath()) == Array(text.utf8))
+    }
+
+    @Test(arguments: [false, true])
+    func aMissingKeyIsNotReplacedWhileThereAreBlobs(areDrafts: Bool) async throws {
+        let fixture = try fixture.get()
+        if areDrafts {
+            let draft = try fixture.vault().begin(id: VaultFixture.id)
+            _ = try await fixture.vault().keepMedia(fixture.source(vaultBytes(10)), in: draft)
+        } else {
+            try await fixture.keep(vaultBytes(10))
+        }
+        try FileManager.default.removeItem(atPath: keyPath())
+        #expect(
+            try await captureErrorCode { try await fixture.keep(vaultBytes(9), id: VaultFixture.other) }
+                == .vaultUnusable
+        )
+        if !areDrafts { #expect(try await captureErrorCode { _ = try await fixture.exported() } == .vaultUnusable) }
+        #expect(try !FileManager.default.fileExists(atPath: keyPath()))
+    }
+
+    @Test func anotherKeyOpensNothing() async throws {
+        let fixture = try fixture.get()
+        try await fixture.keep(vaultBytes(10))
+        try fixture.write(Array((Self.hex + "\n").utf8), to: keyPath())
+        #expect(try await captureErrorCode { _ = try await fixture.exported() } == .mediaDamaged)
+    }
+
+    // MARK: Commands
+
+    @Test(arguments: [hex, hex.uppercased(), base64, hex + "\nmore", hex + "\r\n"])
+    func aProgramMayGiveTheKey(output: String) async throws {
+        let fixture = try fixture.get()
+        try await fixture.keep(vaultBytes(10), depth: vaultBytes(36), key: .command(["printf", "%s", Self.hex]))
+        #expect(try await fixture.exported(key: .command(["printf", "%s", output])) == vaultBytes(10))
+        #expect(try await fixture.exported(.depth, key: .command(["printf", "%s", output])) == vaultBytes(36))
+        #expect(try !FileManager.default.fileExists(atPath: keyPath()))
+    }
+
+    @Test(arguments: [
+        ["false", "canary"], ["no-such-program", "canary"], ["printf", "canary"], ["true", "canary"], [],
+        ["printf", hex + "0a"],
+    ])
+    func aProgramThatGivesNoKeyIsNamedWithoutItsArguments(arguments: [String]) async throws {
+        let fixture = try fixture.get()
+        let error = await #expect(throws: CaptureError.self) {
+            try await fixture.keep(vaultBytes(10), key: .command(arguments))
+        }
+        #expect(error?.code == .vaultUnusable)
+        #expect(error?.detail.contains("key_command") == true)
+        #expect(error.map { "\($0)".contains("canary") || "\($0)".contains("0a0a") } == false)
+    }
+
+    @Test func oneVaultAsksOnce() async throws {
+        let fixture = try fixture.get()
+        let log = fixture.temporary.file("log")
+        let vault = fixture.vault(.command(["sh", "-c", "echo x >> '\(log)'; echo \(Self.hex)"]))
+        let draft = try vault.begin(id: VaultFixture.id)
+        _ = try await vault.keepMedia(fixture.source(vaultBytes(10)), in: draft)
+        try vault.keepDepth(vaultBytes(36), in: draft)
+        try vault.commit(draft)
+        _ = try await vault.check(.depth, of: VaultFixture.id)
+        #expect(try fixture.read(log).count == 2)
+    }
+
+    // MARK: Foreign reader
+
+    /// With what `docs/hash-only.md` says, and Google's library.
+    @Test func tinkReadsABlob() async throws {
+        let fixture = try fixture.get()
+        let media = vaultBytes(1_100_000)
+        try await fixture.keep(media)
+        let text = try String(contentsOfFile: keyPath(), encoding: .utf8)
+        let key = try #require(Data(base64Encoded: text.trimmingCharacters(in: .newlines)))
+        let repository = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        let (jobs, target) = (fixture.temporary.file("jobs"), fixture.temporary.file("plain"))
+        try fixture.write(Array("open \(fixture.blob(.media)) \(target)\n".utf8), to: jobs)
+        let python = try ChildProcess(
+            repository.appending(path: ".build/venv/bin/python").path,
+            [
+                repository.appending(path: "Tests/MediaCryptoTests/scripts/tink_stream.py").path,
+                key.map { String(format: "%02x", $0) }.joined(),
+                "\(VaultFixture.id)|media|1".utf8.map { String(format: "%02x", $0) }.joined(),
+            ],
+            streams: .separate(input: .file(jobs))
+        )
+        #expect(try await python.finish().lines == ["opened"])
+        #expect(try fixture.read(target) == media)
+    }
+}
