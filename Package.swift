@@ -58,7 +58,7 @@ let package = Package(
             linkerSettings: [.linkedLibrary("png16", .when(traits: ["ImageLibraries"]))]
         ),
         .target(name: "CFileSystem"),
-        .target(name: "CPlaces", exclude: ["places.bin"]),
+        .target(name: "CPlaces", exclude: ["README.md", "places.bin"]),
         .target(name: "CSQLiteShims", linkerSettings: [.linkedLibrary("sqlite3")]),
 
         // Foundations.
@@ -234,6 +234,7 @@ let package = Package(
             dependencies: [
                 "Sandbox", "TestSupport", "mediactl-sandbox",
                 .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             swiftSettings: strict
@@ -241,7 +242,8 @@ let package = Package(
         .testTarget(
             name: "ConformanceTests",
             dependencies: [
-                "FuzzEntries", "MediaCrypto", "MediaTransport", "TestSupport", "Tus", "mediactl", "mediactl-sandbox",
+                "CaptureSubmission", "FuzzEntries", "MediaCrypto", "MediaTransport", "TestSupport", "Tus", "mediactl",
+                "mediactl-sandbox",
             ],
             exclude: ["scripts"],
             swiftSettings: strict

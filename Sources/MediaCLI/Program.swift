@@ -7,6 +7,8 @@ public enum Program {
     public static func prepareProcess() {
         StandardStreams.fillGaps()
         CrashReports.disable()
+        // The library below OpenSSL's tpm2 provider writes each refusal of a TPM to standard error; our own message says it.
+        setenv("TSS2_LOG", "all+none", 0)
     }
 
     /// Runs the command line of this process.

@@ -29,7 +29,21 @@ import Testing
             }
             try await comparePublicHalf(uri, tpm)
         }
+        await signFromManyThreads(try SigningKey.open(uri: "handle:0x81000010", provider: "tpm2"))
         try refusals(tpm, directory)
+    }
+
+    /// The TPM takes one command at a time.
+    private func signFromManyThreads(_ key: SigningKey) async {
+        await withTaskGroup(of: Bool.self) { group in
+            for number in 0..<12 {
+                group.addTask {
+                    let message = Array("\(number)".utf8)
+                    return (try? key.sign(message)).map { key.publicKey.isValid($0, of: message) } ?? false
+                }
+            }
+            for await isRight in group { #expect(isRight) }
+        }
     }
 
     /// The `openssl` program, with the TPM, knows the same public half; without it, it takes the signature.
@@ -47,6 +61,8 @@ import Testing
     private func refusals(_ tpm: SoftwareTPM, _ directory: TemporaryDirectory) throws {
         let ordinary = directory.file("ordinary.pem")
         try Data(try SigningKey.generate().pem()).write(to: URL(filePath: ordinary))
+        let encrypted = directory.file("encrypted.pem")
+        try Data(try encryptedKey()).write(to: URL(filePath: encrypted))
         let wrapped = Array(try Data(contentsOf: URL(filePath: directory.file("key.pem"))))
         #expect(throws: CryptoError("the key belongs to a TPM and is opened through the provider tpm2")) {
             try SigningKey.read(pem: wrapped)
@@ -54,12 +70,19 @@ import Testing
         for (uri, detail) in [
             ("handle:0x81000011", "not a P-256 key at handle:0x81000011"),
             ("file:\(ordinary)", "the key at file:\(ordinary) is not kept by the provider tpm2"),
+            (encrypted, "no key at \(encrypted)"),
             ("handle:0x81000099", "no key at handle:0x81000099: "), ("file:/nowhere", "no key at file:/nowhere: "),
             ("rubbish:1", "no key at rubbish:1: "),
         ] {
             let error = #expect(throws: CryptoError.self) { try SigningKey.open(uri: uri, provider: "tpm2") }
             #expect(error?.detail.hasPrefix(detail) == true, "\(error?.detail ?? "")")
         }
+    }
+
+    /// The library must not ask for the passphrase on a terminal.
+    private func encryptedKey() throws -> [UInt8] {
+        let arguments = ["-algorithm", "EC", "-pkeyopt", "group:P-256", "-aes-128-cbc", "-pass", "pass:x"]
+        return Array(try ChildProcess.run("openssl", ["genpkey"] + arguments).output.utf8)
     }
 
     @Test func saysThatAProviderIsMissing() {

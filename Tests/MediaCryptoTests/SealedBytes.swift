@@ -5,6 +5,12 @@ enum SealedBytes {
     static let key = StreamingAEAD.Key(Array(1...32))
     static let associatedData = Array("capture|media".utf8)
 
+    /// Made once: that takes longer than to seal it.
+    static let sample = sampleBytes(5_000_000)
+
+    /// The first bytes of the sample.
+    static func plaintext(_ count: Int) -> [UInt8] { Array(sample[..<count]) }
+
     /// Plaintext bytes in the first segment, and in every other one.
     static let first = (1 << 20) - 40 - 16
     static let other = (1 << 20) - 16
@@ -59,3 +65,7 @@ enum SealedBytes {
         }
     }
 }
+
+/// Whether both are the same; compare with `true`. A failed expectation would describe megabytes of bytes, which takes
+/// minutes.
+func areEqual(_ bytes: [UInt8], _ others: [UInt8]) -> Bool { bytes == others }

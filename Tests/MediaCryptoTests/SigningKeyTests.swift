@@ -42,9 +42,8 @@ import Testing
 
     /// A key file may ask for the compressed form of its public half.
     @Test func readsAKeyThatAsksForCompressedPoints() async throws {
-        let pem = try await OpenSSLTool.run(
-            "genpkey", "-algorithm", "EC", "-pkeyopt", "group:P-256", "-pkeyopt", "point-format:compressed"
-        )
+        let form = "point-format:compressed"
+        let pem = try await OpenSSLTool.run("genpkey", "-algorithm", "EC", "-pkeyopt", "group:P-256", "-pkeyopt", form)
         let key = try SigningKey.read(pem: pem)
         #expect(key.publicKey.sec1.count == 65)
         #expect(try await OpenSSLTool.verifies(key.sign(Self.message), of: Self.message, key: key.publicKey))
@@ -84,7 +83,8 @@ import Testing
         let pem = String(decoding: try SigningKey.generate().pem(), as: UTF8.self)
         let body = try #require(pem.split(separator: "\n").dropFirst().dropLast().joined().data(using: .utf8))
         var der = try #require(Data(base64Encoded: body))
-        for text in ["", "rubbish", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n", String(pem.dropLast(40))] {
+        let empty = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"
+        for text in ["", "rubbish", empty, String(pem.dropLast(40))] {
             #expect(throws: CryptoError.self) { try SigningKey.read(pem: Array(text.utf8)) }
         }
         // The private number stands behind 36 bytes of frame (RFC 5915 in RFC 5958).

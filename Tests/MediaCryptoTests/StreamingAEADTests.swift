@@ -15,11 +15,11 @@ import Testing
     ]
 
     @Test(arguments: sizes, [65_537, 5 << 20]) func opensWhatWasSealed(size: Int, chunk: Int) throws {
-        let plaintext = sampleBytes(size)
+        let plaintext = SealedBytes.plaintext(size)
         let sealed = try SealedBytes.seal(plaintext, chunk: chunk)
         let opened = SealedBytes.open(sealed, chunk: chunk)
         #expect(opened.error == nil)
-        #expect(opened.plaintext == plaintext)
+        #expect(areEqual(opened.plaintext, plaintext) == true)
         #expect(StreamingAEAD.ciphertextByteCount(of: Int64(size)) == Int64(sealed.count))
     }
 
@@ -43,6 +43,8 @@ import Testing
     static let threeSegments = SealedBytes.first + SealedBytes.other + 1000
     static let twoSegments = SealedBytes.first + SealedBytes.other
 
+    private static let sealed = Result { try SealedBytes.seal(SealedBytes.plaintext(threeSegments)) }
+
     static let damages: [Damage] = [
         Damage(testDescription: "empty", authentic: 0) { $0 = [] },
         Damage(testDescription: "header only", authentic: 0) { $0 = Array($0[..<40]) },
@@ -60,7 +62,9 @@ import Testing
             $0.removeLast($0.count - (2 << 20))
         },
         Damage(testDescription: "cut by a byte", authentic: twoSegments) { $0.removeLast() },
-        Damage(testDescription: "cut within the last tag", authentic: twoSegments) { $0.removeLast($0.count - (2 << 20) - 9) },
+        Damage(testDescription: "cut within the last tag", authentic: twoSegments) {
+            $0.removeLast($0.count - (2 << 20) - 9)
+        },
         Damage(testDescription: "a byte appended", authentic: twoSegments) { $0.append(0) },
         Damage(testDescription: "an empty segment appended", authentic: twoSegments) {
             $0 += [UInt8](repeating: 0, count: 16)
@@ -75,25 +79,25 @@ import Testing
     ]
 
     @Test(arguments: damages) func givesOutAuthenticSegmentsOnly(damage: Damage) throws {
-        let plaintext = sampleBytes(Self.threeSegments)
-        var sealed = try SealedBytes.seal(plaintext)
+        let plaintext = SealedBytes.plaintext(Self.threeSegments)
+        var sealed = try Self.sealed.get()
         damage.change(&sealed)
         let opened = SealedBytes.open(sealed)
         #expect((opened.error as? CryptoError)?.isDamaged == true)
-        #expect(opened.plaintext == Array(plaintext[..<damage.authentic]))
+        #expect(areEqual(opened.plaintext, Array(plaintext[..<damage.authentic])) == true)
     }
 
     @Test func segmentsCannotChangePlaces() throws {
-        let plaintext = sampleBytes(SealedBytes.first + 2 * SealedBytes.other + 5)
+        let plaintext = SealedBytes.plaintext(SealedBytes.first + 2 * SealedBytes.other + 5)
         let sealed = try SealedBytes.seal(plaintext)
         let (second, third) = (sealed[1 << 20..<2 << 20], sealed[2 << 20..<3 << 20])
         let opened = SealedBytes.open(Array(sealed[..<(1 << 20)] + third + second + sealed[(3 << 20)...]))
         #expect((opened.error as? CryptoError)?.isDamaged == true)
-        #expect(opened.plaintext == Array(plaintext[..<SealedBytes.first]))
+        #expect(areEqual(opened.plaintext, Array(plaintext[..<SealedBytes.first])) == true)
     }
 
     @Test func aSegmentOfAnotherCiphertextIsRefused() throws {
-        let plaintext = sampleBytes(Self.threeSegments)
+        let plaintext = SealedBytes.plaintext(Self.threeSegments)
         let (one, two) = (try SealedBytes.seal(plaintext), try SealedBytes.seal(plaintext))
         let opened = SealedBytes.open(Array(one[..<(1 << 20)] + two[(1 << 20)...]))
         #expect((opened.error as? CryptoError)?.isDamaged == true)
@@ -125,7 +129,9 @@ import Testing
         #expect(StreamingAEAD.Key(Array(1...33)) == nil)
         var dumped = ""
         dump(SealedBytes.key, to: &dumped)
-        #expect("\(String(describing: SealedBytes.key)) \(String(reflecting: SealedBytes.key)) \(dumped)".contains("17") == false)
+        let shown = String(describing: SealedBytes.key) + String(reflecting: SealedBytes.key) + dumped
+        #expect(shown.contains("key"))
+        #expect(shown.contains("17") == false)
     }
 
     @Test func nothingFollowsTheEndOrAnError() throws {
@@ -142,7 +148,7 @@ import Testing
             calls.withLock { $0 += 1 }
             if calls.withLock({ $0 }) == 2 { throw DiskFull() }
         }
-        let bytes = sampleBytes(SealedBytes.first + 1)
+        let bytes = SealedBytes.plaintext(SealedBytes.first + 1)
         var failures: [String] = []
         for _ in 1...2 {
             do { try bytes.withUnsafeBytes { try failing.update($0) } } catch { failures.append("\(type(of: error))") }
@@ -155,9 +161,10 @@ import Testing
 
     @Test(arguments: [0, 1000, 5_000_000]) func sealsAndHashesAFileInOnePass(size: Int) async throws {
         let directory = try TemporaryDirectory()
-        let plaintext = sampleBytes(size)
+        let plaintext = SealedBytes.plaintext(size)
         try Data(plaintext).write(to: URL(filePath: directory.file("plain")))
-        let (plain, key) = (try FileHandle(forReadingFrom: URL(filePath: directory.file("plain"))), try #require(SealedBytes.key))
+        let plain = try FileHandle(forReadingFrom: URL(filePath: directory.file("plain")))
+        let key = try #require(SealedBytes.key)
         let sealed = Mutex<[UInt8]>([])
         let digest = try await StreamingAEAD.encrypt(
             file: plain.fileDescriptor,
@@ -177,7 +184,7 @@ import Testing
         ) { piece in opened.withLock { $0.append(contentsOf: piece) } }
         #expect(openedDigest == digest)
         #expect(byteCount == Int64(size))
-        #expect(opened.withLock { $0 } == plaintext)
+        #expect(areEqual(opened.withLock { $0 }, plaintext) == true)
 
         await #expect(throws: CryptoError("the file ended after \(size) of \(size + 1) bytes")) {
             _ = try await StreamingAEAD.encrypt(
@@ -187,5 +194,36 @@ import Testing
                 associatedData: []
             ) { _ in }
         }
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: [true, false]) func cancellingEndsAPass(seals: Bool) async throws {
+        let key = try #require(SealedBytes.key)
+        let directory = try TemporaryDirectory()
+        let sealed = try SealedBytes.seal(SealedBytes.plaintext(Self.threeSegments), associatedData: [])
+        try Data(sealed).write(to: URL(filePath: directory.file("sealed")))
+        let file = try FileHandle(forReadingFrom: URL(filePath: directory.file("sealed")))
+        let (begun, cancelled) = (Gate(), Gate())
+        let task = Task {
+            // What is given out first waits until the task has been cancelled; there is more than one piece.
+            let wait: @Sendable (UnsafeRawBufferPointer) -> Void = { _ in
+                begun.open()
+                cancelled.wait()
+            }
+            if seals {
+                _ = try await StreamingAEAD.encrypt(
+                    file: file.fileDescriptor,
+                    byteCount: Int64(Self.threeSegments),
+                    key: key,
+                    associatedData: [],
+                    write: wait
+                )
+            } else {
+                _ = try await StreamingAEAD.decrypt(file: file.fileDescriptor, key: key, associatedData: [], wait)
+            }
+        }
+        await begun.opened()
+        task.cancel()
+        for _ in 1...4 { cancelled.open() }
+        await #expect(throws: CancellationError.self) { try await task.value }
     }
 }

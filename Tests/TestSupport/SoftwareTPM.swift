@@ -128,6 +128,7 @@ private enum LoopbackPort {
     ///
     /// - Parameter port: 0 for any.
     /// - Returns: Which.
+    /// - Throws: `SoftwareTPM.Failure` when somebody has it.
     static func bound(to port: UInt16) throws -> UInt16 {
         try withSocket(port) { descriptor, address, length in
             bind(descriptor, address, length.pointee) == 0 && getsockname(descriptor, address, length) == 0

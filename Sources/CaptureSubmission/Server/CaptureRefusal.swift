@@ -63,7 +63,8 @@ struct CaptureRefusal {
         if let code = serverCode.flatMap({ Self.known($0, call) }) { return code }
         return switch head.status {
         case 300..<400: .redirected
-        case 400, 415, 422: call == .registration && serverCode != nil ? .enrolmentImpossible : .badRequest
+        // The shape is right, so the server knows another one.
+        case 422 where call == .registration: .enrolmentImpossible
         case 401: .unauthorized
         case 403: .forbidden
         case 404, 405: .unexpectedAnswer

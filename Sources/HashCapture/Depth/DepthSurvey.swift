@@ -48,55 +48,79 @@ struct DepthSurvey {
         greatest = max(greatest, high.max())
     }
 
-    /// Counts centres and edges of an inner row. Without branches, so that the compiler takes several pixels at once.
+    /// Counts centres and edges of an inner row, four pixels at a time. binary32 decides unless a gradient is so near the
+    /// limit that only binary64 can tell: the squares in binary32 are off by a millionth at most.
     private mutating func addEdges(around row: UnsafePointer<Float>, width: Int) {
-        let limit = Self.greatestSquareOfNoEdge
-        var centres = 0
-        var edges = 0
-        for x in 1..<width - 1 {
-            let here = row + x
-            let isCentre = here.pointee >= Self.nearest && here.pointee <= Self.farthest
-            let across = Self.slope(here[-1], here[1])
-            let down = Self.slope((here - width).pointee, here[width])
-            let isEdge = across * across + down * down > limit
-            centres &+= isCentre ? 1 : 0
-            edges &+= isCentre && isEdge ? 1 : 0
+        var centres = SIMD4<Int32>.zero
+        var edges = SIMD4<Int32>.zero
+        var x = 1
+        while x + 4 < width {
+            let here = UnsafeRawPointer(row + x)
+            let isCentre = here.four(at: 0).areValid
+            let across = Self.difference(here.four(at: -1), here.four(at: 1))
+            let down = Self.difference(here.four(at: -width), here.four(at: width))
+            let squares = across * across + down * down
+            let isEdge = squares .> 0.0401
+            centres.replace(with: centres &+ 1, where: isCentre)
+            edges.replace(with: edges &+ 1, where: isCentre .& isEdge)
+            let isUnclear = isCentre .& (squares .> 0.0399) .& .!isEdge
+            if any(isUnclear) {
+                for lane in 0..<4 where isUnclear[lane] { edgeCount += Self.isEdge(row + x + lane, width) ? 1 : 0 }
+            }
+            x += 4
         }
-        centreCount += centres
-        edgeCount += edges
+        for x in x..<width - 1 where row[x] >= Self.nearest && row[x] <= Self.farthest {
+            centreCount += 1
+            edgeCount += Self.isEdge(row + x, width) ? 1 : 0
+        }
+        centreCount += Int(centres.wrappedSum())
+        edgeCount += Int(edges.wrappedSum())
     }
 
-    /// A neighbour counts when it is finite and nearer than nothing: strictly above the least valid depth, but with no
-    /// upper limit.
+    /// Twice the slope. A neighbour counts when it is finite and strictly above the least valid depth; it has no upper
+    /// limit.
     @inline(__always)
+    private static func difference(_ before: SIMD4<Float>, _ after: SIMD4<Float>) -> SIMD4<Float> {
+        let areUsable = (before .> nearest) .& (before .< .infinity) .& (after .> nearest) .& (after .< .infinity)
+        return (after - before).replacing(with: 0, where: .!areUsable)
+    }
+
+    /// The same in binary64, which decides.
+    private static func isEdge(_ here: UnsafePointer<Float>, _ width: Int) -> Bool {
+        let across = slope(here[-1], here[1])
+        let down = slope(here[-width], here[width])
+        return (across * across + down * down).squareRoot() > 0.1
+    }
+
     private static func slope(_ before: Float, _ after: Float) -> Double {
         let areUsable = before > nearest && before < .infinity && after > nearest && after < .infinity
         return areUsable ? (Double(after) - Double(before)) / 2 : 0
     }
+}
 
-    /// The greatest number whose square root is not above 0.1: one comparison instead of a root for each pixel. The
-    /// square of 0.1 is one unit in the last place away from it at most.
-    private static let greatestSquareOfNoEdge: Double = {
-        var square = 0.1 * 0.1
-        while square.squareRoot() > 0.1 { square = square.nextDown }
-        while square.nextUp.squareRoot() <= 0.1 { square = square.nextUp }
-        return square
-    }()
+extension UnsafeRawPointer {
+    /// Four samples from so many samples on.
+    @inline(__always)
+    fileprivate func four(at offset: Int) -> SIMD4<Float> {
+        loadUnaligned(fromByteOffset: offset * 4, as: SIMD4<Float>.self)
+    }
 }
 
 extension UnsafeBufferPointer<Float> {
-    /// Calls with four samples at a time; what is missing at the end is not a number.
+    /// Calls with four samples at a time; what is missing at the end is not a number. One call alone in here, or the
+    /// compiler keeps the caller's sums in memory.
     @inline(__always)
     func forEachFour(_ body: (SIMD4<Float>) -> Void) {
-        let whole = count & ~3
-        let bytes = UnsafeRawBufferPointer(self)
-        for index in stride(from: 0, to: whole, by: 4) {
-            body(bytes.loadUnaligned(fromByteOffset: index * 4, as: SIMD4<Float>.self))
+        guard let start = UnsafeRawPointer(baseAddress) else { return }
+        for index in stride(from: 0, to: count, by: 4) {
+            body(index + 4 <= count ? start.four(at: index) : rest(from: index))
         }
-        guard whole < count else { return }
+    }
+
+    private func rest(from start: Int) -> SIMD4<Float> {
         var rest = SIMD4<Float>(repeating: .nan)
-        for index in whole..<count { rest[index - whole] = self[index] }
-        body(rest)
+        for index in start..<count { rest[index - start] = self[index] }
+        return rest
     }
 }
 

@@ -9,7 +9,7 @@
         /// Reads a TIFF structure; nil when libexif has no memory.
         init?(_ structure: [UInt8]) {
             guard let data = exif_data_new() else { return nil }
-            // It would add what the specification demands and the photo lacks, the time of day among it.
+            // Entries are read as they stand: it would else mend them, and add what the specification demands.
             exif_data_unset_option(data, EXIF_DATA_OPTION_FOLLOW_SPECIFICATION)
             let bytes = Array("Exif\0\0".utf8) + structure
             exif_data_load_data(data, bytes, UInt32(bytes.count))

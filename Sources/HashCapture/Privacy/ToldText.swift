@@ -12,8 +12,8 @@ enum ToldText {
         // What is too long to be kept is too long to be looked at.
         for scalar in text.unicodeScalars.prefix(4 * byteLimit) {
             switch scalar.properties.generalCategory {
-            case .control, .format, .surrogate, .privateUse, .unassigned: continue
-            case .spaceSeparator, .lineSeparator, .paragraphSeparator: kept.append(" ")
+            case .format, .surrogate, .privateUse, .unassigned: continue
+            case .control, .spaceSeparator, .lineSeparator, .paragraphSeparator: kept.append(" ")
             default: kept.append(scalar)
             }
         }

@@ -46,7 +46,7 @@ extension ErrorCatalogue {
     }
 
     /// What a transport's failure is called and told is the same for all servers.
-    private static func diagnosis(ofMissingAnswer error: TransportError, isRetryable: Bool) -> Diagnosis {
+    static func diagnosis(ofMissingAnswer error: TransportError, isRetryable: Bool) -> Diagnosis {
         let code: GigHiveError.Code =
             switch error.kind {
             case .unknownHost: .unknownHost

@@ -1,3 +1,4 @@
+internal import CaptureSubmission
 internal import Foundation
 internal import GigHive
 internal import MediaFiles
@@ -24,6 +25,7 @@ enum ErrorCatalogue {
         case let error as Diagnosis: error
         case let error as GigHiveError: diagnosis(of: error)
         case let error as PhotoSyncError: diagnosis(of: error)
+        case let error as CaptureError: diagnosis(of: error)
         case let error as StoreError: diagnosis(of: error)
         case let error as SettingsError:
             Diagnosis("invalid_setting", TerminalText.escaped(error.message), hint: error.hint, exitCode: .usage)

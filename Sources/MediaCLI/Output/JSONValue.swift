@@ -8,6 +8,8 @@ enum JSONValue: Sendable, Equatable, ExpressibleByStringLiteral, ExpressibleByBo
     case string(String)
     case array([JSONValue])
     case object(JSONObject)
+    /// JSON that is there already, with its own spelling of numbers.
+    case verbatim(String)
 
     init(stringLiteral value: String) { self = .string(value) }
     init(booleanLiteral value: Bool) { self = .bool(value) }
@@ -31,6 +33,7 @@ enum JSONValue: Sendable, Equatable, ExpressibleByStringLiteral, ExpressibleByBo
         case .bool(let value): text += value ? "true" : "false"
         case .integer(let value): text += String(value)
         case .string(let value): Self.appendQuoted(value, to: &text)
+        case .verbatim(let json): text += Self.tamed(json)
         case .array(let values):
             text += "["
             for (index, value) in values.enumerated() {
@@ -67,6 +70,23 @@ enum JSONValue: Sendable, Equatable, ExpressibleByStringLiteral, ExpressibleByBo
         0x20 <= byte && byte <= 0x7E && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
     }
 
+    /// JSON on one line in which nothing can steer a terminal: below U+0020 only its blanks can be, and what else may do
+    /// harm can only stand in its strings, where an escape means the same.
+    static func tamed(_ json: String) -> String {
+        guard !json.utf8.allSatisfy({ 0x20 <= $0 && $0 <= 0x7E }) else { return json }
+        var text = ""
+        for scalar in json.unicodeScalars {
+            if scalar.value < 0x20 {
+                text += " "
+            } else if isHarmful(scalar) {
+                appendCode(of: scalar, to: &text)
+            } else {
+                text.unicodeScalars.append(scalar)
+            }
+        }
+        return text
+    }
+
     private static func appendEscaped(_ value: String, to text: inout String) {
         for scalar in value.unicodeScalars {
             switch scalar {
@@ -75,13 +95,25 @@ enum JSONValue: Sendable, Equatable, ExpressibleByStringLiteral, ExpressibleByBo
             case "\n": text += "\\n"
             case "\r": text += "\\r"
             case "\t": text += "\\t"
-            case "\u{0}"..."\u{1f}", "\u{7f}"..."\u{9f}", "\u{2028}", "\u{2029}", "\u{202a}"..."\u{202e}",
-                "\u{2066}"..."\u{2069}":
-                let digits = String(scalar.value, radix: 16)
-                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            case _ where isHarmful(scalar): appendCode(of: scalar, to: &text)
             default: text.unicodeScalars.append(scalar)
             }
         }
+    }
+
+    /// Control characters of both sets, line separators, and what changes the direction of text.
+    private static func isHarmful(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar {
+        case "\u{0}"..."\u{1f}", "\u{7f}"..."\u{9f}", "\u{2028}", "\u{2029}", "\u{202a}"..."\u{202e}",
+            "\u{2066}"..."\u{2069}":
+            true
+        default: false
+        }
+    }
+
+    private static func appendCode(of scalar: Unicode.Scalar, to text: inout String) {
+        let digits = String(scalar.value, radix: 16)
+        text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
     }
 }
 

@@ -98,7 +98,18 @@ struct SettingsSession: Sendable {
         return try named(text, allowingPath: true)
     }
 
-    private var noServer: Diagnosis {
+    /// The server of captures, which may live below a path; nil when nothing names one.
+    ///
+    /// - Throws: `ServerURLError`.
+    var configuredCaptureServer: ServerURL? {
+        get throws(ServerURLError) {
+            guard let text = settings.captureURL?.value else { return nil }
+            return try named(text, allowingPath: true)
+        }
+    }
+
+    /// Nothing names a server.
+    var noServer: Diagnosis {
         Diagnosis(
             "no_server",
             "no server is named",

@@ -20,7 +20,8 @@ struct ProfileChoice {
         if let name = environment[variable], !name.isEmpty {
             return try named(name, as: variable, .environment(variable), in: file)
         }
-        guard let server = unselected.server ?? unselected.uploadsURL ?? unselected.syncURL,
+        let addresses = [unselected.server, unselected.uploadsURL, unselected.syncURL, unselected.captureURL]
+        guard let server = addresses.lazy.compactMap({ $0 }).first,
             let origin = try? ServerURL(server.value, allowingPath: true).origin
         else { return nil }
         let matching = file.profiles.filter { $0.value.origins.contains(origin) }.keys.sorted()

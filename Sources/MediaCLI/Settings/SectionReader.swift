@@ -46,6 +46,8 @@ struct SectionReader {
                 section.values[key] = (text, value.mark?.line ?? keyNode.mark?.line ?? 1)
             } else if name == "password_command" {
                 section.passwordCommand = try command(value, path)
+            } else if name == "vault_key_command" {
+                section.vaultKeyCommand = try command(value, path)
             } else if try !special(name, value) {
                 throw unknown(name, keyNode, path, isTopLevel: empty.keyPrefix.isEmpty)
             }
@@ -95,7 +97,9 @@ struct SectionReader {
             return refused
         }
         var refused = error(node, path, "is not a setting")
-        let known = SettingKey.allCases.map(\.rawValue) + ["password_command"] + (isTopLevel ? ["profiles"] : [])
+        let known =
+            SettingKey.allCases.map(\.rawValue) + ["password_command", "vault_key_command"]
+            + (isTopLevel ? ["profiles"] : [])
         refused.hint = Spelling.nearest(to: name, among: known).map { "did you mean \($0)?" }
         return refused
     }

@@ -26,6 +26,8 @@ enum SettingKey: String, CaseIterable, Sendable {
     case jobs
     case transport
     case chunkSize = "chunk_size"
+    case captureProfile = "capture_profile"
+    case captureRPID = "capture_rp_id"
 
     /// For example `--stall-timeout`.
     var flag: String { "--" + rawValue.replacing("_", with: "-") }

@@ -1,3 +1,4 @@
+internal import CaptureSubmission
 internal import Foundation
 internal import GigHive
 internal import MediaTransport
@@ -94,6 +95,13 @@ enum SettingValue {
         let bytes = try size(text)
         guard bytes >= 64 << 10 else { throw InvalidValue(rule: "is less than 64K") }
         return bytes
+    }
+
+    static func captureProfile(_ text: String) throws(InvalidValue) -> CaptureProfile {
+        guard let profile = CaptureProfile(rawValue: text) else {
+            throw InvalidValue(rule: "is neither mediactl-1 nor reference")
+        }
+        return profile
     }
 
     static func color(_ text: String) throws(InvalidValue) -> ColorMode {

@@ -1,8 +1,9 @@
+internal import CaptureSubmission
 internal import GigHive
 
 extension Settings {
     /// Name, value and origin of each setting, for `config show`. No secret is ever a setting, and of a
-    /// `password_command` only the program is shown.
+    /// command only the program is shown.
     var rows: [(name: String, value: String, origin: SettingOrigin)] {
         var rows: [(name: String, value: String, origin: SettingOrigin)] = []
         func add<Value>(_ name: String, _ setting: Setting<Value>?, _ text: (Value) -> String) {
@@ -21,8 +22,8 @@ extension Settings {
         add(.libraryURL, libraryURL)
         add(.user, user)
         for section in passwordCommands {
-            guard let command = section.passwordCommand, let program = command.first else { continue }
-            rows.append(("password_command", command.count > 1 ? program + " …" : program, section.origin))
+            guard let command = section.passwordCommand else { continue }
+            rows.append(("password_command", Self.brief(command), section.origin))
         }
         add(.caFile, caFile)
         add(.pinnedKey, pinnedKey)
@@ -44,7 +45,15 @@ extension Settings {
         add(SettingKey.jobs.rawValue, jobs) { String($0) }
         add(SettingKey.transport.rawValue, transport) { $0.rawValue }
         add(SettingKey.chunkSize.rawValue, chunkSize) { String($0) }
+        add(SettingKey.captureProfile.rawValue, captureProfile) { $0.rawValue }
+        add(.captureRPID, captureRPID)
+        add("vault_key_command", vaultKeyCommand) { Self.brief($0) }
         return rows
+    }
+
+    /// The program of a command, whose arguments may be telling.
+    private static func brief(_ command: [String]) -> String {
+        (command.first ?? "") + (command.count > 1 ? " …" : "")
     }
 
     /// `30s`, or `0.5s`: what the settings file would take.

@@ -1,3 +1,4 @@
+internal import CaptureSubmission
 internal import GigHive
 internal import MediaTransport
 
@@ -46,6 +47,12 @@ struct Settings: Sendable {
     var transport: Setting<UploadOptions.TransportChoice>
     /// Bytes of the first request of a resumable upload.
     var chunkSize: Setting<Int64>
+    /// How the server of captures reads and checks them.
+    var captureProfile: Setting<CaptureProfile>
+    /// The relying party id of the server of captures; nil for that of its profile.
+    var captureRPID: Setting<String>?
+    /// The command that prints the key of the vault: program and arguments, no shell. nil when the key is a file.
+    private(set) var vaultKeyCommand: Setting<[String]>?
     /// The sections of the settings file in use that hold a `password_command`, the profile first.
     private(set) var passwordCommands: [SettingsFile.Section] = []
 
@@ -84,6 +91,8 @@ struct Settings: Sendable {
         jobs = try layers.find(.jobs, or: 4, SettingValue.jobs)
         transport = try layers.find(.transport, or: .auto, SettingValue.transport)
         chunkSize = try layers.find(.chunkSize, or: 8 << 20, SettingValue.chunkSize)
+        captureProfile = try layers.find(.captureProfile, or: .mediactl1, SettingValue.captureProfile)
+        captureRPID = try layers.find(.captureRPID, SettingValue.text)
     }
 
     /// Reads the settings file, if there is one, and puts flags, `MEDIACTL_*`, profile, file and defaults together.
@@ -107,7 +116,11 @@ struct Settings: Sendable {
         let layers = outer + (selected.map { [SettingsLayer(section: $0)] } ?? []) + [global]
         var settings = try Settings(layers: layers)
         settings.profile = profile
-        settings.passwordCommands = [selected, file.global].compactMap { $0 }.filter { $0.passwordCommand != nil }
+        let sections = [selected, file.global].compactMap { $0 }
+        settings.passwordCommands = sections.filter { $0.passwordCommand != nil }
+        settings.vaultKeyCommand = sections.lazy.compactMap { section in
+            section.vaultKeyCommand.map { Setting(value: $0, origin: section.origin) }
+        }.first
         return settings
     }
 

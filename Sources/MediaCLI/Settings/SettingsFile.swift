@@ -13,6 +13,7 @@ struct SettingsFile: Sendable {
         var keyPrefix: String
         var values: [SettingKey: (text: String, line: Int)] = [:]
         var passwordCommand: [String]?
+        var vaultKeyCommand: [String]?
 
         /// The servers it names.
         var origins: Set<Origin> {

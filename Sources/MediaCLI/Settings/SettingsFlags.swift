@@ -24,6 +24,7 @@ struct SettingsFlags: Sendable, Equatable {
     var jobs: String?
     var transport: String?
     var chunkSize: String?
+    var captureProfile: String?
 
     /// The given flags, except `--profile`, which selects and does not set.
     var values: [SettingKey: String] {
@@ -34,6 +35,7 @@ struct SettingsFlags: Sendable, Equatable {
             .answerTimeout: answerTimeout, .finishTimeout: finishTimeout,
             .settleTimeout: settleTimeout, .limitRate: limitRate, .retries: retries, .color: color,
             .orgName: orgName, .eventType: eventType, .jobs: jobs, .transport: transport, .chunkSize: chunkSize,
+            .captureProfile: captureProfile,
         ]
         return all.compactMapValues { $0 }
     }

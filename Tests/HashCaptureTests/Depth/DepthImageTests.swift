@@ -56,16 +56,21 @@ struct DepthImageTests {
         @Test(
             "a small image that claims a large size costs no memory",
             arguments: [
-                (1_000_000_000, 1_000_000_000), (0x7FFF_FFFF, 1), (100_000, 100_000), (10_000, 10_000), (0, 4),
-            ] as [(UInt32, UInt32)]
+                (1_000_000_000, 1_000_000_000, "cannot be read"), (0x7FFF_FFFF, 1, "cannot be read"),
+                (100_000, 100_000, "samples are not read"), (10_000, 10_000, "cannot hold 10000x10000"),
+                (0, 4, "cannot be read"),
+            ] as [(UInt32, UInt32, String)]
         )
-        func absurd(width: UInt32, height: UInt32) throws {
+        func absurd(width: UInt32, height: UInt32, complaint: String) throws {
             var image = try DepthMapFileTests.bytes("ffmpeg.png")
             // Width and height follow signature, length and name; the checksum is that of the header.
             image.replaceSubrange(16..<24, with: Self.bigEndian(width) + Self.bigEndian(height))
             image.replaceSubrange(29..<33, with: Self.bigEndian(Self.checksum(image[12..<29])))
 
-            #expect(!DepthMapFileTests.complaint(image, .init(scale: 1)).contains("CRC"))
+            let detail = DepthMapFileTests.complaint(image, .init(scale: 1))
+
+            #expect(detail.contains(complaint))
+            #expect(!detail.contains("CRC"))
         }
 
         private static func bigEndian(_ number: UInt32) -> [UInt8] {

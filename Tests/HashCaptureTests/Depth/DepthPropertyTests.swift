@@ -14,6 +14,8 @@ struct DepthPropertyTests {
         case centimetres
         /// Slopes whose gradients lie around the edge limit.
         case ramp
+        /// Gradients of 0.1 everywhere, so that rounding alone decides which are edges.
+        case edgeLimit
         /// Samples at and beside the limits of the range.
         case limits
         /// Very few values, a unit in the last place apart.
@@ -62,7 +64,7 @@ struct DepthPropertyTests {
             let slope = Float.random(in: 0...0.3, using: &self)
             let samples = (0..<width * height).map { index -> Float in
                 guard Double.random(in: 0..<1, using: &self) >= holes else { return hole() }
-                return sample(kind, at: Float(index % width) + Float(index / width) / 2, slope: slope)
+                return sample(kind, index % width, index / width, slope: slope)
             }
             return DepthMap(width: width, height: height, samples: samples)
         }
@@ -72,12 +74,14 @@ struct DepthPropertyTests {
             return holes.randomElement(using: &self) ?? 0
         }
 
-        private mutating func sample(_ kind: Kind, at place: Float, slope: Float) -> Float {
+        private mutating func sample(_ kind: Kind, _ x: Int, _ y: Int, slope: Float) -> Float {
             switch kind {
             case .noise: return .random(in: 0.05...21, using: &self)
             case .decimetres: return Float(Double(Int.random(in: 1...40, using: &self)) / 10)
             case .centimetres: return Float(Double(Int.random(in: 100...300, using: &self)) / 100)
-            case .ramp: return 1 + place * slope + .random(in: 0...0.01, using: &self)
+            case .ramp: return 1 + (Float(x) + Float(y) / 2) * slope + .random(in: 0...0.01, using: &self)
+            // 0.06² + 0.08² = 0.1²
+            case .edgeLimit: return Float(1 + 0.06 * Double(x) + 0.08 * Double(y))
             case .limits:
                 let limits: [Float] = [0.1, Float(0.1).nextUp, Float(0.1).nextDown, 20, Float(20).nextUp, 19]
                 return limits.randomElement(using: &self) ?? 20

@@ -1,0 +1,57 @@
+internal import ArgumentParser
+internal import MediaStore
+
+/// `mediactl hash-only list`
+struct HashOnlyList: ContextCommand {
+    static let schema = "mediactl.hash-only-list/1"
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List the captures that are kept here, newest first. Asks no server.",
+        discussion: """
+            Examples:
+              mediactl hash-only list
+              mediactl hash-only list --open
+              mediactl hash-only list --json | jq -r 'select(.state == "accepted") | .media_hash'
+            """
+    )
+
+    @Flag(help: "Only captures that are not settled: retry goes on with them.")
+    var open = false
+
+    @OptionGroup(visibility: .hidden) var connection: NoConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run(in console: Console) async throws -> ExitCode {
+        let settings = try await SettingsSession.open(console, global: global, connection: connection)
+        let stage = try CaptureStage.open(settings)
+        try await stage.adopt()
+        let records = try stage.library.captures().filter { !open || $0.isOpen }
+        for record in records {
+            console.record(.item, JSONRenderer.captureRow(record))
+        }
+        console.text(
+            TextRenderer.captures(
+                records,
+                now: console.context.now(),
+                width: console.outputWidth,
+                style: console.outputStyle
+            )
+        )
+        if records.isEmpty {
+            console.note(open ? "every capture is settled" : "no capture is kept here")
+        }
+        console.summary(["items": JSONValue(records.count), "exit_code": 0])
+        return .success
+    }
+}
+
+extension CaptureRecord {
+    /// Whether `retry` may get it further. One without a mode waits for its owner's word.
+    var isOpen: Bool {
+        guard mode != nil else { return false }
+        return switch state {
+        case .pending, .queued, .submitted, .unknownOutcome: true
+        case .accepted, .rejected: false
+        }
+    }
+}

@@ -1,0 +1,76 @@
+internal import ArgumentParser
+internal import CaptureSubmission
+internal import HashCapture
+internal import MediaStore
+
+/// `mediactl hash-only retry ID…`
+struct HashOnlyRetry: ContextCommand {
+    static let schema = "mediactl.hash-only-retry/1"
+    static let configuration = CommandConfiguration(
+        commandName: "retry",
+        abstract: "Go on with captures that are not settled: sign, send, or ask.",
+        discussion: """
+            What could not be signed is signed, three failures at most; what could not be sent is sent; where an answer was \
+            lost the server is asked. Each goes to the server it was made for.
+            A reference server cannot be asked. It probably has the capture; --resend sends it once more under a new \
+            signature, which can do no harm but a second refusal.
+
+            Examples:
+              mediactl hash-only retry --all
+              mediactl hash-only retry 5f0c2a91 --resend
+            """
+    )
+
+    @Argument(help: ArgumentHelp("Ids, or the first characters of them.", valueName: "id"))
+    var ids: [String] = []
+
+    @Flag(help: "All captures that are not settled.")
+    var all = false
+
+    @Flag(help: "Send once more what is probably there already.")
+    var resend = false
+
+    @Flag(help: "Send the hash of a capture that was kept before there were modes.")
+    var asHashOnly = false
+
+    @OptionGroup(title: "Connection options") var connection: NetworkConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func validate() throws {
+        guard ids.isEmpty == all else {
+            throw ValidationError(all ? "Name captures, or --all." : "Name a capture, or take --all.")
+        }
+        guard !ids.contains("") else { throw ValidationError("An empty id.") }
+        guard !all || (!resend && !asHashOnly) else {
+            throw ValidationError("--resend and --as-hash-only are for captures that are named.")
+        }
+        guard !resend || !asHashOnly else {
+            throw ValidationError("--resend and --as-hash-only exclude each other.")
+        }
+    }
+
+    func run(in console: Console) async throws -> ExitCode {
+        let settings = try await SettingsSession.open(console, global: global, connection: connection)
+        let stage = try CaptureStage.open(settings)
+        try await stage.adopt()
+        let run = RetryRun(
+            stage: stage,
+            choice: resend ? .resend : asHashOnly ? .adoptAsHashOnly : .ordinary,
+            writesProgressRecords: global.progressEvents
+        )
+        return try await run.run(try records(stage))
+    }
+
+    private func records(_ stage: CaptureStage) throws -> [CaptureRecord] {
+        guard all else { return try ids.map { try stage.record($0) } }
+        let records = try stage.library.captures()
+        let silent = records.count { $0.mode == nil }
+        if silent > 0 {
+            stage.console.note(
+                "\(Formats.count(silent, "capture")) of before there were modes stays here; name it with --as-hash-only"
+            )
+        }
+        // The oldest first: they have waited longest.
+        return records.filter(\.isOpen).reversed()
+    }
+}

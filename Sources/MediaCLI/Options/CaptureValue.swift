@@ -1,0 +1,180 @@
+internal import CaptureSubmission
+internal import Foundation
+internal import HashCapture
+internal import MediaCrypto
+internal import MediaStore
+internal import PhotoSync
+
+/// Turns what options of `hash-only` say into values.
+enum CaptureValue {
+    /// Reads the value of an option.
+    ///
+    /// - Parameters:
+    ///   - text: What was given, if anything.
+    ///   - flag: As `--depth-size`.
+    ///   - parse: One of the functions below.
+    /// - Returns: nil when nothing was given.
+    /// - Throws: `Diagnosis` for a value that is refused.
+    static func read<Value>(
+        _ text: String?,
+        _ flag: String,
+        _ parse: (String) throws(InvalidValue) -> Value
+    ) throws(Diagnosis) -> Value? {
+        guard let text else { return nil }
+        do {
+            return try parse(text)
+        } catch {
+            throw .usage("\(flag): \(ErrorCatalogue.quoted(text)) \(error.rule)", hint: error.hint)
+        }
+    }
+
+    // MARK: Depth
+
+    /// `256x192`: columns and rows, each at least 1.
+    static func depthSize(_ text: String) throws(InvalidValue) -> (width: Int, height: Int) {
+        let parts = text.split(separator: "x", omittingEmptySubsequences: false)
+        guard parts.count == 2, let width = positive(parts[0]), let height = positive(parts[1]) else {
+            throw InvalidValue(
+                rule: "is not a size in samples",
+                hint: "write columns x rows of the depth map, for example 256x192"
+            )
+        }
+        return (width, height)
+    }
+
+    /// Metres per unit; more than nothing.
+    static func depthScale(_ text: String) throws(InvalidValue) -> Double {
+        guard let scale = decimal(text), scale > 0, scale.isFinite else {
+            throw InvalidValue(
+                rule: "is not a number of metres above 0",
+                hint: "write metres per unit of the map: 0.001 when it counts millimetres"
+            )
+        }
+        return scale
+    }
+
+    // MARK: Facts
+
+    /// `52.5163,13.3777`: degrees, north and east positive. At most 15 significant digits each, which every reader of
+    /// JSON takes for the same number.
+    static func coordinates(_ text: String) throws(InvalidValue) -> (latitude: Double, longitude: Double) {
+        let parts = text.split(separator: ",", omittingEmptySubsequences: false)
+        guard parts.count == 2, let latitude = decimal(parts[0]), let longitude = decimal(parts[1]),
+            abs(latitude) <= 90, abs(longitude) <= 180
+        else {
+            throw InvalidValue(
+                rule: "is not a position",
+                hint: "write latitude,longitude in degrees, for example 52.5163,13.3777"
+            )
+        }
+        guard parts.allSatisfy({ significantDigits($0) <= 15 }) else {
+            throw InvalidValue(rule: "has more than 15 digits in a number", hint: "7 decimals are a centimetre")
+        }
+        return (latitude, longitude)
+    }
+
+    /// `Berlin,DE`, or a country alone.
+    static func place(_ text: String) throws(InvalidValue) -> (city: String?, country: String) {
+        let comma = text.lastIndex(of: ",")
+        let city = comma.map { text[..<$0].trimmingCharacters(in: .whitespaces) }
+        let country = text[(comma.map { text.index(after: $0) } ?? text.startIndex)...]
+            .trimmingCharacters(in: .whitespaces)
+        guard country.wholeMatch(of: /[A-Z]{2}/) != nil else {
+            throw InvalidValue(
+                rule: "does not end with a country",
+                hint: "countries are two capital letters (ISO 3166-1), for example \"Berlin,DE\" or DE"
+            )
+        }
+        guard city != "", (city?.utf8.count ?? 0) <= 200, city?.contains(where: \.isNewline) != true else {
+            throw InvalidValue(rule: "names no city", hint: "leave the comma out to name the country alone")
+        }
+        return (city, country)
+    }
+
+    /// RFC 3339 with a zone.
+    static func time(_ text: String) throws(InvalidValue) -> Date {
+        guard let time = RFC3339.time(text) else {
+            throw InvalidValue(
+                rule: "is not a time with a zone",
+                hint: "write it like 2026-05-01T18:30:00Z or 2026-05-01T20:30:00+02:00"
+            )
+        }
+        return Date(timeIntervalSince1970: Double(time.microseconds) / 1_000_000)
+    }
+
+    /// Something that can be shown: not blank, one line.
+    static func words(_ text: String) throws(InvalidValue) -> String {
+        let isBlank = text.allSatisfy(\.isWhitespace)
+        guard !isBlank, !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
+            throw InvalidValue(rule: isBlank ? "is blank" : "has control characters in it")
+        }
+        return text
+    }
+
+    // MARK: Media
+
+    /// `sha256:` and 64 hexadecimal digits.
+    static func digest(_ text: String) throws(InvalidValue) -> SHA256Digest {
+        guard text.hasPrefix("sha256:"), let digest = SHA256Digest(hex: String(text.dropFirst(7))) else {
+            throw InvalidValue(
+                rule: "is not a SHA-256",
+                hint: "write sha256: and its 64 hexadecimal digits, as sha256sum prints them"
+            )
+        }
+        return digest
+    }
+
+    /// The last digest of a camera's chain, a colon, and the number of its frames.
+    static func hashChain(_ text: String) throws(InvalidValue) -> VideoMembers.HashChain {
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 2, let hash = SHA256Digest(hex: String(parts[0])), let length = positive(parts[1]),
+            let frames = Int32(exactly: length)
+        else {
+            throw InvalidValue(
+                rule: "is not a chain",
+                hint: "write the 64 hexadecimal digits of its last hash, a colon, and its length in frames"
+            )
+        }
+        return VideoMembers.HashChain(finalHash: hash, chainLength: frames)
+    }
+
+    /// A whole number above 0 that 31 bits hold.
+    static func amount(_ text: String) throws(InvalidValue) -> Int32 {
+        guard let number = positive(text[...]), let amount = Int32(exactly: number) else {
+            throw InvalidValue(rule: "is not a whole number from 1 to 2147483647")
+        }
+        return amount
+    }
+
+    /// A UUID (RFC 9562), in lower case.
+    static func uuid(_ text: String) throws(InvalidValue) -> String {
+        guard let uuid = UUID(uuidString: text) else {
+            throw InvalidValue(rule: "is not a UUID", hint: "write it as the server issued it")
+        }
+        return uuid.uuidString.lowercased()
+    }
+
+    // MARK: Digits
+
+    private static func positive(_ text: Substring) -> Int? {
+        guard isDigits(text), let number = Int(text), number > 0 else { return nil }
+        return number
+    }
+
+    /// A number as people write it: no exponent, no infinity, no hexadecimal digits.
+    private static func decimal(_ text: some StringProtocol) -> Double? {
+        let digits = text.hasPrefix("-") ? text.dropFirst() : text[...]
+        let parts = digits.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count <= 2, parts.allSatisfy({ isDigits($0) }) else { return nil }
+        // −0 would be written in another way than 0 (contract, trap 7).
+        return Double(text).map { $0 == 0 ? 0 : $0 }
+    }
+
+    private static func significantDigits(_ text: some StringProtocol) -> Int {
+        text.filter(\.isNumber).drop { $0 == "0" }.count
+    }
+
+    private static func isDigits(_ text: some StringProtocol) -> Bool {
+        !text.isEmpty && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    }
+}

@@ -1,0 +1,52 @@
+internal import CaptureSubmission
+internal import HashCapture
+internal import MediaFiles
+
+/// What a body tells, in words: one line for each thing that leaves, and one for what stays.
+enum CaptureDisclosure {
+    static func lines(_ payload: HashOnlyPayload, _ profile: CaptureProfile) -> [String] {
+        var lines = [
+            "the SHA-256 of the \(payload.mediaType.rawValue), from which nobody can make the \(payload.mediaType.rawValue)",
+            "captured_at \(payload.capturedAt): the server publishes it always" + rounding(of: payload),
+            place(payload, profile),
+            payload.metadata.timestamp.map { "the time \($0)" } ?? "no time",
+            payload.metadata.deviceModel.map { "the device \(ErrorCatalogue.quoted($0))" } ?? "no device model",
+            depth(payload),
+        ]
+        if let video = payload.video {
+            lines.append(
+                "\(Formats.count(video.frameCount, "frame")), \(video.durationMilliseconds) ms, and the last hash of their "
+                    + "chain"
+            )
+        }
+        lines.append("which levels of privacy were chosen, and the signature of this machine's key")
+        return lines.map { "  " + $0 }
+    }
+
+    private static func rounding(of payload: HashOnlyPayload) -> String {
+        switch payload.flags.timestampLevel {
+        case .exact: ""
+        case .dayOnly: "; only the day is told"
+        case .none: "; the day of the submission is told in its place"
+        }
+    }
+
+    private static func place(_ payload: HashOnlyPayload, _ profile: CaptureProfile) -> String {
+        switch payload.metadata.location {
+        case .coordinates(let latitude, let longitude):
+            let decimals = payload.flags.locationLevel == .coarse ? 1 : 4
+            return "the place \(latitude),\(longitude)"
+                + (profile == .reference ? ": the server publishes it with \(Formats.count(decimals, "decimal"))" : "")
+        case .place(let city, let country):
+            return "the place \([city, country].compactMap { $0 }.map { TerminalText.escaped($0) }.joined(separator: ", "))"
+        case nil: return "no place"
+        }
+    }
+
+    private static func depth(_ payload: HashOnlyPayload) -> String {
+        payload.depthAnalysis.status == .unavailable
+            ? "that no depth was analysed"
+            : "five numbers about the depth of the scene, which \(payload.depthAnalysis.isLikelyRealScene ? "looks" : "does not look") "
+                + "real by them"
+    }
+}

@@ -1,0 +1,118 @@
+internal import CaptureSubmission
+internal import Foundation
+internal import HashCapture
+internal import MediaFiles
+internal import MediaStore
+
+/// What `hash-only` says on standard output. Failures are said on standard error. Assertions, places and whole hashes are
+/// left to JSON (hash-only contract, trap 25).
+extension TextRenderer {
+    /// The first characters of an id or a hash, which tell it from others.
+    private static func short(_ text: String) -> String { TerminalText.escaped(String(text.prefix(8))) }
+
+    static func capture(_ item: CaptureItem, style: Style) -> [String] {
+        guard let record = item.record else {
+            return item.state == .cancelled ? ["\(item.name): not done"] : []
+        }
+        let id = short(record.id)
+        switch item.state {
+        case .accepted where item.isKnown: return ["\(item.name): accepted before, as \(id)"] + address(of: record)
+        case .accepted:
+            let level = record.keyLevel.map { ", level \(TerminalText.escaped($0))" } ?? ""
+            return ["\(style.green("accepted")) \(item.name) as \(id) (hash \(short(record.mediaHash))…\(level))"]
+                + address(of: record)
+        case .pending, .queued, .submitted, .unknownOutcome:
+            return [
+                "\(item.name): \(words(for: record.state))",
+                "  goes on with: mediactl hash-only retry \(id)\(item.needsResend ? " --resend" : "")",
+            ]
+        case .rejected: return ["\(item.name): rejected; kept as \(id)"]
+        case .planned, .failed, .cancelled: return []
+        }
+    }
+
+    private static func address(of record: CaptureRecord) -> [String] {
+        record.verificationURL.map { ["  \(TerminalText.escaped($0))"] } ?? []
+    }
+
+    static func words(for state: CaptureRecord.State) -> String {
+        switch state {
+        case .pending: "not signed"
+        case .queued: "to be sent"
+        case .submitted: "on its way"
+        case .accepted: "accepted"
+        case .rejected: "rejected"
+        case .unknownOutcome: "unknown outcome"
+        }
+    }
+
+    /// The table of `hash-only list`.
+    static func captures(_ records: [CaptureRecord], now: Date, width: Int?, style: Style) -> [String] {
+        guard !records.isEmpty else { return [] }
+        var table = Table(columns: [
+            .init(title: "ID"), .init(title: "STATE"), .init(title: "LEVEL", dropOrder: 3),
+            .init(title: "HASH", dropOrder: 1), .init(title: "SIZE", alignment: .right, dropOrder: 2),
+            .init(title: "MADE", dropOrder: 4), .init(title: "FILE", isFlexible: true, minimumWidth: 12),
+            .init(title: "SERVER", isFlexible: true, minimumWidth: 12, dropOrder: 5),
+        ])
+        table.rows = records.map { record in
+            [
+                short(record.id), record.mode == nil ? "local only" : words(for: record.state),
+                TerminalText.escaped(record.keyLevel ?? "-"), short(record.mediaHash),
+                record.mediaBytes.map { Formats.bytes($0) } ?? "-", Formats.age(of: record.createdAt, now: now),
+                record.path.map { TerminalText.escaped($0) } ?? (record.isObserved ? "-" : "not observed"),
+                TerminalText.escaped(record.server),
+            ]
+        }
+        return table.lines(fitting: width, style: style)
+    }
+
+    /// Everything about one capture but its body.
+    static func capture(_ record: CaptureRecord, now: Date, style: Style) -> [String] {
+        func time(_ date: Date?) -> String {
+            date.map { "\(Formats.timestamp($0)) (\(Formats.age(of: $0, now: now)))" } ?? "-"
+        }
+        let seen =
+            record.isObserved
+            ? "in the vault, encrypted" + (record.hasDepth ? "; its depth map too" : "") : "never seen here"
+        let failure = record.errorCode.map { code in
+            record.errorDetail.map { $0.isEmpty ? code : "\(code): \($0)" } ?? code
+        }
+        let fields: [(String, String?)] = [
+            ("id", record.id), ("server", record.server), ("profile", record.profile),
+            ("mode", record.mode?.rawValue ?? "none; local only"), ("state", words(for: record.state)),
+            ("last error", record.state == .accepted ? nil : failure), ("file", nil),
+            ("media", "\(record.mediaType), \(record.mediaBytes.map { "\($0) bytes" } ?? "length not known")"),
+            ("copy", seen), ("sha-256", record.mediaHash), ("level", record.keyLevel ?? "-"),
+            ("device", record.deviceID ?? "-"), ("counter", record.counter.map { "\($0)" } ?? "-"),
+            ("body", (record.body ?? record.unsignedBody).map { "\($0.count) bytes" } ?? "-"),
+            ("made", time(record.createdAt)), ("sent", time(record.submittedAt)),
+            ("times sent", "\(record.submissions)"), ("server's id", record.serverCaptureID ?? "-"),
+            ("public page", record.verificationURL ?? "-"),
+        ]
+        return fields.compactMap { name, value in
+            let text =
+                name == "file" ? record.path.map { TerminalText.escaped($0) } : value.map { TerminalText.escaped($0) }
+            return text.map { style.bold(name.padding(toLength: 14, withPad: " ", startingAt: 0)) + $0 }
+        }
+    }
+
+    /// What `hash-only verify` found.
+    static func verification(_ verification: CaptureVerification, style: Style) -> [String] {
+        verification.findings.map { check, finding in
+            let name = check.rawValue.replacing("_", with: " ").padding(toLength: 10, withPad: " ", startingAt: 0)
+            return switch finding {
+            case .passed: "\(style.green("ok  "))  \(name)"
+            case .failed(let reason): "\(style.red("FAIL"))  \(name)  \(TerminalText.escaped(reason))"
+            case .skipped(let reason): "\(style.dim("skip"))  \(name)  \(TerminalText.escaped(reason))"
+            }
+        }
+    }
+}
+
+extension CaptureItem {
+    /// Whether only a deliberate resend can go on: the server cannot be asked (hash-only contract 1.3).
+    var needsResend: Bool {
+        state == .unknownOutcome && record?.profile == CaptureProfile.reference.rawValue
+    }
+}

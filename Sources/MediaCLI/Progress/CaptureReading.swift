@@ -1,0 +1,30 @@
+/// Where reading the media stands.
+struct CaptureReading: RunReading {
+    /// Path as it was named.
+    var path: [UInt8]
+    var done: Int64
+    var whole: Int64
+
+    /// Whether bytes of the media are still to be read: as long as that is so, no request has gone out.
+    var isReading: Bool { done < whole }
+    var amount: Int64 { done }
+    var percent: Int64? { whole > 0 ? min(100, max(0, Int64(Double(done) / Double(whole) * 100))) : nil }
+
+    func line(rate: Double?) -> String {
+        let name = ErrorCatalogue.quoted(path)
+        guard isReading, let percent else { return "\(name)  waiting for the server" }
+        var parts = [name, "\(Formats.bytes(done)) of \(Formats.bytes(whole)) read", "\(percent) %"]
+        if let rate, rate >= 1 {
+            parts.append("\(Formats.bytes(Int64(rate)))/s")
+            parts.append("ETA \(Formats.clock(.seconds(Double(whole - done) / rate)))")
+        }
+        return parts.joined(separator: "  ")
+    }
+
+    func record(elapsed: Duration) -> JSONObject {
+        [
+            "path": JSONRenderer.path(path), "bytes_read": .integer(done), "media_bytes": .integer(whole),
+            "elapsed_ms": .integer(Formats.milliseconds(elapsed)),
+        ]
+    }
+}

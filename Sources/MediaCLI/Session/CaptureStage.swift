@@ -1,0 +1,121 @@
+internal import CaptureSubmission
+internal import Foundation
+internal import HashCapture
+internal import MediaStore
+internal import MediaTransport
+
+/// What all commands of `hash-only` work with: the open stores, and a session for each server.
+struct CaptureStage: Sendable {
+    let settings: SettingsSession
+    let library: LibraryStore
+    private let directory: DataDirectory
+    private let http: HTTPClient
+
+    var console: Console { settings.console }
+
+    /// Opens the stores, and tells the user what was put right. Nothing is sent.
+    ///
+    /// - Parameters:
+    ///   - settings: Which directory.
+    ///   - scratch: Another directory of data, for what must leave nothing behind.
+    /// - Throws: `StoreError`, `TransportError`.
+    static func open(_ settings: SettingsSession, in scratch: String? = nil) throws -> CaptureStage {
+        let directory = try DataDirectory.open(scratch ?? settings.locations.dataDirectory)
+        let library = try LibraryStore(in: directory)
+        for warning in library.warnings {
+            settings.console.warning(ErrorCatalogue.clean(warning))
+        }
+        return CaptureStage(
+            settings: settings,
+            library: library,
+            directory: directory,
+            http: try settings.httpClient()
+        )
+    }
+
+    /// The captures of the server that flags and settings name.
+    ///
+    /// - Throws: `Diagnosis` when nothing names one; `ServerURLError`.
+    func session() throws -> CaptureSession {
+        guard let server = try settings.configuredCaptureServer else { throw settings.noServer }
+        return session(server, settings.settings.captureProfile.value)
+    }
+
+    /// The captures of the server that a record names.
+    ///
+    /// - Throws: `ServerURLError`, `CaptureError` for a record that cannot be understood.
+    func session(for record: CaptureRecord) throws -> CaptureSession {
+        guard let profile = CaptureProfile(rawValue: record.profile) else {
+            throw CaptureError(.recordUnusable, detail: "its profile is not known", value: record.id)
+        }
+        return session(try ServerURL(record.server, allowingPath: true), profile)
+    }
+
+    /// A session for work on what is kept here, where it matters little which server it is: the one that is named, else
+    /// that of the newest capture.
+    ///
+    /// - Throws: `StoreError`, `ServerURLError`; `Diagnosis` when there is neither.
+    func anySession() throws -> CaptureSession {
+        if let server = try settings.configuredCaptureServer {
+            return session(server, settings.settings.captureProfile.value)
+        }
+        guard let newest = try library.captures().first else { throw settings.noServer }
+        return try session(for: newest)
+    }
+
+    /// Finishes what processes that have died left. Nothing is sent.
+    ///
+    /// - Throws: `StoreError`, `ServerURLError`, `CaptureError`.
+    func adopt() async throws {
+        guard let newest = try library.captures().first else { return }
+        try await session(for: newest).adopt()
+    }
+
+    /// The one record whose id begins like this.
+    ///
+    /// - Throws: `StoreError`; `CaptureError` when there is none, or more than one.
+    func record(_ idPrefix: String) throws -> CaptureRecord {
+        let found = try library.captures(idPrefix: idPrefix.lowercased())
+        guard let record = found.first, found.count == 1 else {
+            let detail = found.isEmpty ? "" : "\(found.count) begin so"
+            throw CaptureError(.captureUnknown, detail: detail, value: idPrefix)
+        }
+        return record
+    }
+
+    private func session(_ server: ServerURL, _ profile: CaptureProfile) -> CaptureSession {
+        let context = console.context
+        return CaptureSession(
+            client: CaptureClient(server: server, http: http, timeouts: settings.timeouts),
+            profile: profile,
+            surroundings: CaptureSession.Surroundings(
+                directory: directory,
+                library: library,
+                vaultKey: settings.vaultKey,
+                programVersion: MediactlCommand.version,
+                now: context.now
+            )
+        )
+    }
+}
+
+extension SettingsSession {
+    /// Runs `body` with stores that leave nothing behind: those of the data directory where there is one, else empty ones
+    /// in a directory that goes away.
+    ///
+    /// - Throws: What `body` throws, and `StoreError`, `TransportError`.
+    func withReadOnlyCaptures<Value>(_ body: (CaptureStage) async throws -> Value) async throws -> Value {
+        let path = locations.dataDirectory
+        if FileManager.default.fileExists(atPath: path + "/library.sqlite") {
+            return try await body(CaptureStage.open(self))
+        }
+        let parent = FileManager.default.temporaryDirectory.path
+        var template = Array((parent + "/mediactl-XXXXXX").utf8CString)
+        guard mkdtemp(&template) != nil else {
+            throw StoreError(.notWritable, path: parent, detail: String(cString: strerror(errno)).lowercased())
+        }
+        let scratch = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+        defer { try? FileManager.default.removeItem(atPath: scratch) }
+        return try await body(CaptureStage.open(self, in: scratch))
+    }
+}

@@ -1,0 +1,107 @@
+import CaptureSubmission
+import HashCapture
+import MediaStore
+import MediaTransport
+import Testing
+
+@testable import MediaCLI
+
+@Suite struct CaptureErrorTests {
+    @Test(arguments: CaptureError.Code.allCases)
+    func everyCodeHasAMessageInOurStyle(code: CaptureError.Code) {
+        for error in [
+            CaptureError(code),
+            CaptureError(
+                code,
+                detail: "It said \u{1b}[31mso.",
+                httpStatus: 500,
+                path: Array("a\u{1b}.jpg".utf8),
+                value: "x\u{7}",
+                parts: [("depth_analysis", 190)]
+            ),
+        ] {
+            let diagnosis = ErrorCatalogue.diagnosis(of: error)
+            for line in [diagnosis.message, diagnosis.hint].compactMap({ $0 }) {
+                #expect(!line.isEmpty && !line.hasSuffix(".") && !line.contains("\n"))
+                #expect(!line.unicodeScalars.contains { $0.properties.generalCategory == .control })
+                #expect(line.prefix(1) == line.prefix(1).lowercased())
+                // Nothing about a key of this program is ever called so.
+                #expect(!line.contains("verified"))
+            }
+            #expect(diagnosis.exitCode != .success && diagnosis.exitCode != .partly)
+            #expect(diagnosis.code == code.rawValue && diagnosis.httpStatus == error.httpStatus)
+        }
+    }
+
+    // The exit codes of design section 5, one row a code.
+    @Test(
+        arguments: [
+            (.fileNotFound, 2), (.fileUnreadable, 2), (.notRegularFile, 2), (.emptyFile, 2), (.unknownMediaType, 2),
+            (.depthMapInvalid, 2), (.depthRequired, 2), (.videoMembersMissing, 2), (.settingsUnusable, 2),
+            (.privacyModeOn, 2), (.imageLibrariesMissing, 2), (.sourceChanged, 13), (.payloadTooLarge, 2),
+            (.signingFailed, 1), (.keyUnusable, 2), (.counterExhausted, 1), (.notRegistered, 4),
+            (.alreadyRegistered, 10), (.enrolmentImpossible, 2), (.badRequest, 2), (.clockWrong, 4),
+            (.assertionRefused, 4), (.requestSignatureRefused, 4), (.unauthorized, 4), (.forbidden, 4),
+            (.deviceUnknown, 5), (.deviceUnverified, 4), (.captureNotFound, 5), (.duplicate, 10),
+            (.tooManyRequests, 6), (.bodyTooLarge, 2), (.serverError, 7), (.redirected, 1), (.unexpectedAnswer, 7),
+            (.unknownOutcome, 6), (.captureUnknown, 5), (.localOnly, 2), (.recordUnusable, 12),
+            (.vaultUnusable, 12), (.diskFull, 12), (.mediaDamaged, 8), (.mediaMissing, 12), (.targetUnusable, 2),
+            (.targetExists, 10), (.hashMismatch, 8), (.storeUnusable, 12), (.transport, 6), (.cancelled, 130),
+            (.busy, 10), (.internalError, 1),
+        ] as [(CaptureError.Code, Int32)]
+    )
+    func codesHaveTheirPublishedExitCode(code: CaptureError.Code, exitCode: Int32) {
+        #expect(ErrorCatalogue.exitCode(of: code).rawValue == exitCode)
+    }
+
+    @Test func lowerLayersKeepTheirWords() {
+        let store = CaptureError(.storeUnusable, underlying: StoreError(.corrupt, path: "/d/library.sqlite"))
+        #expect(ErrorCatalogue.diagnosis(of: store).message.contains("\"/d/library.sqlite\" is not a usable store"))
+        let network = CaptureError(.transport, underlying: TransportError(.unknownHost, detail: "Why."))
+        let diagnosis = ErrorCatalogue.diagnosis(of: network)
+        #expect(diagnosis.code == "unknown_host" && diagnosis.exitCode == .network)
+    }
+
+    @Test func sizesOfPartsAreNamed() {
+        let diagnosis = ErrorCatalogue.diagnosis(
+            of: CaptureError(.payloadTooLarge, parts: [("metadata", 9000), ("depth_analysis", 190)])
+        )
+        #expect(diagnosis.details == ["metadata: 9000 bytes", "depth_analysis: 190 bytes"])
+    }
+
+    // Design section 5; hash-only contract 1.3 and section 8.
+    @Test(
+        arguments: [
+            (.accepted, 0), (.pending, 1), (.queued, 6), (.submitted, 6), (.unknownOutcome, 6), (.rejected, 2),
+        ] as [(CaptureRecord.State, Int32)]
+    )
+    func statesHaveExitCodes(state: CaptureRecord.State, exitCode: Int32) {
+        var record = CaptureRecord(
+            id: "i",
+            server: "http://h",
+            profile: "mediactl-1",
+            mode: .hashOnly,
+            mediaHash: "",
+            mediaType: "photo",
+            createdAt: .distantPast
+        )
+        record.state = state
+        #expect(CaptureItem(CaptureOutcome(record: record), path: nil).exitCode.rawValue == exitCode)
+        record.errorCode = CaptureError.Code.duplicate.rawValue
+        let kept = CaptureItem(CaptureOutcome(record: record), path: nil).exitCode
+        #expect(kept == (state == .accepted ? .success : .conflict))
+    }
+
+    @Test(
+        arguments: [
+            CaptureNotice.noDepth, .depthUnavailable, .recordedAsSuspicious, .labelledByServer,
+            .capturedAtIsPublic("2026-05-01T00:00:00Z"), .coordinatesArePublic(decimals: 4), .coarseLocationLeftOut,
+            .placeUnknown, .depthFromKeyframes, .notObserved, .clockDiffers(seconds: -61),
+        ]
+    )
+    func noticesAreSentencesWithACode(notice: CaptureNotice) {
+        #expect(notice.code.wholeMatch(of: /[a-z_]+/) != nil)
+        #expect(!notice.words.isEmpty && !notice.words.hasSuffix("."))
+        #expect(notice.words.prefix(1) == notice.words.prefix(1).lowercased())
+    }
+}

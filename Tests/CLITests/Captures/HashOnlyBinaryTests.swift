@@ -1,0 +1,296 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `hash-only` of the built program, against the sandbox.
+@Suite(.prompt) struct HashOnlyBinaryTests {
+    // MARK: The way of a capture
+
+    @Test func captureGoesItsWay() async throws {
+        let stage = try await HashOnlyStage()
+        let registration = try await stage.json(["register"])
+        #expect(registration.result.exitCode == 0, "\(registration.result.errors)")
+        #expect(registration.last["level"] as? String == "software" && registration.last["key"] as? String == "new")
+        #expect(!registration.result.errors.contains("verified"))
+
+        let sent = try await stage.send()
+        #expect(sent.result.exitCode == 0, "\(sent.result.errors)")
+        let item = try #require(sent.items.first)
+        let id = try #require(item["capture_id"] as? String)
+        #expect(item["state"] as? String == "accepted" && item["level"] as? String == "software")
+        #expect(item["counter"] as? Int == 2 && item["known"] as? Bool == false)
+        let body = try #require(try await stage.bodies().first)
+        #expect(item["payload_bytes"] as? Int == body.count)
+
+        let again = try await stage.send()
+        #expect(again.result.exitCode == 0 && again.items.first?["known"] as? Bool == true)
+        #expect(try await stage.bodies().count == 1)
+
+        let list = try await stage.json(["list"])
+        #expect(list.items.map { $0["capture_id"] as? String } == [id])
+        #expect(try await stage.json(["list", "--open"]).items.isEmpty)
+        let shown = try await stage.json(["show", String(id.prefix(8)), "--show-body"])
+        #expect(shown.items.first?["signed"] as? Bool == true && shown.items.first?["body"] is [String: Any])
+
+        let verified = try await stage.json(["verify", stage.photo])
+        #expect(verified.result.exitCode == 0, "\(verified.result.output)")
+        #expect(verified.count("passed") == 6 && verified.last["server_capture_id"] is String)
+        let offline = try await stage.json(["verify", stage.photo, "--offline"], extra: ["MEDIACTL_CAPTURE_URL": ""])
+        #expect(offline.result.exitCode == 0 && offline.count("passed") == 5 && offline.count("skipped") == 1)
+        #expect(try await stage.run(["verify", stage.depth, "--offline"]).exitCode == 5)
+
+        let copy = stage.runner.home.file("copy.jpg")
+        let map = stage.runner.home.file("copy.f32")
+        let export = try await stage.json(["export", id, "--to", copy, "--depth-to", map])
+        #expect(export.result.exitCode == 0, "\(export.result.errors)")
+        #expect(try Data(contentsOf: URL(fileURLWithPath: copy)) == Data(contentsOf: URL(fileURLWithPath: stage.photo)))
+        #expect(try Data(contentsOf: URL(fileURLWithPath: map)) == Data(contentsOf: URL(fileURLWithPath: stage.depth)))
+        #expect(try await stage.run(["export", id, "--to", copy]).exitCode == 10)
+    }
+
+    // The bundle is for others, so a foreign program checks it.
+    @Test func bundleIsCheckedByOpenSSL() async throws {
+        let stage = try await HashOnlyStage.registered()
+        let id = try #require(try await stage.send().items.first?["capture_id"] as? String)
+        let path = stage.runner.home.file("bundle.json")
+        #expect(try await stage.run(["export", id, "--bundle", path]).exitCode == 0)
+        let data = try Data(contentsOf: URL(fileURLWithPath: path))
+        let bundle = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
+        let schema = try JSONSchema(contentsOf: JSONSchemaTests.documents + "/schemas/hash-only-bundle-1.json")
+        try schema.validate(bundle)
+        func bytes(_ name: String) throws -> Data {
+            try #require((bundle[name] as? String).flatMap { Data(base64Encoded: $0) }, "\(name)")
+        }
+        #expect(try bytes("body") == (try await stage.bodies().first))
+
+        let home = stage.runner.home
+        try (bundle["public_key"] as? String)?.write(toFile: home.file("key.pem"), atomically: true, encoding: .utf8)
+        try bytes("signature").write(to: URL(fileURLWithPath: home.file("signature.der")))
+        try bytes("signed_bytes").write(to: URL(fileURLWithPath: home.file("signed.json")))
+        try bytes("authenticator_data").write(to: URL(fileURLWithPath: home.file("head")))
+        let check = """
+            cd '\(home.path)' && { cat head; openssl dgst -sha256 -binary signed.json; } > message.bin \
+            && openssl dgst -sha256 -verify key.pem -signature signature.der message.bin
+            """
+        let result = try await ChildProcess.run("/bin/sh", ["-c", check], environment: ["PATH": "/usr/bin:/bin"])
+        #expect(result.exitCode == 0 && result.output == "Verified OK\n", "\(result.errors)")
+    }
+
+    // MARK: Dry run
+
+    @Test func dryRunShowsTheVeryBody() async throws {
+        let stage = try await HashOnlyStage()
+        let options = ["--location", "52.5163,13.3777", "--captured-at", "2026-05-01T18:30:00Z", "--device-model", "Leica Q2"]
+        let dry = try await stage.run(["send", stage.photo] + stage.depthOptions + options + ["--dry-run"])
+        #expect(dry.exitCode == 0, "\(dry.errors)")
+        #expect(!FileManager.default.fileExists(atPath: stage.runner.home.file("data")))
+        #expect(dry.errors.contains("what leaves:") && dry.errors.contains("captured_at 2026-05-01T18:30:00Z"))
+        #expect(dry.errors.contains("Berlin") && !dry.errors.contains("52.51"))
+        #expect(try await stage.sandbox.requests().isEmpty)
+
+        _ = try await stage.run(["register"])
+        let sent = try await stage.json(["send", stage.photo] + stage.depthOptions + options)
+        #expect(sent.result.exitCode == 0, "\(sent.result.errors)")
+        let body = String(decoding: try #require(try await stage.bodies().first), as: UTF8.self)
+        #expect(Self.withoutAssertion(body + "\n") == Self.withoutAssertion(dry.output))
+        #expect(body.utf8.count + 1 == dry.output.utf8.count)
+    }
+
+    private static func withoutAssertion(_ body: String) -> String {
+        body.replacing(/"assertion":"[A-Za-z0-9+\/=]*"/, with: "")
+    }
+
+    @Test func dryRunHasTheBodyAsAnObject() async throws {
+        let stage = try await HashOnlyStage()
+        let dry = try await stage.send("--dry-run", "--location-level", "none")
+        let item = try #require(dry.items.first)
+        #expect(dry.result.exitCode == 0 && item["state"] as? String == "planned")
+        let body = try #require(item["body"] as? [String: Any])
+        #expect(body["capture_mode"] as? String == "hash_only")
+        #expect(body["media_hash"] as? String == item["media_hash"] as? String)
+        #expect((body["metadata_flags"] as? [String: Any])?["location_level"] as? String == "none")
+        #expect(item["payload_bytes"] as? Int ?? 0 < 10_240 && item["analysis_ms"] is Int)
+    }
+
+    // Trap 25.
+    @Test func textKeepsHashesAndPlacesToItself() async throws {
+        let stage = try await HashOnlyStage.registered()
+        let result = try await stage.run(
+            ["send", stage.photo, "--no-depth", "--location", "52.5163,13.3777", "--location-level", "precise"]
+        )
+        #expect(result.exitCode == 0, "\(result.errors)")
+        let body = try #require(
+            try JSONSerialization.jsonObject(with: try #require(try await stage.bodies().first)) as? [String: Any]
+        )
+        let assertion = try #require(body["assertion"] as? String)
+        let hash = try #require(body["media_hash"] as? String)
+        for text in [result.output, result.errors] {
+            #expect(!text.contains(assertion) && !text.contains(hash) && !text.contains("52.5"))
+        }
+        #expect(result.output.hasPrefix("accepted ") && result.output.contains("level software"))
+    }
+
+    // MARK: Privacy
+
+    @Test(arguments: ["", "{", #"{"privacyModeEnabled":"yes"}"#])
+    func unreadableSettingsSendNothing(text: String) async throws {
+        let stage = try await HashOnlyStage.registered()
+        try stage.privacy(text)
+        let result = try await stage.send()
+        #expect(result.result.exitCode == 2 && result.error["code"] as? String == "settings_unusable")
+        #expect(try await stage.bodies().isEmpty)
+        #expect(try await stage.run(["settings", "set", "privacy-mode", "off"]).exitCode == 2)
+    }
+
+    @Test func settingsDecideWhatIsTold() async throws {
+        let stage = try await HashOnlyStage()
+        #expect(try await stage.json(["settings"]).last["location"] as? String == "coarse")
+        let dry = try await stage.json(["settings", "set", "location", "none", "--dry-run"])
+        #expect(dry.last["location"] as? String == "none" && dry.last["changed"] as? Bool == false)
+        for (key, value) in [("location", "none"), ("timestamp", "day-only"), ("device", "none"), ("privacy-mode", "on")] {
+            #expect(try await stage.run(["settings", "set", key, value]).exitCode == 0)
+        }
+        let kept = try await stage.json(["settings", "show"]).last
+        #expect(kept["timestamp"] as? String == "day_only" && kept["privacy_mode"] as? Bool == true)
+        #expect(try await stage.run(["settings", "set", "location", "far"]).exitCode == 2)
+        let body = try #require(
+            try await stage.send("--dry-run", "--captured-at", "2026-05-01T18:30:00Z", "--device-model", "X")
+                .items.first?["body"] as? [String: Any]
+        )
+        #expect(body["captured_at"] as? String == "2026-05-01T00:00:00Z")
+        #expect(body["metadata"] as? [String: String] == ["timestamp": "2026-05-01"])
+    }
+
+    @Test func mediaGoesOnlyWhenItIsNamedAndAllowed() async throws {
+        let stage = try await HashOnlyStage.registered()
+        try stage.privacy(
+            #"{"privacyModeEnabled":true,"locationLevel":"none","timestampLevel":"none","deviceInfoLevel":"none"}"#
+        )
+        let refused = try await stage.send("--send-media")
+        #expect(refused.result.exitCode == 2 && refused.error["code"] as? String == "privacy_mode_on")
+        #expect(try await stage.bodies(at: "/api/v1/captures").isEmpty)
+        _ = try await stage.run(["settings", "set", "privacy-mode", "off"])
+        let sent = try await stage.send("--send-media", "--device-model", "Leica Q2", "--device-level", "model-only")
+        #expect(sent.result.exitCode == 0, "\(sent.result.errors)")
+        #expect(sent.result.errors.contains("itself leaves for"))
+        #expect(sent.items.first?["mode"] as? String == "full")
+    }
+
+    // MARK: Ends
+
+    @Test func nothingIsSentByAMachineThatIsNotRegistered() async throws {
+        let stage = try await HashOnlyStage()
+        let result = try await stage.send()
+        #expect(result.result.exitCode == 4 && result.states == ["failed"])
+        #expect((result.items.first?["error"] as? [String: Any])?["code"] as? String == "not_registered")
+        #expect(try await stage.sandbox.requests().isEmpty)
+    }
+
+    @Test func whatCouldNotBeSentGoesOnLater() async throws {
+        let stage = try await HashOnlyStage.registered(faults: ["capture:status=503"])
+        let failed = try await stage.send()
+        #expect(failed.result.exitCode == 7 && failed.states == ["queued"], "\(failed.result.output)")
+        #expect(try await stage.json(["list", "--open"]).items.count == 1)
+        try await stage.sandbox.clearFaults()
+        let retried = try await stage.json(["retry", "--all"])
+        #expect(retried.result.exitCode == 0 && retried.states == ["accepted"], "\(retried.result.output)")
+        #expect(try await stage.json(["retry", "--all"]).count("items") == 0)
+    }
+
+    @Test func severalFilesEndEachOnItsOwn() async throws {
+        let stage = try await HashOnlyStage.registered()
+        let other = try stage.file("other.jpg", "\u{ff}another")
+        let missing = stage.runner.home.file("missing.jpg")
+        let report = try await stage.json(
+            ["send", stage.photo, missing, other, "--no-depth", "--media-type", "photo"]
+        )
+        #expect(report.result.exitCode == 3 && report.states == ["accepted", "accepted", "failed"])
+        #expect(report.count("accepted") == 2 && report.count("failed") == 1)
+        #expect(report.result.errors.contains("cannot read \"\(missing)\": no such file"))
+    }
+
+    @Test func misspeltCommandsAreNoFiles() async throws {
+        let stage = try await HashOnlyStage.registered()
+        let result = try await stage.run(["lst"])
+        #expect(result.exitCode == 2 && result.errors.contains("did you mean: mediactl hash-only list"))
+        #expect(try await !stage.run(["lst.jpg"]).errors.contains("did you mean"))
+    }
+
+    @Test func interruptedRequestsAreAwaited() async throws {
+        let stage = try await HashOnlyStage.registered(faults: ["capture:stall-answer"])
+        let child = try stage.runner.start(
+            ["hash-only", "send", stage.photo, "--no-depth", "--json", "--answer-timeout", "30"]
+        )
+        try await stage.sandbox.waitForRequests { $0.contains { $0.path.hasSuffix("/hash-only") } }
+        child.signal(SIGINT)
+        try await child.wait(for: "waiting for the server's answer")
+        child.signal(SIGINT)
+        let result = try await child.finish(deadline: .seconds(20))
+        #expect(result.exitCode == 130)
+        #expect(try await stage.json(["list", "--open"]).items.count == 1)
+    }
+
+    @Test func twoProcessesShareOneCounter() async throws {
+        let stage = try await HashOnlyStage.registered()
+        let other = try stage.file("other.jpg", "another")
+        let first = try stage.runner.start(["hash-only", stage.photo, "--no-depth", "--json"])
+        let second = try stage.runner.start(["hash-only", other, "--no-depth", "--media-type", "photo", "--json"])
+        let results = [try await first.finish(), try await second.finish()]
+        #expect(results.map(\.exitCode) == [0, 0], "\(results.map(\.errors))")
+        let counters = try await stage.json(["list"]).items.compactMap { $0["counter"] as? Int }
+        #expect(Set(counters) == [2, 4])
+    }
+
+    // MARK: Registration
+
+    @Test func referenceServersAreToldNothingUntrue() async throws {
+        let stage = try await HashOnlyStage(arguments: ["--capture-profile", "reference"])
+        let refused = try await stage.json(["register", "--capture-profile", "reference"])
+        #expect(refused.result.exitCode == 2 && refused.error["code"] as? String == "enrolment_impossible")
+        #expect(try await stage.sandbox.requests().isEmpty)
+        let bare = try await stage.json(["send", stage.photo, "--capture-profile", "reference", "--dry-run"])
+        #expect(bare.result.exitCode == 2)
+        #expect((bare.items.first?["error"] as? [String: Any])?["code"] as? String == "depth_required")
+    }
+
+    @Test func registrationIsRehearsed() async throws {
+        let stage = try await HashOnlyStage()
+        let dry = try await stage.json(["register", "--dry-run", "--model", "Studio"])
+        #expect(dry.result.exitCode == 0 && dry.last["device_id"] is NSNull && dry.last["model"] as? String == "Studio")
+        #expect(try await stage.sandbox.requests().isEmpty)
+        #expect(!FileManager.default.fileExists(atPath: stage.runner.home.file("data")))
+        #expect(try await stage.run(["register"]).exitCode == 0)
+        #expect(try await stage.run(["register"]).exitCode == 10)
+        #expect(try await stage.run(["register", "--dry-run"]).exitCode == 10)
+        #expect(try await stage.run(["register", "--replace"]).exitCode == 0)
+    }
+
+    @Test func signingProgramsSign() async throws {
+        let stage = try await HashOnlyStage()
+        let home = stage.runner.home.path
+        let script = try stage.file(
+            "signer",
+            """
+            #!/bin/sh
+            read digest
+            printf '%b' "$(printf '%s' "$digest" | sed 's/../\\\\x&/g')" > '\(home)/digest'
+            openssl pkeyutl -sign -inkey '\(home)/card.pem' -in '\(home)/digest' | base64
+
+            """.replacing("printf '%b'", with: "/usr/bin/printf '%b'")
+        )
+        try #require(chmod(script, 0o700) == 0)
+        let made = try await ChildProcess.run(
+            "/bin/sh",
+            ["-c", "openssl ecparam -name prime256v1 -genkey -noout -out card.pem && openssl pkey -in card.pem -pubout -out card.pub"]
+                .map { $0.hasPrefix("openssl") ? "cd '\(home)' && \($0)" : $0 },
+            environment: ["PATH": "/usr/bin:/bin"]
+        )
+        try #require(made.exitCode == 0, "\(made.errors)")
+        let result = try await stage.json(
+            ["register", "--signer-command", script, "--public-key", home + "/card.pub"]
+        )
+        #expect(result.result.exitCode == 0, "\(result.result.errors)")
+        #expect(result.last["key"] as? String == "command" && result.last["level"] as? String == "software")
+        #expect(try await stage.send().result.exitCode == 0)
+    }
+}

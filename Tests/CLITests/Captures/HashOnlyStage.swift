@@ -1,0 +1,76 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The built program, a sandbox that takes captures, and a photo with its depth map.
+struct HashOnlyStage: Sendable {
+    let sandbox: SandboxProcess
+    var runner: BinaryRunner
+    /// Path of a photo.
+    let photo: String
+    /// Path of its depth map: raw binary32, 3×3.
+    let depth: String
+
+    /// What every send of the tests says of depth.
+    var depthOptions: [String] { ["--depth", depth, "--depth-size", "3x3"] }
+
+    init(faults: [String] = [], arguments: [String] = []) async throws {
+        sandbox = try await SandboxProcess.start(faults: faults, arguments: arguments)
+        runner = try BinaryRunner()
+        runner.environment.merge(["MEDIACTL_CAPTURE_URL": sandbox.baseURL, "MEDIACTL_RETRIES": "0"]) { $1 }
+        photo = runner.home.file("photo.jpg")
+        depth = runner.home.file("photo.f32")
+        try (Data([0xFF, 0xD8, 0xFF, 0xE0]) + Data("a photo of the square".utf8))
+            .write(to: URL(fileURLWithPath: photo))
+        let samples: [Float] = [1, 2, 3, 4, 5, 6, 7, 8, 9]
+        try samples.withUnsafeBytes { Data($0) }.write(to: URL(fileURLWithPath: depth))
+    }
+
+    /// A stage whose machine is registered.
+    static func registered(faults: [String] = [], arguments: [String] = []) async throws -> HashOnlyStage {
+        let stage = try await HashOnlyStage(faults: faults, arguments: arguments)
+        let result = try await stage.runner.run(["hash-only", "register", "-q"])
+        try #require(result.exitCode == 0, "\(result.errors)")
+        return stage
+    }
+
+    /// Runs a command of `hash-only` to its end.
+    func run(_ arguments: [String], extra: [String: String] = [:]) async throws -> ChildResult {
+        try await runner.run(["hash-only"] + arguments, extra: extra)
+    }
+
+    /// Sends the photo with its depth map.
+    func send(_ arguments: String...) async throws -> SyncStage.Report {
+        try await json(["send", photo] + depthOptions + arguments)
+    }
+
+    /// Runs a command with `--json`; every line must have its documented shape, and the last must be the end.
+    func json(_ arguments: [String], extra: [String: String] = [:]) async throws -> SyncStage.Report {
+        try SyncStage.report(of: try await run(arguments + ["--json"], extra: extra))
+    }
+
+    /// The items of a control route about captures.
+    func captures(_ name: String) async throws -> [[String: Any]] {
+        try JSONSerialization.jsonObject(with: try await sandbox.captures(name)) as? [[String: Any]] ?? []
+    }
+
+    /// The bodies that the sandbox was sent to a path, as they came.
+    func bodies(at path: String = "/api/v1/captures/hash-only") async throws -> [Data] {
+        try await captures("bodies").filter { $0["path"] as? String == path }
+            .compactMap { ($0["body"] as? String).flatMap { Data(base64Encoded: $0) } }
+    }
+
+    /// A file in the stage's home.
+    func file(_ name: String, _ text: String) throws -> String {
+        let path = runner.home.file(name)
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        return path
+    }
+
+    /// Writes the privacy settings' file.
+    func privacy(_ text: String) throws {
+        let directory = runner.home.file("config/mediactl")
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        try Data(text.utf8).write(to: URL(fileURLWithPath: directory + "/hash-only.json"))
+    }
+}

@@ -1,0 +1,114 @@
+import Foundation
+import MediaCrypto
+import MediaTransport
+import TestSupport
+import Testing
+
+@testable import CaptureSubmission
+
+@Suite("Registering a device", .prompt)
+struct RegistrationTests {
+    private typealias Answer = CaptureServer.Answer
+
+    private static let challenge = RegistrationChallenge(bytes: Array(0..<32), expiresAt: "")
+    private static let id = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff"
+
+    private static func register(
+        at server: CaptureServer,
+        with signer: any CaptureSigner,
+        _ attestation: KeyAttestation = .own
+    ) async throws -> RegistrationReply {
+        try await server.client()
+            .register(model: "DepthCam 3", challenge: challenge, signer: signer, attestation: attestation)
+    }
+
+    @Test("a challenge is 32 bytes of base64")
+    func challenge() async throws {
+        let text = Data(0..<32).base64EncodedString()
+        let server = try CaptureServer(
+            .data(200, #"{"challenge":"\#(text)","expires_at":"2026-11-22T02:21:05.123456789+00:00"}"#)
+        )
+        let challenge = try await server.client().challenge()
+        #expect(challenge.bytes == Array(0..<32))
+        #expect(challenge.expiresAt == "2026-11-22T02:21:05.123456789+00:00")
+        #expect(server.requests.map(\.line) == ["GET /base/api/v1/devices/challenge"])
+    }
+
+    @Test("anything else is none", arguments: ["null", #"{"challenge":"AA=="}"#, #"{"challenge":7}"#, "{}"])
+    func noChallenge(_ data: String) async throws {
+        let server = try CaptureServer(.data(200, data))
+        await expectFailure(.unexpectedAnswer) { _ = try await server.client().challenge() }
+        #expect(server.requests.count == 1)
+    }
+
+    @Test("a key of its own: linux, no LiDAR, and a signature over the challenge (contract 3.4)")
+    func own() async throws {
+        let server = try CaptureServer(
+            .data(201, #"{"device_id":"\#(Self.id)","attestation_level":"software","has_lidar":false}"#)
+        )
+        let signer = try KeySigner()
+        let reply = try await Self.register(at: server, with: signer)
+        #expect(reply == RegistrationReply(deviceID: Self.id, attestationLevel: "software"))
+        let request = try #require(server.requests.first)
+        #expect(request.line == "POST /base/api/v1/devices/register")
+        let body = try #require(try JSONSerialization.jsonObject(with: Data(request.body)) as? [String: Any])
+        #expect(Set(body.keys) == ["platform", "model", "has_lidar", "key_attestation"])
+        #expect(body["platform"] as? String == "linux")
+        #expect(body["model"] as? String == "DepthCam 3")
+        #expect(body["has_lidar"] as? Bool == false)
+        let proof = try #require(body["key_attestation"] as? [String: String])
+        #expect(Set(proof.keys) == ["format", "public_key", "challenge", "signature"])
+        #expect(proof["format"] == "self")
+        #expect(proof["public_key"] == Data(signer.publicKey.sec1).base64EncodedString())
+        #expect(proof["challenge"] == Data(0..<32).base64EncodedString())
+        let signature = try #require(Data(base64Encoded: proof["signature"] ?? ""))
+        #expect(signer.publicKey.isValid(Array(signature), of: Array(0..<32)))
+    }
+
+    @Test("a TPM's evidence goes out as it is")
+    func tpm() async throws {
+        let server = try CaptureServer(.data(201, #"{"device_id":"\#(Self.id)","attestation_level":"tpm2"}"#))
+        let evidence = TPM2Evidence(
+            keyPublicArea: [1],
+            attestationKeyPublicArea: [2],
+            certification: [3],
+            certificationSignature: [4],
+            endorsementCertificates: [[5], [6]]
+        )
+        let reply = try await Self.register(at: server, with: try KeySigner(), .tpm2(evidence))
+        #expect(reply.attestationLevel == "tpm2")
+        let body = try JSONSerialization.jsonObject(with: Data(server.requests[0].body)) as? [String: Any]
+        let proof = try #require(body?["key_attestation"] as? [String: Any])
+        #expect(proof["format"] as? String == "tpm2")
+        #expect(proof["key_public"] as? String == "AQ==")
+        #expect(proof["ak_public"] as? String == "Ag==")
+        #expect(proof["certification"] as? String == "Aw==")
+        #expect(proof["certification_signature"] as? String == "BA==")
+        #expect(proof["ek_certificates"] as? [String] == ["BQ==", "Bg=="])
+    }
+
+    @Test(
+        "refusals (contract 3.2)",
+        arguments: [
+            (Answer.refusal(409, "DEVICE_ALREADY_REGISTERED"), CaptureError.Code.alreadyRegistered, false),
+            (.refusal(400, "VALIDATION_ERROR"), .enrolmentImpossible, false),
+            (.refusal(400, "INVALID_ATTESTATION_FORMAT"), .enrolmentImpossible, false),
+            (.refusal(403, "UNTRUSTED_ATTESTATION"), .enrolmentImpossible, false),
+            (.refusal(400, "CHALLENGE_EXPIRED"), .badRequest, true),
+            (.refusal(401, "CHALLENGE_INVALID"), .badRequest, true),
+            (.refusal(429, "TOO_MANY_REQUESTS"), .tooManyRequests, true),
+            (Answer(status: 422, body: "missing field `attestation`", type: "text/plain"), .enrolmentImpossible, false),
+            (Answer(status: 400, body: "no JSON", type: "text/plain"), .badRequest, false),
+            (.refusal(500, "INTERNAL_ERROR"), .unknownOutcome, false),
+            (.data(201, "{}"), .unknownOutcome, false),
+            (.data(201, #"{"device_id":"x","attestation_level":"software"}"#), .unknownOutcome, false),
+        ]
+    )
+    private func refusals(_ row: (answer: Answer, code: CaptureError.Code, retryable: Bool)) async throws {
+        let server = try CaptureServer(row.answer)
+        let signer = try KeySigner()
+        let error = await expectFailure(row.code) { _ = try await Self.register(at: server, with: signer) }
+        #expect(error?.isRetryable == row.retryable)
+        #expect(server.requests.count == 1, "a device is never registered twice by itself")
+    }
+}

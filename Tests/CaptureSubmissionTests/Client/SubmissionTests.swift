@@ -1,0 +1,316 @@
+import Foundation
+import MediaCrypto
+import MediaTransport
+import TestSupport
+import Testing
+
+@testable import CaptureSubmission
+
+@Suite("Submitting a hash-only capture", .prompt)
+struct SubmissionTests {
+    private typealias Answer = CaptureServer.Answer
+    private typealias Code = CaptureError.Code
+
+    private static let id = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff"
+    private static let requestID = "11111111-2222-4333-8444-555555555555"
+
+    /// A signed body.
+    private static func body(_ profile: CaptureProfile = .mediactl1) async throws -> HashOnlyBody {
+        let payload = try SamplePayload.photo()
+        let assertion = try await Assertion.sign(
+            payload.clientDataHash(for: profile),
+            rpID: "mediactl-1",
+            counter: 2,
+            with: try KeySigner()
+        )
+        return try payload.body(for: profile, assertion: assertion.base64)
+    }
+
+    private static func submit(
+        to client: CaptureClient,
+        _ profile: CaptureProfile = .mediactl1,
+        control: TransferControl = TransferControl()
+    ) async throws -> SubmissionReply {
+        try await client.submit(
+            body(profile),
+            headers: [HTTPHeader("X-Device-Id", "d"), HTTPHeader("X-Device-Signature", "s")],
+            requestID: requestID,
+            profile: profile,
+            control: control
+        )
+    }
+
+    private static func reply(to answer: Answer, _ profile: CaptureProfile = .mediactl1) async throws -> SubmissionReply
+    {
+        let server = try CaptureServer(answer)
+        let reply = try await submit(to: server.client(), profile)
+        return withExtendedLifetime(server) { reply }
+    }
+
+    // MARK: Sent
+
+    @Test("the body goes out as it is, with the device's header fields and the request's id")
+    func sent() async throws {
+        let server = try CaptureServer(.data(202, #"{"capture_id":"\#(Self.id)"}"#))
+        let client = try server.client()
+        let body = try await Self.body()
+        _ = try await client.submit(
+            body,
+            headers: [HTTPHeader("X-Device-Id", "d")],
+            requestID: Self.requestID,
+            profile: .mediactl1
+        )
+        let request = try #require(server.requests.first)
+        #expect(request.line == "POST /base/api/v1/captures/hash-only")
+        #expect(request.body == body.bytes)
+        #expect(request.value(of: "content-type") == "application/json")
+        #expect(request.value(of: "accept") == "application/json")
+        #expect(request.value(of: "x-device-id") == "d")
+        #expect(request.value(of: "x-request-id") == Self.requestID)
+    }
+
+    @Test("a dry run's body, and one that was not built here, are not sent")
+    func unsigned() async throws {
+        let server = try CaptureServer(.data(202, "{}"))
+        let client = try server.client()
+        let unsigned = try SamplePayload.photo().body(for: .mediactl1, assertion: Assertion.placeholder)
+        await expectFailure(.internalError) {
+            _ = try await client.submit(unsigned, headers: [], requestID: "", profile: .mediactl1)
+        }
+        let foreign = try #require(HashOnlyBody(bytes: Array("{\"media\":\"…\"}".utf8)))
+        await expectFailure(.recordUnusable) {
+            _ = try await client.submit(foreign, headers: [], requestID: "", profile: .mediactl1)
+        }
+        #expect(server.requests.isEmpty)
+    }
+
+    // MARK: Taken
+
+    @Test(
+        "202: the id must be a UUID, the address one of http or https",
+        arguments: [
+            ("https://v.example/\(id)", "https://v.example/\(id)"), ("HTTP://h:1/x?y#z", "HTTP://h:1/x?y#z"),
+            ("javascript:alert(1)", nil), ("https://", nil), ("https://user@h/x", nil), ("https://h/\\u001b[2J", nil),
+            ("https://h/é", nil), ("file:///etc/passwd", nil),
+        ] as [(String, String?)]
+    )
+    func accepted(_ address: String, _ shown: String?) async throws {
+        let reply = try await Self.reply(
+            to: .data(202, #"{"capture_id":"\#(Self.id.uppercased())","verification_url":"\#(address)"}"#)
+        )
+        #expect(reply == .accepted(captureID: Self.id, verificationURL: shown))
+    }
+
+    @Test("a wrong content type does not hide an id")
+    func wrongType() async throws {
+        var answer = Answer.data(202, #"{"capture_id":"\#(Self.id)","verification_url":null}"#)
+        for type in ["text/html", nil, "application/octet-stream"] {
+            answer.type = type
+            #expect(try await Self.reply(to: answer) == .accepted(captureID: Self.id, verificationURL: nil))
+        }
+    }
+
+    @Test(
+        "a success that tells no id leaves the outcome unknown",
+        arguments: [
+            Answer(status: 202, body: "<html>", type: "text/html"), .data(202, "{}"), .data(202, "null"),
+            .data(202, #"{"capture_id":"../../x"}"#), .data(202, #"{"capture_id":7}"#),
+            Answer(status: 200, body: "<html>Welcome to the hotel", type: "text/html"),
+            Answer(status: 204, body: "", type: nil),
+        ]
+    )
+    private func lost(_ answer: Answer) async throws {
+        let error = await expectFailure(.unknownOutcome) { _ = try await Self.reply(to: answer) }
+        #expect(error?.httpStatus == answer.status)
+        #expect(error?.isRetryable == false)
+    }
+
+    @Test(
+        "409: the id of the earlier capture, wherever it stands",
+        arguments: [
+            (#"{"error":{"code":"DUPLICATE_CAPTURE","details":{"capture_id":"\#(id)"}}}"#, id),
+            (#"{"error":{"code":"DUPLICATE_CAPTURE","capture_id":"\#(id)"}}"#, id),
+            (#"{"error":{"code":"DUPLICATE_CAPTURE"},"data":{"capture_id":"\#(id)"}}"#, id),
+            (#"{"error":{"code":"DUPLICATE_CAPTURE"},"capture_id":"\#(id)"}"#, id),
+            (#"{"error":{"code":"DUPLICATE_CAPTURE","details":{"capture_id":"x"}}}"#, nil),
+            (#"{"error":{"code":"DUPLICATE_CAPTURE"}}"#, nil),
+        ] as [(String, String?)]
+    )
+    func duplicate(_ body: String, _ earlier: String?) async throws {
+        #expect(try await Self.reply(to: Answer(status: 409, body: body)) == .duplicate(captureID: earlier))
+    }
+
+    // MARK: Refused (contract 1.3)
+
+    @Test(
+        "every refusal has its code, and only what may pass is worth repeating",
+        arguments: [
+            (Answer.refusal(400, "VALIDATION_ERROR"), Code.badRequest, false),
+            (Answer(status: 400, body: "expected value", type: "text/plain; charset=utf-8"), .badRequest, false),
+            (.refusal(401, "DEVICE_AUTH_REQUIRED"), .unauthorized, false),
+            (.refusal(401, "TIMESTAMP_EXPIRED"), .clockWrong, false),
+            (.refusal(401, "TIMESTAMP_INVALID"), .clockWrong, false),
+            (.refusal(401, "ATTESTATION_FAILED"), .assertionRefused, false),
+            (.refusal(401, "SIGNATURE_INVALID"), .requestSignatureRefused, false),
+            (.refusal(401, "REPLAY_DETECTED"), .requestSignatureRefused, false),
+            (Answer(status: 401, body: "", type: nil), .unauthorized, false),
+            (.refusal(403, "DEVICE_UNVERIFIED"), .deviceUnverified, false),
+            (.refusal(403, "FORBIDDEN"), .forbidden, false),
+            (Answer(status: 403, body: "<html>", type: "text/html"), .forbidden, false),
+            (.refusal(404, "DEVICE_NOT_FOUND"), .deviceUnknown, false),
+            (Answer(status: 404, body: "<html>", type: "text/html"), .unexpectedAnswer, false),
+            (Answer(status: 405, body: "", type: nil), .unexpectedAnswer, false),
+            (Answer(status: 408, body: "", type: nil), .serverError, true),
+            (Answer(status: 409, body: "<html>", type: "text/html"), .duplicate, false),
+            (Answer(status: 413, body: "length limit exceeded", type: "text/plain"), .bodyTooLarge, false),
+            (Answer(status: 415, body: "Expected request with …", type: "text/plain"), .badRequest, false),
+            (Answer(status: 422, body: "missing field `depth_analysis`", type: "text/plain"), .badRequest, false),
+            (.refusal(429, "TOO_MANY_REQUESTS"), .tooManyRequests, true),
+            (.refusal(429, "RATE_LIMITED"), .tooManyRequests, true),
+            (Answer(status: 429, body: "slow down", type: "text/plain"), .tooManyRequests, true),
+            (.refusal(500, "INTERNAL_ERROR"), .unknownOutcome, false),
+            (Answer(status: 500, body: "", type: nil), .unknownOutcome, false),
+            (Answer(status: 502, body: "<html>", type: "text/html"), .unknownOutcome, false),
+            (Answer(status: 503, body: "<html>", type: "text/html"), .serverError, true),
+            (Answer(status: 504, body: "<html>", type: "text/html"), .unknownOutcome, false),
+        ],
+        CaptureProfile.allCases
+    )
+    private func refusals(_ row: (answer: Answer, code: Code, retryable: Bool), _ profile: CaptureProfile) async throws
+    {
+        let server = try CaptureServer(row.answer)
+        let client = try server.client()
+        let error = await expectFailure(row.code) { _ = try await Self.submit(to: client, profile) }
+        #expect(error?.httpStatus == row.answer.status)
+        #expect(error?.isRetryable == row.retryable)
+        #expect(error?.detail.isEmpty == false)
+        #expect(server.requests.count == 1, "a capture is never sent twice by itself")
+    }
+
+    @Test("a wrong clock is told with the server's own (trap 24)")
+    func clock() async throws {
+        let date = "Sun, 22 Nov 2026 02:16:05 GMT"
+        let error = await expectFailure(.clockWrong) {
+            _ = try await Self.reply(to: .refusal(401, "TIMESTAMP_EXPIRED", headers: ["Date: \(date)"]))
+        }
+        #expect(error?.value == date)
+        #expect(error?.serverCode == "TIMESTAMP_EXPIRED")
+    }
+
+    @Test("a redirect is told, and not followed")
+    func redirect() async throws {
+        let server = try CaptureServer(
+            Answer(status: 307, body: "", type: nil, headers: ["Location: http://127.0.0.1:1/elsewhere"])
+        )
+        let client = try server.client()
+        let error = await expectFailure(.redirected) { _ = try await Self.submit(to: client) }
+        #expect(error?.value == "http://127.0.0.1:1/elsewhere")
+        #expect(server.requests.count == 1)
+    }
+
+    @Test("a server's text is cut, and a code that is none is not shown")
+    func serverText() async throws {
+        let long = String(repeating: "x", count: 100_000)
+        let body = #"{"error":{"code":"evil\u001b[2J","message":"\#(long)"}}"#
+        let error = await expectFailure(.badRequest) { _ = try await Self.reply(to: Answer(status: 400, body: body)) }
+        #expect((error?.detail.count ?? 0) < 400)
+        #expect(error?.serverCode == nil)
+        let plain = await expectFailure(.badRequest) {
+            _ = try await Self.reply(to: Answer(status: 422, body: long, type: "text/plain"))
+        }
+        #expect((plain?.detail.count ?? 0) < 400)
+    }
+
+    // MARK: No answer
+
+    @Test("a server that is not there has not seen the request")
+    func nobody() async throws {
+        let server = try ScriptedServer { _, _ in }
+        server.stopListening()
+        let client = try CaptureServer.client(of: server.address)
+        let error = await expectFailure(.transport) { _ = try await Self.submit(to: client) }
+        #expect(error?.isRetryable == true)
+        #expect(error?.underlying is TransportError)
+    }
+
+    /// Ends of an exchange after the whole request was read.
+    private static let ends: [(name: String, act: @Sendable (ScriptedServer.Connection) throws -> Void)] = [
+        ("closed", { $0.close() }),
+        ("reset", { $0.reset() }),
+        (
+            "half a head",
+            { connection in
+                try connection.write("HTTP/1.1 202 Acc")
+                connection.close()
+            }
+        ),
+        (
+            "half an answer",
+            { connection in
+                try connection.write("HTTP/1.1 202 Accepted\r\nContent-Length: 100\r\n\r\n{\"data\":")
+                connection.close()
+            }
+        ),
+        (
+            "half a duplicate",
+            { connection in
+                try connection.write("HTTP/1.1 409 Conflict\r\nContent-Length: 100\r\n\r\n{\"error\":")
+                connection.close()
+            }
+        ),
+        (
+            "half a failure",
+            { connection in
+                try connection.write("HTTP/1.1 500 Oops\r\nContent-Length: 100\r\n\r\n")
+                connection.close()
+            }
+        ),
+        (
+            "an endless answer",
+            { connection in
+                try connection.write("HTTP/1.1 202 Accepted\r\nContent-Length: 9000000\r\n\r\n")
+                try connection.write(String(repeating: " ", count: 2 << 20))
+            }
+        ),
+    ]
+
+    @Test("an answer lost after the body leaves the outcome unknown", arguments: ends.indices)
+    func lostAnswer(_ index: Int) async throws {
+        let server = try CaptureServer(Self.ends[index].act)
+        let client = try server.client()
+        let error = await expectFailure(.unknownOutcome) { _ = try await Self.submit(to: client) }
+        #expect(error?.isRetryable == false)
+        #expect(server.requests.count == 1)
+    }
+
+    @Test("half a refusal is a refusal")
+    func lostRefusal() async throws {
+        let server = try CaptureServer { connection in
+            try connection.write("HTTP/1.1 401 No\r\nContent-Length: 100\r\n\r\n{\"error\":")
+            connection.close()
+        }
+        let client = try server.client()
+        await expectFailure(.unauthorized) { _ = try await Self.submit(to: client) }
+    }
+
+    @Test("breaking off after the body leaves the outcome unknown too", .timeLimit(.minutes(1)))
+    func abandoned() async throws {
+        let control = TransferControl()
+        let server = try CaptureServer { connection in
+            control.abandon()
+            connection.waitForClose()
+        }
+        let client = try server.client()
+        await expectFailure(.unknownOutcome) { _ = try await Self.submit(to: client, control: control) }
+    }
+
+    @Test("stopped before anything was sent is cancelled")
+    func stopped() async throws {
+        let server = try CaptureServer(.data(202, "{}"))
+        let client = try server.client()
+        let control = TransferControl()
+        control.stop()
+        await expectFailure(.cancelled) { _ = try await Self.submit(to: client, control: control) }
+        #expect(server.requests.isEmpty)
+    }
+}

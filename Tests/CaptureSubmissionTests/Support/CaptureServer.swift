@@ -1,0 +1,109 @@
+import CaptureSubmission
+import MediaTransport
+import Synchronization
+import TestSupport
+
+/// A server that gives one answer and remembers what it was asked.
+final class CaptureServer: Sendable {
+    /// A request as it came.
+    struct Request: Sendable {
+        var head: String
+        var body: [UInt8]
+
+        /// `POST /api/v1/captures/hash-only`.
+        var line: String {
+            head.split(separator: "\r\n").first.map { String($0.dropLast(" HTTP/1.1".count)) } ?? ""
+        }
+
+        /// The value of a header field; its name is in lower case.
+        func value(of name: String) -> String? {
+            head.split(separator: "\r\n").dropFirst()
+                .first { $0.lowercased().hasPrefix(name + ":") }
+                .map { String($0.dropFirst(name.count + 1)).trimmingBlanks }
+        }
+    }
+
+    /// What is answered.
+    struct Answer: Sendable {
+        var status: Int
+        var body: String
+        var type: String? = "application/json"
+        var headers: [String] = []
+
+        /// `data` in the envelope of a success (contract 1.3).
+        static func data(_ status: Int, _ data: String) -> Answer {
+            Answer(
+                status: status,
+                body: #"{"data":\#(data),"meta":{"request_id":"x","timestamp":"2026-11-22T02:16:05.123456789Z"}}"#
+            )
+        }
+
+        /// `error` in the envelope of a refusal.
+        static func refusal(_ status: Int, _ code: String, headers: [String] = []) -> Answer {
+            Answer(
+                status: status,
+                body: #"{"error":{"code":"\#(code)","message":"No."},"meta":{"request_id":"x"}}"#,
+                headers: headers
+            )
+        }
+    }
+
+    private let server: ScriptedServer
+    private let log: Log
+
+    /// Gives this answer to every request.
+    convenience init(_ answer: Answer) throws {
+        try self.init { connection in
+            let type = answer.type.map { "Content-Type: \($0)\r\n" } ?? ""
+            let fields = answer.headers.map { $0 + "\r\n" }.joined()
+            try connection.write(
+                "HTTP/1.1 \(answer.status) Scripted\r\n\(type)\(fields)Content-Length: \(answer.body.utf8.count)\r\n\r\n"
+                    + answer.body
+            )
+        }
+    }
+
+    /// Does this once a request has been read.
+    init(_ act: @escaping @Sendable (ScriptedServer.Connection) throws -> Void) throws {
+        let log = Log()
+        server = try ScriptedServer { connection, _ in
+            while true {
+                let (head, body) = try connection.readRequest()
+                log.add(Request(head: head, body: body))
+                try act(connection)
+            }
+        }
+        self.log = log
+    }
+
+    /// What has been asked so far.
+    var requests: [Request] { log.all }
+
+    /// A client of it, below a path, that waits for nothing between two tries.
+    func client(timeouts: TransferTimeouts = TransferTimeouts()) throws -> CaptureClient {
+        try Self.client(of: server.address + "/base", timeouts: timeouts)
+    }
+
+    static func client(
+        of address: String,
+        timeouts: TransferTimeouts = TransferTimeouts()
+    ) throws -> CaptureClient {
+        CaptureClient(
+            server: try ServerURL(address, allowingPath: true),
+            http: try HTTPClient(configuration: HTTPClientConfiguration(retry: RetryPolicy(retries: 3, base: .zero))),
+            timeouts: timeouts
+        )
+    }
+
+    private final class Log: Sendable {
+        private let requests = Mutex<[Request]>([])
+
+        var all: [Request] { requests.withLock { $0 } }
+
+        func add(_ request: Request) { requests.withLock { $0.append(request) } }
+    }
+}
+
+extension String {
+    fileprivate var trimmingBlanks: String { String(drop { $0 == " " }) }
+}

@@ -1,0 +1,29 @@
+import Foundation
+
+/// Files of `fixtures/`.
+enum Fixtures {
+    /// The bytes of one of them.
+    static func bytes(_ path: String) throws -> [UInt8] {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        return Array(try Data(contentsOf: root.appending(path: "fixtures/\(path)")))
+    }
+}
+
+/// One entry of `hash-only-canonical`: a body, and what the reference server's own code signs of it.
+struct SigningVector: Decodable, Sendable, CustomStringConvertible {
+    let name: String
+    let request_body: String
+    let accepted: Bool
+    let signed_bytes: String?
+    let client_data_hash: String?
+
+    var description: String { name }
+
+    /// All of them; none when they cannot be read, which a test of its own notices.
+    static let all: [SigningVector] = {
+        struct File: Decodable { let vectors: [SigningVector] }
+        let bytes = try? Fixtures.bytes("hash-only-canonical/vectors.json")
+        return bytes.flatMap { try? JSONDecoder().decode(File.self, from: Data($0)) }?.vectors ?? []
+    }()
+}

@@ -1,0 +1,36 @@
+import CaptureSubmission
+import MediaCrypto
+
+/// A key in memory.
+struct KeySigner: CaptureSigner {
+    let key: SigningKey
+    /// What it says that its public half is.
+    let publicKey: VerifyingKey
+
+    init() throws {
+        key = try SigningKey.generate()
+        publicKey = key.publicKey
+    }
+
+    /// A signer whose signatures are not of the key that it names.
+    init(pretending other: VerifyingKey) throws {
+        key = try SigningKey.generate()
+        publicKey = other
+    }
+
+    func sign(_ message: [UInt8]) async throws(CaptureError) -> [UInt8] {
+        do {
+            return try key.sign(message)
+        } catch {
+            throw CaptureError(.signingFailed, detail: error.detail)
+        }
+    }
+}
+
+/// Gives what it was told to give.
+struct CannedSigner: CaptureSigner {
+    let publicKey: VerifyingKey
+    let signature: [UInt8]
+
+    func sign(_ message: [UInt8]) async throws(CaptureError) -> [UInt8] { signature }
+}
