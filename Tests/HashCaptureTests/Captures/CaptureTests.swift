@@ -33,7 +33,7 @@ import Testing
         // Nothing of the media is in anything that has left.
         let received = try await bench.received()
         #expect(received.count == 1)
-        for body in received { #expect(body.body.range(of: Data(CaptureBench.marker)) == nil) }
+        for body in received { #expect(body.body.firstRange(of: CaptureBench.marker) == nil) }
         #expect(received.allSatisfy { $0.body.count < 10_240 })
 
         let copy = bench.machine.file("copy.jpg")

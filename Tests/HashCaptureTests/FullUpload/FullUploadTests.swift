@@ -16,11 +16,11 @@ import Testing
         #expect(outcome.error == nil && outcome.record.state == .accepted && outcome.record.mode == .full)
         let body = try #require(try await bench.received().first?.body)
         let photo = try #require(FileManager.default.contents(atPath: bench.machine.file("photo.jpg")))
-        #expect(body.range(of: photo) != nil)
+        #expect(body.firstRange(of: Array(photo)) != nil)
         let remote = try #require(try await bench.remotes().first)
         #expect(remote.mode == "full" && remote.mediaHash == outcome.record.mediaHash)
         // Neither signature nor depth map was found wanting.
-        let evidence = String(decoding: try await bench.sandbox?.captureRecords() ?? Data(), as: UTF8.self)
+        let evidence = String(decoding: try await bench.sandbox?.captures("records") ?? Data(), as: UTF8.self)
         #expect(!evidence.contains("\"fail\"") || evidence.contains("is_likely_real_scene\":false"))
         #expect(evidence.contains("\"pass\""))
         #expect(try await bench.session.verify(file: path, isOffline: false).isGood)
@@ -78,8 +78,8 @@ import Testing
         let request = bench.request(try bench.photo(), depth: try bench.depthMap())
         #expect(try await bench.session.sendMedia(request, isAsserted: false).record.state == .accepted)
         let body = try #require(try await bench.received().first?.body)
-        #expect(body.range(of: Data("\"assertion\"".utf8)) == nil)
-        #expect(body.range(of: Data("\"photo_hash\"".utf8)) != nil)
+        #expect(body.firstRange(of: Array("\"assertion\"".utf8)) == nil)
+        #expect(body.firstRange(of: Array("\"photo_hash\"".utf8)) != nil)
     }
 
     private func code(_ bench: CaptureBench, _ request: CaptureRequest) async -> CaptureError.Code? {
