@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Shows the main jobs on a server of its own: upload a video, list it, take it back; send photos, and fetch them on another
-# machine. Touches nothing outside a temporary directory. Fails when any step does not do what it says.
+# machine; prove a picture without sending it. Touches nothing outside a temporary directory. Fails when any step does not
+# do what it says.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -144,4 +145,14 @@ mediactl sync verify
 fetched=$(find Fetched -type f | wc -l)
 [ "$fetched" = 2 ] || fail "expected 2 photos in Fetched"
 
-say "That was all: uploaded, listed, taken back; sent, fetched, verified. Next: make test, or README.md."
+say "A picture is proven without being sent: the server gets its hash, and numbers about the depth of the scene."
+picture=$(find Pictures -type f | sort | head -n 1)
+cp "$root/fixtures/depth/typical_scene.f32" depth.f32
+export MEDIACTL_CAPTURE_URL=$url
+mediactl hash-only register
+mediactl hash-only "$picture" --depth depth.f32 --depth-size 256x192 --location 52.5163,13.3777 --dry-run >body.json
+grep -q '"city":"Berlin"' body.json || fail "the body does not name the city"
+mediactl hash-only "$picture" --depth depth.f32 --depth-size 256x192 --location 52.5163,13.3777
+mediactl hash-only verify "$picture"
+
+say "That was all: uploaded, listed, taken back; sent, fetched, verified; proven. Next: make test, or README.md."

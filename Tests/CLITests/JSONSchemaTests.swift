@@ -110,6 +110,7 @@ import Testing
     ///   - line: The record.
     ///   - name: Of the schema.
     ///   - opaque: Members that hold JSON of another shape.
+    /// - Throws: When the record breaks a rule of its schema.
     static func expectExactShape(_ line: String, schema name: String, opaque: Set<String> = []) throws {
         let schema = try schema(name)
         let value = try JSONSerialization.jsonObject(with: Data(line.utf8))

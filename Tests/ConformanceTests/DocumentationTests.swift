@@ -13,6 +13,7 @@ struct DocumentationTests {
         arguments: [
             "README.md", "docs/guides/guest.md", "docs/guides/operator.md", "docs/guides/ci.md",
             "docs/guides/resumable.md", "docs/guides/scale.md", "docs/guides/sync.md",
+            "docs/guides/hash-only.md",
         ]
     )
     func console(document: String) async throws {
@@ -27,11 +28,13 @@ struct DocumentationTests {
         let text = try String(contentsOf: Self.root.appending(path: document), encoding: .utf8)
             .replacing("https://media.example.org", with: sandbox.address)
             .replacing("https://photos.example.org", with: sandbox.address)
+            .replacing("https://captures.example.org", with: sandbox.address)
             .replacing("media.example.org", with: "127.0.0.1:\(sandbox.port)")
         let session = ConsoleSession(document: text)
         #expect(session.steps.count >= 5)
         try makeMedia(in: directory)
         try makePhotos(in: directory)
+        try makeCapture(in: directory)
         try await addLegacyPhotos(to: sandbox)
         try "\(sandbox.address)/upload/\(Self.guestToken)\n"
             .write(toFile: directory.file("event-link.txt"), atomically: true, encoding: .utf8)
@@ -94,6 +97,16 @@ struct DocumentationTests {
         let key = "a11ce".padding(toLength: 64, withPad: "0", startingAt: 0)
         try Data("\(key)\n".utf8).write(to: URL(filePath: directory.file("key.txt")))
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: directory.file("key.txt"))
+    }
+
+    /// A picture, and the depth map of a real scene.
+    private func makeCapture(in directory: TemporaryDirectory) throws {
+        try (Data([0xFF, 0xD8, 0xFF, 0xE0]) + Data("the square at noon".utf8))
+            .write(to: URL(filePath: directory.file("square.jpg")))
+        try FileManager.default.copyItem(
+            atPath: Self.root.appending(path: "fixtures/depth/typical_scene.f32").path,
+            toPath: directory.file("square.f32")
+        )
     }
 
     /// What the sandbox's first user had before there were devices.

@@ -63,19 +63,16 @@ struct HashOnlySend: ContextCommand {
     }
 
     func run(in console: Console) async throws -> ExitCode {
-        try await work(console).run()
-    }
-
-    private func work(_ console: Console) async throws -> SubmissionRun {
+        try refuseMistakenCommand()
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
         let requests = try requests(privacy.overriding(try settings.privacySettings()))
-        return SubmissionRun(
+        let run = SubmissionRun(
             settings: settings,
             requests: requests,
             kind: dryRun ? .preview : sendMedia ? .media : .proof,
-            writesProgressRecords: global.progressEvents,
-            mistakenCommand: mistakenCommand
+            writesProgressRecords: global.progressEvents
         )
+        return try await run.run()
     }
 
     private func requests(_ settings: PrivacySettings) throws(Diagnosis) -> [CaptureRequest] {
@@ -98,10 +95,15 @@ struct HashOnlySend: ContextCommand {
         }
     }
 
-    /// The command that the only file resembles, should there be no such file: a misspelt command is a file to the parser.
-    private var mistakenCommand: String? {
-        guard let word = files.first, files.count == 1, !word.contains("/"), !word.contains(".") else { return nil }
+    /// A misspelt command is a file to the parser; it is told from one by there being none.
+    private func refuseMistakenCommand() throws(Diagnosis) {
+        guard let word = files.first, files.count == 1, !word.contains("/"), !word.contains("."),
+            !FileManager.default.fileExists(atPath: word)
+        else { return }
         let commands = HashOnly.configuration.subcommands.map { $0._commandName }
-        return Spelling.nearest(to: word, among: commands)
+        guard let command = Spelling.nearest(to: word, among: commands) else { return }
+        var diagnosis = ErrorCatalogue.diagnosis(of: CaptureError(.fileNotFound, path: RawArguments.bytes(of: word)))
+        diagnosis.hint = "did you mean: mediactl hash-only \(command)"
+        throw diagnosis
     }
 }

@@ -37,7 +37,7 @@ struct HashOnlyVerify: ContextCommand {
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
         let stage = try CaptureStage.open(settings)
         try await stage.adopt()
-        let session = try stage.anySession()
+        let session = try offline ? stage.anySession() : stage.confidential(try stage.anySession())
         let path = RawArguments.bytes(of: file)
         let isOffline = offline
         try console.requireOutput()

@@ -152,7 +152,7 @@ extension ErrorCatalogue {
         case .alreadyRegistered:
             Words(
                 "this machine, or this key, is registered already\(detail(error))",
-                hint: "mediactl hash-only register --replace makes a new device; captures of the old one stay as they are"
+                hint: "--replace makes a new device, with a new key; captures of the old one stay as they are"
             )
         default:
             Words(

@@ -11,7 +11,10 @@ struct CaptureMediaOptions: ParsableArguments {
     }
 
     @Option(
-        help: ArgumentHelp("Prove this digest of a file that is not here; it is recorded as not observed.", valueName: "sha256:hex")
+        help: ArgumentHelp(
+            "Prove this digest of a file that is not here; it is recorded as not observed.",
+            valueName: "sha256:hex"
+        )
     )
     var digest: String?
 

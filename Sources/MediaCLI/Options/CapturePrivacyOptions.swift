@@ -5,7 +5,10 @@ internal import HashCapture
 /// How much of what is known is told, for this run. The levels that are kept are those of `hash-only settings`.
 struct CapturePrivacyOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("Tell this much of the place: none, coarse (city and country) or precise.", valueName: "level")
+        help: ArgumentHelp(
+            "Tell this much of the place: none, coarse (city and country) or precise.",
+            valueName: "level"
+        )
     )
     var locationLevel: LocationLevelName?
 

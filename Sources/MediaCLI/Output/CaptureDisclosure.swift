@@ -38,7 +38,8 @@ enum CaptureDisclosure {
             return "the place \(latitude),\(longitude)"
                 + (profile == .reference ? ": the server publishes it with \(Formats.count(decimals, "decimal"))" : "")
         case .place(let city, let country):
-            return "the place \([city, country].compactMap { $0 }.map { TerminalText.escaped($0) }.joined(separator: ", "))"
+            return
+                "the place \([city, country].compactMap { $0 }.map { TerminalText.escaped($0) }.joined(separator: ", "))"
         case nil: return "no place"
         }
     }

@@ -27,6 +27,14 @@ extension CaptureNotice {
         }
     }
 
+    /// Whether `CaptureDisclosure` tells it in its own words.
+    var isInDisclosure: Bool {
+        switch self {
+        case .capturedAtIsPublic, .coordinatesArePublic: true
+        default: false
+        }
+    }
+
     /// One line: lower case, no full stop.
     var words: String {
         switch self {

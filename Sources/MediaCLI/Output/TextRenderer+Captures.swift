@@ -100,11 +100,14 @@ extension TextRenderer {
     /// What `hash-only verify` found.
     static func verification(_ verification: CaptureVerification, style: Style) -> [String] {
         verification.findings.map { check, finding in
-            let name = check.rawValue.replacing("_", with: " ").padding(toLength: 10, withPad: " ", startingAt: 0)
+            let name = check.rawValue.replacing("_", with: " ")
+            func because(_ reason: String) -> String {
+                name.padding(toLength: 11, withPad: " ", startingAt: 0) + TerminalText.escaped(reason)
+            }
             return switch finding {
-            case .passed: "\(style.green("ok  "))  \(name)"
-            case .failed(let reason): "\(style.red("FAIL"))  \(name)  \(TerminalText.escaped(reason))"
-            case .skipped(let reason): "\(style.dim("skip"))  \(name)  \(TerminalText.escaped(reason))"
+            case .passed: "\(style.green("ok"))    \(name)"
+            case .failed(let reason): "\(style.red("FAIL"))  \(because(reason))"
+            case .skipped(let reason): "\(style.dim("skip"))  \(because(reason))"
             }
         }
     }

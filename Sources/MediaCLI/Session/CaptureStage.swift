@@ -18,6 +18,7 @@ struct CaptureStage: Sendable {
     /// - Parameters:
     ///   - settings: Which directory.
     ///   - scratch: Another directory of data, for what must leave nothing behind.
+    /// - Returns: The open stores.
     /// - Throws: `StoreError`, `TransportError`.
     static func open(_ settings: SettingsSession, in scratch: String? = nil) throws -> CaptureStage {
         let directory = try DataDirectory.open(scratch ?? settings.locations.dataDirectory)
@@ -49,6 +50,18 @@ struct CaptureStage: Sendable {
             throw CaptureError(.recordUnusable, detail: "its profile is not known", value: record.id)
         }
         return session(try ServerURL(record.server, allowingPath: true), profile)
+    }
+
+    /// A session that may send: what is told about a capture is for the server alone.
+    ///
+    /// - Throws: `CredentialError` when it would travel in clear text.
+    func confidential(_ session: CaptureSession) throws(CredentialError) -> CaptureSession {
+        try Credentials.refuseClearText(
+            session.client.server.origin,
+            allowed: settings.settings.allowHTTP.value,
+            of: "captures"
+        )
+        return session
     }
 
     /// A session for work on what is kept here, where it matters little which server it is: the one that is named, else

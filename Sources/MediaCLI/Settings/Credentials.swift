@@ -55,11 +55,19 @@ enum Credentials {
 
     /// Refuses to let a secret travel where others can read it.
     ///
+    /// - Parameters:
+    ///   - origin: Where it would go.
+    ///   - allowed: Whether the user allows it.
+    ///   - what: What would go.
     /// - Throws: `CredentialError` (usage).
-    static func refuseClearText(_ origin: Origin, allowed: Bool) throws(CredentialError) {
+    static func refuseClearText(
+        _ origin: Origin,
+        allowed: Bool,
+        of what: String = "credentials"
+    ) throws(CredentialError) {
         guard origin.scheme == "http", !origin.isLoopback, !allowed else { return }
         throw .usage(
-            "refusing to send credentials to \(origin) unencrypted",
+            "refusing to send \(what) to \(origin) unencrypted",
             hint: "use https://, or add --allow-http (allow_http: true in a profile) where the network is trusted"
         )
     }

@@ -118,9 +118,10 @@ struct Settings: Sendable {
         settings.profile = profile
         let sections = [selected, file.global].compactMap { $0 }
         settings.passwordCommands = sections.filter { $0.passwordCommand != nil }
-        settings.vaultKeyCommand = sections.lazy.compactMap { section in
-            section.vaultKeyCommand.map { Setting(value: $0, origin: section.origin) }
-        }.first
+        settings.vaultKeyCommand =
+            sections.lazy.compactMap { section in
+                section.vaultKeyCommand.map { Setting(value: $0, origin: section.origin) }
+            }.first
         return settings
     }
 

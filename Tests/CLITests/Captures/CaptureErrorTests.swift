@@ -1,4 +1,5 @@
 import CaptureSubmission
+import Foundation
 import HashCapture
 import MediaStore
 import MediaTransport

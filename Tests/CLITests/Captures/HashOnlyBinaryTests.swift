@@ -80,7 +80,9 @@ import Testing
 
     @Test func dryRunShowsTheVeryBody() async throws {
         let stage = try await HashOnlyStage()
-        let options = ["--location", "52.5163,13.3777", "--captured-at", "2026-05-01T18:30:00Z", "--device-model", "Leica Q2"]
+        let options = [
+            "--location", "52.5163,13.3777", "--captured-at", "2026-05-01T18:30:00Z", "--device-model", "Leica Q2",
+        ]
         let dry = try await stage.run(["send", stage.photo] + stage.depthOptions + options + ["--dry-run"])
         #expect(dry.exitCode == 0, "\(dry.errors)")
         #expect(!FileManager.default.fileExists(atPath: stage.runner.home.file("data")))
@@ -91,7 +93,8 @@ import Testing
         _ = try await stage.run(["register"])
         let sent = try await stage.json(["send", stage.photo] + stage.depthOptions + options)
         #expect(sent.result.exitCode == 0, "\(sent.result.errors)")
-        let body = String(decoding: try #require(try await stage.bodies().first), as: UTF8.self)
+        let bytes = try #require(try await stage.bodies().first)
+        let body = String(decoding: bytes, as: UTF8.self)
         #expect(Self.withoutAssertion(body + "\n") == Self.withoutAssertion(dry.output))
         #expect(body.utf8.count + 1 == dry.output.utf8.count)
     }
@@ -119,9 +122,8 @@ import Testing
             ["send", stage.photo, "--no-depth", "--location", "52.5163,13.3777", "--location-level", "precise"]
         )
         #expect(result.exitCode == 0, "\(result.errors)")
-        let body = try #require(
-            try JSONSerialization.jsonObject(with: try #require(try await stage.bodies().first)) as? [String: Any]
-        )
+        let sent = try #require(try await stage.bodies().first)
+        let body = try #require(try JSONSerialization.jsonObject(with: sent) as? [String: Any])
         let assertion = try #require(body["assertion"] as? String)
         let hash = try #require(body["media_hash"] as? String)
         for text in [result.output, result.errors] {
@@ -147,7 +149,9 @@ import Testing
         #expect(try await stage.json(["settings"]).last["location"] as? String == "coarse")
         let dry = try await stage.json(["settings", "set", "location", "none", "--dry-run"])
         #expect(dry.last["location"] as? String == "none" && dry.last["changed"] as? Bool == false)
-        for (key, value) in [("location", "none"), ("timestamp", "day-only"), ("device", "none"), ("privacy-mode", "on")] {
+        for (key, value) in [
+            ("location", "none"), ("timestamp", "day-only"), ("device", "none"), ("privacy-mode", "on"),
+        ] {
             #expect(try await stage.run(["settings", "set", key, value]).exitCode == 0)
         }
         let kept = try await stage.json(["settings", "show"]).last
@@ -184,6 +188,16 @@ import Testing
         #expect(result.result.exitCode == 4 && result.states == ["failed"])
         #expect((result.items.first?["error"] as? [String: Any])?["code"] as? String == "not_registered")
         #expect(try await stage.sandbox.requests().isEmpty)
+    }
+
+    @Test func nothingGoesInClearText() async throws {
+        let stage = try await HashOnlyStage.registered()
+        let elsewhere = ["MEDIACTL_CAPTURE_URL": "http://captures.invalid"]
+        for command in [["register"], ["send", stage.photo, "--no-depth"]] {
+            let result = try await stage.run(command, extra: elsewhere)
+            #expect(result.exitCode == 2 && result.errors.contains("unencrypted"), "\(result.errors)")
+        }
+        #expect(try await stage.run(["send", stage.photo, "--no-depth", "--dry-run"], extra: elsewhere).exitCode == 0)
     }
 
     @Test func whatCouldNotBeSentGoesOnLater() async throws {
@@ -281,8 +295,11 @@ import Testing
         try #require(chmod(script, 0o700) == 0)
         let made = try await ChildProcess.run(
             "/bin/sh",
-            ["-c", "openssl ecparam -name prime256v1 -genkey -noout -out card.pem && openssl pkey -in card.pem -pubout -out card.pub"]
-                .map { $0.hasPrefix("openssl") ? "cd '\(home)' && \($0)" : $0 },
+            [
+                "-c",
+                "openssl ecparam -name prime256v1 -genkey -noout -out card.pem && openssl pkey -in card.pem -pubout -out card.pub",
+            ]
+            .map { $0.hasPrefix("openssl") ? "cd '\(home)' && \($0)" : $0 },
             environment: ["PATH": "/usr/bin:/bin"]
         )
         try #require(made.exitCode == 0, "\(made.errors)")
@@ -292,5 +309,53 @@ import Testing
         #expect(result.result.exitCode == 0, "\(result.result.errors)")
         #expect(result.last["key"] as? String == "command" && result.last["level"] as? String == "software")
         #expect(try await stage.send().result.exitCode == 0)
+    }
+
+    // The evidence is what tpm2-tools write, as the guide says.
+    @Test func keysOfATPMSignAtTheirLevel() async throws {
+        let tpm = try await SoftwareTPM.start()
+        let key = "0x81000001"
+        try await tpm.makeKey(at: key)
+        var stage = try await HashOnlyStage()
+        stage.runner.environment["TPM2OPENSSL_TCTI"] = tpm.connection
+        let evidence = try await self.evidence(of: key, tpm, in: stage.runner.home.file("evidence"))
+        let options = ["register", "--key-uri", "handle:" + key, "--key-provider", "tpm2"]
+        let result = try await stage.json(options + ["--tpm2-evidence", evidence])
+        #expect(result.result.exitCode == 0, "\(result.result.errors)")
+        #expect(result.last["level"] as? String == "tpm2" && result.last["key"] as? String == "provider")
+        let sent = try await stage.send()
+        #expect(sent.result.exitCode == 0 && sent.items.first?["level"] as? String == "tpm2", "\(sent.result.errors)")
+    }
+
+    private func evidence(of key: String, _ tpm: SoftwareTPM, in directory: String) async throws -> String {
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        func file(_ name: String) -> String { directory + "/" + name }
+        let attributes = "fixedtpm|fixedparent|sensitivedataorigin|userwithauth|sign|restricted"
+        let attester = file("ak.ctx")
+        try await tpm.run(
+            "tpm2_createprimary",
+            ["-Q", "-C", "e", "-G", "ecc256:ecdsa-sha256:null", "-a", attributes, "-c", attester]
+        )
+        try await tpm.run("tpm2_flushcontext", ["-t"])
+        try await tpm.run("tpm2_readpublic", ["-Q", "-c", key, "-o", file("key.pub")])
+        try await tpm.run("tpm2_readpublic", ["-Q", "-c", attester, "-o", file("ak.pub")])
+        try await tpm.run("tpm2_flushcontext", ["-t"])
+        try await tpm.run(
+            "tpm2_certify",
+            [
+                "-Q", "-C", attester, "-c", key, "-g", "sha256", "-o", file("certify.attest"), "-s",
+                file("certify.sig"),
+            ]
+        )
+        try await tpm.run("tpm2_flushcontext", ["-t"])
+        try await tpm.run(
+            "openssl",
+            [
+                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout",
+                "/dev/null",
+                "-subj", "/CN=EK", "-outform", "DER", "-out", file("ek-0.der"),
+            ]
+        )
+        return directory
     }
 }

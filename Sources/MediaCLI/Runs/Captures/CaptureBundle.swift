@@ -42,7 +42,8 @@ struct CaptureBundle: Sendable {
         .object([
             "schema": "mediactl.hash-only-bundle/1", "capture_id": .string(record.id),
             "server": .string(record.server), "server_capture_id": JSONValue(record.serverCaptureID),
-            "profile": .string(record.profile), "rp_id": JSONValue(record.rpID), "device_id": JSONValue(record.deviceID),
+            "profile": .string(record.profile), "rp_id": JSONValue(record.rpID),
+            "device_id": JSONValue(record.deviceID),
             "level": JSONValue(record.keyLevel), "counter": JSONValue(assertion.counter.map { Int64($0) }),
             "media_hash": .string(record.mediaHash), "observed": .bool(record.isObserved),
             "created_at": .string(Formats.timestamp(record.createdAt)),

@@ -44,8 +44,9 @@ struct CaptureItem: Sendable {
         self.path = path
         record = outcome.record
         state = State(outcome.record.state)
-        notices = outcome.notices
         isKnown = outcome.isKnown
+        // Nothing was told this time.
+        notices = isKnown ? [] : outcome.notices
         error = state == .accepted ? nil : Self.diagnosis(of: outcome)
     }
 

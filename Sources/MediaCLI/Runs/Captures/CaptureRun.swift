@@ -29,8 +29,9 @@ struct CaptureRun: Sendable {
         /// Whether it begins with reading media.
         var readsMedia: Bool
         /// Does it.
-        var work: @Sendable (TransferControl, _ progress: @escaping @Sendable (Int64, Int64) -> Void) async throws ->
-            CaptureItem
+        var work:
+            @Sendable (TransferControl, _ progress: @escaping @Sendable (Int64, Int64) -> Void) async throws ->
+                CaptureItem
     }
 
     let console: Console

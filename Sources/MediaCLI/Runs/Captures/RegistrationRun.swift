@@ -42,7 +42,7 @@ struct RegistrationRun: Sendable {
         guard let server = try settings.configuredCaptureServer else { throw settings.noServer }
         try console.requireOutput()
         let stage = try CaptureStage.open(settings)
-        let session = try stage.session()
+        let session = try stage.confidential(try stage.session())
         try await stage.adopt()
         let enrolment = DeviceEnrolment(session)
         let (plan, deviceID) = (plan, deviceID)

@@ -23,7 +23,7 @@ struct RetryRun: Sendable {
         let jobs = records.map { record in
             CaptureRun.Job(path: record.path, readsMedia: false) { [stage, choice] control, _ in
                 do {
-                    let session = try stage.session(for: record)
+                    let session = try stage.confidential(try stage.session(for: record))
                     return CaptureItem(try await session.retry(record.id, choice, control: control), path: record.path)
                 } catch {
                     return CaptureItem(failure: error, path: record.path, record: record)

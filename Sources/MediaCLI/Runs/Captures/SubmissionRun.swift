@@ -19,8 +19,6 @@ struct SubmissionRun: Sendable {
     let requests: [CaptureRequest]
     let kind: Kind
     let writesProgressRecords: Bool
-    /// The command that was meant, should the only file not be there.
-    let mistakenCommand: String?
 
     private var console: Console { settings.console }
     private var profile: CaptureProfile { settings.settings.captureProfile.value }
@@ -52,7 +50,7 @@ struct SubmissionRun: Sendable {
     }
 
     private func run(_ stage: CaptureStage, _ server: String) async throws -> ExitCode {
-        let session = try stage.session()
+        let session = try kind == .preview ? stage.session() : stage.confidential(try stage.session())
         let run = CaptureRun(settings, writesRecords: writesProgressRecords)
         let isDone = await run.run(requests.map { job($0, session, server) }) { tell($0) }
         return run.conclude(
@@ -92,12 +90,12 @@ struct SubmissionRun: Sendable {
         if let preview = item.preview {
             explain(preview, item)
         }
-        for notice in item.notices {
-            // A dry run has told these in its own words.
-            if notice.isWarning { console.warning(named(notice.words, item)) } else { console.note(named(notice.words, item)) }
+        for notice in item.notices where item.preview == nil || !notice.isInDisclosure {
+            let words = requests.count > 1 ? "\(item.name): \(notice.words)" : notice.words
+            if notice.isWarning { console.warning(words) } else { console.note(words) }
         }
         if let error = item.error, item.state != .cancelled {
-            console.error(hinted(error, item))
+            console.error(requests.count > 1 ? item.path.map { error.naming($0) } ?? error : error)
         }
     }
 
@@ -110,24 +108,12 @@ struct SubmissionRun: Sendable {
 
     private func explain(_ preview: CapturePreview, _ item: CaptureItem) {
         guard !console.isQuiet else { return }
-        console.announce(
-            ["mediactl: note: \(item.name) would be told as above, \(preview.body.bytes.count) bytes; the assertion is a placeholder"]
-                + ["mediactl: note: what leaves:"] + CaptureDisclosure.lines(preview.payload, profile)
-        )
+        let size = preview.body.bytes.count
+        console.note("\(item.name) would be told as above, \(size) bytes; the assertion is a placeholder")
+        console.note("what leaves:")
+        console.announce(CaptureDisclosure.lines(preview.payload, profile))
         if let earlier = preview.earlierID {
             console.note("the same bytes are kept already, as \(ErrorCatalogue.clean(String(earlier.prefix(8))))")
         }
-    }
-
-    private func named(_ words: String, _ item: CaptureItem) -> String {
-        requests.count > 1 ? "\(item.name): \(words)" : words
-    }
-
-    private func hinted(_ error: Diagnosis, _ item: CaptureItem) -> Diagnosis {
-        var error = requests.count > 1 ? item.path.map { error.naming($0) } ?? error : error
-        if error.code == CaptureError.Code.fileNotFound.rawValue, let mistakenCommand {
-            error.hint = "did you mean: mediactl hash-only \(mistakenCommand)"
-        }
-        return error
     }
 }
