@@ -234,6 +234,7 @@ let package = Package(
             dependencies: [
                 "Sandbox", "TestSupport", "mediactl-sandbox",
                 .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             swiftSettings: strict

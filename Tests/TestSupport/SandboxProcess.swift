@@ -47,6 +47,62 @@ public final class SandboxProcess: Sendable {
         public var uploadedAt: String
     }
 
+    /// A capture as it stands in the sandbox's database.
+    public struct StoredCapture: Decodable, Sendable, Equatable {
+        /// Its id.
+        public var id: String
+        /// The id of the device that sent it.
+        public var device: String
+        /// `hash_only` or `full`.
+        public var mode: String
+        /// SHA-256 of the media, in lower-case hex.
+        public var mediaHash: String
+        /// `high`, `medium`, `low` or `suspicious`.
+        public var confidence: String
+        /// What the public may know of the place.
+        public var location: String?
+        /// RFC 3339.
+        public var capturedAt: String
+        /// The body of the request as it came.
+        public var body: [UInt8] { Array(data) }
+        private var data: Data
+
+        enum CodingKeys: String, CodingKey {
+            case id, device, mode, mediaHash, confidence, location, capturedAt
+            case data = "body"
+        }
+    }
+
+    /// A device as it stands in the sandbox's database.
+    public struct StoredDevice: Decodable, Sendable, Equatable {
+        /// Its id.
+        public var id: String
+        /// `linux`, `ios`.
+        public var platform: String
+        /// As registered.
+        public var model: String
+        /// `software`, `tpm2`, `secure_enclave`, `unverified` …
+        public var level: String
+        /// SEC 1, uncompressed, in base64; nil when it proved nothing.
+        public var publicKey: String?
+        /// Of the last assertion that was accepted.
+        public var counter: Int
+    }
+
+    /// A body that a capture route received, whatever came of it.
+    public struct ReceivedBody: Decodable, Sendable, Equatable {
+        /// Without query.
+        public var path: String
+        /// As it came.
+        public var body: [UInt8] { Array(data) }
+        private var data: Data
+
+        enum CodingKeys: String, CodingKey {
+            case path
+            case data = "body"
+        }
+    }
+
     /// The sandbox could not be used.
     public enum Failure: Error {
         /// It ended before it was ready; its standard error.
@@ -184,6 +240,24 @@ public final class SandboxProcess: Sendable {
         struct Answer: Decodable { var ids: [String] }
         return try JSONDecoder().decode(Answer.self, from: try await control("POST", "photosync/photos", body: json))
             .ids
+    }
+
+    /// All captures that are stored, oldest first.
+    /// - Throws: ``Failure/control(status:_:)``.
+    public func captures() async throws -> [StoredCapture] {
+        try JSONDecoder().decode([StoredCapture].self, from: try await control("GET", "captures/records"))
+    }
+
+    /// All devices that may send captures.
+    /// - Throws: ``Failure/control(status:_:)``.
+    public func captureDevices() async throws -> [StoredDevice] {
+        try JSONDecoder().decode([StoredDevice].self, from: try await control("GET", "captures/devices"))
+    }
+
+    /// The bodies that capture routes received, refused ones too, oldest first.
+    /// - Throws: ``Failure/control(status:_:)``.
+    public func captureBodies() async throws -> [ReceivedBody] {
+        try JSONDecoder().decode([ReceivedBody].self, from: try await control("GET", "captures/bodies"))
     }
 
     /// What a control route about captures says.

@@ -198,7 +198,8 @@ struct CaptureExchange: Sendable {
             return CaptureOutcome(record: progress.record, notices: progress.notices, error: Self.unknown(error))
         }
         if let remote, progress.record.mode == .full, remote.isMediaStored != true {
-            let error = CaptureError(.duplicate, detail: "the server knows this media by its hash, and takes no copy of it")
+            let detail = "the server knows this media by its hash, and takes no copy of it"
+            let error = CaptureError(.duplicate, detail: detail)
             try keep(&progress, error) { $0.state = .rejected }
             return CaptureOutcome(record: progress.record, notices: progress.notices, error: error)
         }

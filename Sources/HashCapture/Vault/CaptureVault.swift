@@ -7,7 +7,7 @@ public import MediaStore
 /// program.
 ///
 ///     captures/            0700
-///       vault.key          0600, base64 of 32 bytes and a line feed (`VaultKey.file` only)
+///       vault.key          0600, 64 hexadecimal digits and a line feed (`VaultKey.file` only)
 ///       <id>/              0700, the capture's id
 ///         media, depth     0600, `StreamingAEAD`
 ///       .draft-<id>/       the same while it is made; locked (`flock`) by its process

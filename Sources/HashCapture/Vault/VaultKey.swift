@@ -59,7 +59,7 @@ final class VaultKeyring: Sendable {
 
     /// Arguments may be telling, so that only the program is named.
     private static func run(_ arguments: [String]) async throws(CaptureError) -> StreamingAEAD.Key {
-        let program = "key_command \"\(TerminalText.escaped(arguments.first ?? ""))\""
+        let program = "vault_key_command \"\(TerminalText.escaped(arguments.first ?? ""))\""
         let result: ProgramResult
         do {
             let path = ProcessInfo.processInfo.environment["PATH"] ?? ""

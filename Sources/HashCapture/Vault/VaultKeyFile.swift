@@ -4,7 +4,7 @@ internal import MediaCrypto
 internal import MediaFiles
 internal import MediaStore
 
-/// `captures/vault.key`: base64 of 32 bytes and a line feed. 64 hexadecimal digits are read as well.
+/// `captures/vault.key`: 64 hexadecimal digits and a line feed. Base64 of 32 bytes is read as well.
 ///
 /// It is made once. Blobs whose key is gone cannot be read by anybody, so a key is never replaced, and none is made while
 /// there are blobs: a backup may still bring the old one back.
@@ -85,7 +85,7 @@ struct VaultKeyFile {
         }
         let file = try BlobFile(Self.draftPrefix + UUID().uuidString, in: captures)
         do {
-            let text = try StreamingAEAD.Key.generate().withBytes { Data($0).base64EncodedString() } + "\n"
+            let text = try StreamingAEAD.Key.generate().withBytes { Self.hex($0) } + "\n"
             try Array(text.utf8).withUnsafeBytes { _ = try file.append($0) }
             try file.settle()
             try file.publish(as: Array(Self.name.utf8))
@@ -95,6 +95,11 @@ struct VaultKeyFile {
             file.discard()
             throw error
         }
+    }
+
+    private static func hex(_ bytes: [UInt8]) -> String {
+        let digits = Array("0123456789abcdef")
+        return String(bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
     }
 
     private func hasBlobs() throws -> Bool {

@@ -30,9 +30,9 @@ package struct ProgramResult: Sendable, Equatable {
     /// How it ended.
     package enum Ending: Sendable, Equatable {
         /// With an exit code.
-        case exit(Int32)
+        case ended(Int32)
         /// By a signal.
-        case signal(Int32)
+        case killed(Int32)
     }
 
     /// Standard output.
@@ -43,9 +43,9 @@ package struct ProgramResult: Sendable, Equatable {
     /// Nil after exit code 0; otherwise how it ended, in words that follow the program's name.
     package var failure: String? {
         switch ending {
-        case .exit(0): nil
-        case .exit(let code): "failed with exit code \(code)"
-        case .signal(let number): "was ended by signal \(number)"
+        case .ended(0): nil
+        case .ended(let code): "failed with exit code \(code)"
+        case .killed(let number): "was ended by signal \(number)"
         }
     }
 }

@@ -176,7 +176,7 @@ struct ProgramProcess: ~Copyable {
         while found < 0, errno == EINTR { found = waitpid(processID, &status, options) }
         if found == 0 { return nil }
         // ECHILD: somebody else of this process has asked for it, and knows how it ended.
-        guard found == processID else { return .exit(-1) }
-        return status & 0x7f == 0 ? .exit((status >> 8) & 0xff) : .signal(status & 0x7f)
+        guard found == processID else { return .ended(-1) }
+        return status & 0x7f == 0 ? .ended((status >> 8) & 0xff) : .killed(status & 0x7f)
     }
 }

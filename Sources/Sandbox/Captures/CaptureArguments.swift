@@ -19,7 +19,7 @@ struct CaptureArguments: ParsableArguments {
     var captureRpId: String?
 
     @Flag(
-        help: "Refuse devices below secure_enclave, or on mediactl-1 below tpm2, and wrong request signatures everywhere."
+        help: "Refuse devices but secure_enclave, on mediactl-1 but tpm2, and wrong request signatures on both."
     )
     var captureStrict = false
 

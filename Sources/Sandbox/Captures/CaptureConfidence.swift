@@ -4,10 +4,7 @@ import Foundation
 enum CaptureConfidence {
     private static let ranks = ["low", "medium", "high"]
 
-    /// - Parameters:
-    ///   - hardware: `pass`, `fail` or `unavailable`.
-    ///   - depth: The same.
-    ///   - level: The device's, where it caps the confidence.
+    /// From `pass`, `fail` or `unavailable` of both; `level` is the device's, where it caps the confidence.
     static func level(hardware: String, depth: String, cappedFor level: String?) -> String {
         if [hardware, depth].contains("fail") { return "suspicious" }
         let rank = [hardware, depth].count { $0 == "pass" }

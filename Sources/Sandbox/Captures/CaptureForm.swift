@@ -9,7 +9,8 @@ struct CaptureForm {
     /// - Throws: `CaptureRefusal` 400 for anything but a form within the framework's limit (contract 6.1, 7).
     init(_ body: [UInt8], _ exchange: Exchange) throws {
         let type = HeaderParameters(exchange.request.headers[.contentType] ?? "")
-        guard type.value.lowercased() == "multipart/form-data", let boundary = type["boundary"], !boundary.isEmpty else {
+        guard type.value.lowercased() == "multipart/form-data", let boundary = type["boundary"], !boundary.isEmpty
+        else {
             throw CaptureRefusal.invalid("Request must be multipart/form-data")
         }
         guard body.count <= CaptureSite.frameworkLimit else {

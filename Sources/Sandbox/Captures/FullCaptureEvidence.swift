@@ -6,7 +6,8 @@ struct FullCaptureEvidence {
     let hardware: String
     let settings: CaptureSettings
 
-    private var depthStatus: String { "unavailable" }
+    /// The sandbox analyses no depth maps: what it says here is what the real server says of one it cannot unpack.
+    private let depthStatus = "unavailable"
 
     var confidence: String {
         // A device whose request was not verified is capped, and so are all that are not phones.

@@ -81,6 +81,10 @@ enum FaultSyntax {
           POST photosync/purge         remove up to 100 photos without an owner
           POST photosync/settle        rewrite now what waits to be rewritten
           PATCH photosync/users/EMAIL  {"isActive":BOOL, "apiKey":HEX}
+        of captures, in JSON; bytes in base64:
+          GET captures/records         what is stored, the request's body too
+          GET captures/devices         levels, keys, counters
+          GET captures/bodies          every body received, refused ones too
         """
 
     static func parse(_ text: String) throws(FaultSyntaxError) -> Fault {

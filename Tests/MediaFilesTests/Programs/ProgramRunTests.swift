@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test func inputGoesInAndOutputComesBack() async throws {
-        #expect(try await run(["cat"], input: [0, 10, 255]) == ProgramResult(output: [0, 10, 255], ending: .exit(0)))
+        #expect(try await run(["cat"], input: [0, 10, 255]) == ProgramResult(output: [0, 10, 255], ending: .ended(0)))
         #expect(try await run(["cat"]).output == [])
         #expect(try await run(["/bin/echo", "$HOME; *"]).output == Array("$HOME; *\n".utf8))
     }
@@ -30,7 +30,7 @@ import Testing
     /// A signal for the broken pipe would end the test process.
     @Test func aProgramNeedNotReadItsInput() async throws {
         let bytes = [UInt8](repeating: 1, count: 1 << 20)
-        #expect(try await run(["true"], input: bytes) == ProgramResult(output: [], ending: .exit(0)))
+        #expect(try await run(["true"], input: bytes) == ProgramResult(output: [], ending: .ended(0)))
     }
 
     @Test(
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test func aProgramThatClosesItsOutputIsWaitedFor() async throws {
-        #expect(try await run(["sh", "-c", "echo x; exec >&-; sleep 0.05; exit 7"]).ending == .exit(7))
+        #expect(try await run(["sh", "-c", "echo x; exec >&-; sleep 0.05; exit 7"]).ending == .ended(7))
     }
 
     /// Of our descriptors, only the standard streams. `ls` itself opens one, for the directory.

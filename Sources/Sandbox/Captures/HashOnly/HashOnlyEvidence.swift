@@ -11,7 +11,11 @@ struct HashOnlyEvidence {
     }
 
     var confidence: String {
-        CaptureConfidence.level(hardware: "pass", depth: depthStatus, cappedFor: profile == .mediactl1 ? device.level : nil)
+        CaptureConfidence.level(
+            hardware: "pass",
+            depth: depthStatus,
+            cappedFor: profile == .mediactl1 ? device.level : nil
+        )
     }
 
     /// What the public may know of the place: four decimals at the level `precise`.

@@ -1,5 +1,5 @@
 /// A value of CBOR (RFC 8949), as far as assertions have them.
-indirect enum CBORValue: Equatable {
+indirect enum CBORValue: Equatable, Sendable {
     case unsigned(UInt64)
     case negative(UInt64)
     case bytes([UInt8])

@@ -1,0 +1,158 @@
+import CaptureSubmission
+import Foundation
+import MediaCrypto
+import MediaStore
+import MediaTransport
+import TestSupport
+import Testing
+
+@testable import HashCapture
+
+/// Captures against the sandbox, as a user makes them.
+@Suite struct CaptureTests {
+    @Test func aCaptureIsProvenAndItsMediaStays() async throws {
+        let bench = try await CaptureBench()
+        let device = try await bench.register()
+        #expect(device.level == "software")
+        let path = try bench.photo()
+        let outcome = try await bench.session.capture(bench.request(path, depth: bench.depthMap()))
+        let record = outcome.record
+        #expect(outcome.error == nil && !outcome.isKnown)
+        #expect(record.state == .accepted && record.mode == .hashOnly && record.isObserved && record.hasDepth)
+        #expect((record.submissions, record.signingFailures) == (1, 0))
+        // The request has taken 1, the payload 2 (M12).
+        #expect(record.counter == 2)
+        #expect(try await bench.lastCounter() == 2)
+        #expect(record.keyLevel == "software" && record.deviceID == device.deviceID)
+
+        let remote = try #require(try await bench.remotes().first)
+        #expect(
+            remote.id == record.serverCaptureID && remote.mediaHash == record.mediaHash && remote.mode == "hash_only"
+        )
+        #expect(Array(remote.body) == record.body)
+        // Nothing of the media is in anything that has left.
+        let received = try await bench.received()
+        #expect(received.count == 1)
+        for body in received { #expect(body.body.firstRange(of: CaptureBench.marker) == nil) }
+        #expect(received.allSatisfy { $0.body.count < 10_240 })
+
+        let copy = bench.machine.file("copy.jpg")
+        _ = try await bench.session.export(record.id, to: Array(copy.utf8), depthTo: nil)
+        #expect(
+            FileManager.default.contents(atPath: copy)
+                == FileManager.default.contents(atPath: bench.machine.file("photo.jpg"))
+        )
+        for isOffline in [true, false] {
+            let verification = try await bench.session.verify(file: path, isOffline: isOffline)
+            #expect(verification.findings.map(\.check) == CaptureVerification.Check.allCases)
+            for (check, finding) in verification.findings {
+                #expect(finding == (check == .server && isOffline ? .skipped("offline") : .passed), "\(check)")
+            }
+        }
+    }
+
+    @Test func theSameMediaIsNotSubmittedTwice() async throws {
+        let bench = try await CaptureBench()
+        try await bench.register()
+        let first = try await bench.session.capture(try bench.request())
+        let second = try await bench.session.capture(try bench.request())
+        #expect(second.isKnown && second.record.id == first.record.id)
+        #expect(try await bench.submissions() == 1)
+        #expect(try bench.library.captures().count == 1)
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: bench.directory.path + "/captures")
+                .filter { $0.contains("draft") }.isEmpty
+        )
+    }
+
+    @Test func aPreviewIsWhatIsSentAndTouchesNothing() async throws {
+        let bench = try await CaptureBench()
+        let request = try bench.request()
+        let before = try FileManager.default.subpathsOfDirectory(atPath: bench.machine.path)
+        let preview = try await bench.session.preview(request)
+        #expect(try FileManager.default.subpathsOfDirectory(atPath: bench.machine.path) == before)
+        #expect(try await bench.sandbox?.requests().isEmpty == true)
+        #expect(preview.notices.contains(.capturedAtIsPublic("2026-09-21T14:13:20Z")))
+
+        try await bench.register()
+        let sent = try #require(try await bench.session.capture(request).record.body)
+        let text = String(decoding: sent, as: UTF8.self)
+        let assertion = try HashOnlyPayload.reading(#require(HashOnlyBody(bytes: sent)), profile: .mediactl1).assertion
+        #expect(
+            text.replacing(assertion, with: Assertion.placeholder)
+                == String(decoding: preview.body.bytes, as: UTF8.self)
+        )
+        #expect(assertion.utf8.count == Assertion.placeholder.utf8.count)
+    }
+
+    @Test func aDigestIsRecordedAsNotObserved() async throws {
+        let bench = try await CaptureBench()
+        try await bench.register()
+        let digest = try #require(SHA256Digest(hex: String(repeating: "ab", count: 32)))
+        let request = CaptureRequest(.digest(digest), mediaType: .photo, settings: PrivacySettings())
+        let outcome = try await bench.session.capture(request)
+        #expect(outcome.record.state == .accepted && !outcome.record.isObserved && outcome.record.mediaBytes == nil)
+        #expect(outcome.notices.contains(.notObserved) && outcome.notices.contains(.noDepth))
+        let verification = try await bench.session.verify(.digest(digest), isOffline: true)
+        #expect(verification.isGood)
+        #expect(verification.findings[4].finding == .skipped("the media was not observed here"))
+        await #expect(throws: CaptureError.self) {
+            try await bench.session.export(outcome.record.id, to: Array(bench.machine.file("x").utf8), depthTo: nil)
+        }
+    }
+
+    @Test func tasksAndSessionsShareOneCounterInAscendingOrder() async throws {
+        let bench = try await CaptureBench()
+        try await bench.register()
+        let requests = try (0..<6).map { try bench.request("\($0).jpg") }
+        let outcomes = try await withThrowingTaskGroup(of: CaptureOutcome.self) { group in
+            for (number, request) in requests.enumerated() {
+                // Another session on the same data, as another process would have.
+                let session =
+                    try number.isMultiple(of: 2)
+                    ? bench.session
+                    : CaptureBench.session(
+                        bench.sandbox?.baseURL ?? "",
+                        .mediactl1,
+                        bench.directory,
+                        LibraryStore(in: bench.directory)
+                    )
+                group.addTask { try await session.capture(request) }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        // A server refuses whatever comes in another order.
+        #expect(outcomes.allSatisfy { $0.record.state == .accepted })
+        #expect(Set(outcomes.compactMap(\.record.counter)) == [2, 4, 6, 8, 10, 12])
+        #expect(try await bench.submissions() == 6)
+    }
+
+    @Test(arguments: [600, -600])
+    func aClockThatIsWrongCostsOneMoreTry(_ seconds: Int64) async throws {
+        let bench = try await CaptureBench(["--capture-clock=\(seconds)"])
+        try await bench.register()
+        let outcome = try await bench.session.capture(try bench.request())
+        #expect(outcome.record.state == .accepted && outcome.record.submissions == 1 && outcome.record.counter == 4)
+        #expect(try await bench.submissions() == 2)
+        let differences = outcome.notices.compactMap { notice in
+            if case .clockDiffers(let seconds) = notice { seconds } else { nil }
+        }
+        #expect(differences.count == 1 && abs((differences.first ?? 0) - seconds) <= 2)
+        #expect(
+            try await bench.session.verify(file: Array(bench.machine.file("photo.jpg").utf8), isOffline: false).isGood
+        )
+    }
+
+    @Test func theReferenceServerNeedsAWordAboutDepth() async throws {
+        let bench = try await CaptureBench.atReference()
+        var request = try bench.request()
+        request.depth = .unspecified
+        let error = await #expect(throws: CaptureError.self) { try await bench.session.capture(request) }
+        #expect(error?.code == .depthRequired)
+        #expect(try bench.library.captures().isEmpty)
+        let outcome = try await bench.session.capture(bench.request(try bench.photo(), depth: bench.depthMap()))
+        #expect(outcome.record.state == .accepted && outcome.record.keyLevel == "enrolled_elsewhere")
+        #expect(outcome.notices.contains(.labelledByServer))
+        #expect(try await bench.session.verify(file: request.subject.path ?? [], isOffline: false).isGood)
+    }
+}

@@ -1,0 +1,200 @@
+import CaptureSubmission
+import Foundation
+import MediaCrypto
+import MediaStore
+import MediaTransport
+import TestSupport
+import Testing
+
+@testable import HashCapture
+
+/// What is done with records that others have left, or have changed.
+@Suite struct RecordTests {
+    @Test(arguments: CaptureKillPoint.ofCapture)
+    func aDeadCaptureIsFinishedByTheNextOne(_ point: CaptureKillPoint) async throws {
+        let bench = try await CaptureBench()
+        try await bench.register()
+        let path = try bench.photo()
+        let place = [
+            point.rawValue, bench.session.client.server.description, bench.directory.path,
+            bench.machine.file("photo.jpg"),
+        ]
+        await #expect(processExitsWith: .signal(SIGKILL)) { [place = place as [String]] in
+            setenv("MEDIACTL_KILL_AT", place[0], 1)
+            let directory = try DataDirectory.open(place[2])
+            let session = try CaptureBench.session(place[1], .mediactl1, directory, LibraryStore(in: directory))
+            let facts = CaptureFacts(capturedAt: Date(timeIntervalSince1970: 1_790_000_000), deviceModel: "Box")
+            _ = try await session.capture(
+                CaptureRequest(.file(Array(place[3].utf8)), depth: .declined, facts: facts, settings: PrivacySettings())
+            )
+        }
+        let wasThere = try await bench.remotes().count
+        #expect(wasThere == ([.answered, .settled].contains(point) ? 1 : 0))
+        try await bench.session.adopt()
+        let left = try bench.library.captures()
+        // Before its record is kept a capture was never reported to anybody.
+        #expect(left.count == (point == .mediaInDraft ? 0 : 1))
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: bench.directory.path + "/captures")
+                .filter { $0.hasPrefix(".draft") }.isEmpty
+        )
+        let record: CaptureRecord
+        if let first = left.first {
+            #expect(first.state == Self.left(by: point))
+            record = try await bench.session.retry(first.id).record
+        } else {
+            record = try await bench.session.capture(bench.request(path)).record
+        }
+        #expect(record.state == .accepted)
+        #expect(try await bench.remotes().map(\.id) == [record.serverCaptureID])
+        #expect(try await bench.session.verify(file: path, isOffline: false).isGood)
+        // Sent twice by nobody.
+        #expect(try await bench.submissions() == 1)
+    }
+
+    private static func left(by point: CaptureKillPoint) -> CaptureRecord.State {
+        switch point {
+        case .queued, .requestSigned: .queued
+        case .submitted, .answered: .unknownOutcome
+        case .settled: .accepted
+        default: .pending
+        }
+    }
+
+    @Test func aSubmissionWithALivingOwnerIsLeftAlone() async throws {
+        let bench = try await CaptureBench()
+        let device = try await bench.register()
+        var record = try await bench.session.capture(try bench.request()).record
+        record.state = .submitted
+        try bench.library.keep(record)
+        let counter = try await bench.session.lock(device.deviceID)
+        try await bench.session.adopt()
+        #expect(try bench.library.capture(record.id)?.state == .submitted)
+        counter.release()
+        try await bench.session.adopt()
+        #expect(try bench.library.capture(record.id)?.state == .unknownOutcome)
+    }
+
+    @Test func aRecordWithoutAModeIsLocalOnlyUntilTheUserSaysOtherwise() async throws {
+        let bench = try await CaptureBench()
+        try await bench.register()
+        let id = UUID().uuidString.lowercased()
+        try bench.library.keep(
+            CaptureRecord(
+                id: id,
+                server: bench.session.client.server.description,
+                profile: "mediactl-1",
+                mode: nil,
+                mediaHash: String(repeating: "cd", count: 32),
+                mediaType: "photo",
+                createdAt: Date()
+            )
+        )
+        for choice in [CaptureSession.RetryChoice.ordinary, .resend] {
+            let error = await #expect(throws: CaptureError.self) { try await bench.session.retry(id, choice) }
+            #expect(error?.code == .localOnly)
+        }
+        #expect(try await bench.submissions() == 0)
+        let outcome = try await bench.session.retry(id, .adoptAsHashOnly)
+        #expect(outcome.record.state == .accepted && outcome.record.mode == .hashOnly)
+        let body = try #require(outcome.record.body.flatMap(HashOnlyBody.init(bytes:)))
+        let payload = try HashOnlyPayload.reading(body, profile: .mediactl1).payload
+        // Nothing was known of what may be told, so nothing is.
+        #expect(payload.metadata == CaptureMetadata() && payload.flags.timestampLevel == .none)
+        #expect(payload.depthAnalysis == .unavailable && payload.capturedAt.hasSuffix("T00:00:00Z"))
+    }
+
+    @Test func aPayloadThatWasTamperedWithIsNotSentAndNotVerified() async throws {
+        let bench = try await CaptureBench()
+        try await bench.register()
+        let path = try bench.photo()
+        let record = try await bench.session.capture(bench.request(path)).record
+        var tampered = record
+        let text = String(decoding: try #require(record.body), as: UTF8.self)
+        tampered.body = Array(text.replacing("Box", with: "Fox").utf8)
+        try bench.library.keep(tampered)
+        let verification = try await bench.session.verify(file: path, isOffline: true)
+        #expect(!verification.isGood)
+        #expect(verification.failed == [.signature])
+
+        tampered.unsignedBody = Array(
+            String(decoding: try #require(record.unsignedBody), as: UTF8.self)
+                .replacing(record.mediaHash, with: String(repeating: "0", count: 64)).utf8
+        )
+        tampered.state = .queued
+        try bench.library.keep(tampered)
+        let outcome = try await bench.session.retry(record.id)
+        #expect(outcome.error?.code == .recordUnusable && outcome.record.state == .queued)
+        #expect(try await bench.submissions() == 1)
+    }
+
+    /// What was changed, and which checks see it.
+    @Test(arguments: [
+        ("counter", CaptureVerification.Check.counter), ("hash", .bodyHash), ("blob", .vault), ("server", .server),
+    ])
+    func eachCheckSeesWhatItIsFor(_ change: String, _ check: CaptureVerification.Check) async throws {
+        let bench = try await CaptureBench()
+        try await bench.register()
+        let path = try bench.photo()
+        var record = try await bench.session.capture(bench.request(path)).record
+        var file = path
+        switch change {
+        case "counter": record.counter = 9
+        case "hash":
+            // The record of another file whose hash somebody has written into this one.
+            file = try bench.photo("other.jpg", byteCount: 500)
+            let other = try await bench.session.preview(bench.request(file)).payload.mediaHash
+            record.mediaHash = other.hex
+        case "blob":
+            let blob = bench.directory.path + "/captures/\(record.id)/media"
+            let handle = try #require(FileHandle(forUpdatingAtPath: blob))
+            try handle.seek(toOffset: 1000)
+            try handle.write(contentsOf: Data([0x5A, 0x5A]))
+            try handle.close()
+        default: record.serverCaptureID = UUID().uuidString.lowercased()
+        }
+        try bench.library.keep(record)
+        let verification = try await bench.session.verify(file: file, isOffline: false)
+        #expect(verification.failed.contains(check) && !verification.isGood)
+        #expect(verification.failed.count == (change == "hash" ? 3 : 1))
+    }
+
+    @Test func aFileWithoutARecordIsUnknown() async throws {
+        let bench = try CaptureBench(address: "http://127.0.0.1:9")
+        let error = await #expect(throws: CaptureError.self) {
+            try await bench.session.verify(file: try bench.photo(), isOffline: true)
+        }
+        #expect(error?.code == .captureUnknown)
+        let empty = #expect(throws: CaptureError.self) { try bench.session.record("") }
+        #expect(empty?.code == .captureUnknown)
+    }
+
+    @Test func whatWasLeftQueuedGoesOnWhenTheSameIsAskedForAgain() async throws {
+        let bench = try await CaptureBench()
+        try await bench.register()
+        try await bench.sandbox?.addFaults("capture:status=503,times=1")
+        let first = try await bench.session.capture(try bench.request())
+        #expect(first.record.state == .queued)
+        // Another settings' payload is another capture: what was asked for now must not be said in the words of then.
+        var quieter = try bench.request()
+        quieter.settings.deviceInfo = .none
+        try await bench.sandbox?.addFaults("capture:status=503,times=1")
+        #expect(try await bench.session.capture(quieter).record.id != first.record.id)
+        let second = try await bench.session.capture(try bench.request())
+        #expect(second.record.id == first.record.id && second.record.state == .accepted)
+        // The other one is the same media, and is there.
+        let records = try bench.library.captures()
+        #expect(records.count == 2)
+        let other = try #require(records.first { $0.id != first.record.id })
+        #expect(try await bench.session.retry(other.id).record.serverCaptureID == second.record.serverCaptureID)
+    }
+}
+
+extension CaptureVerification {
+    /// The checks that failed.
+    fileprivate var failed: [Check] {
+        findings.compactMap { check, finding in
+            if case .failed = finding { check } else { nil }
+        }
+    }
+}

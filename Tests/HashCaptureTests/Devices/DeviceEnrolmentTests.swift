@@ -1,0 +1,179 @@
+import CaptureSubmission
+import Foundation
+import MediaCrypto
+import MediaStore
+import MediaTransport
+import TestSupport
+import Testing
+
+@testable import HashCapture
+
+@Suite struct DeviceEnrolmentTests {
+    @Test func aNewKeyIsClosedToOthersAndKept() async throws {
+        let bench = try await CaptureBench()
+        let device = try await bench.register()
+        guard case .file(let name) = device.keySource else { return #expect(Bool(false), "\(device.keySource)") }
+        let path = bench.directory.path + "/capture-keys/" + name
+        let attributes = try FileManager.default.attributesOfItem(atPath: path)
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
+        let pem = try #require(FileManager.default.contents(atPath: path))
+        #expect(try SigningKey.read(pem: Array(pem)).publicKey.sec1 == device.publicKey)
+        #expect(try bench.library.captureDevice(for: device.server) == device)
+        let there = try #require(try await bench.sandbox?.captureDevices().first { $0.id == device.deviceID })
+        #expect(
+            there.platform == "linux" && there.level == "software"
+                && there.publicKey == Data(device.publicKey).base64EncodedString()
+        )
+
+        let error = await #expect(throws: CaptureError.self) { try await bench.register() }
+        #expect(error?.code == .alreadyRegistered)
+        var plan = CaptureBench.plan
+        plan.replacesEarlier = true
+        let second = try await bench.register(plan)
+        #expect(second.keySource != device.keySource && second.deviceID != device.deviceID)
+        // The earlier key stays.
+        #expect(FileManager.default.fileExists(atPath: path))
+    }
+
+    @Test func theKeyIsOnTheDiskBeforeTheServerHearsOfIt() async throws {
+        let bench = try await CaptureBench(["--fault", "register:drop-answer,times=1"])
+        await #expect(throws: CaptureError.self) { try await bench.register() }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: bench.directory.path + "/capture-keys").count == 1)
+        #expect(try bench.library.captureDevice(for: bench.session.client.server.description) == nil)
+        // A key whose registration is uncertain is not used again.
+        let device = try await bench.register()
+        guard case .file(let name) = device.keySource else { return }
+        #expect(name.hasSuffix("-2.pem"))
+        #expect(try await bench.session.capture(try bench.request()).record.state == .accepted)
+    }
+
+    @Test func aKeyThatOthersMayReadIsNotUsed() async throws {
+        let bench = try await CaptureBench()
+        let device = try await bench.register()
+        guard case .file(let name) = device.keySource else { return }
+        let path = bench.directory.path + "/capture-keys/" + name
+        try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: path)
+        let outcome = try await bench.session.capture(try bench.request())
+        #expect(outcome.error?.code == .keyUnusable && outcome.record.state == .pending)
+    }
+
+    @Test func anotherKeyThanTheRegisteredOneIsNotUsed() async throws {
+        let bench = try await CaptureBench()
+        var device = try await bench.register()
+        device.keySource = .file(try DeviceKey(bench.directory).make(for: "https://other.test").name)
+        try bench.library.keep(device)
+        let outcome = try await bench.session.capture(try bench.request())
+        #expect(outcome.error?.code == .keyUnusable)
+        #expect(try await bench.submissions() == 0)
+    }
+
+    @Test func nobodyOnLinuxIsEnrolledAtTheReferenceServer() async throws {
+        let bench = try await CaptureBench(profile: .reference)
+        let error = await #expect(throws: CaptureError.self) { try await bench.register() }
+        #expect(error?.code == .enrolmentImpossible)
+        // Not even a key is made, and nothing is sent.
+        #expect(!FileManager.default.fileExists(atPath: bench.directory.path + "/capture-keys"))
+        #expect(try await bench.sandbox?.requests().isEmpty == true)
+        let kept = await #expect(throws: CaptureError.self) {
+            try await DeviceEnrolment(bench.session).keep(deviceID: UUID().uuidString, CaptureBench.plan)
+        }
+        #expect(kept?.code == .keyUnusable)
+    }
+
+    /// Levels that a server may claim, and that nothing here has proven.
+    @Test(arguments: ["secure_enclave", "tee", "strongbox", "tpm2", "unverified", "enrolled_elsewhere", ""])
+    func aLevelBetterThanWhatWasProvenIsRefused(_ level: String) async throws {
+        let server = try ScriptedServer { connection, _ in
+            while true {
+                let (head, _) = try connection.readRequest()
+                let challenge = Data(repeating: 7, count: 32).base64EncodedString()
+                if head.hasPrefix("GET") {
+                    try connection.answer(
+                        200,
+                        #"{"data":{"challenge":"\#(challenge)","expires_at":"2026-01-01T00:00:00Z"}}"#
+                    )
+                } else {
+                    let id = UUID().uuidString.lowercased()
+                    try connection.answer(
+                        201,
+                        #"{"data":{"device_id":"\#(id)","attestation_level":"\#(level)","has_lidar":false}}"#
+                    )
+                }
+            }
+        }
+        let bench = try CaptureBench(address: server.address)
+        let error = await #expect(throws: CaptureError.self) { try await bench.register() }
+        #expect(error?.code == .unexpectedAnswer || error?.code == .unknownOutcome)
+        #expect(try bench.library.captureDevice(for: server.address) == nil)
+    }
+
+    @Test(arguments: [
+        ("https://capture.example.org", "capture.example.org"),
+        ("https://capture.example.org:8443/a/b", "capture.example.org_8443a_b"),
+        ("https://[::1]:80", "_1_80"),
+    ])
+    func aKeyIsNamedAfterItsServer(_ server: String, _ stem: String) {
+        let made = DeviceKey.stem(of: server)
+        #expect(!made.contains("/") && !made.hasPrefix(".") && !made.isEmpty)
+        if server.hasSuffix(".org") { #expect(made == stem) }
+    }
+}
+
+@Suite struct ProgramSignerTests {
+    /// A machine whose key is reached by OpenSSL's own program: digest in, DER out, as base64.
+    @Test(arguments: ["base64 -w0", "basenc --base16 -w0"])
+    func aProgramSigns(_ encoding: String) async throws {
+        let bench = try await CaptureBench()
+        let key = bench.machine.file("key.pem")
+        let generate = "openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out \(key)"
+        let result = try await ChildProcess(
+            "/bin/sh",
+            ["-c", generate + " && openssl pkey -in \(key) -pubout -out \(key).pub"]
+        )
+        .finish()
+        try #require(result.status == 0)
+        let pem = try #require(FileManager.default.contents(atPath: key + ".pub"))
+        let publicKey = try #require(VerifyingKey.reading(Array(pem)))
+        let script = "tr a-f A-F | basenc -d --base16 -i | openssl pkeyutl -sign -inkey \(key) | \(encoding)"
+        var plan = CaptureBench.plan
+        plan.key = .existing(.command(["/bin/sh", "-c", script]))
+        let incomplete = plan
+        let missing = await #expect(throws: CaptureError.self) { try await bench.register(incomplete) }
+        #expect(missing?.code == .keyUnusable)
+        plan.publicKey = publicKey
+        try await bench.register(plan)
+        let outcome = try await bench.session.capture(try bench.request())
+        #expect(outcome.record.state == .accepted && outcome.record.publicKey == publicKey.sec1)
+    }
+
+    @Test(arguments: [
+        ["/bin/echo", "AAAA"], ["/bin/false"], ["/nowhere/signer"], ["/bin/echo", String(repeating: "11", count: 64)],
+    ])
+    func whatIsNoSignatureOfTheKeyIsNotUsed(_ program: [String]) async throws {
+        let signer = ProgramSigner(program, publicKey: try SigningKey.generate().publicKey)
+        let error = await #expect(throws: CaptureError.self) { try await signer.sign([1, 2, 3]) }
+        #expect(error?.code == .signingFailed)
+    }
+
+    /// The forms in which a program may print: DER and r‖s, in hexadecimal of either case and in base64.
+    @Test func everyFormIsRead() throws {
+        let raw = [UInt8](1...64)
+        // SEQUENCE { INTEGER r, INTEGER s }: both begin below 0x80, so that nothing is padded.
+        let der: [UInt8] = [0x30, 0x44, 0x02, 0x20] + raw[..<32] + [0x02, 0x20] + raw[32...]
+        for bytes in [raw, der] {
+            let hex = bytes.map { String(format: "%02x", $0) }.joined()
+            for text in [hex, hex.uppercased(), Data(bytes).base64EncodedString(), hex + "\n"] {
+                #expect(ProgramSigner.signature(in: Array(text.utf8)) == raw, "\(text)")
+            }
+            let lines = Data(bytes).base64EncodedString(options: .lineLength64Characters)
+            #expect(ProgramSigner.signature(in: Array(lines.utf8)) == raw)
+        }
+        for text in ["", "zz", "abc", String(repeating: "11", count: 63), "=====", hexadecimalOf(der.dropLast())] {
+            #expect(ProgramSigner.signature(in: Array(text.utf8)) == nil, "\(text)")
+        }
+    }
+
+    private func hexadecimalOf(_ bytes: some Sequence<UInt8>) -> String {
+        bytes.map { String(format: "%02x", $0) }.joined()
+    }
+}

@@ -1,0 +1,107 @@
+import CaptureSubmission
+import Foundation
+import MediaStore
+import TestSupport
+import Testing
+
+@testable import HashCapture
+
+/// The upload that an explicit word asks for (hash-only contract 7).
+@Suite struct FullUploadTests {
+    @Test func aPhotoGoesOutWholeWithItsDepthMap() async throws {
+        let bench = try await CaptureBench()
+        try await bench.register()
+        let path = try bench.photo()
+        let outcome = try await bench.session.sendMedia(bench.request(path, depth: bench.depthMap()))
+        #expect(outcome.error == nil && outcome.record.state == .accepted && outcome.record.mode == .full)
+        let body = try #require(try await bench.received().first?.body)
+        let photo = try #require(FileManager.default.contents(atPath: bench.machine.file("photo.jpg")))
+        #expect(body.firstRange(of: Array(photo)) != nil)
+        let remote = try #require(try await bench.remotes().first)
+        #expect(remote.mode == "full" && remote.mediaHash == outcome.record.mediaHash)
+        // Neither signature nor depth map was found wanting.
+        let evidence = String(decoding: try await bench.sandbox?.captures("records") ?? Data(), as: UTF8.self)
+        #expect(!evidence.contains("\"fail\"") || evidence.contains("is_likely_real_scene\":false"))
+        #expect(evidence.contains("\"pass\""))
+        #expect(try await bench.session.verify(file: path, isOffline: false).isGood)
+    }
+
+    @Test func privacyModeRefusesIt() async throws {
+        let bench = try await CaptureBench()
+        try await bench.register()
+        var request = bench.request(try bench.photo(), depth: try bench.depthMap())
+        request.settings.isPrivacyModeEnabled = true
+        #expect(await code(bench, request) == .privacyModeOn)
+        #expect(try await bench.received().isEmpty)
+        #expect(try bench.library.captures().isEmpty)
+    }
+
+    @Test func whatTheServerCannotTakeIsRefusedHere() async throws {
+        let bench = try await CaptureBench()
+        try await bench.register()
+        #expect(await code(bench, bench.request(try bench.photo())) == .depthRequired)
+        let png = try bench.write("a.png", [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0])
+        #expect(await code(bench, bench.request(png, depth: try bench.depthMap())) == .unknownMediaType)
+        let large = try bench.photo("large.jpg", byteCount: 10 << 20)
+        #expect(await code(bench, bench.request(large, depth: try bench.depthMap())) == .bodyTooLarge)
+        #expect(try await bench.received().isEmpty)
+    }
+
+    /// The framework's 2 MiB are nowhere in the server's answer.
+    @Test func theCeilingOfTheFrameworkIsExplained() async throws {
+        let bench = try await CaptureBench()
+        try await bench.register()
+        let photo = try bench.photo("large.jpg", byteCount: (2 << 20) + 10)
+        let outcome = try await bench.session.sendMedia(bench.request(photo, depth: bench.depthMap()))
+        #expect(outcome.record.state == .rejected)
+        #expect(outcome.error?.code == .bodyTooLarge && outcome.error?.detail.contains("2 MiB") == true)
+    }
+
+    @Test func aRetryNeverSendsTheMedia() async throws {
+        let bench = try await CaptureBench(["--fault", "capture-full:status=503,times=1"])
+        try await bench.register()
+        let request = bench.request(try bench.photo(), depth: try bench.depthMap())
+        let outcome = try await bench.session.sendMedia(request)
+        #expect(outcome.record.state == .queued)
+        let uploads = try await bench.received().count
+        for choice in [CaptureSession.RetryChoice.ordinary, .resend, .adoptAsHashOnly] {
+            let retried = try await bench.session.retry(outcome.record.id, choice)
+            #expect(retried.record.state == .queued && retried.error?.code == .localOnly)
+        }
+        #expect(try await bench.received().count == uploads)
+        #expect(try await bench.session.sendMedia(request).record.state == .accepted)
+    }
+
+    @Test func withoutASignatureNoneIsSent() async throws {
+        let bench = try await CaptureBench()
+        try await bench.register()
+        let request = bench.request(try bench.photo(), depth: try bench.depthMap())
+        #expect(try await bench.session.sendMedia(request, isAsserted: false).record.state == .accepted)
+        let body = try #require(try await bench.received().first?.body)
+        #expect(body.firstRange(of: Array("\"assertion\"".utf8)) == nil)
+        #expect(body.firstRange(of: Array("\"photo_hash\"".utf8)) != nil)
+    }
+
+    private func code(_ bench: CaptureBench, _ request: CaptureRequest) async -> CaptureError.Code? {
+        do {
+            return try await bench.session.sendMedia(request).error?.code
+        } catch {
+            return error.code
+        }
+    }
+}
+
+#if ImageLibraries
+    @Suite struct GzipTests {
+        /// A foreign program reads it.
+        @Test(arguments: [0, 1, 1000, 200_000])
+        func gunzipGivesTheBytesBack(_ byteCount: Int) async throws {
+            let directory = try TemporaryDirectory()
+            let bytes = (0..<byteCount).map { UInt8(truncatingIfNeeded: $0 &* $0 >> 3) }
+            try Data(Gzip.compress(bytes)).write(to: URL(fileURLWithPath: directory.file("a.gz")))
+            let result = try await ChildProcess("/bin/sh", ["-c", "gunzip -k \(directory.file("a.gz"))"]).finish()
+            #expect(result.status == 0)
+            #expect(FileManager.default.contents(atPath: directory.file("a")) == Data(bytes))
+        }
+    }
+#endif

@@ -1,0 +1,50 @@
+internal import Foundation
+
+extension SoftwareTPM {
+    /// What the TPM's owner certifies about a key, for a registration of the format `tpm2`.
+    public struct Evidence: Sendable {
+        /// SEC 1, uncompressed, of the key.
+        public var publicKey: [UInt8]
+        /// TPMT_PUBLIC of the key.
+        public var keyPublicArea: [UInt8]
+        /// TPMT_PUBLIC of the attestation key.
+        public var attestationKeyPublicArea: [UInt8]
+        /// TPMS_ATTEST.
+        public var certification: [UInt8]
+        /// TPMT_SIGNATURE.
+        public var certificationSignature: [UInt8]
+        /// DER; its issuer is made on the spot.
+        public var endorsementCertificate: [UInt8]
+    }
+
+    /// Makes evidence with the TPM's own tools (`Tests/ConformanceTests/scripts/make-tpm2-evidence.sh`).
+    ///
+    /// - Parameters:
+    ///   - handle: Of a key of ``makeKey(at:algorithm:)``.
+    ///   - algorithm: Of the attestation key, `ecc` or `rsa`.
+    ///   - directory: Where the files stay; a temporary one, gone on return, when nil.
+    /// - Returns: The content of the files.
+    /// - Throws: ``Failure/refused(_:_:)``.
+    public func makeEvidence(
+        ofKeyAt handle: String,
+        attestedBy algorithm: String = "ecc",
+        in directory: String? = nil
+    ) async throws -> Evidence {
+        let temporary = try TemporaryDirectory()
+        let folder = directory ?? temporary.path
+        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .appendingPathComponent("ConformanceTests/scripts/make-tpm2-evidence.sh").path
+        try await run("sh", [script, folder, handle, algorithm])
+        func bytes(_ name: String) throws -> [UInt8] {
+            Array(try Data(contentsOf: URL(fileURLWithPath: folder + "/" + name)))
+        }
+        return Evidence(
+            publicKey: try bytes("public_key"),
+            keyPublicArea: try bytes("key_public"),
+            attestationKeyPublicArea: try bytes("ak_public"),
+            certification: try bytes("certification"),
+            certificationSignature: try bytes("certification_signature"),
+            endorsementCertificate: try bytes("ek.der")
+        )
+    }
+}
