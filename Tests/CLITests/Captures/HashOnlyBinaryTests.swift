@@ -231,7 +231,7 @@ import Testing
     }
 
     @Test func interruptedRequestsAreAwaited() async throws {
-        let stage = try await HashOnlyStage.registered(faults: ["capture:stall"])
+        let stage = try await HashOnlyStage.registered(faults: ["capture:stall,after=body"])
         let child = try stage.runner.start(
             ["hash-only", "send", stage.photo, "--no-depth", "--json", "--answer-timeout", "30"]
         )
