@@ -70,6 +70,8 @@ public enum CaptureNotice: Sendable, Equatable {
     case labelledByServer
     /// `captured_at` is public, and so exact.
     case capturedAtIsPublic(String)
+    /// Nothing says when it was taken: the time of sending stands for it.
+    case captureTimeUnknown
     /// Coordinates that the server publishes with so many decimals.
     case coordinatesArePublic(decimals: Int)
     /// A location is known, and the profile cannot take its coarse form.

@@ -54,6 +54,7 @@ extension CaptureInput {
     {
         var notices = notices
         notices.append(.capturedAtIsPublic(payload.capturedAt))
+        if facts.capturedAt == nil, request.settings.timestamp != .none { notices.append(.captureTimeUnknown) }
         let level = request.settings.location
         switch payload.metadata.location {
         case .coordinates: notices.append(.coordinatesArePublic(decimals: level == .precise ? 4 : 1))

@@ -10,6 +10,7 @@ extension CaptureNotice {
         case .recordedAsSuspicious: "recorded_as_suspicious"
         case .labelledByServer: "labelled_by_server"
         case .capturedAtIsPublic: "captured_at_is_public"
+        case .captureTimeUnknown: "capture_time_unknown"
         case .coordinatesArePublic: "coordinates_are_public"
         case .coarseLocationLeftOut: "coarse_location_left_out"
         case .placeUnknown: "place_unknown"
@@ -22,7 +23,9 @@ extension CaptureNotice {
     /// Whether it may be a mistake, and not only worth knowing.
     var isWarning: Bool {
         switch self {
-        case .noDepth, .depthUnavailable, .recordedAsSuspicious, .coordinatesArePublic, .clockDiffers: true
+        case .noDepth, .depthUnavailable, .recordedAsSuspicious, .captureTimeUnknown, .coordinatesArePublic,
+            .clockDiffers:
+            true
         default: false
         }
     }
@@ -44,6 +47,8 @@ extension CaptureNotice {
         case .labelledByServer:
             "this server labels every hash-only capture as made by iOS and LiDAR; mediactl claims neither"
         case .capturedAtIsPublic(let time): "the server publishes when it was taken: \(ErrorCatalogue.clean(time))"
+        case .captureTimeUnknown:
+            "nothing says when it was taken, so the time of sending stands for it; --captured-at names another"
         case .coordinatesArePublic(let decimals):
             "the server publishes where it was taken, with \(Formats.count(decimals, "decimal")) of a degree"
         case .coarseLocationLeftOut:

@@ -97,6 +97,7 @@ import Testing
         arguments: [
             CaptureNotice.noDepth, .depthUnavailable, .recordedAsSuspicious, .labelledByServer,
             .capturedAtIsPublic("2026-05-01T00:00:00Z"), .coordinatesArePublic(decimals: 4), .coarseLocationLeftOut,
+            .captureTimeUnknown,
             .placeUnknown, .depthFromKeyframes, .notObserved, .clockDiffers(seconds: -61),
         ]
     )
