@@ -85,7 +85,7 @@ func resolve(
             .caFile: "/ca", .pinnedKey: pin, .insecure: "1", .allowHTTP: "yes", .http2: "true", .connectTimeout: "1",
             .stallTimeout: "2", .answerTimeout: "3", .finishTimeout: "4", .settleTimeout: "8", .limitRate: "5",
             .retries: "6", .maxBytes: "7", .contact: "c@d", .orgName: "O", .eventType: "wedding", .color: "never",
-            .jobs: "9", .transport: "tus", .chunkSize: "65536",
+            .jobs: "9", .transport: "tus", .chunkSize: "65536", .captureProfile: "reference", .captureRPID: "f",
         ]
         let environment = Dictionary(uniqueKeysWithValues: values.map { ($0.environmentVariable, $1) })
         let rows = try await resolve(file: "", environment: environment).rows
