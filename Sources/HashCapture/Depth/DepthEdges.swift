@@ -37,7 +37,8 @@ struct DepthEdges {
     /// limit.
     @inline(__always)
     private static func difference(_ before: SIMD4<Float>, _ after: SIMD4<Float>) -> SIMD4<Float> {
-        let areUsable = (before .> DepthExtent.nearest) .& (before .< .infinity) .& (after .> DepthExtent.nearest) .& (after .< .infinity)
+        let nearest = DepthExtent.nearest
+        let areUsable = (before .> nearest) .& (before .< .infinity) .& (after .> nearest) .& (after .< .infinity)
         return (after - before).replacing(with: 0, where: .!areUsable)
     }
 
@@ -49,7 +50,8 @@ struct DepthEdges {
     }
 
     private static func slope(_ before: Float, _ after: Float) -> Double {
-        let areUsable = before > DepthExtent.nearest && before < .infinity && after > DepthExtent.nearest && after < .infinity
+        let nearest = DepthExtent.nearest
+        let areUsable = before > nearest && before < .infinity && after > nearest && after < .infinity
         return areUsable ? (Double(after) - Double(before)) / 2 : 0
     }
 }

@@ -74,7 +74,8 @@ import Testing
 
     /// The server is asked by the hash, though it names none for a full capture (contract 6.2).
     @Test(arguments: [
-        ("capture-full:drop-answer,times=1", CaptureRecord.State.accepted), ("capture-full:reset,after=body,times=1", .queued),
+        ("capture-full:drop-answer,times=1", CaptureRecord.State.accepted),
+        ("capture-full:reset,after=body,times=1", .queued),
     ])
     func aLostAnswerIsAskedFor(_ fault: String, _ state: CaptureRecord.State) async throws {
         let bench = try await CaptureBench(["--fault", fault])
