@@ -43,7 +43,7 @@ extension CaptureNotice {
         case .recordedAsSuspicious: "this server records a capture like this as suspicious"
         case .labelledByServer:
             "this server labels every hash-only capture as made by iOS and LiDAR; mediactl claims neither"
-        case .capturedAtIsPublic(let time): "the server publishes when it was taken: \(ErrorCatalogue.clean(time))"
+        case .capturedAtIsPublic(let time): "captured_at is public at the server: \(ErrorCatalogue.clean(time))"
         case .coordinatesArePublic(let decimals):
             "the server publishes where it was taken, with \(Formats.count(decimals, "decimal")) of a degree"
         case .coarseLocationLeftOut:
