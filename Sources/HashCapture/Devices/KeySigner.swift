@@ -1,5 +1,6 @@
 internal import CaptureSubmission
 internal import MediaCrypto
+internal import MediaFiles
 
 /// Signs with a key that OpenSSL reaches.
 struct KeySigner: CaptureSigner {

@@ -1,5 +1,6 @@
 internal import CaptureSubmission
 internal import MediaCrypto
+internal import MediaFiles
 internal import MediaTransport
 
 /// The multipart body of a full upload (hash-only contract 7): the packed depth map, then what `MultipartForm` lays out:

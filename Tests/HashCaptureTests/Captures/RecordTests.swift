@@ -121,7 +121,7 @@ import Testing
             String(decoding: try #require(record.unsignedBody), as: UTF8.self)
                 .replacing(record.mediaHash, with: String(repeating: "0", count: 64)).utf8
         )
-        tampered.state = .queued
+        (tampered.state, tampered.submissions) = (.queued, 0)
         try bench.library.keep(tampered)
         let outcome = try await bench.session.retry(record.id)
         #expect(outcome.error?.code == .recordUnusable && outcome.record.state == .queued)

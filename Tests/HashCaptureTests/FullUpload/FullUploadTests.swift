@@ -72,6 +72,37 @@ import Testing
         #expect(try await bench.session.sendMedia(request).record.state == .accepted)
     }
 
+    /// The server is asked by the hash, though it names none for a full capture (contract 6.2).
+    @Test(arguments: [
+        ("capture-full:drop-answer,times=1", CaptureRecord.State.accepted),
+        ("capture-full:reset,after=body,times=1", .queued),
+    ])
+    func aLostAnswerIsAskedFor(_ fault: String, _ state: CaptureRecord.State) async throws {
+        let bench = try await CaptureBench(["--fault", fault])
+        try await bench.register()
+        let request = bench.request(try bench.photo(), depth: try bench.depthMap())
+        let outcome = try await bench.session.sendMedia(request)
+        #expect(outcome.record.state == state && outcome.error?.code == (state == .accepted ? nil : .unknownOutcome))
+        #expect(try await bench.session.sendMedia(request).record.state == .accepted)
+        #expect(try await bench.remotes().count == 1)
+    }
+
+    /// The last look at the file is before the first byte leaves.
+    @Test func aFileThatHasChangedIsNotSent() async throws {
+        let bench = try await CaptureBench()
+        let device = try await bench.register()
+        let path = try bench.photo()
+        let request = bench.request(path, depth: try bench.depthMap())
+        let counter = try await bench.session.lock(device.deviceID)
+        async let sending = bench.session.sendMedia(request)
+        while try bench.library.captures().isEmpty { await Task.yield() }
+        _ = try bench.write("photo.jpg", [0xFF, 0xD8, 0xFF, 0xE0, 1])
+        counter.release()
+        let outcome = try await sending
+        #expect(outcome.record.state == .queued && outcome.error?.code == .sourceChanged)
+        #expect(try await bench.received().isEmpty)
+    }
+
     @Test func withoutASignatureNoneIsSent() async throws {
         let bench = try await CaptureBench()
         try await bench.register()

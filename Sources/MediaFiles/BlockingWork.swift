@@ -1,11 +1,11 @@
 internal import Foundation
 
-/// Work that waits for the disk, away from the few threads of Swift's pool.
-enum BlockingWork {
-    private static let queue = DispatchQueue(label: "mediactl.photos.disk", attributes: .concurrent)
+/// Work that waits for a disk, or for hardware with a key, away from the few threads of Swift's pool.
+package enum BlockingWork {
+    private static let queue = DispatchQueue(label: "mediactl.blocking", attributes: .concurrent)
 
     /// Runs `work` on a thread that may wait. Cancelling changes nothing.
-    static func run<Value: Sendable, Failure: Error>(
+    package static func run<Value: Sendable, Failure: Error>(
         _ work: @escaping @Sendable () throws(Failure) -> Value
     ) async throws(Failure) -> Value {
         let result: Result<Value, Failure> = await withCheckedContinuation { continuation in
