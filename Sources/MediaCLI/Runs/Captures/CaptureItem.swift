@@ -49,7 +49,8 @@ struct CaptureItem: Sendable {
         notices = isKnown ? [] : outcome.notices
         error = state == .accepted ? nil : Self.diagnosis(of: outcome)
         if let reason = reasonToRetry, let id = record?.id.prefix(8) {
-            error?.hint = "\(reason): mediactl hash-only retry \(id)\(needsResend ? " --resend" : "")"
+            let hint = "\(reason): mediactl hash-only retry \(id)\(needsResend ? " --resend" : "")"
+            error?.hint = hint
         }
     }
 
