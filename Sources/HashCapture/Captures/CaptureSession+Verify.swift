@@ -142,7 +142,7 @@ extension CaptureSession {
         return try await sender.remote(id, at: surroundings.now(), control: control)
     }
 
-    private static func compare(
+    static func compare(
         _ remote: RemoteCapture,
         _ record: CaptureRecord,
         _ digest: SHA256Digest

@@ -82,6 +82,48 @@ import Testing
         #expect(try await bench.submissions() == 2)
     }
 
+    /// By its hash a server knows one capture: what was accepted meanwhile is not sent under another id.
+    @Test func aTwinOfAnAcceptedRecordIsNotSent() async throws {
+        let bench = try await CaptureBench()
+        try await bench.register()
+        let first = try await bench.session.capture(try bench.request()).record
+        var twin = first
+        twin.id = UUID().uuidString.lowercased()
+        (twin.state, twin.serverCaptureID, twin.submissions) = (.queued, nil, 0)
+        try bench.library.keep(twin)
+        let outcome = try await bench.session.retry(twin.id)
+        #expect(outcome.isKnown && outcome.record.state == .accepted)
+        #expect(outcome.record.serverCaptureID == first.serverCaptureID)
+        #expect(try await bench.submissions() == 1)
+    }
+
+    /// Where no time may be told, the day is that of the submission, and not of an earlier try.
+    @Test func anOldTryIsSentWithTheDayOfItsSubmission() async throws {
+        let bench = try await CaptureBench(["--fault", "capture:status=503,times=1"])
+        try await bench.register()
+        var request = try bench.request()
+        request.settings.timestamp = .none
+        var record = try await bench.session.capture(request).record
+        let text = String(decoding: try #require(record.unsignedBody), as: UTF8.self)
+        record.unsignedBody = Array(text.replacing(/20\d\d-\d\d-\d\dT00:00:00Z/, with: "2020-01-01T00:00:00Z").utf8)
+        try bench.library.keep(record)
+        let sent = try await bench.session.retry(record.id).record
+        #expect(sent.state == .accepted && sent.unsignedBody == record.unsignedBody)
+        let body = String(decoding: try #require(sent.body), as: UTF8.self)
+        #expect(!body.contains("2020-01-01") && body.contains("T00:00:00Z"))
+    }
+
+    @Test func aRecordOfAnotherServerIsLeftAlone() async throws {
+        let bench = try await CaptureBench(["--fault", "capture:status=503,times=1"])
+        try await bench.register()
+        var record = try await bench.session.capture(try bench.request()).record
+        record.server = "http://127.0.0.1:1"
+        try bench.library.keep(record)
+        let error = await #expect(throws: CaptureError.self) { try await bench.session.retry(record.id) }
+        #expect(error?.code == .captureUnknown)
+        #expect(try await bench.submissions() == 1)
+    }
+
     @Test func anotherDevicesDuplicateIsRejected() async throws {
         let bench = try await CaptureBench()
         try await bench.register()
@@ -111,19 +153,19 @@ import Testing
     }
 
     /// A resend that fails on its way tells nothing about the first submission: no ordinary retry sends after that.
-    @Test(arguments: ["capture:status=503,times=1", "signing"])
+    @Test(arguments: ["capture:status=503,times=1", "signing", "key"])
     func aResendThatIsNotTakenLeavesTheOutcomeUnknown(_ trouble: String) async throws {
         let bench = try await CaptureBench.atReference(["--fault", "capture:drop-answer,times=1"])
         let outcome = try await bench.session.capture(try bench.request())
         #expect(outcome.record.state == .unknownOutcome)
         var device = try bench.session.device()
         let source = device.keySource
-        if trouble == "signing" {
-            device.keySource = .command(["/bin/false"])
-            try bench.library.keep(device)
-        } else {
-            try await bench.sandbox?.addFaults(trouble)
+        switch trouble {
+        case "signing": device.keySource = .command(["/bin/false"])
+        case "key": device.keySource = .file("nowhere.pem")
+        default: try await bench.sandbox?.addFaults(trouble)
         }
+        try bench.library.keep(device)
         let resent = try await bench.session.retry(outcome.record.id, .resend)
         #expect(resent.record.state == .unknownOutcome && resent.record.submissions == 1 && resent.error != nil)
         #expect(resent.record.body != nil)

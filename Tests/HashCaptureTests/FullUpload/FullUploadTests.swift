@@ -42,6 +42,10 @@ import Testing
         #expect(await code(bench, bench.request(try bench.photo())) == .depthRequired)
         let png = try bench.write("a.png", [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0])
         #expect(await code(bench, bench.request(png, depth: try bench.depthMap())) == .unknownMediaType)
+        let wide = try bench.write("wide.bin", [UInt8](repeating: 0, count: 1001 * 3 * 4))
+        let layout = DepthMapFile.Layout(width: 1001, height: 3)
+        let depth = CaptureRequest.Depth.map(path: wide, layout: layout)
+        #expect(await code(bench, bench.request(try bench.photo(), depth: depth)) == .depthMapInvalid)
         let large = try bench.photo("large.jpg", byteCount: 10 << 20)
         #expect(await code(bench, bench.request(large, depth: try bench.depthMap())) == .bodyTooLarge)
         #expect(try await bench.received().isEmpty)
@@ -70,6 +74,17 @@ import Testing
         }
         #expect(try await bench.received().count == uploads)
         #expect(try await bench.session.sendMedia(request).record.state == .accepted)
+    }
+
+    /// A capture of the hash alone is no upload of the media.
+    @Test func aHashThatTheServerKnowsIsNotTakenForTheMedia() async throws {
+        let bench = try await CaptureBench()
+        try await bench.register()
+        var record = try await bench.session.capture(try bench.request()).record
+        (record.mode, record.state, record.serverCaptureID) = (.full, .unknownOutcome, nil)
+        try bench.library.keep(record)
+        let outcome = try await bench.session.retry(record.id)
+        #expect(outcome.record.state == .rejected && outcome.error?.code == .duplicate)
     }
 
     /// The server is asked by the hash, though it names none for a full capture (contract 6.2).
@@ -106,11 +121,15 @@ import Testing
     @Test func withoutASignatureNoneIsSent() async throws {
         let bench = try await CaptureBench()
         try await bench.register()
-        let request = bench.request(try bench.photo(), depth: try bench.depthMap())
+        let photo = try bench.write("family.jpg", [0xFF, 0xD8, 0xFF, 0xE0] + CaptureBench.marker)
+        let request = bench.request(photo, depth: try bench.depthMap())
         #expect(try await bench.session.sendMedia(request, isAsserted: false).record.state == .accepted)
         let body = try #require(try await bench.received().first?.body)
         #expect(body.firstRange(of: Array("\"assertion\"".utf8)) == nil)
         #expect(body.firstRange(of: Array("\"photo_hash\"".utf8)) != nil)
+        // What the file is called here is nobody's business.
+        #expect(body.firstRange(of: Array("name=\"photo\"; filename=\"photo.jpg\"".utf8)) != nil)
+        #expect(body.firstRange(of: Array("family".utf8)) == nil)
     }
 
     private func code(_ bench: CaptureBench, _ request: CaptureRequest) async -> CaptureError.Code? {
