@@ -111,7 +111,9 @@ import Testing
         let counter = try await bench.session.lock(device.deviceID)
         async let sending = bench.session.sendMedia(request)
         while try bench.library.captures().isEmpty { await Task.yield() }
-        _ = try bench.write("photo.jpg", [0xFF, 0xD8, 0xFF, 0xE0, 1])
+        // As many bytes as before.
+        let bytes = try #require(FileManager.default.contents(atPath: bench.machine.file("photo.jpg")))
+        _ = try bench.write("photo.jpg", bytes.dropLast() + [0])
         counter.release()
         let outcome = try await sending
         #expect(outcome.record.state == .queued && outcome.error?.code == .sourceChanged)
