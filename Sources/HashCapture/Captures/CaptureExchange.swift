@@ -8,7 +8,7 @@ internal import MediaTransport
 /// It knows the store, and has no way to the vault.
 struct CaptureExchange: Sendable {
     /// How often signing may fail for one record.
-    static let signingLimit = 3
+    static let signingLimit = CaptureSession.signingLimit
 
     let sender: CaptureSender
     let library: LibraryStore
@@ -222,7 +222,7 @@ struct CaptureExchange: Sendable {
     private static func unknown(_ cause: CaptureError) -> CaptureError {
         CaptureError(
             .unknownOutcome,
-            detail: "and asking the server failed: \(cause.description)",
+            detail: "asking the server failed: \(cause.description)",
             httpStatus: cause.httpStatus,
             serverCode: cause.serverCode,
             isRetryable: cause.isRetryable,

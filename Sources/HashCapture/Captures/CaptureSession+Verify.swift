@@ -2,7 +2,7 @@ public import CaptureSubmission
 internal import Foundation
 internal import MediaCrypto
 internal import MediaFiles
-internal import MediaStore
+public import MediaStore
 public import MediaTransport
 
 extension CaptureSession {
@@ -38,6 +38,15 @@ extension CaptureSession {
         isOffline: Bool,
         control: TransferControl = TransferControl()
     ) async throws(CaptureError) -> CaptureVerification {
+        try await verify(try await find(subject), isOffline: isOffline, control: control)
+    }
+
+    /// Hashes a file here and finds its record: one of this session's server first, then of any.
+    ///
+    /// - Parameter subject: What to look for.
+    /// - Returns: The record, which tells whose session can ask the server.
+    /// - Throws: `CaptureError` `.captureUnknown` when no record has this hash; `.fileNotFound` ….
+    public func find(_ subject: CaptureRequest.Subject) async throws(CaptureError) -> CaptureMatch {
         let digest = try await digest(of: subject)
         let records = try records(of: digest)
         let own = records.filter { $0.server == server }
@@ -49,9 +58,26 @@ extension CaptureSession {
                 value: digest.hex
             )
         }
+        return CaptureMatch(subject: subject, digest: digest, record: record)
+    }
+
+    /// Compares what was found.
+    ///
+    /// - Parameters:
+    ///   - match: What `find` found.
+    ///   - isOffline: Whether the server is left alone, as it is when the record is another's.
+    ///   - control: Breaks the request off.
+    /// - Returns: Every check with its finding.
+    /// - Throws: `CaptureError`.
+    public func verify(
+        _ match: CaptureMatch,
+        isOffline: Bool,
+        control: TransferControl = TransferControl()
+    ) async throws(CaptureError) -> CaptureVerification {
+        let (record, digest) = (match.record, match.digest)
         let bundle = CaptureBundle(record)
         var findings: [(check: CaptureVerification.Check, finding: CaptureVerification.Finding)] = [
-            (.fileHash, subject.path == nil ? .skipped("a digest was given, no file") : .passed),
+            (.fileHash, match.subject.path == nil ? .skipped("a digest was given, no file") : .passed),
             (.bodyHash, bundle.bodyHash(digest)), (.signature, bundle.signature()), (.counter, bundle.counter()),
             (.vault, await vaultFinding(record, digest)),
         ]
@@ -131,6 +157,14 @@ extension CaptureSession {
         }
         return .passed
     }
+}
+
+/// A file or digest, and the record that was made of it.
+public struct CaptureMatch: Sendable {
+    let subject: CaptureRequest.Subject
+    let digest: SHA256Digest
+    /// What was found.
+    public let record: CaptureRecord
 }
 
 extension CaptureRequest.Subject {

@@ -6,6 +6,9 @@ public import MediaStore
 ///
 /// Safe for many processes at once. The sending part takes a signed body and nothing else; it has no way to the vault.
 public struct CaptureSession: Sendable {
+    /// How often signing may fail for one record before only a deliberate resend tries again.
+    public static let signingLimit = 3
+
     /// What a session works with.
     public struct Surroundings: Sendable {
         /// Where everything is kept.

@@ -1,4 +1,6 @@
 internal import ArgumentParser
+internal import CaptureSubmission
+internal import Foundation
 internal import HashCapture
 internal import MediaStore
 
@@ -46,7 +48,9 @@ struct HashOnlyExport: ContextCommand {
     func validate() throws {
         guard to != nil || bundle != nil else { throw ValidationError("Name a file with --to or --bundle.") }
         guard depthTo == nil || to != nil else { throw ValidationError("--depth-to goes with --to.") }
-        guard ![to, depthTo, bundle].contains("") else { throw ValidationError("An empty path.") }
+        let targets = [to, depthTo, bundle].compactMap { $0 }
+        guard !targets.contains("") else { throw ValidationError("An empty path.") }
+        guard Set(targets).count == targets.count else { throw ValidationError("Each needs a file of its own.") }
     }
 
     func run(in console: Console) async throws -> ExitCode {
@@ -54,6 +58,7 @@ struct HashOnlyExport: ContextCommand {
         let stage = try CaptureStage.open(settings)
         try await stage.adopt()
         let record = try stage.record(id)
+        try refuseExistingTargets()
         try console.requireOutput()
         if let to {
             let session = try stage.session(for: record)
@@ -77,5 +82,16 @@ struct HashOnlyExport: ContextCommand {
             "depth_to": JSONValue(depthTo), "bundle": JSONValue(bundle), "exit_code": 0,
         ])
         return console.exitCode(.success)
+    }
+
+    /// Looks at all of them first, so that no export is half done. Each is looked at again when it gets its name.
+    private func refuseExistingTargets() throws(CaptureError) {
+        for target in [to, depthTo, bundle].compactMap({ $0 }) {
+            let path = RawArguments.bytes(of: target)
+            var status = stat()
+            if lstat(path.map { CChar(bitPattern: $0) } + [0], &status) == 0 {
+                throw CaptureError(.targetExists, path: path)
+            }
+        }
     }
 }

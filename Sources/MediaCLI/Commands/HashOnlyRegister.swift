@@ -48,6 +48,11 @@ struct HashOnlyRegister: ContextCommand {
         guard deviceID == nil || key.evidence == nil else {
             throw ValidationError("--tpm2-evidence is for a new registration, not for a --device-id that is enrolled.")
         }
+        guard deviceID == nil || key.isNamed else {
+            throw ValidationError(
+                "--device-id goes with the key that is enrolled: --key, --key-uri or --signer-command."
+            )
+        }
         guard rpID != "" else { throw ValidationError("--rp-id: empty.") }
     }
 

@@ -56,6 +56,9 @@ struct HashOnlySend: ContextCommand {
         guard !sendMedia || !dryRun else {
             throw ValidationError("--dry-run shows what goes without the media; leave --send-media out.")
         }
+        guard !sendMedia || depth.depth != nil else {
+            throw ValidationError("--send-media needs --depth FILE: a full upload has a depth map in it.")
+        }
         let single = depth.ofOneFile + media.ofOneFile + facts.ofOneFile
         guard files.count < 2 || single.isEmpty else {
             throw ValidationError("\(single.joined(separator: ", ")) concerns one file; name one.")

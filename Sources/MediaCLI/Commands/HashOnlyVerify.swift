@@ -11,7 +11,7 @@ struct HashOnlyVerify: ContextCommand {
         commandName: "verify",
         abstract: "Compare a file with its capture: the record, the signature, the vault, the server.",
         discussion: """
-            The file is hashed here; it is never sent. Ends with 8 when anything differs, with 5 when no capture of it is \
+            The file is hashed here; it is never sent. The server that has the capture is asked for it. Ends with 8 when anything differs, with 5 when no capture of it is \
             kept.
 
             Examples:
@@ -37,12 +37,15 @@ struct HashOnlyVerify: ContextCommand {
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
         let stage = try CaptureStage.open(settings)
         try await stage.adopt()
-        let session = try offline ? stage.anySession() : stage.confidential(try stage.anySession())
+        let session = try stage.anySession()
         let path = RawArguments.bytes(of: file)
         let isOffline = offline
         try console.requireOutput()
         let verification = try await console.context.interruption.cancelling {
-            try await session.verify(file: path, isOffline: isOffline)
+            let match = try await session.find(.file(path))
+            // The server that has it is asked, whichever is named in the settings today.
+            let session = try stage.session(for: match.record)
+            return try await (isOffline ? session : stage.confidential(session)).verify(match, isOffline: isOffline)
         }
         return tell(verification, path, on: console)
     }

@@ -78,8 +78,13 @@ extension ErrorCatalogue {
         return switch error.code {
         case .fileNotFound: Words("cannot read \(file): no such file", hint: "check the spelling of the path")
         case .fileUnreadable: Words("cannot read \(file)\(detail(error, else: "permission denied"))")
-        case .notRegularFile: Words("cannot prove \(file): it is not a regular file")
-        case .emptyFile: Words("cannot prove \(file): it is empty")
+        case .notRegularFile: Words("cannot read \(file): it is not a regular file")
+        case .emptyFile: Words("cannot use \(file): it is empty")
+        case .unknownMediaType where error.value != nil:
+            Words(
+                "\(file) is no \(clean(error.value ?? ""))\(detail(error))",
+                hint: "leave --media-type out: the file itself tells"
+            )
         case .unknownMediaType:
             Words(
                 "cannot tell whether \(file) is a photo or a video\(detail(error))",
@@ -132,12 +137,15 @@ extension ErrorCatalogue {
         case .signingFailed:
             Words(
                 "signing failed\(detail(error))",
-                hint: "nothing is sent unsigned; when the key can be used again: mediactl hash-only retry --all"
+                hint: "nothing is sent unsigned; check the key, or the program that signs"
             )
         case .keyUnusable:
             Words(
                 "the key cannot be used\(error.path.map { ": \(quoted($0))" } ?? "")\(detail(error))",
-                hint: "it must be of the curve P-256; see mediactl hash-only register --help"
+                hint: """
+                    a key file is P-256 in PKCS#8, without a passphrase and with mode 0600; see mediactl hash-only \
+                    register --help
+                    """
             )
         case .counterExhausted:
             Words(
@@ -223,7 +231,7 @@ extension ErrorCatalogue {
             )
         case .redirected:
             Words(
-                "the server sends this request elsewhere\(status)\(detail(error))",
+                "the server sends this request elsewhere\(status)" + (error.value.map { ": \(quoted($0))" } ?? ""),
                 hint: "name the address it leads to with --server; nothing is sent to another address unasked"
             )
         case .unexpectedAnswer:
@@ -233,7 +241,7 @@ extension ErrorCatalogue {
             )
         case .unknownOutcome:
             Words(
-                "whether the server has this capture is unknown\(status)\(detail(error))",
+                "whether the server has this capture is unknown\(status)\(reason(error))",
                 hint: "it probably has; ask with mediactl hash-only retry --all"
             )
         case .transport: Words("the network failed" + detail(error), hint: "mediactl hash-only retry --all tries again")
@@ -277,7 +285,11 @@ extension ErrorCatalogue {
                 "the copy in the vault is damaged\(at(error))\(detail(error))",
                 hint: "it was changed, or belongs to another capture; the record itself is untouched"
             )
-        case .mediaMissing: Words("the vault has no such copy\(at(error))\(detail(error))")
+        case .mediaMissing:
+            Words(
+                "the vault has no such copy\(at(error))\(detail(error))",
+                hint: "mediactl hash-only show ID says what is kept"
+            )
         case .targetUnusable: Words("cannot write to \(file(error))\(detail(error))")
         case .targetExists:
             Words("\(file(error)) exists already; it was left as it is", hint: "choose another name")
@@ -286,6 +298,12 @@ extension ErrorCatalogue {
             Words("the local store cannot be used" + detail(error), hint: "use another with --data-dir DIR")
         default: Words("another mediactl holds it\(detail(error))", hint: "try again when it has ended")
         }
+    }
+
+    /// Why the server could not be asked, in the words of that failure, when there is one.
+    private static func reason(_ error: CaptureError) -> String {
+        guard let cause = error.underlying as? CaptureError else { return detail(error) }
+        return ", and asking it failed: \(diagnosis(of: cause).message)"
     }
 
     private static func file(_ error: CaptureError) -> String { error.path.map { quoted($0) } ?? "the file" }

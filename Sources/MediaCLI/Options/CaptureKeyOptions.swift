@@ -69,6 +69,9 @@ struct CaptureKeyOptions: ParsableArguments {
         guard signerCommand == nil || !words.isEmpty else { throw ValidationError("--signer-command: no program.") }
     }
 
+    /// Whether a key was named, so that none is made.
+    var isNamed: Bool { key != nil || keyURI != nil || signerCommand != nil }
+
     private var words: [String] { signerCommand?.split(separator: " ").map(String.init) ?? [] }
 
     /// Where the key is. Paths are made absolute, since they are kept.

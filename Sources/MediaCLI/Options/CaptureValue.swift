@@ -85,7 +85,10 @@ enum CaptureValue {
                 hint: "countries are two capital letters (ISO 3166-1), for example \"Berlin,DE\" or DE"
             )
         }
-        guard city != "", (city?.utf8.count ?? 0) <= 200, city?.contains(where: \.isNewline) != true else {
+        if let city, !city.isEmpty {
+            _ = try words(city)
+        }
+        guard city != "", (city?.utf8.count ?? 0) <= 200 else {
             throw InvalidValue(rule: "names no city", hint: "leave the comma out to name the country alone")
         }
         return (city, country)

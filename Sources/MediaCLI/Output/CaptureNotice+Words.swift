@@ -33,7 +33,7 @@ extension CaptureNotice {
     /// Whether `CaptureDisclosure` tells it in its own words.
     var isInDisclosure: Bool {
         switch self {
-        case .capturedAtIsPublic, .coordinatesArePublic: true
+        case .capturedAtIsPublic, .captureTimeUnknown, .coordinatesArePublic: true
         default: false
         }
     }
@@ -46,7 +46,7 @@ extension CaptureNotice {
         case .recordedAsSuspicious: "this server records a capture like this as suspicious"
         case .labelledByServer:
             "this server labels every hash-only capture as made by iOS and LiDAR; mediactl claims neither"
-        case .capturedAtIsPublic(let time): "the server publishes when it was taken: \(ErrorCatalogue.clean(time))"
+        case .capturedAtIsPublic(let time): "captured_at is public at the server: \(ErrorCatalogue.clean(time))"
         case .captureTimeUnknown:
             "nothing says when it was taken, so the time of sending stands for it; --captured-at names another"
         case .coordinatesArePublic(let decimals):

@@ -114,8 +114,13 @@ extension TextRenderer {
 }
 
 extension CaptureItem {
-    /// Whether only a deliberate resend can go on: the server cannot be asked (hash-only contract 1.3).
+    /// Whether only a deliberate resend can go on: the server cannot be asked (hash-only contract 1.3), or signing has
+    /// failed too often (section 8).
     var needsResend: Bool {
-        state == .unknownOutcome && record?.profile == CaptureProfile.reference.rawValue
+        switch state {
+        case .unknownOutcome: record?.profile == CaptureProfile.reference.rawValue
+        case .pending: (record?.signingFailures ?? 0) >= CaptureSession.signingLimit
+        default: false
+        }
     }
 }

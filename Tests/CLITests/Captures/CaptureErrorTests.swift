@@ -93,6 +93,25 @@ import Testing
         #expect(kept == (state == .accepted ? .success : .conflict))
     }
 
+    // Hash-only contract 1.3 and section 8: asking, or trying again by itself, would lead nowhere.
+    @Test(arguments: [("reference", CaptureRecord.State.unknownOutcome, 0), ("mediactl-1", .pending, 3)])
+    func whatOnlyAResendCanMoveSaysSo(profile: String, state: CaptureRecord.State, failures: Int) throws {
+        var record = CaptureRecord(
+            id: "5f0c2a91-x",
+            server: "http://h",
+            profile: profile,
+            mode: .hashOnly,
+            mediaHash: "",
+            mediaType: "photo",
+            createdAt: .distantPast
+        )
+        (record.state, record.signingFailures) = (state, failures)
+        let item = CaptureItem(CaptureOutcome(record: record), path: nil)
+        #expect(try #require(item.error?.hint).hasSuffix("mediactl hash-only retry 5f0c2a91 --resend"))
+        let lines = TextRenderer.capture(item, style: Style(.never, isTerminal: false, environment: [:]))
+        #expect(lines.last?.hasSuffix("5f0c2a91 --resend") == true)
+    }
+
     @Test(
         arguments: [
             CaptureNotice.noDepth, .depthUnavailable, .recordedAsSuspicious, .labelledByServer,

@@ -88,6 +88,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: stage.runner.home.file("data")))
         #expect(dry.errors.contains("what leaves:") && dry.errors.contains("captured_at 2026-05-01T18:30:00Z"))
         #expect(dry.errors.contains("Berlin") && !dry.errors.contains("52.51"))
+        #expect(!dry.errors.contains("--captured-at names another"))
         #expect(try await stage.sandbox.requests().isEmpty)
 
         _ = try await stage.run(["register"])
@@ -108,6 +109,7 @@ import Testing
         let dry = try await stage.send("--dry-run", "--location-level", "none")
         let item = try #require(dry.items.first)
         #expect(dry.result.exitCode == 0 && item["state"] as? String == "planned")
+        #expect(dry.result.errors.contains("it is the time of sending; --captured-at names another"))
         let body = try #require(item["body"] as? [String: Any])
         #expect(body["capture_mode"] as? String == "hash_only")
         #expect(body["media_hash"] as? String == item["media_hash"] as? String)
@@ -209,6 +211,28 @@ import Testing
         let retried = try await stage.json(["retry", "--all"])
         #expect(retried.result.exitCode == 0 && retried.states == ["accepted"], "\(retried.result.output)")
         #expect(try await stage.json(["retry", "--all"]).count("items") == 0)
+    }
+
+    @Test func theServerThatHasItIsAsked() async throws {
+        let stage = try await HashOnlyStage.registered()
+        #expect(try await stage.send().result.exitCode == 0)
+        // No server listens there, and its profile would be another.
+        let elsewhere = ["MEDIACTL_CAPTURE_URL": "http://127.0.0.1:1"]
+        let verified = try await stage.json(
+            ["verify", stage.photo, "--capture-profile", "reference"],
+            extra: elsewhere
+        )
+        #expect(verified.result.exitCode == 0 && verified.count("passed") == 6, "\(verified.result.output)")
+    }
+
+    @Test func exportsAreWholeOrNotBegun() async throws {
+        let stage = try await HashOnlyStage.registered()
+        let id = try #require(try await stage.send().items.first?["capture_id"] as? String)
+        let (media, bundle) = (stage.runner.home.file("again.jpg"), try stage.file("bundle.json", "mine"))
+        let refused = try await stage.json(["export", id, "--to", media, "--bundle", bundle])
+        #expect(refused.result.exitCode == 10 && refused.error["code"] as? String == "target_exists")
+        #expect(!FileManager.default.fileExists(atPath: media))
+        #expect(try String(contentsOfFile: bundle, encoding: .utf8) == "mine")
     }
 
     @Test func severalFilesEndEachOnItsOwn() async throws {

@@ -24,7 +24,7 @@ import Testing
                 "--captured-at", "2026-05-01T20:30:00+02:00", "--device-model", "Leica Q2", "--media-type", "video",
                 "--hash-chain", "\(Self.hash):450", "--frame-count", "450", "--duration-ms", "15000",
                 "--location-level", "precise", "--timestamp-level", "day-only", "--device-level", "full",
-                "--coarse-coordinates", "--send-media", "--capture-profile", "reference",
+                "--coarse-coordinates", "--capture-profile", "reference",
             ]) as? HashOnlySend
         )
         #expect(
@@ -43,7 +43,7 @@ import Testing
         #expect(video.frameCount == 450 && video.durationMilliseconds == 15_000 && command.media.kind == .video)
         let settings = command.privacy.overriding(PrivacySettings())
         #expect(settings.location == .precise && settings.timestamp == .dayOnly && settings.deviceInfo == .full)
-        #expect(command.connection.flags.captureProfile == "reference" && command.sendMedia)
+        #expect(command.connection.flags.captureProfile == "reference" && !command.sendMedia)
     }
 
     @Test func levelsThatAreNotNamedStay() {
@@ -73,6 +73,11 @@ import Testing
         ["hash-only", "register", "--key-uri", "u"], ["hash-only", "register", "--signer-command", "s"],
         ["hash-only", "register", "--signer-command", " ", "--public-key", "p"],
         ["hash-only", "register", "--device-id", "d", "--tpm2-evidence", "e"],
+        // An enrolled device has a key; a new one would be nobody's.
+        ["hash-only", "register", "--device-id", "d"],
+        // A full upload has a depth map in it.
+        ["hash-only", "a", "--send-media"], ["hash-only", "a", "--send-media", "--no-depth"],
+        ["hash-only", "export", "a", "--to", "b", "--bundle", "b"],
     ])
     func contradictionsAreUsage(words: [String]) {
         #expect(throws: (any Error).self) { try MediactlCommand.parseAsRoot(words) }
@@ -120,7 +125,7 @@ import Testing
         #expect(place.city == city && place.country == country)
     }
 
-    @Test(arguments: ["", "Berlin", "Berlin,Germany", "Berlin,de", ",DE", "A\nB,DE"])
+    @Test(arguments: ["", "Berlin", "Berlin,Germany", "Berlin,de", ",DE", "A\nB,DE", "A\tB,DE", "\u{1b}[31mA,DE"])
     func otherPlacesAreRefused(text: String) {
         #expect(throws: InvalidValue.self) { try CaptureValue.place(text) }
     }

@@ -48,6 +48,20 @@ struct CaptureItem: Sendable {
         // Nothing was told this time.
         notices = isKnown ? [] : outcome.notices
         error = state == .accepted ? nil : Self.diagnosis(of: outcome)
+        if let reason = reasonToRetry, let id = record?.id.prefix(8) {
+            let hint = "\(reason): mediactl hash-only retry \(id)\(needsResend ? " --resend" : "")"
+            error?.hint = hint
+        }
+    }
+
+    /// When retrying this very record leads further; nil where the error itself says what to do.
+    private var reasonToRetry: String? {
+        switch state {
+        case .pending where error?.code == CaptureError.Code.signingFailed.rawValue:
+            "nothing is sent unsigned; when the key can be used again"
+        case .unknownOutcome where needsResend: "it probably has, and cannot be asked; once more"
+        default: nil
+        }
     }
 
     /// What would be sent.

@@ -41,6 +41,9 @@ struct SubmissionRun: Sendable {
             ]
         )
         try console.requireOutput()
+        if let time = requests.first?.facts.capturedAt, time > console.context.now() {
+            console.warning("--captured-at is in the future; check the year, the zone, and this machine's clock")
+        }
         guard kind != .preview else {
             return try await settings.withReadOnlyCaptures { try await run($0, server.description) }
         }
@@ -111,7 +114,8 @@ struct SubmissionRun: Sendable {
         let size = preview.body.bytes.count
         console.note("\(item.name) would be told as above, \(size) bytes; the assertion is a placeholder")
         console.note("what leaves:")
-        console.announce(CaptureDisclosure.lines(preview.payload, profile))
+        let isTimeNamed = requests.allSatisfy { $0.facts.capturedAt != nil }
+        console.announce(CaptureDisclosure.lines(preview.payload, profile, isTimeNamed: isTimeNamed))
         if let earlier = preview.earlierID {
             console.note("the same bytes are kept already, as \(ErrorCatalogue.clean(String(earlier.prefix(8))))")
         }
