@@ -32,7 +32,7 @@ import Testing
             try await run(["verify", photo] + options)
             try await run(["export", id, "--to", copy] + options)
             try await run(["export", id, "--bundle", copy + ".json"] + options)
-            for (step, fault) in ["status=500", "status=401", "status=400", "html", "drop-answer"].enumerated() {
+            for (step, fault) in ["status=500", "status=401", "html"].enumerated() {
                 try await sandbox.addFaults("capture:\(fault)")
                 let other = try bench.photo("other-\(number)-\(step).jpg", seed: 100 + 10 * number + step)
                 let result = try await bench.runner.run(["hash-only"] + bench.sending(other) + options)
@@ -60,7 +60,7 @@ import Testing
         )
         #expect(secrets.count >= 2 * 4 + 3)
         let assertions = try await bench.submissions().map { Data($0.assertion.utf8) }
-        #expect(assertions.count >= 10)
+        #expect(assertions.count >= 6)
         for secret in secrets + assertions {
             #expect(Data(written.utf8).range(of: secret) == nil, "\(String(decoding: secret, as: UTF8.self))")
         }

@@ -37,9 +37,7 @@ import Testing
     @Test func onlyADeliberateResendSendsAgain() async throws {
         let bench = try await enrolled()
         // What became of it at the server, and what the resend says.
-        let faults = [
-            ("500-after-store", false), ("drop-answer", false), ("status=500", true), ("reset,after=body", true),
-        ]
+        let faults = [("500-after-store", false), ("reset,after=body", true)]
         for (number, (fault, isAcceptedThen)) in faults.enumerated() {
             let photo = try bench.photo("\(number).jpg", seed: number)
             try await bench.sandbox.addFaults("capture:\(fault)")
