@@ -136,7 +136,9 @@ public struct CaptureClient: Sendable {
             guard error.code == .captureNotFound else { throw error }
             return nil
         }
-        guard capture.mediaHash == hash.hex else { throw Self.another(response) }
+        // Of a full capture a server names no hash (contract 6.2).
+        let isNameless = capture.mediaHash == nil && capture.isMediaStored == true
+        guard isNameless || capture.mediaHash == hash.hex else { throw Self.another(response) }
         return capture
     }
 

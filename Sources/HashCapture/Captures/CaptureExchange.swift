@@ -124,8 +124,8 @@ struct CaptureExchange: Sendable {
     /// The device's clock is wrong (contract 1.3): the answer tells by how much.
     private func adjustClock(_ progress: inout Progress, _ error: CaptureError) throws(CaptureError) {
         try takeBack(&progress, .queued, error)
-        guard let date = error.value.flatMap(HTTPDate.parse) else { throw error }
-        progress.clockOffset = TimeInterval(date) - clock().timeIntervalSince1970
+        guard let date = error.serverTime else { throw error }
+        progress.clockOffset = date.timeIntervalSince(clock())
         progress.notices.append(.clockDiffers(seconds: Int64(progress.clockOffset.rounded())))
     }
 
@@ -138,9 +138,8 @@ struct CaptureExchange: Sendable {
         switch SubmissionVerdict(error) {
         case .unsigned:
             try keep(&progress, error) { record in
-                record.state = .pending
-                record.body = nil
                 record.signingFailures += 1
+                if record.submissions == 0 { (record.state, record.body) = (.pending, nil) }
             }
             if progress.record.signingFailures >= Self.signingLimit { error = Self.signingExhausted(error) }
         case .again: try takeBack(&progress, .queued, error)
@@ -154,7 +153,8 @@ struct CaptureExchange: Sendable {
         return CaptureOutcome(record: progress.record, notices: progress.notices, error: error)
     }
 
-    /// Back to where it can be sent from, or refused: this attempt is known not to have been taken.
+    /// Back to where it can be sent from, or refused: this attempt is known not to have been taken. An earlier one of
+    /// unknown outcome may have been.
     private func takeBack(
         _ progress: inout Progress,
         _ state: CaptureRecord.State,
@@ -162,7 +162,8 @@ struct CaptureExchange: Sendable {
     ) throws(CaptureError) {
         try keep(&progress, error) { record in
             if record.state == .submitted { record.submissions -= 1 }
-            record.state = record.body == nil ? .pending : state
+            let isOpen = record.submissions > 0 && state == .queued
+            record.state = isOpen ? .unknownOutcome : record.body == nil ? .pending : state
         }
     }
 
@@ -207,8 +208,9 @@ struct CaptureExchange: Sendable {
             try accept(&progress, remote.captureID, remote.verificationURL, status: 200)
             return CaptureOutcome(record: progress.record, notices: progress.notices)
         }
-        // The server's work had ended, and left nothing. A request whose answer was lost may still be on its way.
-        if SubmissionVerdict(error) == .failedInside {
+        // The server's work had ended, and left nothing. A request whose answer was lost may still be on its way; a full
+        // upload is not sent again before the user says so, and would meet it as a duplicate.
+        if SubmissionVerdict(error) == .failedInside || progress.record.mode == .full {
             try keep(&progress, error) { record in
                 record.state = .queued
                 record.submissions -= 1
@@ -230,11 +232,11 @@ struct CaptureExchange: Sendable {
 
     // MARK: Keeping
 
-    /// `queued`, with what was signed and by whom.
+    /// `queued`, with what was signed and by whom; what may be there already stays `unknown_outcome` until it is sent.
     func keepSigned(_ progress: inout Progress, body: [UInt8], counter: UInt32) throws(CaptureError) {
         let device = sender.device
         try keep(&progress) { record in
-            record.state = .queued
+            record.state = record.submissions > 0 ? .unknownOutcome : .queued
             record.body = body
             record.deviceID = device.id
             record.publicKey = device.signer.publicKey.sec1

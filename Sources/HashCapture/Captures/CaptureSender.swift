@@ -76,12 +76,29 @@ struct CaptureSender: Sendable {
         at time: Date,
         control: TransferControl
     ) async throws(CaptureError) -> RemoteCapture? {
-        try await client.capture(byHash: hash, headers: try await headersOfQuestion(at: time))
+        try await asking(at: time) { headers throws(CaptureError) in
+            try await client.capture(byHash: hash, headers: headers, control: control)
+        }
     }
 
     /// The server's capture of an id.
     func remote(_ id: String, at time: Date, control: TransferControl) async throws(CaptureError) -> RemoteCapture {
-        try await client.capture(id, headers: try await headersOfQuestion(at: time))
+        try await asking(at: time) { headers throws(CaptureError) in
+            try await client.capture(id, headers: headers, control: control)
+        }
+    }
+
+    /// Asks; once more by the server's clock when that differs (contract 1.3).
+    private func asking<Answer>(
+        at time: Date,
+        _ ask: ([HTTPHeader]) async throws(CaptureError) -> Answer
+    ) async throws(CaptureError) -> Answer {
+        do throws(CaptureError) {
+            return try await ask(try await headersOfQuestion(at: time))
+        } catch {
+            guard let date = error.serverTime else { throw error }
+            return try await ask(try await headersOfQuestion(at: date))
+        }
     }
 
     private func headersOfQuestion(at time: Date) async throws(CaptureError) -> [HTTPHeader] {
@@ -103,4 +120,12 @@ struct CaptureSender: Sendable {
     }
 
     static func milliseconds(_ time: Date) -> Int64 { Int64(time.timeIntervalSince1970 * 1000) }
+}
+
+extension CaptureError {
+    /// The server's time, when it refused a request by that.
+    var serverTime: Date? {
+        guard code == .clockWrong, let seconds = value.flatMap(HTTPDate.parse) else { return nil }
+        return Date(timeIntervalSince1970: TimeInterval(seconds))
+    }
 }

@@ -24,8 +24,6 @@ extension CaptureSession {
         return record
     }
 
-    var vault: CaptureVault { CaptureVault(directory: surroundings.directory, key: surroundings.vaultKey) }
-
     var server: String { client.server.description }
 
     func all() throws(CaptureError) -> [CaptureRecord] {

@@ -106,7 +106,9 @@ extension CaptureSession {
             return try await send(record, exchange)
         }
         let asked = try await exchange.ask(CaptureExchange.Progress(record: record), unknown)
-        guard asked.record.state == .unknownOutcome, let error = asked.error else { return asked }
+        guard asked.record.state == .unknownOutcome || asked.record.state == .queued, let error = asked.error else {
+            return asked
+        }
         // Asking failed. A server without the question still answers 409 to a duplicate; any other failure would meet a
         // submission too.
         let cause = (error.underlying as? CaptureError)?.code

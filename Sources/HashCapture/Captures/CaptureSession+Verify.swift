@@ -113,16 +113,10 @@ extension CaptureSession {
         let counter = try await lock(device.deviceID)
         defer { counter.release() }
         let sender = CaptureSender(client: client, device: CaptureDevice(device, profile, key), counter: counter)
-        do throws(CaptureError) {
-            return try await sender.remote(id, at: surroundings.now(), control: control)
-        } catch {
-            guard error.code == .clockWrong, let date = error.value.flatMap(HTTPDate.parse) else { throw error }
-            let time = Date(timeIntervalSince1970: TimeInterval(date))
-            return try await sender.remote(id, at: time, control: control)
-        }
+        return try await sender.remote(id, at: surroundings.now(), control: control)
     }
 
-    private static func compare(
+    static func compare(
         _ remote: RemoteCapture,
         _ record: CaptureRecord,
         _ digest: SHA256Digest

@@ -40,11 +40,14 @@ public struct CaptureSession: Sendable {
     /// How the server reads captures.
     public let profile: CaptureProfile
     let surroundings: Surroundings
+    /// One for the whole session, so that its key is fetched once, however many captures there are.
+    let vault: CaptureVault
 
     /// Makes a session.
     public init(client: CaptureClient, profile: CaptureProfile, surroundings: Surroundings) {
         self.client = client
         self.profile = profile
         self.surroundings = surroundings
+        vault = CaptureVault(directory: surroundings.directory, key: surroundings.vaultKey)
     }
 }

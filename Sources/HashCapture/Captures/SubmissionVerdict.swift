@@ -32,6 +32,8 @@ enum SubmissionVerdict: Equatable {
         case .badRequest, .bodyTooLarge, .duplicate, .payloadTooLarge: self = .rejected
         case .unexpectedAnswer, .captureNotFound: self = Self.ofUnexpected(error.httpStatus)
         case .storeUnusable, .diskFull, .recordUnusable, .internalError: self = .again
+        // Found before anything was sent.
+        case .sourceChanged, .fileUnreadable, .fileNotFound: self = .again
         default: self = .unknown
         }
     }

@@ -4,11 +4,10 @@ internal import Glibc
 
 /// Depth analysis 1.0 (hash-only contract section 5).
 ///
-/// The formulas need the mean before the deviation and the extremes before the histogram, and both need every sample
-/// again: a histogram whose edges are known only at the end would have to remember every value it has seen, since two
-/// maps that differ by one unit in the last place may differ in a bin. So a map is read twice, not once: forwards for
-/// everything but those two (`DepthSurvey`), then backwards for them (`DepthSpread`), which finds the rows that were
-/// read last still in the cache. Nothing is copied and nothing is sorted.
+/// The formulas need the mean before the deviation and the extremes before the histogram. A map knows these from when its
+/// samples were made (`DepthExtent`), so that the analysis reads it once, from the first row to the last: deviation and
+/// histogram of each row (`DepthSpread`), and the edges of the row before it (`DepthEdges`), while all three rows are in
+/// the cache. Nothing is copied and nothing is sorted.
 ///
 /// Two parts of the reference are left out as they cannot change a result: the quadrant check, which is only logged, and
 /// "screen-like", which asks for a range below 0.15 m while the verdict asks for a deviation above 0.5 m, and the
@@ -25,11 +24,19 @@ public enum DepthAnalyzer {
     /// - Returns: The numbers and the verdict; `.unavailable` when there is nothing to analyse.
     public static func analyze(_ map: DepthMap) -> DepthAnalysis {
         guard map.width >= leastSide, map.height >= leastSide else { return .unavailable }
-        let survey = DepthSurvey(of: map)
-        guard let range = survey.range else { return .unavailable }
-        let spread = DepthSpread(of: map, mean: survey.mean, range: range)
-        let coherence = coherence(edges: survey.edgeCount, centres: survey.centreCount)
-        let deviation = (spread.squares / Double(survey.validCount)).squareRoot()
+        let extent = map.extent
+        guard let range = extent.range else { return .unavailable }
+        var spread = DepthSpread(mean: extent.mean, range: range)
+        var edges = DepthEdges()
+        map.samples.withUnsafeBufferPointer { samples in
+            guard let start = samples.baseAddress else { return }
+            for row in 0..<map.height {
+                spread.add(UnsafeBufferPointer(start: start + row * map.width, count: map.width))
+                if row >= 2 { edges.add(around: start + (row - 1) * map.width, width: map.width) }
+            }
+        }
+        let coherence = coherence(edges: edges.edgeCount, centres: edges.centreCount)
+        let deviation = (spread.squares / Double(extent.validCount)).squareRoot()
         return DepthAnalysis(
             status: .completed,
             depthVariance: deviation,

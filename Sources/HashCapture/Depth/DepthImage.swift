@@ -30,7 +30,11 @@ enum DepthImage {
             guard sampleCount * 2 <= bytes.count * greatestRatio else {
                 throw DepthMapFlaw("\(bytes.count) bytes of PNG cannot hold \(width)x\(height) samples")
             }
-            return try .of(width, height, samples(of: bytes, count: sampleCount, scale: scale))
+            let samples = try samples(of: bytes, count: sampleCount, scale: scale)
+            guard let map = DepthMap(width: width, height: height, samples: samples) else {
+                throw DepthMapFlaw("\(samples.count) samples for \(width)x\(height)")
+            }
+            return map
         }
 
         private static func header(of bytes: [UInt8]) throws(DepthMapFlaw) -> depth_png_header {

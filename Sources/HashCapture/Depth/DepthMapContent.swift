@@ -11,6 +11,12 @@ struct DepthMapContent {
         var isBigEndian: Bool
     }
 
+    /// Samples of a file, in any order.
+    struct Samples {
+        var values: [Float]
+        var extent = DepthExtent()
+    }
+
     /// Length in bytes.
     var count: Int { Int(file.status.size) }
     private let file: SourceFile
@@ -46,7 +52,7 @@ struct DepthMapContent {
     ///   - encoding: How they are stored.
     /// - Returns: In the file's order.
     /// - Throws: With what was found and expected.
-    func samples(at offset: Int, count sampleCount: Int, _ encoding: Encoding) throws(DepthMapFlaw) -> [Float] {
+    func samples(at offset: Int, count sampleCount: Int, _ encoding: Encoding) throws(DepthMapFlaw) -> Samples {
         let expected = offset + sampleCount * encoding.byteCount
         guard count == expected else {
             let header = offset > 0 ? "a header of \(offset) bytes and " : ""
@@ -54,7 +60,7 @@ struct DepthMapContent {
                 "\(count) bytes, expected \(expected): \(header)\(sampleCount) samples of \(encoding.byteCount) bytes"
             )
         }
-        var samples = [Float](repeating: 0, count: sampleCount)
+        var samples = Samples(values: [Float](repeating: 0, count: sampleCount))
         var block = [UInt8](repeating: 0, count: min(1 << 20, sampleCount * encoding.byteCount))
         var done = 0
         while done < sampleCount {
@@ -62,10 +68,13 @@ struct DepthMapContent {
             try fill(&block, count: wanted, from: offset + done * encoding.byteCount)
             block.withUnsafeBytes { bytes in
                 for index in 0..<wanted / encoding.byteCount {
-                    samples[done + index] = encoding.sample(index, of: bytes)
+                    samples.values[done + index] = encoding.sample(index, of: bytes)
                 }
             }
-            done += wanted / encoding.byteCount
+            let end = done + wanted / encoding.byteCount
+            // While they are in the cache.
+            samples.values.withUnsafeBufferPointer { samples.extent.add(UnsafeBufferPointer(rebasing: $0[done..<end])) }
+            done = end
         }
         return samples
     }
@@ -113,9 +122,14 @@ extension DepthMapContent {
 
 extension DepthMap {
     /// A map whose samples have been counted.
-    static func of(_ width: Int, _ height: Int, _ samples: [Float]) throws(DepthMapFlaw) -> DepthMap {
-        guard let map = DepthMap(width: width, height: height, samples: samples) else {
-            throw DepthMapFlaw("\(samples.count) samples for \(width)x\(height)")
+    static func of(
+        _ width: Int,
+        _ height: Int,
+        _ samples: DepthMapContent.Samples
+    ) throws(DepthMapFlaw) -> DepthMap {
+        let (values, extent) = (samples.values, samples.extent)
+        guard let map = DepthMap(width: width, height: height, samples: values, extent: extent) else {
+            throw DepthMapFlaw("\(values.count) samples for \(width)x\(height)")
         }
         return map
     }

@@ -1,30 +1,26 @@
-/// What the second reading finds, from the last row to the first: how far the valid samples lie from their mean, and
-/// their histogram.
+/// How far the valid samples lie from their mean, and their histogram; rows are added one by one.
 struct DepthSpread {
     /// Sum of the squared distances from the mean.
     private(set) var squares = 0.0
-    /// Peaks of the smoothed histogram.
-    private(set) var layers: Int32 = 0
+    private let mean: Double
+    /// nil for samples that are all equal: they are no distance apart, though their mean may be off by its rounding, and
+    /// lie in no layer.
+    private var histogram: DepthHistogram?
 
-    /// Reads a map again.
-    ///
-    /// - Parameters:
-    ///   - map: The map.
-    ///   - mean: Of its valid samples.
-    ///   - range: Their extremes.
-    init(of map: DepthMap, mean: Double, range: ClosedRange<Float>) {
-        // Equal samples are no distance apart, though their mean may be off by its rounding.
-        guard range.upperBound > range.lowerBound else { return }
-        var histogram = DepthHistogram(range)
-        map.samples.withUnsafeBufferPointer { samples in
-            histogram.fill { tally in
-                for row in (0..<map.height).reversed() {
-                    let row = UnsafeBufferPointer(rebasing: samples[row * map.width..<(row + 1) * map.width])
-                    squares += Self.squares(of: row, mean: mean, tally)
-                }
-            }
-        }
-        layers = histogram.peakCount
+    /// Takes what the whole map is known to have.
+    init(mean: Double, range: ClosedRange<Float>) {
+        self.mean = mean
+        if range.upperBound > range.lowerBound { histogram = DepthHistogram(range) }
+    }
+
+    /// Peaks of the smoothed histogram.
+    var layers: Int32 { histogram?.peakCount ?? 0 }
+
+    mutating func add(_ row: UnsafeBufferPointer<Float>) {
+        let mean = mean
+        var sum = 0.0
+        histogram?.fill { tally in sum = Self.squares(of: row, mean: mean, tally) }
+        squares += sum
     }
 
     private static func squares(

@@ -119,9 +119,9 @@ extension DepthMapContent {
         let sampleCount = try layout.accept(width: width, height: height)
         var samples = try samples(at: header.byteCount, count: sampleCount, header.encoding)
         if header.isFortranOrder {
-            let columns = samples
+            let columns = samples.values
             for y in 0..<height {
-                for x in 0..<width { samples[y * width + x] = columns[x * height + y] }
+                for x in 0..<width { samples.values[y * width + x] = columns[x * height + y] }
             }
         }
         return try .of(width, height, samples)

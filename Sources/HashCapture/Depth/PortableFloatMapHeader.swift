@@ -60,7 +60,7 @@ extension DepthMapContent {
         for row in 0..<header.height / 2 {
             let upper = row * header.width
             let lower = (header.height - 1 - row) * header.width
-            for x in 0..<header.width { samples.swapAt(upper + x, lower + x) }
+            for x in 0..<header.width { samples.values.swapAt(upper + x, lower + x) }
         }
         return try .of(header.width, header.height, samples)
     }

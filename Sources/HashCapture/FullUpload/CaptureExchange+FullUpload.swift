@@ -78,27 +78,15 @@ extension CaptureExchange {
         _ headers: [HTTPHeader],
         _ onProgress: Progressing?
     ) async throws(CaptureError) -> SubmissionReply {
-        let client = sender.client
-        let request = HTTPRequest(
-            .post,
-            client.server.resource("/api/v1/captures"),
-            headers: [
-                HTTPHeader("Accept", "application/json"), HTTPHeader("Content-Type", form.contentType),
-                HTTPHeader("X-Request-Id", UUID().uuidString.lowercased()),
-            ] + headers,
-            body: form,
-            repeatability: .atMostOnce,
-            timeouts: client.timeouts,
-            destination: .memory(limit: CaptureClient.longestAnswer)
-        )
         do throws(CaptureError) {
-            let response: HTTPResponse
-            do {
-                response = try await client.http.execute(request, control: control, progress: onProgress)
-            } catch {
-                throw CaptureError(submitting: error)
-            }
-            return try SubmissionReply(reading: response)
+            return try await sender.client.upload(
+                form,
+                contentType: form.contentType,
+                headers: headers,
+                requestID: UUID().uuidString.lowercased(),
+                control: control,
+                progress: onProgress
+            )
         } catch {
             throw Self.explained(error, byteCount: form.byteCount)
         }

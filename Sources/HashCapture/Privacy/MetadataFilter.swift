@@ -118,8 +118,9 @@ public struct MetadataFilter: Sendable {
 
     /// Two letters; nil for anything else, so that no other text slips in.
     private static func countryCode(_ text: String) -> String? {
-        let code = text.uppercased()
-        return code.utf8.count == 2 && code.utf8.allSatisfy { (0x41...0x5A).contains($0) } ? code : nil
+        // Before its case is changed: `ß` would become two letters.
+        guard text.utf8.count == 2, text.utf8.allSatisfy({ (0x41...0x5A).contains($0 & ~0x20) }) else { return nil }
+        return text.uppercased()
     }
 
     /// What `reference` shows for the level `coarse`: half away from zero.

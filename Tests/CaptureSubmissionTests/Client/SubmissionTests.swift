@@ -140,7 +140,27 @@ struct SubmissionTests {
         #expect(try await Self.reply(to: Answer(status: 409, body: body)) == .duplicate(captureID: earlier))
     }
 
+    @Test(
+        "only an address that can be opened is kept",
+        arguments: [
+            ("https://a.test/verify/1", true), ("http://a.test", true), ("javascript://a.test/%0aalert(1)", false),
+            ("file://a.test/etc", false), ("https://user@a.test/", false), ("https:///x", false),
+            ("https://a.test/\u{1B}[2J", false), ("https://a.test/ü", false),
+        ]
+    )
+    func address(_ text: String, _ isKept: Bool) {
+        #expect(CaptureAnswer.address(.string(text)) == (isKept ? text : nil))
+    }
+
     // MARK: Refused (contract 1.3)
+
+    @Test("a failure before the whole body was out made nothing")
+    func earlyFailure() {
+        for (isComplete, code) in [(true, Code.unknownOutcome), (false, .serverError)] {
+            let refusal = CaptureRefusal(HTTPResponseHead(status: 500, headers: []), body: [])
+            #expect(refusal.error(of: .submission, isBodyComplete: isComplete).code == code)
+        }
+    }
 
     @Test(
         "every refusal has its code, and only what may pass is worth repeating",

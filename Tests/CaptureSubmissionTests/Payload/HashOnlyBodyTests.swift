@@ -62,6 +62,15 @@ struct HashOnlyBodyTests {
         await expectFailure(.internalError) { _ = try payload.signedBytes(for: .reference) }
     }
 
+    @Test("coordinates have at most 15 digits where a server reads no more exactly (contract 2.1)")
+    func coordinates() throws {
+        let third = CaptureMetadata.Location.coordinates(latitude: 1.0 / 3, longitude: -200.0 / 3)
+        let payload = try SamplePayload.telling(CaptureMetadata(location: third))
+        let text = { String(decoding: try payload.signedBytes(for: $0), as: UTF8.self) }
+        #expect(try text(.mediactl1).contains(#"{"latitude":0.3333333333333333,"longitude":-66.66666666666667}"#))
+        #expect(try text(.reference).contains(#"{"latitude":0.333333333333333,"longitude":-66.6666666666667}"#))
+    }
+
     /// Changes that make a payload unfit to be sent.
     private static let unfit: [(name: String, change: @Sendable (inout HashOnlyPayload) -> Void)] = [
         ("NaN", { $0.depthAnalysis.depthVariance = .nan }),

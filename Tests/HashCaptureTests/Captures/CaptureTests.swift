@@ -24,6 +24,8 @@ import Testing
         #expect(record.counter == 2)
         #expect(try await bench.lastCounter() == 2)
         #expect(record.keyLevel == "software" && record.deviceID == device.deviceID)
+        #expect(record.settings == PrivacySettings().json)
+        #expect(record.analysis.flatMap(DepthAnalysis.init(json:))?.status == .completed)
 
         let remote = try #require(try await bench.remotes().first)
         #expect(
@@ -153,6 +155,7 @@ import Testing
         let outcome = try await bench.session.capture(bench.request(try bench.photo(), depth: bench.depthMap()))
         #expect(outcome.record.state == .accepted && outcome.record.keyLevel == "enrolled_elsewhere")
         #expect(outcome.notices.contains(.labelledByServer))
+        #expect(try await bench.session.preview(try bench.request()).notices.contains(.recordedAsSuspicious))
         #expect(try await bench.session.verify(file: request.subject.path ?? [], isOffline: false).isGood)
     }
 }

@@ -82,6 +82,48 @@ import Testing
         #expect(try await bench.submissions() == 2)
     }
 
+    /// By its hash a server knows one capture: what was accepted meanwhile is not sent under another id.
+    @Test func aTwinOfAnAcceptedRecordIsNotSent() async throws {
+        let bench = try await CaptureBench()
+        try await bench.register()
+        let first = try await bench.session.capture(try bench.request()).record
+        var twin = first
+        twin.id = UUID().uuidString.lowercased()
+        (twin.state, twin.serverCaptureID, twin.submissions) = (.queued, nil, 0)
+        try bench.library.keep(twin)
+        let outcome = try await bench.session.retry(twin.id)
+        #expect(outcome.isKnown && outcome.record.state == .accepted)
+        #expect(outcome.record.serverCaptureID == first.serverCaptureID)
+        #expect(try await bench.submissions() == 1)
+    }
+
+    /// Where no time may be told, the day is that of the submission, and not of an earlier try.
+    @Test func anOldTryIsSentWithTheDayOfItsSubmission() async throws {
+        let bench = try await CaptureBench(["--fault", "capture:status=503,times=1"])
+        try await bench.register()
+        var request = try bench.request()
+        request.settings.timestamp = .none
+        var record = try await bench.session.capture(request).record
+        let text = String(decoding: try #require(record.unsignedBody), as: UTF8.self)
+        record.unsignedBody = Array(text.replacing(/20\d\d-\d\d-\d\dT00:00:00Z/, with: "2020-01-01T00:00:00Z").utf8)
+        try bench.library.keep(record)
+        let sent = try await bench.session.retry(record.id).record
+        #expect(sent.state == .accepted && sent.unsignedBody == record.unsignedBody)
+        let body = String(decoding: try #require(sent.body), as: UTF8.self)
+        #expect(!body.contains("2020-01-01") && body.contains("T00:00:00Z"))
+    }
+
+    @Test func aRecordOfAnotherServerIsLeftAlone() async throws {
+        let bench = try await CaptureBench(["--fault", "capture:status=503,times=1"])
+        try await bench.register()
+        var record = try await bench.session.capture(try bench.request()).record
+        record.server = "http://127.0.0.1:1"
+        try bench.library.keep(record)
+        let error = await #expect(throws: CaptureError.self) { try await bench.session.retry(record.id) }
+        #expect(error?.code == .captureUnknown)
+        #expect(try await bench.submissions() == 1)
+    }
+
     @Test func anotherDevicesDuplicateIsRejected() async throws {
         let bench = try await CaptureBench()
         try await bench.register()
@@ -108,6 +150,44 @@ import Testing
         let again = try await bench.session.retry(outcome.record.id, .resend)
         #expect(again.error?.code == .unknownOutcome)
         #expect(try await bench.submissions() == 2)
+    }
+
+    /// A resend that fails on its way tells nothing about the first submission: no ordinary retry sends after that.
+    @Test(arguments: ["capture:status=503,times=1", "signing", "key"])
+    func aResendThatIsNotTakenLeavesTheOutcomeUnknown(_ trouble: String) async throws {
+        let bench = try await CaptureBench.atReference(["--fault", "capture:drop-answer,times=1"])
+        let outcome = try await bench.session.capture(try bench.request())
+        #expect(outcome.record.state == .unknownOutcome)
+        var device = try bench.session.device()
+        let source = device.keySource
+        switch trouble {
+        case "signing": device.keySource = .command(["/bin/false"])
+        case "key": device.keySource = .file("nowhere.pem")
+        default: try await bench.sandbox?.addFaults(trouble)
+        }
+        try bench.library.keep(device)
+        let resent = try await bench.session.retry(outcome.record.id, .resend)
+        #expect(resent.record.state == .unknownOutcome && resent.record.submissions == 1 && resent.error != nil)
+        #expect(resent.record.body != nil)
+        device.keySource = source
+        try bench.library.keep(device)
+        let submissions = try await bench.submissions()
+        #expect(try await bench.session.retry(outcome.record.id).error?.code == .unknownOutcome)
+        #expect(try await bench.submissions() == submissions)
+        #expect(try await bench.session.retry(outcome.record.id, .resend).record.submissions == 2)
+    }
+
+    /// The question, too, is asked once more by the server's clock.
+    @Test func anUnknownOutcomeIsFoundOutWithAWrongClock() async throws {
+        let bench = try await CaptureBench(["--capture-clock=-900"])
+        try await bench.register()
+        var record = try await bench.session.capture(try bench.request()).record
+        let id = record.serverCaptureID
+        (record.state, record.serverCaptureID) = (.unknownOutcome, nil)
+        try bench.library.keep(record)
+        let retried = try await bench.session.retry(record.id)
+        #expect(retried.record.state == .accepted && retried.record.serverCaptureID == id && id != nil)
+        #expect(retried.record.httpStatus == 200)
     }
 
     @Test func aRefusedCaptureIsNotSentAgain() async throws {
@@ -160,6 +240,23 @@ import Testing
         #expect(refused.record.signingFailures == 3 && refused.error?.code == .signingFailed)
         #expect(try await bench.submissions() == 0)
         #expect(try await bench.session.retry(first.record.id, .resend).record.state == .accepted)
+    }
+
+    /// One session, one question for the key, however many captures there are.
+    @Test func aProgramIsAskedForTheVaultsKeyOnce() async throws {
+        let bench = try await CaptureBench()
+        try await bench.register()
+        let log = bench.machine.file("log")
+        let key = String(repeating: "0a", count: 32)
+        var surroundings = bench.session.surroundings
+        surroundings.vaultKey = .command(["sh", "-c", "echo x >> '\(log)'; echo \(key)"])
+        let session = CaptureSession(client: bench.session.client, profile: .mediactl1, surroundings: surroundings)
+        let path = try bench.photo("a.jpg")
+        let first = try await session.capture(bench.request(path)).record
+        #expect(try await session.capture(try bench.request("b.jpg")).record.state == .accepted)
+        #expect(try await session.verify(file: path, isOffline: true).isGood)
+        _ = try await session.export(first.id, to: Array(bench.machine.file("copy").utf8), depthTo: nil)
+        #expect(FileManager.default.contents(atPath: log) == Data("x\n".utf8))
     }
 
     @Test func aMissingKeyLeavesTheCapturePending() async throws {

@@ -1,4 +1,3 @@
-import CaptureSubmission
 import Foundation
 import MediaCrypto
 import MediaStore
@@ -6,6 +5,7 @@ import MediaTransport
 import TestSupport
 import Testing
 
+@testable import CaptureSubmission
 @testable import HashCapture
 
 /// What is done with records that others have left, or have changed.
@@ -104,6 +104,55 @@ import Testing
         #expect(payload.depthAnalysis == .unavailable && payload.capturedAt.hasSuffix("T00:00:00Z"))
     }
 
+    /// Nobody knows what such a record stands for: it does not stand in the way of a proof.
+    @Test func aRecordWithoutAModeProvesNothing() async throws {
+        let bench = try await CaptureBench()
+        try await bench.register()
+        let path = try bench.photo()
+        let digest = try await bench.session.preview(bench.request(path)).payload.mediaHash
+        var old = CaptureRecord(
+            id: UUID().uuidString.lowercased(),
+            server: bench.session.client.server.description,
+            profile: "mediactl-1",
+            mode: nil,
+            mediaHash: digest.hex,
+            mediaType: "photo",
+            createdAt: Date()
+        )
+        old.state = .unknownOutcome
+        try bench.library.keep(old)
+        let outcome = try await bench.session.capture(bench.request(path))
+        #expect(outcome.record.state == .accepted && outcome.record.id != old.id && !outcome.isKnown)
+    }
+
+    /// What a server says of a hash-only capture, and whether that is one of this media without the media.
+    @Test(
+        arguments: [
+            ("hash_only", "aa", false, true), ("hash_only", "bb", false, false), ("hash_only", nil, false, false),
+            ("hash_only", "aa", true, false), ("full", "aa", false, false),
+        ] as [(String, String?, Bool, Bool)]
+    )
+    func whatTheServerSaysIsHeldAgainstTheRecord(
+        _ mode: String,
+        _ hash: String?,
+        _ isStored: Bool,
+        _ isGood: Bool
+    ) throws {
+        let hashes = hash.map { String(repeating: $0, count: 32) }
+        let remote = RemoteCapture(captureID: "", captureMode: mode, mediaHash: hashes, isMediaStored: isStored)
+        let digest = try #require(SHA256Digest(hex: String(repeating: "aa", count: 32)))
+        let record = CaptureRecord(
+            id: "",
+            server: "",
+            profile: "mediactl-1",
+            mode: .hashOnly,
+            mediaHash: digest.hex,
+            mediaType: "photo",
+            createdAt: Date()
+        )
+        #expect((CaptureSession.compare(remote, record, digest) == .passed) == isGood)
+    }
+
     @Test func aPayloadThatWasTamperedWithIsNotSentAndNotVerified() async throws {
         let bench = try await CaptureBench()
         try await bench.register()
@@ -121,7 +170,7 @@ import Testing
             String(decoding: try #require(record.unsignedBody), as: UTF8.self)
                 .replacing(record.mediaHash, with: String(repeating: "0", count: 64)).utf8
         )
-        tampered.state = .queued
+        (tampered.state, tampered.submissions) = (.queued, 0)
         try bench.library.keep(tampered)
         let outcome = try await bench.session.retry(record.id)
         #expect(outcome.error?.code == .recordUnusable && outcome.record.state == .queued)

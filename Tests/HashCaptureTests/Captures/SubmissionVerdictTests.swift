@@ -19,6 +19,8 @@ import Testing
         (CaptureError(.deviceUnknown, httpStatus: 404), .again),
         (CaptureError(.deviceUnverified, httpStatus: 403), .again),
         (CaptureError(.redirected, httpStatus: 307), .again),
+        (CaptureError(.sourceChanged), .again),
+        (CaptureError(.fileUnreadable), .again),
         (CaptureError(.unexpectedAnswer, httpStatus: 404), .again),
         (CaptureError(.badRequest, httpStatus: 400), .rejected),
         (CaptureError(.bodyTooLarge, httpStatus: 413), .rejected),

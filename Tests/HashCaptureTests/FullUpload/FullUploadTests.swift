@@ -42,6 +42,10 @@ import Testing
         #expect(await code(bench, bench.request(try bench.photo())) == .depthRequired)
         let png = try bench.write("a.png", [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0])
         #expect(await code(bench, bench.request(png, depth: try bench.depthMap())) == .unknownMediaType)
+        let wide = try bench.write("wide.bin", [UInt8](repeating: 0, count: 1001 * 3 * 4))
+        let layout = DepthMapFile.Layout(width: 1001, height: 3)
+        let depth = CaptureRequest.Depth.map(path: wide, layout: layout)
+        #expect(await code(bench, bench.request(try bench.photo(), depth: depth)) == .depthMapInvalid)
         let large = try bench.photo("large.jpg", byteCount: 10 << 20)
         #expect(await code(bench, bench.request(large, depth: try bench.depthMap())) == .bodyTooLarge)
         #expect(try await bench.received().isEmpty)
@@ -72,14 +76,62 @@ import Testing
         #expect(try await bench.session.sendMedia(request).record.state == .accepted)
     }
 
+    /// A capture of the hash alone is no upload of the media.
+    @Test func aHashThatTheServerKnowsIsNotTakenForTheMedia() async throws {
+        let bench = try await CaptureBench()
+        try await bench.register()
+        var record = try await bench.session.capture(try bench.request()).record
+        (record.mode, record.state, record.serverCaptureID) = (.full, .unknownOutcome, nil)
+        try bench.library.keep(record)
+        let outcome = try await bench.session.retry(record.id)
+        #expect(outcome.record.state == .rejected && outcome.error?.code == .duplicate)
+    }
+
+    /// The server is asked by the hash, though it names none for a full capture (contract 6.2).
+    @Test(arguments: [
+        ("capture-full:drop-answer,times=1", CaptureRecord.State.accepted),
+        ("capture-full:reset,after=body,times=1", .queued),
+    ])
+    func aLostAnswerIsAskedFor(_ fault: String, _ state: CaptureRecord.State) async throws {
+        let bench = try await CaptureBench(["--fault", fault])
+        try await bench.register()
+        let request = bench.request(try bench.photo(), depth: try bench.depthMap())
+        let outcome = try await bench.session.sendMedia(request)
+        #expect(outcome.record.state == state && outcome.error?.code == (state == .accepted ? nil : .unknownOutcome))
+        #expect(try await bench.session.sendMedia(request).record.state == .accepted)
+        #expect(try await bench.remotes().count == 1)
+    }
+
+    /// The last look at the file is before the first byte leaves.
+    @Test func aFileThatHasChangedIsNotSent() async throws {
+        let bench = try await CaptureBench()
+        let device = try await bench.register()
+        let path = try bench.photo()
+        let request = bench.request(path, depth: try bench.depthMap())
+        let counter = try await bench.session.lock(device.deviceID)
+        async let sending = bench.session.sendMedia(request)
+        while try bench.library.captures().isEmpty { await Task.yield() }
+        // As many bytes as before.
+        let bytes = try #require(FileManager.default.contents(atPath: bench.machine.file("photo.jpg")))
+        _ = try bench.write("photo.jpg", bytes.dropLast() + [0])
+        counter.release()
+        let outcome = try await sending
+        #expect(outcome.record.state == .queued && outcome.error?.code == .sourceChanged)
+        #expect(try await bench.received().isEmpty)
+    }
+
     @Test func withoutASignatureNoneIsSent() async throws {
         let bench = try await CaptureBench()
         try await bench.register()
-        let request = bench.request(try bench.photo(), depth: try bench.depthMap())
+        let photo = try bench.write("family.jpg", [0xFF, 0xD8, 0xFF, 0xE0] + CaptureBench.marker)
+        let request = bench.request(photo, depth: try bench.depthMap())
         #expect(try await bench.session.sendMedia(request, isAsserted: false).record.state == .accepted)
         let body = try #require(try await bench.received().first?.body)
         #expect(body.firstRange(of: Array("\"assertion\"".utf8)) == nil)
         #expect(body.firstRange(of: Array("\"photo_hash\"".utf8)) != nil)
+        // What the file is called here is nobody's business.
+        #expect(body.firstRange(of: Array("name=\"photo\"; filename=\"photo.jpg\"".utf8)) != nil)
+        #expect(body.firstRange(of: Array("family".utf8)) == nil)
     }
 
     private func code(_ bench: CaptureBench, _ request: CaptureRequest) async -> CaptureError.Code? {

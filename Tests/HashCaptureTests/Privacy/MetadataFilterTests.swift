@@ -186,6 +186,8 @@ import Testing
         (CaptureFacts(country: "ch"), .place(city: nil, country: "CH")),
         (CaptureFacts(city: " ", country: "CH"), .place(city: nil, country: "CH")),
         (CaptureFacts(city: "Bern", country: "Switzerland"), nil),
+        // Two letters only once they are capitals.
+        (CaptureFacts(city: "Bern", country: "ß"), nil),
         (CaptureFacts(city: "Bern"), nil),
         (CaptureFacts(latitude: 46.948, longitude: 7.4474, city: "Bümpliz"), .place(city: "Bümpliz", country: "CH")),
         // A country that is none does not bring back what the user has replaced.
