@@ -29,4 +29,17 @@ extension CaptureSession {
         if let depthPath { _ = try await vault.export(.depth, of: record.id, to: depthPath) }
         return record
     }
+
+    /// What others would find wrong with a signed record: body, hash, signature and counter are compared as they would.
+    ///
+    /// - Parameter record: Signed.
+    /// - Returns: In words; nil when all agree.
+    public static func disagreement(in record: CaptureRecord) -> String? {
+        guard let digest = SHA256Digest(hex: record.mediaHash) else { return "the record holds no hash" }
+        let bundle = CaptureBundle(record)
+        for case .failed(let reason) in [bundle.bodyHash(digest), bundle.signature(), bundle.counter()] {
+            return reason
+        }
+        return nil
+    }
 }

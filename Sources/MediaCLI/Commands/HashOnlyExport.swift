@@ -74,6 +74,13 @@ struct HashOnlyExport: ContextCommand {
         if let bundle {
             let target = RawArguments.bytes(of: bundle)
             let text = try CaptureBundle(record).json.text
+            if let words = CaptureSession.disagreement(in: record) {
+                throw Diagnosis(
+                    "hash_mismatch",
+                    "capture \(record.id.prefix(8)) was changed: \(words)",
+                    exitCode: .integrity
+                )
+            }
             try await ExportFile.write([Array(text.utf8)], to: target, until: console.context.interruption)
             console.text(["exported \(ErrorCatalogue.quoted(target)): anybody can check it"])
         }

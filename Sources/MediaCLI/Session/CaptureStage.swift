@@ -80,8 +80,12 @@ struct CaptureStage: Sendable {
     ///
     /// - Throws: `StoreError`, `ServerURLError`, `CaptureError`.
     func adopt() async throws {
-        guard let newest = try library.captures().first else { return }
-        try await session(for: newest).adopt()
+        // A process may have died before its first record: then any server's session will do.
+        if let newest = try library.captures().first {
+            try await session(for: newest).adopt()
+        } else if try settings.configuredCaptureServer != nil {
+            try await session().adopt()
+        }
     }
 
     /// The one record whose id begins like this.

@@ -1,0 +1,139 @@
+import Foundation
+import MediaStore
+import TestSupport
+import Testing
+
+/// One machine that proves captures to a sandbox, and the built program on it. Nothing is tried twice.
+struct CaptureBench {
+    let sandbox: SandboxProcess
+    var runner: BinaryRunner
+
+    /// A machine that no server knows.
+    init(_ sandbox: SandboxProcess) throws {
+        self.sandbox = sandbox
+        runner = try BinaryRunner()
+        runner.environment.merge(["MEDIACTL_CAPTURE_URL": sandbox.baseURL, "MEDIACTL_RETRIES": "0"]) { $1 }
+    }
+
+    /// A machine that is registered, with a sandbox of its own.
+    static func registered(faults: [String] = [], arguments: [String] = []) async throws -> CaptureBench {
+        let bench = try CaptureBench(try await SandboxProcess.start(faults: faults, arguments: arguments))
+        try await bench.succeed("register")
+        return bench
+    }
+
+    var dataPath: String { runner.home.file("data/mediactl") }
+    var vaultPath: String { dataPath + "/captures" }
+
+    // MARK: Files
+
+    /// A photo of bytes that no other seed makes, with its depth map: nine numbers of the same seed.
+    @discardableResult
+    func photo(_ name: String, seed: Int, byteCount: Int = 5000) throws -> String {
+        var state = UInt64(seed) &* 0x9e37_79b9_7f4a_7c15 &+ 1
+        func next() -> UInt8 {
+            // Knuth's MMIX generator: cheap, and different for each seed.
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return UInt8(truncatingIfNeeded: state >> 56)
+        }
+        let path = runner.home.file(name)
+        let bytes = [0xFF, 0xD8, 0xFF, 0xE0] + (0..<byteCount - 4).map { _ in next() }
+        try Data(bytes).write(to: URL(fileURLWithPath: path))
+        let samples = (0..<9).map { _ in 1 + Float(next()) / 64 + Float(next()) / 16_411 }
+        try samples.withUnsafeBytes { Data($0) }.write(to: URL(fileURLWithPath: path + ".f32"))
+        return path
+    }
+
+    /// The arguments that prove a photo of `photo`.
+    func sending(_ path: String) -> [String] { ["send", path, "--depth", path + ".f32", "--depth-size", "3x3"] }
+
+    /// What `sha256sum` says of files.
+    func sha256(_ paths: [String]) async throws -> [String] {
+        try await ChildProcess.run("/usr/bin/sha256sum", paths).lines.map { String($0.prefix(64)) }
+    }
+
+    // MARK: Commands
+
+    /// Runs a command of `hash-only` to its end.
+    func run(
+        _ arguments: [String],
+        extra: [String: String] = [:],
+        through wrapper: [String] = []
+    ) async throws -> ChildResult {
+        try await runner.run(["hash-only"] + arguments + ["--json"], extra: extra, through: wrapper)
+    }
+
+    /// Runs a command that must succeed.
+    @discardableResult
+    func succeed(_ arguments: String...) async throws -> ChildResult {
+        let result = try await run(arguments)
+        try #require(result.exitCode == 0, "\(arguments): \(result.output)\(result.errors)")
+        return result
+    }
+
+    /// Runs a command that dies by SIGKILL when it reaches a place.
+    func die(_ arguments: [String], at place: String) async throws {
+        let result = try await run(arguments, extra: ["MEDIACTL_KILL_AT": place])
+        #expect(result.signal == SIGKILL, "\(place) was not reached: \(result.output)\(result.errors)")
+        #expect(!result.output.contains("accepted"))
+    }
+
+    /// Runs a command that must fail like this, and tell why.
+    func fail(_ arguments: [String], _ exitCode: Int32, naming words: String) async throws {
+        let result = try await run(arguments)
+        #expect(result.exitCode == exitCode, "\(arguments): \(result.output)\(result.errors)")
+        #expect(result.errors.contains(words), "\(result.errors)")
+    }
+
+    /// The records, read by the library, newest first.
+    func records() throws -> [CaptureRecord] { try LibraryStore(in: DataDirectory.open(dataPath)).captures() }
+
+    // MARK: What is left
+
+    /// Everything in the vault but its key, as paths below it, sorted.
+    func kept() throws -> [String] { try Tree(vaultPath).files.keys.filter { $0 != "vault.key" }.sorted() }
+
+    /// The vault holds media and depth map of each record, and neither a draft nor half a file.
+    func expectWholeVault() throws {
+        let expected = try records().flatMap { ["\($0.id)/depth", "\($0.id)/media"] }.sorted()
+        #expect(try kept() == expected)
+        #expect(Set(try Tree(vaultPath).directories.keys) == Set(try records().map(\.id)))
+        // None before the first exchange.
+        let counters = try? FileManager.default.contentsOfDirectory(atPath: dataPath + "/capture-counters")
+        #expect(counters?.count ?? 0 <= 1)
+    }
+
+    // MARK: The server
+
+    /// The submissions that have reached the server, whatever came of them, oldest first.
+    func submissions() async throws -> [SeenSubmission] {
+        try await sandbox.captureBodies().filter { $0.path.hasSuffix("/hash-only") }.map { try SeenSubmission($0.body) }
+    }
+
+    /// The counters of all submissions grow.
+    func expectAscendingCounters() async throws {
+        let counters = try await submissions().map(\.counter)
+        #expect(zip(counters, counters.dropFirst()).allSatisfy { $0 < $1 }, "\(counters)")
+    }
+}
+
+/// A hash-only body as a server gets it, read without the code that made it.
+struct SeenSubmission {
+    let body: [String: Any]
+    let text: String
+    /// Of the assertion: the last four of the 37 bytes of authenticator data, which CBOR announces by 58 25
+    /// (RFC 8949 section 3).
+    let counter: UInt32
+
+    init(_ bytes: [UInt8]) throws {
+        text = String(decoding: bytes, as: UTF8.self)
+        body = try #require(try JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any])
+        let assertion = try #require((body["assertion"] as? String).flatMap { Data(base64Encoded: $0) })
+        let start = try #require(assertion.range(of: Data([0x58, 0x25]))?.upperBound)
+        counter = assertion[start + 33..<start + 37].reduce(0) { $0 << 8 | UInt32($1) }
+    }
+
+    var mediaHash: String { body["media_hash"] as? String ?? "" }
+    var capturedAt: String { body["captured_at"] as? String ?? "" }
+    var assertion: String { body["assertion"] as? String ?? "" }
+}
