@@ -125,7 +125,7 @@ import Testing
         let program = try #require(page.firstMatch(of: /```python\n(?s:(.*?))```/)?.1)
         let (script, target) = (fixture.temporary.file("read.py"), fixture.temporary.file("plain"))
         try fixture.write(Array(program.utf8), to: script)
-        let python = try ChildProcess.run(
+        let python = try await ChildProcess.run(
             "sh",
             [
                 "-c", #""$@" > "$0""#, target, repository.appending(path: ".build/venv/bin/python").path, script,
