@@ -1,5 +1,7 @@
 // The public library: one import for programs that embed the client.
+@_exported public import CaptureSubmission
 @_exported public import GigHive
+@_exported public import HashCapture
 @_exported public import MediaCrypto
 @_exported public import MediaFiles
 @_exported public import MediaStore

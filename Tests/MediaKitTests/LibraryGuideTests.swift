@@ -141,6 +141,44 @@ struct LibraryGuideTests {
         #expect(result.photos == 2 && result.copies == 2 && result.counts.isEmpty)
     }
 
+    @Test("proves a picture without sending it")
+    func captures() async throws {
+        let sandbox = try await SandboxProcess.start()
+        let temporary = try TemporaryDirectory()
+        let (address, folder, picture) = (sandbox.baseURL, temporary.file("data"), temporary.file("picture.jpg"))
+        try Data([0xFF, 0xD8, 0xFF, 0xD9]).write(to: URL(fileURLWithPath: picture))
+
+        // guide: captures
+        let directory = try DataDirectory.open(folder)
+        let session = CaptureSession(
+            client: CaptureClient(server: try ServerURL(address), http: try HTTPClient()),
+            profile: .mediactl1,
+            surroundings: CaptureSession.Surroundings(
+                directory: directory,
+                library: try LibraryStore(in: directory),
+                vaultKey: .file,
+                programVersion: "1.0",
+                now: { Date() }
+            )
+        )
+        let plan = DeviceEnrolment.Plan(key: .new, model: "studio", rpID: "mediactl-1")
+        let device = try await DeviceEnrolment(session).register(plan)
+        print(device.deviceID, device.level)
+        // guide: end
+
+        // guide: prove
+        var settings = PrivacySettings()
+        settings.timestamp = .dayOnly
+        let request = CaptureRequest(.file(Array(picture.utf8)), settings: settings)
+        print(String(decoding: try await session.preview(request).body.bytes, as: UTF8.self))
+        let outcome = try await session.capture(request)
+        print(outcome.record.state, outcome.record.serverCaptureID ?? "")
+        print(try await session.verify(file: Array(picture.utf8), isOffline: false).isGood)
+        // guide: end
+        #expect(outcome.record.state == .accepted && outcome.record.keyLevel == "software")
+        #expect(try await sandbox.captures().count == 1)
+    }
+
     @Test("the guide shows exactly the code that runs here")
     func guideIsThisCode() throws {
         let source = try String(contentsOf: URL(filePath: #filePath), encoding: .utf8)

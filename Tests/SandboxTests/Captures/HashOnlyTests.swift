@@ -180,6 +180,34 @@ import Testing
         #expect(try await fixture.get("devices/challenge").data("challenge") as? Int == 0)
     }
 
+    /// By the file itself, which travels to the server (M17).
+    @Test func verifiesAFile() async throws {
+        let fixture = try await CaptureFixture()
+        let temporary = try TemporaryDirectory()
+        try Data("picture".utf8).write(to: URL(filePath: temporary.file("known")))
+        try Data("another".utf8).write(to: URL(filePath: temporary.file("unknown")))
+        let hash = Digest.hex(of: "picture")
+        let accepted = try await fixture.submit(
+            CapturePayload.canonical().replacing(CapturePayload.hash, with: hash)
+        )
+        #expect(accepted.status == 202, "\(accepted.text)")
+        func verify(_ name: String) async throws -> CurlReply {
+            try await fixture.get("verify-file", ["-F", "file=@" + temporary.file(name)])
+        }
+        let known = try await verify("known")
+        #expect(known.status == 200)
+        #expect(try known.data("status") as? String == "verified")
+        #expect(try known.data("capture_id") as? String == accepted.data("capture_id") as? String)
+        #expect(try known.data("media_hash") as? String == hash)
+        #expect(try known.data("media_stored") as? Bool == false)
+        // Base64 here, hexadecimal there (trap 18): printf picture | openssl dgst -sha256 -binary | base64
+        #expect(try known.data("file_hash") as? String == "LOonTQvtw57Eq2up5Z7IiePtb7VqHPCIpk2bODN43Jc=")
+        let unknown = try await verify("unknown")
+        #expect(unknown.status == 200)
+        #expect(try unknown.data("status") as? String == "no_record")
+        #expect(try await fixture.get("verify-file", ["-F", "other=x"]).status == 400)
+    }
+
     @Test func livesBelowAPath() async throws {
         let sandbox = try await SandboxProcess.start(arguments: ["--base-path", "/below"])
         #expect(try await curl(sandbox.baseURL + "/below/api/v1/verify/x").errorCode == "VALIDATION_ERROR")
