@@ -95,9 +95,10 @@ import Testing
         #expect(outcome.error?.code == .transport)
         #expect(outcome.items.filter { $0.state == .failed }.count == 3)
         #expect(outcome.items.filter { $0.state == .cancelled }.count == 5)
-        // A connection that is reset at once may die before its request is noted by the server.
         #expect(outcome.items.map(\.attempts).reduce(0, +) == 6)
-        #expect(try await bench.uploads.count <= 6)
+        // A connection that is reset at once may die before its request is noted by the server; and one that was kept, and
+        // dies before the first byte of the body, is replaced by libcurl within the same try: then the server notes two.
+        #expect(try await bench.uploads.count <= 12)
     }
 
     @Test func aFileThatVanishesFailsAlone() async throws {
