@@ -101,7 +101,7 @@ import Testing
 
     // MARK: Disks
 
-    @Test(.enabled(if: SmallDisk.isAvailable))
+    @Test(.enabled(if: SmallDisk.isAvailable, SmallDisk.requirement))
     func onAFullDiskNothingIsKept() async throws {
         let disk = try SmallDisk(kibibytes: 1024)
         let fixture = try VaultFixture(at: disk.path + "/data")
@@ -125,7 +125,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: disk.path).sorted() == ["data", "filler"])
     }
 
-    @Test(.enabled(if: SmallDisk.isAvailable))
+    @Test(.enabled(if: SmallDisk.isAvailable, SmallDisk.requirement))
     func aReadOnlyVaultGivesOutAndTakesNothing() async throws {
         let disk = try SmallDisk(kibibytes: 512)
         let fixture = try VaultFixture(at: disk.path + "/data")

@@ -47,7 +47,10 @@ struct CounterFileTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: counters) == [Self.device])
     }
 
-    @Test("the file is on the disk before it gets its name, then the directory", .enabled(if: WorkerProcess.hasStrace))
+    @Test(
+        "the file is on the disk before it gets its name, then the directory",
+        .enabled(if: WorkerProcess.hasStrace, "needs strace: scripts/setup.sh test")
+    )
     func synchronised() throws {
         let fixture = try fixture.get()
         let trace = fixture.temporary.file("trace")
@@ -197,7 +200,10 @@ struct CounterFileTests {
 
     // MARK: Disks
 
-    @Test("on a full disk nothing is taken, and the file stays", .enabled(if: SmallDisk.isAvailable))
+    @Test(
+        "on a full disk nothing is taken, and the file stays",
+        .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement)
+    )
     func fullDisk() async throws {
         let disk = try SmallDisk(kibibytes: 256)
         let directory = try DataDirectory.open(disk.path + "/data")
