@@ -83,6 +83,18 @@ import Testing
         #expect(try names() == ["a", "c"])
     }
 
+    @Test func aDirectoryIsRenamedWhereOnlyLinksAreKnown() throws {
+        _ = try directory.subdirectory("old", creating: true)
+        try put("mine", "old/a")
+        _ = try directory.subdirectory("taken", creating: true)
+        #expect(throws: FileWriteError(.exists, path: Array(temporary.file("taken").utf8))) {
+            try directory.link(Array("old".utf8), to: Array("taken".utf8))
+        }
+        try directory.link(Array("old".utf8), to: Array("new".utf8))
+        #expect(try names() == ["new", "taken"])
+        #expect(try content("new/a") == "mine")
+    }
+
     @Test func aDanglingLinkIsAName() throws {
         try FileManager.default.createSymbolicLink(atPath: temporary.file("a"), withDestinationPath: "/nowhere/at/all")
         let file = try PartialFile.open(".a.part", in: directory)

@@ -1,4 +1,5 @@
 public import CaptureSubmission
+internal import Foundation
 public import MediaCrypto
 public import MediaFiles
 internal import MediaStore
@@ -16,11 +17,15 @@ extension CaptureVault {
             guard let captures = try TargetDirectory.open(path, creating: false),
                 try captures.status(of: Array(id.utf8)) == nil
             else { throw CaptureError(.vaultUnusable, detail: "there is a capture of this id", value: id) }
-            let name = Self.draftPrefix + id
             while true {
-                let draft = try captures.makePrivateSubdirectory(name)
-                // Whoever adopts drafts may take the lock, and the directory, between the two steps: start afresh.
-                if try Self.hold(draft, name, in: captures) { return Draft(id: id, directory: draft) }
+                // Under a name of its own until it is locked: whoever adopts drafts may take it away before, and then
+                // the next name is tried.
+                let name = Self.draftPrefix + UUID().uuidString.lowercased()
+                guard let draft = try captures.makePrivateSubdirectory(name),
+                    try Self.hold(draft, name, in: captures)
+                else { continue }
+                try captures.rename(Array(name.utf8), to: Array((Self.draftPrefix + id).utf8))
+                return Draft(id: id, directory: draft)
             }
         }
     }

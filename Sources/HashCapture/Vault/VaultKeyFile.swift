@@ -83,7 +83,7 @@ struct VaultKeyFile {
         guard let captures = try TargetDirectory.open(Array(directory.path(of: .captures).utf8), creating: false) else {
             throw CaptureError(.vaultUnusable, detail: "the vault is gone", path: path)
         }
-        let file = try BlobFile(Self.draftPrefix + UUID().uuidString, in: captures)
+        let file = try makeDraft(in: captures)
         do {
             let text = try StreamingAEAD.Key.generate().withBytes { Self.hex($0) } + "\n"
             try Array(text.utf8).withUnsafeBytes { _ = try file.append($0) }
@@ -94,6 +94,17 @@ struct VaultKeyFile {
         } catch {
             file.discard()
             throw error
+        }
+    }
+
+    /// Whoever sweeps drafts may have a new one before it is locked: then another is made.
+    private func makeDraft(in captures: TargetDirectory) throws(FileWriteError) -> BlobFile {
+        while true {
+            do throws(FileWriteError) {
+                return try BlobFile(Self.draftPrefix + UUID().uuidString, in: captures)
+            } catch {
+                guard error.kind == .busy else { throw error }
+            }
         }
     }
 

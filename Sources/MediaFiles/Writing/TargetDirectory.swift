@@ -65,21 +65,19 @@ public final class TargetDirectory: Sendable {
     /// Makes a directory in this one that only the user may enter (0700).
     ///
     /// - Parameter name: Of the directory.
-    /// - Returns: The directory, opened.
+    /// - Returns: The directory, opened; nil when somebody has removed it before it could be opened.
     /// - Throws: `FileWriteError`; `.exists` when the name is taken.
-    package func makePrivateSubdirectory(_ name: String) throws(FileWriteError) -> TargetDirectory {
+    package func makePrivateSubdirectory(_ name: String) throws(FileWriteError) -> TargetDirectory? {
         let bytes = Array(name.utf8)
         guard mkdirat(descriptor, Self.cString(bytes), 0o700) == 0 else {
             throw FileWriteError(errno: errno, path: path(of: bytes))
         }
         // The umask may have taken the owner's own rights away.
         guard fchmodat(descriptor, Self.cString(bytes), 0o700, 0) == 0 else {
+            if errno == ENOENT { return nil }
             throw FileWriteError(errno: errno, path: path(of: bytes))
         }
-        guard let made = try subdirectory(name, creating: false) else {
-            throw FileWriteError(errno: ENOENT, path: path(of: bytes))
-        }
-        return made
+        return try subdirectory(name, creating: false)
     }
 
     /// Whether an entry of another directory is this directory.
@@ -154,13 +152,24 @@ public final class TargetDirectory: Sendable {
         }
     }
 
-    /// The same for file systems (NFS, some of FUSE) that know only `link` as a way not to replace.
+    /// The same for file systems (NFS, some of FUSE) that know only `link` as a way not to replace. A directory has no
+    /// second name: there `rename` itself refuses to replace one that holds anything.
     func link(_ old: [UInt8], to new: [UInt8]) throws(FileWriteError) {
+        if let status = try systemStatus(of: old), status.st_mode & S_IFMT == S_IFDIR {
+            return try renameDirectory(old, to: new)
+        }
         guard linkat(descriptor, Self.cString(old), descriptor, Self.cString(new), 0) == 0 else {
             throw FileWriteError(errno: errno, path: path(of: new))
         }
         guard unlinkat(descriptor, Self.cString(old), 0) == 0 else {
             throw FileWriteError(errno: errno, path: path(of: old))
+        }
+    }
+
+    private func renameDirectory(_ old: [UInt8], to new: [UInt8]) throws(FileWriteError) {
+        guard try systemStatus(of: new) == nil else { throw FileWriteError(.exists, path: path(of: new)) }
+        guard renameat(descriptor, Self.cString(old), descriptor, Self.cString(new)) == 0 else {
+            throw FileWriteError(errno: errno, path: path(of: new))
         }
     }
 
