@@ -96,10 +96,15 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
+            name: "Tapes",
+            dependencies: ["CFileSystem", "MediaTransport", "MediaCrypto", "MediaFiles", "MediaStore"],
+            swiftSettings: strict
+        ),
+        .target(
             name: "MediaKit",
             dependencies: [
-                "GigHive", "PhotoSync", "HashCapture", "CaptureSubmission", "Tus", "MediaTransport", "MediaCrypto",
-                "MediaFiles", "MediaStore",
+                "GigHive", "PhotoSync", "HashCapture", "CaptureSubmission", "Tapes", "Tus", "MediaTransport",
+                "MediaCrypto", "MediaFiles", "MediaStore",
             ],
             swiftSettings: strict
         ),
@@ -108,8 +113,8 @@ let package = Package(
         .target(
             name: "MediaCLI",
             dependencies: [
-                "GigHive", "PhotoSync", "HashCapture", "CaptureSubmission", "Tus", "MediaTransport", "MediaCrypto",
-                "MediaFiles", "MediaStore", argumentParser,
+                "GigHive", "PhotoSync", "HashCapture", "CaptureSubmission", "Tapes", "Tus", "MediaTransport",
+                "MediaCrypto", "MediaFiles", "MediaStore", argumentParser,
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Yams", package: "Yams"),
             ],
@@ -212,6 +217,14 @@ let package = Package(
                 "HashCapture", "CaptureSubmission", "MediaCrypto", "MediaFiles", "MediaStore", "MediaTransport",
                 "TestSupport", "mediactl-sandbox",
             ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "TapesTests",
+            dependencies: [
+                "Tapes", "MediaCrypto", "MediaFiles", "MediaStore", "MediaTransport", "TestSupport",
+            ],
+            exclude: ["scripts"],
             swiftSettings: strict
         ),
         .testTarget(

@@ -7,4 +7,5 @@
 @_exported public import MediaStore
 @_exported public import MediaTransport
 @_exported public import PhotoSync
+@_exported public import Tapes
 @_exported public import Tus

@@ -1,0 +1,156 @@
+public import Foundation
+
+/// The album of a tape in one library (tapes contract 1.3): the stored identifier, and nothing else finds an album.
+public struct AlbumLink: Sendable, Equatable {
+    /// The tape.
+    public var tapeID: String
+    /// One library instance.
+    public var libraryID: String
+    /// The library's name for the album.
+    public var albumID: String
+    /// The album's title; it does not follow the tape's.
+    public var titleAtCreation: String
+    /// The account that owns it, when the library has accounts.
+    public var ownerID: String?
+    /// Where the library last had it (a folder's path, as bytes); a hint.
+    public var hint: [UInt8]?
+    /// When it was made.
+    public var createdAt: Date
+    /// When the library last said that it is there.
+    public var verifiedAt: Date?
+
+    /// Makes a link.
+    public init(
+        tapeID: String,
+        libraryID: String,
+        albumID: String,
+        titleAtCreation: String,
+        ownerID: String? = nil,
+        hint: [UInt8]? = nil,
+        createdAt: Date,
+        verifiedAt: Date? = nil
+    ) {
+        self.tapeID = tapeID
+        self.libraryID = libraryID
+        self.albumID = albumID
+        self.titleAtCreation = titleAtCreation
+        self.ownerID = ownerID
+        self.hint = hint
+        self.createdAt = createdAt
+        self.verifiedAt = verifiedAt
+    }
+}
+
+/// The creation of an album in flight (rule R4).
+public struct AlbumIntent: Sendable, Equatable {
+    /// The tape.
+    public var tapeID: String
+    /// One library instance.
+    public var libraryID: String
+    /// The title asked for.
+    public var title: String
+    /// When it began.
+    public var startedAt: Date
+
+    /// Makes an intent.
+    public init(tapeID: String, libraryID: String, title: String, startedAt: Date) {
+        self.tapeID = tapeID
+        self.libraryID = libraryID
+        self.title = title
+        self.startedAt = startedAt
+    }
+}
+
+/// A deletion owed (rule R11).
+public struct AlbumTombstone: Sendable, Equatable {
+    /// One library instance.
+    public var libraryID: String
+    /// The album.
+    public var albumID: String
+    /// Title of the tape that is gone.
+    public var tapeTitle: String
+    /// Tries that failed.
+    public var attempts: Int
+    /// What the last one said.
+    public var lastError: String?
+
+    /// Makes a tombstone.
+    public init(libraryID: String, albumID: String, tapeTitle: String, attempts: Int = 0, lastError: String? = nil) {
+        self.libraryID = libraryID
+        self.albumID = albumID
+        self.tapeTitle = tapeTitle
+        self.attempts = attempts
+        self.lastError = lastError
+    }
+}
+
+/// What was found at the address of a library: needed to tell whether the one there is still the same, and whether the
+/// rights have changed since access was refused (rule R10).
+public struct AlbumLibraryRecord: Sendable, Equatable {
+    /// `folder`, `immich`.
+    public var kind: String
+    /// Path of a root, percent-encoded where it is not plain text, or base address of a server.
+    public var address: String
+    /// The library instance that was there at the last success; nil when there was none yet.
+    public var libraryID: String?
+    /// Account at the last success.
+    public var accountID: String?
+    /// Id of the API key at the last success; never the key.
+    public var keyID: String?
+    /// The grant that access was refused with; nil since it was granted.
+    public var refusedFingerprint: String?
+    /// When this was last written.
+    public var updatedAt: Date
+
+    /// Makes a record of an address.
+    public init(
+        kind: String,
+        address: String,
+        libraryID: String? = nil,
+        accountID: String? = nil,
+        keyID: String? = nil,
+        refusedFingerprint: String? = nil,
+        updatedAt: Date
+    ) {
+        self.kind = kind
+        self.address = address
+        self.libraryID = libraryID
+        self.accountID = accountID
+        self.keyID = keyID
+        self.refusedFingerprint = refusedFingerprint
+        self.updatedAt = updatedAt
+    }
+}
+
+/// What became of one clip in one attempt.
+public struct ClipSettlement: Sendable, Equatable {
+    /// The clip.
+    public var clipID: String
+    /// Its state now.
+    public var association: ClipRecord.Association
+    /// Why, unless linked.
+    public var reason: AssociationReason?
+    /// The library's name for its original; nil leaves what is stored.
+    public var assetID: [UInt8]?
+    /// Tries that failed in a row.
+    public var attempts: Int
+    /// Not tried again of itself before.
+    public var nextAttemptAt: Date?
+
+    /// Makes a settlement.
+    public init(
+        clipID: String,
+        association: ClipRecord.Association,
+        reason: AssociationReason? = nil,
+        assetID: [UInt8]? = nil,
+        attempts: Int = 0,
+        nextAttemptAt: Date? = nil
+    ) {
+        self.clipID = clipID
+        self.association = association
+        self.reason = reason
+        self.assetID = assetID
+        self.attempts = attempts
+        self.nextAttemptAt = nextAttemptAt
+    }
+}
