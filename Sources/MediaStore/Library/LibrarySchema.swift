@@ -1,6 +1,6 @@
 extension StoreSchema {
-    /// `library.sqlite`. The tables of copies and of captures grow without end, so only the small ones are checked at
-    /// opening. Times of captures are integers, milliseconds since 1970.
+    /// `library.sqlite`. The tables of copies, captures and clips grow without end, so only the small ones are checked at
+    /// opening. Times of captures and tapes are integers, milliseconds since 1970.
     static let library = StoreSchema(
         fileName: "library.sqlite",
         applicationID: 0x4D44_434C,  // "MDCL"
@@ -87,6 +87,97 @@ extension StoreSchema {
                         public_key BLOB NOT NULL,
                         key_source TEXT NOT NULL,
                         created_at INTEGER NOT NULL
+                    ) STRICT, WITHOUT ROWID;
+                    """
+            ),
+            Migration(
+                name: "3: tapes",
+                sql: """
+                    CREATE TABLE tapes (
+                        id TEXT NOT NULL PRIMARY KEY,
+                        title TEXT NOT NULL,
+                        created_at INTEGER NOT NULL,
+                        updated_at INTEGER NOT NULL,
+                        received_first_content INTEGER NOT NULL DEFAULT 0,
+                        orientation TEXT NOT NULL DEFAULT 'portrait',
+                        scale_mode TEXT NOT NULL DEFAULT 'fit',
+                        transition TEXT NOT NULL DEFAULT 'none',
+                        transition_ms INTEGER NOT NULL DEFAULT 500,
+                        association TEXT NOT NULL DEFAULT 'none',
+                        association_reason TEXT,
+                        -- The library that the states of its clips speak of.
+                        clips_library_id TEXT
+                    ) STRICT;
+                    CREATE TABLE clips (
+                        id TEXT NOT NULL PRIMARY KEY,
+                        tape_id TEXT NOT NULL REFERENCES tapes (id) ON DELETE CASCADE,
+                        position INTEGER NOT NULL,
+                        kind TEXT NOT NULL,
+                        source BLOB,
+                        paired_source BLOB,
+                        size INTEGER,
+                        mtime_ns INTEGER,
+                        sha1 TEXT,
+                        sha256 TEXT,
+                        duration_ms INTEGER,
+                        trim_start_ms INTEGER NOT NULL DEFAULT 0,
+                        trim_end_ms INTEGER NOT NULL DEFAULT 0,
+                        rotate_quarter_turns INTEGER NOT NULL DEFAULT 0,
+                        scale_override TEXT,
+                        volume REAL,
+                        image_ms INTEGER NOT NULL DEFAULT 4000,
+                        association TEXT NOT NULL DEFAULT 'pending',
+                        association_reason TEXT,
+                        attempts INTEGER NOT NULL DEFAULT 0,
+                        next_attempt_at INTEGER,
+                        UNIQUE (tape_id, position)
+                    ) STRICT;
+                    -- All that a list of tapes needs of their clips, so that it reads no clip.
+                    CREATE INDEX clips_by_sums ON clips
+                        (tape_id, kind, association, duration_ms, trim_start_ms, trim_end_ms, image_ms);
+                    CREATE TABLE album_links (
+                        tape_id TEXT NOT NULL REFERENCES tapes (id) ON DELETE CASCADE,
+                        library_id TEXT NOT NULL,
+                        album_id TEXT NOT NULL CHECK (album_id <> ''),
+                        title_at_creation TEXT NOT NULL,
+                        owner_id TEXT,
+                        hint BLOB,
+                        created_at INTEGER NOT NULL,
+                        verified_at INTEGER,
+                        PRIMARY KEY (tape_id, library_id)
+                    ) STRICT, WITHOUT ROWID;
+                    CREATE INDEX album_links_by_album ON album_links (library_id, album_id);
+                    CREATE TABLE clip_assets (
+                        clip_id TEXT NOT NULL REFERENCES clips (id) ON DELETE CASCADE,
+                        library_id TEXT NOT NULL,
+                        asset_id BLOB NOT NULL,
+                        linked_at INTEGER NOT NULL,
+                        PRIMARY KEY (clip_id, library_id)
+                    ) STRICT, WITHOUT ROWID;
+                    CREATE TABLE album_intents (
+                        tape_id TEXT NOT NULL REFERENCES tapes (id) ON DELETE CASCADE,
+                        library_id TEXT NOT NULL,
+                        title TEXT NOT NULL,
+                        started_at INTEGER NOT NULL,
+                        PRIMARY KEY (tape_id, library_id)
+                    ) STRICT, WITHOUT ROWID;
+                    CREATE TABLE album_tombstones (
+                        library_id TEXT NOT NULL,
+                        album_id TEXT NOT NULL CHECK (album_id <> ''),
+                        tape_title TEXT NOT NULL,
+                        attempts INTEGER NOT NULL DEFAULT 0,
+                        last_error TEXT,
+                        PRIMARY KEY (library_id, album_id)
+                    ) STRICT;
+                    CREATE TABLE album_libraries (
+                        kind TEXT NOT NULL,
+                        address TEXT NOT NULL,
+                        library_id TEXT,
+                        account_id TEXT,
+                        key_id TEXT,
+                        refused_fingerprint TEXT,
+                        updated_at INTEGER NOT NULL,
+                        PRIMARY KEY (kind, address)
                     ) STRICT, WITHOUT ROWID;
                     """
             ),

@@ -1,50 +1,140 @@
+public import Foundation
+import GRDB
+
 /// Links, intents, tombstones and libraries of albums (tapes contract 1.3). Every change is one transaction, on the disk when
 /// the method returns.
 extension LibraryStore {
     // MARK: Links
 
-    /// The albums of a tape, in all libraries.
+    /// The albums of a tape, in all libraries, the oldest first.
     ///
-    /// - Throws: `StoreError`; `.corrupt` for a row that no version has written, here and below.
+    /// - Throws: `StoreError`.
     public func albumLinks(of tapeID: String) throws(StoreError) -> [AlbumLink] {
-        throw StoreError.notThere(connection.path)
+        try connection.readBeside { db in try AlbumRow.links(db, where: "tape_id = ?", [tapeID]) }
     }
 
-    /// All links to albums of a library.
+    /// All links to albums of a library, the oldest first.
     ///
     /// - Throws: `StoreError`.
     public func albumLinks(in libraryID: String) throws(StoreError) -> [AlbumLink] {
-        throw StoreError.notThere(connection.path)
+        try connection.readBeside { db in try AlbumRow.links(db, where: "library_id = ?", [libraryID]) }
     }
 
     /// Keeps the identifier of an album, in place of an earlier one of the same library, ends the intent, and makes the
-    /// tape `associated`. Where the identifier differs from the earlier one, the clips of the tape are all pending again
-    /// (rule R5).
+    /// tape `associated`.
+    ///
+    /// The clips of the tape are all pending again where the identifier differs from the earlier one, or where they were
+    /// last worked on with another library (rule R5): what was in that one need not be in this. A deletion of this album
+    /// that was owed is owed no more.
     ///
     /// - Returns: false when the tape is gone; nothing was kept then.
-    /// - Throws: `StoreError`.
+    /// - Throws: `StoreError`; `.other` for an identifier that is empty.
     @discardableResult
-    public func keep(_ link: AlbumLink) throws(StoreError) -> Bool { throw StoreError.notThere(connection.path) }
+    public func keep(_ link: AlbumLink) throws(StoreError) -> Bool {
+        try connection.write { db in
+            guard try TapeRow.exists(db, id: link.tapeID) else { return false }
+            let known = try AlbumRow.links(
+                db,
+                where: "tape_id = ? AND library_id = ?",
+                [link.tapeID, link.libraryID]
+            )
+            let clipsLibrary = try Self.clipsLibrary(db, link.tapeID)
+            if known.first?.albumID != link.albumID || clipsLibrary != link.libraryID {
+                try ClipRow.makePending(db, of: link.tapeID)
+            }
+            try AlbumRow.keep(link, db)
+            try Self.removeIntent(db, of: link.tapeID, in: link.libraryID)
+            try AlbumRow.removeTombstone(db, of: link.albumID, in: link.libraryID)
+            try db.execute(
+                sql: """
+                    UPDATE tapes SET association = 'associated', association_reason = NULL, clips_library_id = ?
+                    WHERE id = ?
+                    """,
+                arguments: [link.libraryID, link.tapeID]
+            )
+            return true
+        }
+    }
 
-    /// Forgets the album of a tape in a library; its clips are pending again.
+    /// Forgets the album of a tape in a library. Where its clips were last worked on with that library, they are pending
+    /// again and so is the tape, never tried; one without clips has no association.
     ///
     /// - Throws: `StoreError`.
     public func removeAlbumLink(of tapeID: String, in libraryID: String) throws(StoreError) {
-        throw StoreError.notThere(connection.path)
+        try connection.write { db in
+            try db.execute(
+                sql: "DELETE FROM album_links WHERE tape_id = ? AND library_id = ?",
+                arguments: [tapeID, libraryID]
+            )
+            guard db.changesCount == 1, try Self.clipsLibrary(db, tapeID) == libraryID else { return }
+            try ClipRow.makePending(db, of: tapeID)
+            let hasClips = try ClipRow.count(db, of: tapeID) > 0
+            try db.execute(
+                sql: """
+                    UPDATE tapes SET association = ?, association_reason = ?, clips_library_id = NULL WHERE id = ?
+                    """,
+                arguments: [
+                    (hasClips ? TapeRecord.Association.pending : .none).rawValue,
+                    hasClips ? AssociationReason.neverTried.rawValue : nil, tapeID,
+                ]
+            )
+        }
     }
 
-    /// Commits what became of clips in a library.
+    /// Commits what became of clips in a library; one that is gone is left out.
     ///
+    /// - Parameters:
+    ///   - clips: What became of them.
+    ///   - libraryID: The library.
+    ///   - now: When the assets were linked.
     /// - Throws: `StoreError`.
-    public func settle(_ clips: [ClipSettlement], in libraryID: String) throws(StoreError) {
-        throw StoreError.notThere(connection.path)
+    public func settle(
+        _ clips: [ClipSettlement],
+        in libraryID: String,
+        at now: Date = Date()
+    ) throws(StoreError) {
+        guard !clips.isEmpty else { return }
+        try connection.write { db in
+            for clip in clips {
+                try db.cachedStatement(
+                    sql: """
+                        UPDATE clips SET association = ?, association_reason = ?, attempts = ?, next_attempt_at = ?
+                        WHERE id = ?
+                        """
+                ).execute(arguments: [
+                    clip.association.rawValue, clip.reason?.rawValue, clip.attempts, clip.nextAttemptAt?.milliseconds,
+                    clip.clipID,
+                ])
+                guard db.changesCount == 1, let asset = clip.assetID else { continue }
+                try db.cachedStatement(
+                    sql: """
+                        INSERT INTO clip_assets (clip_id, library_id, asset_id, linked_at) VALUES (?, ?, ?, ?)
+                        ON CONFLICT DO UPDATE SET asset_id = excluded.asset_id, linked_at = excluded.linked_at
+                        """
+                ).execute(arguments: [clip.clipID, libraryID, Data(asset), now.milliseconds])
+            }
+        }
     }
 
     /// The assets of the clips of a tape, by clip.
     ///
     /// - Throws: `StoreError`.
     public func clipAssets(of tapeID: String, in libraryID: String) throws(StoreError) -> [String: [UInt8]] {
-        throw StoreError.notThere(connection.path)
+        try connection.readBeside { db in
+            let rows = try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT clip_id, asset_id FROM clips JOIN clip_assets ON clip_id = clips.id
+                    WHERE tape_id = ? AND library_id = ?
+                    """,
+                arguments: [tapeID, libraryID]
+            )
+            return Dictionary(uniqueKeysWithValues: rows.map { ($0[0], [UInt8]($0[1] as Data)) })
+        }
+    }
+
+    private static func clipsLibrary(_ db: Database, _ tapeID: String) throws -> String? {
+        try String.fetchOne(db, sql: "SELECT clips_library_id FROM tapes WHERE id = ?", arguments: [tapeID])
     }
 
     // MARK: Intents
@@ -53,19 +143,41 @@ extension LibraryStore {
     ///
     /// - Throws: `StoreError`.
     public func albumIntent(of tapeID: String, in libraryID: String) throws(StoreError) -> AlbumIntent? {
-        throw StoreError.notThere(connection.path)
+        try connection.readBeside { db in
+            try Row.fetchOne(
+                db,
+                sql: "SELECT title, started_at FROM album_intents WHERE tape_id = ? AND library_id = ?",
+                arguments: [tapeID, libraryID]
+            ).map {
+                AlbumIntent(
+                    tapeID: tapeID,
+                    libraryID: libraryID,
+                    title: $0[0],
+                    startedAt: Date(milliseconds: $0[1])
+                )
+            }
+        }
     }
 
     /// Keeps an intent, in place of an earlier one.
     ///
-    /// - Throws: `StoreError`.
-    public func keep(_ intent: AlbumIntent) throws(StoreError) { throw StoreError.notThere(connection.path) }
+    /// - Throws: `StoreError`; `.other` when the tape is gone.
+    public func keep(_ intent: AlbumIntent) throws(StoreError) {
+        try connection.write { db in try AlbumRow.keep(intent, db) }
+    }
 
     /// Ends an intent without an album: the library has said that it made none.
     ///
     /// - Throws: `StoreError`.
     public func removeAlbumIntent(of tapeID: String, in libraryID: String) throws(StoreError) {
-        throw StoreError.notThere(connection.path)
+        try connection.write { db in try Self.removeIntent(db, of: tapeID, in: libraryID) }
+    }
+
+    private static func removeIntent(_ db: Database, of tapeID: String, in libraryID: String) throws {
+        try db.execute(
+            sql: "DELETE FROM album_intents WHERE tape_id = ? AND library_id = ?",
+            arguments: [tapeID, libraryID]
+        )
     }
 
     // MARK: Tombstones
@@ -73,18 +185,37 @@ extension LibraryStore {
     /// All deletions owed, the oldest first.
     ///
     /// - Throws: `StoreError`.
-    public func albumTombstones() throws(StoreError) -> [AlbumTombstone] { throw StoreError.notThere(connection.path) }
+    public func albumTombstones() throws(StoreError) -> [AlbumTombstone] {
+        try connection.readBeside { db in
+            try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT library_id, album_id, tape_title, attempts, last_error FROM album_tombstones ORDER BY rowid
+                    """
+            ).map {
+                AlbumTombstone(
+                    libraryID: $0[0],
+                    albumID: $0[1],
+                    tapeTitle: $0[2],
+                    attempts: $0[3],
+                    lastError: $0[4]
+                )
+            }
+        }
+    }
 
     /// Keeps a tombstone, in place of an earlier state.
     ///
-    /// - Throws: `StoreError`.
-    public func keep(_ tombstone: AlbumTombstone) throws(StoreError) { throw StoreError.notThere(connection.path) }
+    /// - Throws: `StoreError`; `.other` for an identifier that is empty.
+    public func keep(_ tombstone: AlbumTombstone) throws(StoreError) {
+        try connection.write { db in try AlbumRow.keep(tombstone, db) }
+    }
 
     /// The album is gone.
     ///
     /// - Throws: `StoreError`.
     public func removeAlbumTombstone(_ albumID: String, in libraryID: String) throws(StoreError) {
-        throw StoreError.notThere(connection.path)
+        try connection.write { db in try AlbumRow.removeTombstone(db, of: albumID, in: libraryID) }
     }
 
     // MARK: Libraries
@@ -93,11 +224,32 @@ extension LibraryStore {
     ///
     /// - Throws: `StoreError`.
     public func albumLibrary(kind: String, address: String) throws(StoreError) -> AlbumLibraryRecord? {
-        throw StoreError.notThere(connection.path)
+        try connection.readBeside { db in
+            try Row.fetchOne(
+                db,
+                sql: """
+                    SELECT library_id, account_id, key_id, refused_fingerprint, updated_at FROM album_libraries
+                    WHERE kind = ? AND address = ?
+                    """,
+                arguments: [kind, address]
+            ).map {
+                AlbumLibraryRecord(
+                    kind: kind,
+                    address: address,
+                    libraryID: $0[0],
+                    accountID: $0[1],
+                    keyID: $0[2],
+                    refusedFingerprint: $0[3],
+                    updatedAt: Date(milliseconds: $0[4])
+                )
+            }
+        }
     }
 
     /// Keeps what was found at an address.
     ///
     /// - Throws: `StoreError`.
-    public func keep(_ library: AlbumLibraryRecord) throws(StoreError) { throw StoreError.notThere(connection.path) }
+    public func keep(_ library: AlbumLibraryRecord) throws(StoreError) {
+        try connection.write { db in try AlbumRow.keep(library, db) }
+    }
 }

@@ -22,11 +22,15 @@ struct LibraryMigrationTests {
         let copy = try #require(try store.copies(ofPhotos: ["photo-1"], server: server).first)
         #expect(copy.path == Array("/photos/a.jpg".utf8))
         #expect(copy.identity?.inode == 42)
-        #expect(try store.captures().isEmpty)
-        #expect(try store.captureDevice(for: server) == nil)
+        let captures = try store.captures()
+        #expect(captures.map(\.path) == (version < 2 ? [] : [[0x2f, 0xff]]))
+        let device = try store.captureDevice(for: "https://capture.example")
+        #expect(device?.deviceID == (version < 2 ? nil : "d-2"))
+        #expect(try store.tapeSummaries().isEmpty)
+        #expect(try store.albumTombstones().isEmpty)
     }
 
-    @Test("a migrated library takes captures, and keeps them", arguments: earlierVersions)
+    @Test("a migrated library takes captures and tapes, and keeps them", arguments: earlierVersions)
     func usable(version: Int) throws {
         let fixture = try fixture.get()
         try makeLibrary(version, fixture)
@@ -34,10 +38,15 @@ struct LibraryMigrationTests {
             let store = try LibraryStore(in: fixture.directory)
             try store.keep(fullCapture())
             try store.keep(sampleDevice())
+            try store.create(TapeRecord(id: sampleID(1), title: "Summer", createdAt: TapeFixture.start))
+            _ = try store.addClips([fullClip(2)], to: sampleID(1), at: nil, now: TapeFixture.start)
+            try store.keep(sampleLink(sampleID(1)))
         }
         let reopened = try LibraryStore(in: fixture.directory)
-        #expect(try reopened.captures() == [fullCapture()])
+        #expect(try reopened.capture(fullCapture().id) == fullCapture())
         #expect(try reopened.captureDevice(for: sampleDevice().server) == sampleDevice())
+        #expect(try reopened.clips(of: sampleID(1)).map(\.source) == [fullClip(2).source])
+        #expect(try reopened.albumLinks(of: sampleID(1)) == [sampleLink(sampleID(1))])
     }
 
     @Test("a migrated library has the schema of a new one", arguments: earlierVersions)
@@ -48,6 +57,7 @@ struct LibraryMigrationTests {
         let stores = (try LibraryStore(in: migrated.directory), try LibraryStore(in: new.directory))
         #expect(try schema(migrated) == schema(new))
         #expect(try schema(new).contains { $0.contains("captures_by_media") })
+        #expect(try schema(new).contains { $0.contains("album_tombstones") })
         withExtendedLifetime(stores) {}
     }
 

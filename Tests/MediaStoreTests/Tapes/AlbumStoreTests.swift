@@ -1,0 +1,241 @@
+import Foundation
+import GRDB
+import Testing
+
+@testable import MediaStore
+
+@Suite("Albums in the library")
+struct AlbumStoreTests {
+    let fixture = Result { try TapeFixture() }
+    private let later = TapeFixture.start + 5000
+
+    private func states(_ fixture: TapeFixture, _ tapeID: String) throws -> [ClipRecord.Association] {
+        try fixture.store.clips(of: tapeID).map(\.association)
+    }
+
+    private func link(_ fixture: TapeFixture, _ tapeID: String, library: String = "folder:1") throws {
+        let clips = try fixture.store.clips(of: tapeID)
+        try fixture.store.settle(
+            clips.map { ClipSettlement(clipID: $0.id, association: .linked, assetID: $0.source) },
+            in: library
+        )
+    }
+
+    @Test("1.3: a link comes back with all it had; it ends the intent and makes the tape associated")
+    func keepLink() throws {
+        let fixture = try fixture.get()
+        let store = fixture.store
+        let tape = try fixture.tape(1, clips: 2)
+        let intent = AlbumIntent(tapeID: tape.id, libraryID: "folder:1", title: "Tapes – Summer", startedAt: later)
+        try store.keep(intent)
+        try store.keep(AlbumIntent(tapeID: tape.id, libraryID: "l2", title: "x", startedAt: later))
+        #expect(try store.albumIntent(of: tape.id, in: "folder:1") == intent)
+        try store.settleTape(tape.id, .pending, .quota)
+
+        #expect(try store.keep(sampleLink(tape.id)))
+        #expect(try store.albumLinks(of: tape.id) == [sampleLink(tape.id)])
+        #expect(try store.albumLinks(in: "folder:1") == [sampleLink(tape.id)])
+        #expect(try store.albumLinks(in: "l2").isEmpty)
+        #expect(try store.albumIntent(of: tape.id, in: "folder:1") == nil)
+        #expect(try store.albumIntent(of: tape.id, in: "l2") != nil)
+        let now = try fixture.tapeNow(tape.id)
+        #expect((now.association, now.reason) == (.associated, nil))
+        #expect(now.updatedAt == tape.updatedAt)
+        #expect(try !store.keep(sampleLink(sampleID(99))))
+        #expect(try store.albumLinks(in: "folder:1").count == 1)
+        #expect(throws: StoreError.self) { try store.keep(sampleLink(tape.id, album: "")) }
+    }
+
+    @Test("R5: another identifier overwrites the earlier one and makes all clips pending; the same leaves them")
+    func recreated() throws {
+        let fixture = try fixture.get()
+        let store = fixture.store
+        let tape = try fixture.tape(1, clips: 2)
+        let other = try fixture.tape(2, clips: 1)
+        for tape in [tape, other] {
+            try store.keep(sampleLink(tape.id))
+            try link(fixture, tape.id)
+        }
+        try store.keep(sampleLink(tape.id))
+        #expect(try states(fixture, tape.id) == [.linked, .linked])
+        var failed = ClipSettlement(clipID: sampleID(1001), association: .failed, reason: .assetRejected, attempts: 4)
+        failed.nextAttemptAt = later
+        try store.settle([failed], in: "folder:1")
+        try store.keep(sampleLink(tape.id, album: "album-2"))
+        #expect(try states(fixture, tape.id) == [.pending, .pending])
+        let clip = try store.clips(of: tape.id)[1]
+        #expect((clip.reason, clip.attempts, clip.nextAttemptAt) == (nil, 0, nil))
+        #expect(try states(fixture, other.id) == [.linked])
+        #expect(try store.albumLinks(of: tape.id).map(\.albumID) == ["album-2"])
+    }
+
+    @Test("a tape outlives a change of library: both links stay, and what is in one is pending for the other")
+    func twoLibraries() throws {
+        let fixture = try fixture.get()
+        let store = fixture.store
+        let tape = try fixture.tape(1, clips: 1)
+        try store.keep(sampleLink(tape.id))
+        try link(fixture, tape.id)
+        try store.keep(sampleLink(tape.id, album: "b", library: "immich:2"))
+        #expect(try states(fixture, tape.id) == [.pending])
+        #expect(Set(try store.albumLinks(of: tape.id).map(\.libraryID)) == ["folder:1", "immich:2"])
+        _ = try store.addClips([sampleClip(7)], to: tape.id, at: nil, now: later)
+        try link(fixture, tape.id, library: "immich:2")
+        // Back: the second clip never was in the first library.
+        try store.keep(sampleLink(tape.id))
+        #expect(try states(fixture, tape.id) == [.pending, .pending])
+        #expect(try store.clipAssets(of: tape.id, in: "folder:1").count == 1)
+        #expect(try store.clipAssets(of: tape.id, in: "immich:2").count == 2)
+    }
+
+    @Test("a forgotten album leaves clips and tape pending, and the album of another library alone")
+    func removeLink() throws {
+        let fixture = try fixture.get()
+        let store = fixture.store
+        let tape = try fixture.tape(1, clips: 1)
+        try store.keep(sampleLink(tape.id, library: "l2"))
+        try store.keep(sampleLink(tape.id))
+        try link(fixture, tape.id)
+        try store.removeAlbumLink(of: tape.id, in: "l2")
+        #expect(try states(fixture, tape.id) == [.linked])
+        #expect(try fixture.tapeNow(tape.id).association == .associated)
+        try store.removeAlbumLink(of: tape.id, in: "folder:1")
+        #expect(try states(fixture, tape.id) == [.pending])
+        let now = try fixture.tapeNow(tape.id)
+        #expect((now.association, now.reason) == (.pending, .neverTried))
+        #expect(try store.albumLinks(of: tape.id).isEmpty)
+
+        let empty = try fixture.tape(2)
+        try store.keep(sampleLink(empty.id))
+        try store.removeAlbumLink(of: empty.id, in: "folder:1")
+        #expect(try fixture.tapeNow(empty.id).association == .none)
+    }
+
+    @Test("trap 5: the state is kept for each clip, with reason, tries and time; nil leaves the asset")
+    func settle() throws {
+        let fixture = try fixture.get()
+        let store = fixture.store
+        let tape = try fixture.tape(1, clips: 3)
+        let ids = try store.clips(of: tape.id).map(\.id)
+        for reason in AssociationReason.allCases {
+            for association in ClipRecord.Association.allCases {
+                var state = ClipSettlement(clipID: ids[1], association: association, reason: reason)
+                state.attempts = 3
+                state.nextAttemptAt = later
+                let gone = ClipSettlement(clipID: sampleID(99), association: .linked, assetID: [1])
+                try store.settle([state, gone], in: "l")
+                let clip = try store.clips(of: tape.id)[1]
+                #expect((clip.association, clip.reason) == (association, reason))
+                #expect((clip.attempts, clip.nextAttemptAt) == (3, later))
+            }
+        }
+        #expect(try states(fixture, tape.id)[0] == .pending)
+        #expect(try store.clipAssets(of: tape.id, in: "l").isEmpty)
+        try store.settle([ClipSettlement(clipID: ids[0], association: .linked, assetID: [0xff, 0])], in: "l")
+        try store.settle([ClipSettlement(clipID: ids[0], association: .linked)], in: "l")
+        #expect(try store.clipAssets(of: tape.id, in: "l") == [ids[0]: [0xff, 0]])
+        #expect(try store.clipAssets(of: tape.id, in: "l2").isEmpty)
+    }
+
+    // MARK: Deleting
+
+    @Test("R11: tape and tombstone change in one transaction; everything of the tape goes")
+    func delete() throws {
+        let fixture = try fixture.get()
+        let store = fixture.store
+        let tape = try fixture.tape(1, title: "Summer", clips: 2)
+        try store.keep(sampleLink(tape.id))
+        try link(fixture, tape.id)
+        try store.keep(AlbumIntent(tapeID: tape.id, libraryID: "l2", title: "x", startedAt: later))
+        let stone = AlbumTombstone(libraryID: "folder:1", albumID: "album-1", tapeTitle: "Summer")
+        #expect(try store.deleteTape(tape.id, owing: true) == [stone])
+        #expect(try store.albumTombstones() == [stone])
+        for table in ["tapes", "clips", "clip_assets", "album_links", "album_intents"] {
+            #expect(try fixture.raw { try Int.fetchOne($0, sql: "SELECT count(*) FROM \(table)") } == 0, "\(table)")
+        }
+        #expect(try store.deleteTape(tape.id, owing: true) == nil)
+    }
+
+    @Test("R11: a tape whose tombstone cannot be written stays")
+    func deleteFails() throws {
+        let fixture = try fixture.get()
+        let tape = try fixture.tape(1, clips: 1)
+        try fixture.store.keep(sampleLink(tape.id))
+        try fixture.execute(
+            "CREATE TRIGGER no BEFORE INSERT ON album_tombstones BEGIN SELECT raise(ABORT, 'no'); END"
+        )
+        #expect(throws: StoreError.self) { try fixture.store.deleteTape(tape.id, owing: true) }
+        #expect(try fixture.store.clips(of: tape.id).count == 1)
+        #expect(try fixture.store.albumLinks(of: tape.id).count == 1)
+    }
+
+    @Test("R11: with the flag off no deletion is owed")
+    func deleteKeeping() throws {
+        let fixture = try fixture.get()
+        let tape = try fixture.tape(1, clips: 1)
+        try fixture.store.keep(sampleLink(tape.id))
+        #expect(try fixture.store.deleteTape(tape.id, owing: false) == [])
+        #expect(try fixture.store.albumTombstones().isEmpty)
+    }
+
+    @Test("R11: an album that another tape holds is not owed, the same identifier in another library is")
+    func sharedAlbum() throws {
+        let fixture = try fixture.get()
+        let store = fixture.store
+        let (one, two) = (try fixture.tape(1, clips: 1), try fixture.tape(2, clips: 1))
+        for library in ["folder:1", "l2"] { try store.keep(sampleLink(one.id, library: library)) }
+        try store.keep(sampleLink(two.id))
+        #expect(try store.deleteTape(one.id, owing: true)?.map(\.libraryID) == ["l2"])
+        #expect(try store.deleteTape(two.id, owing: true)?.map(\.libraryID) == ["folder:1"])
+        #expect(try store.albumTombstones().map(\.libraryID) == ["l2", "folder:1"])
+    }
+
+    @Test("a tombstone keeps its tries and its place; a tape that takes the album ends it")
+    func tombstones() throws {
+        let fixture = try fixture.get()
+        let store = fixture.store
+        var stones = ["a", "b", "c"].map { AlbumTombstone(libraryID: "l", albumID: $0, tapeTitle: "T") }
+        for stone in stones { try store.keep(stone) }
+        stones[0].attempts = 2
+        stones[0].lastError = "busy"
+        try store.keep(stones[0])
+        #expect(try store.albumTombstones() == stones)
+        try store.removeAlbumTombstone("b", in: "other")
+        try store.removeAlbumTombstone("b", in: "l")
+        #expect(try store.albumTombstones() == [stones[0], stones[2]])
+        let tape = try fixture.tape(1)
+        try store.keep(sampleLink(tape.id, album: "a", library: "l"))
+        #expect(try store.albumTombstones() == [stones[2]])
+    }
+
+    @Test("an intent replaces the one before, and ends without an album")
+    func intents() throws {
+        let fixture = try fixture.get()
+        let tape = try fixture.tape(1)
+        var intent = AlbumIntent(tapeID: tape.id, libraryID: "l", title: "x", startedAt: later)
+        try fixture.store.keep(intent)
+        intent.title = "y"
+        try fixture.store.keep(intent)
+        #expect(try fixture.store.albumIntent(of: tape.id, in: "l") == intent)
+        try fixture.store.removeAlbumIntent(of: tape.id, in: "l")
+        #expect(try fixture.store.albumIntent(of: tape.id, in: "l") == nil)
+        intent.tapeID = sampleID(99)
+        #expect(throws: StoreError.self) { try fixture.store.keep(intent) }
+    }
+
+    @Test("what was found at an address comes back, and is replaced")
+    func libraries() throws {
+        let store = try fixture.get().store
+        var library = AlbumLibraryRecord(kind: "immich", address: "https://i.example", updatedAt: later)
+        try store.keep(library)
+        #expect(try store.albumLibrary(kind: "immich", address: "https://i.example") == library)
+        library.libraryID = "immich:1"
+        library.accountID = "me"
+        library.keyID = "key"
+        library.refusedFingerprint = "f"
+        library.updatedAt = later + 1
+        try store.keep(library)
+        #expect(try store.albumLibrary(kind: "immich", address: "https://i.example") == library)
+        #expect(try store.albumLibrary(kind: "folder", address: "https://i.example") == nil)
+    }
+}
