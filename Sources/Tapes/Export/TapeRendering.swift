@@ -32,7 +32,9 @@ public struct TapeRendering: Sendable {
     /// The length of the video in milliseconds: durations less trims, less the overlap of transitions (trap 20).
     ///
     /// - Returns: nil when a duration is unknown.
-    public static func milliseconds(of tape: TapeRecord, clips: [ClipRecord]) -> Int64? { nil }
+    public static func milliseconds(of tape: TapeRecord, clips: [ClipRecord]) -> Int64? {
+        TapeTiming(tape: tape, clips: clips).total
+    }
 
     /// Renders. The video gets its name only when it is whole.
     ///
