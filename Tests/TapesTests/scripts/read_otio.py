@@ -1,0 +1,50 @@
+"""Loads a timeline with OpenTimelineIO, walks it, writes it once more, and prints what it found as JSON."""
+
+import json
+import sys
+
+import opentimelineio as otio
+
+
+def milliseconds(time):
+    return None if time is None else time.rescaled_to(1000).value
+
+
+def span(range_):
+    return None if range_ is None else [milliseconds(range_.start_time), milliseconds(range_.duration)]
+
+
+def child(item, track):
+    if isinstance(item, otio.schema.Transition):
+        return {
+            "type": "transition",
+            "transition_type": item.transition_type,
+            "offsets": [milliseconds(item.in_offset), milliseconds(item.out_offset)],
+            "metadata": json.loads(otio.core.serialize_json_to_string(item.metadata))["mediactl"],
+        }
+    reference = item.media_reference
+    return {
+        "type": "clip",
+        "name": item.name,
+        "source_range": span(item.source_range),
+        "available_range": span(reference.available_range),
+        "url": None if reference.is_missing_reference else reference.target_url,
+        "metadata": json.loads(otio.core.serialize_json_to_string(item.metadata))["mediactl"],
+    }
+
+
+timeline = otio.adapters.read_from_file(sys.argv[1])
+again = otio.adapters.read_from_string(otio.adapters.write_to_string(timeline, "otio_json"), "otio_json")
+(track,) = timeline.tracks
+assert isinstance(timeline, otio.schema.Timeline) and isinstance(timeline.tracks, otio.schema.Stack)
+is_known = all(item.source_range for item in track.find_clips())
+print(
+    json.dumps(
+        {
+            "name": timeline.name,
+            "same_again": timeline.is_equivalent_to(again),
+            "duration": milliseconds(track.duration()) if is_known else None,
+            "children": [child(item, track) for item in track],
+        }
+    )
+)
