@@ -1,4 +1,4 @@
-// F_OFD_SETLK, renameat2, fallocate, sync_file_range, pipe2, closefrom, and off_t with room for the offsets of locks.
+// F_OFD_SETLK(W), renameat2, fallocate, sync_file_range, pipe2, closefrom, and off_t with room for the offsets of locks.
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
 #include "CFileSystem.h"
@@ -16,14 +16,27 @@ int file_system_type(const char *path, uint32_t *type) {
     return 0;
 }
 
-int lock_byte(int descriptor, int64_t offset, bool locks) {
-    struct flock range = {
+static struct flock one_byte(int64_t offset, bool locks) {
+    return (struct flock){
         .l_type = locks ? F_WRLCK : F_UNLCK,
         .l_whence = SEEK_SET,
         .l_start = (off_t)offset,
         .l_len = 1,
     };
+}
+
+int lock_byte(int descriptor, int64_t offset, bool locks) {
+    struct flock range = one_byte(offset, locks);
     return fcntl(descriptor, F_OFD_SETLK, &range) == 0 ? 0 : errno;
+}
+
+int await_byte(int descriptor, int64_t offset) {
+    struct flock range = one_byte(offset, true);
+    int result;
+    do {
+        result = fcntl(descriptor, F_OFD_SETLKW, &range);
+    } while (result != 0 && errno == EINTR);
+    return result == 0 ? 0 : errno;
 }
 
 int rename_without_replacing(int directory, const char *old_name, const char *new_name) {

@@ -38,6 +38,7 @@ struct StoreWorker {
         case "rescue-forever": try resetRescueFileForever(directory)
         case "hashes": keepHashes(in: argument, number: UInt64(arguments.last ?? "") ?? 0)
         case "lock": try holdLock(directory, uploadID: argument)
+        case "album-lock": try await holdAlbumLock(directory, tapeID: argument)
         case "sync": try Synchronization(directory, arguments).run()
         case "index":
             _ = try SyncIndex(in: directory)
@@ -183,6 +184,13 @@ struct StoreWorker {
         lock.release()
         say("released")
         _ = readLine()
+    }
+
+    private static func holdAlbumLock(_ directory: DataDirectory, tapeID: String) async throws {
+        let lock = try await AlbumLock.acquire(.tape(tapeID), in: directory)
+        say("locked")
+        _ = readLine()
+        lock.release()
     }
 
     private static func holdSpoolFile(_ directory: DataDirectory, limit: Int64) throws {

@@ -16,6 +16,11 @@ int file_system_type(const char *path, uint32_t *type);
 /// Returns 0, or the error number: EAGAIN or EACCES when another open file description has the byte.
 int lock_byte(int descriptor, int64_t offset, bool locks);
 
+/// Locks one byte as above, but waits for as long as another open file description has it (`F_OFD_SETLKW`).
+///
+/// Returns 0, or the error number.
+int await_byte(int descriptor, int64_t offset);
+
 /// Renames within a directory without replacing anything (`renameat2` with `RENAME_NOREPLACE`), which Swift's Glibc module
 /// does not offer.
 ///
