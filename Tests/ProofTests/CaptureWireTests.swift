@@ -137,7 +137,7 @@ import Testing
         let blobSynced = try #require(trace.first(["fsync"], on: "/captures/.draft-", after: blob))
         let pending = try kept("pending")
         #expect(blobSynced.end < pending.written.begin, "a record stands for media on the disk")
-        let named = try #require(trace.calls.first { $0.name == "renameat2" && $0.text.contains(".draft-") })
+        let named = try #require(trace.calls.last { $0.name == "renameat2" && $0.text.contains(".draft-") })
         #expect(pending.synced.end < named.begin, "media has its name only with a record")
 
         let post = try #require(trace.first(["sendto"], on: "socket:", holding: "POST /api/v1/captures/hash-only"))
