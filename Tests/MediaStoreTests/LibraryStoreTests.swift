@@ -19,7 +19,7 @@ struct LibraryStoreTests {
         let store = try library()
         for (name, value) in [
             ("synchronous", "2"), ("journal_mode", "wal"), ("busy_timeout", "30000"), ("secure_delete", "1"),
-            ("temp_store", "3"), ("application_id", "\(0x4D44_434C)"), ("user_version", "2"),
+            ("temp_store", "2"), ("application_id", "\(0x4D44_434C)"), ("user_version", "3"),
         ] {
             #expect(try store.connection.setting(name) == value, "\(name)")
         }
