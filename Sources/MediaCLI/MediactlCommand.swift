@@ -23,7 +23,8 @@ struct MediactlCommand: ParsableCommand {
             """,
         version: "mediactl \(version)",
         subcommands: [
-            Upload.self, Uploads.self, Sync.self, ClaimLegacy.self, HashOnly.self, LogIn.self, LogOut.self, Doctor.self,
+            Upload.self, Uploads.self, Sync.self, ClaimLegacy.self, HashOnly.self, TapeCommands.self, LogIn.self,
+            LogOut.self, Doctor.self,
             Smoke.self,
             Config.self, Help.self,
         ]

@@ -21,6 +21,7 @@ struct Upload: ContextCommand {
               mediactl upload -r recordings --include "*.mp4" --report run.json
               mediactl upload --retry-failed run.json --report run.json
               mediactl upload --manifest songs.csv --dry-run
+              mediactl upload *.mp4 --tape "Summer tour"
             """
     )
 
@@ -92,6 +93,7 @@ struct Upload: ContextCommand {
                 hashes: hashes
             )
         }
+        let tape = try UploadTape.open(sending.tape, settings)
         let run = UploadRun(
             console: console,
             settings: settings,
@@ -104,7 +106,8 @@ struct Upload: ContextCommand {
                 manifest: input.manifest,
                 shard: shard,
                 writesProgressRecords: global.progressEvents
-            )
+            ),
+            tape: tape
         )
         guard let directory = input.watch else { return try await run.run(inputs) }
         return try await run.watch(RawArguments.bytes(of: directory), filter: filter)

@@ -5,6 +5,7 @@ internal import MediaFiles
 internal import MediaStore
 internal import MediaTransport
 internal import PhotoSync
+internal import Tapes
 
 /// The one place that turns errors into words and exit codes.
 enum ErrorCatalogue {
@@ -26,6 +27,7 @@ enum ErrorCatalogue {
         case let error as GigHiveError: diagnosis(of: error)
         case let error as PhotoSyncError: diagnosis(of: error)
         case let error as CaptureError: diagnosis(of: error)
+        case let error as TapesError: diagnosis(of: error)
         case let error as StoreError: diagnosis(of: error)
         case let error as SettingsError:
             Diagnosis("invalid_setting", TerminalText.escaped(error.message), hint: error.hint, exitCode: .usage)

@@ -34,9 +34,20 @@ struct SendingOptions: ParsableArguments, Sendable {
     )
     var report: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Add each file that the server has to this tape as well; one that is not there is made.",
+            valueName: "tape"
+        )
+    )
+    var tape: String?
+
     @OptionGroup var transfer: TransferOptions
 
     func validate() throws {
+        guard tape.map({ !$0.allSatisfy(\.isWhitespace) }) ?? true else {
+            throw ValidationError("--tape: an empty name.")
+        }
         guard report != "" else { throw ValidationError("--report: an empty path.") }
     }
 }

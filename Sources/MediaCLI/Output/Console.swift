@@ -102,6 +102,14 @@ final class Console: Sendable {
         emit(errorStyle.yellow("warning:"), message)
     }
 
+    /// What may be wrong, and what to do next.
+    func warning(_ message: String, hint: String?) {
+        warning(message)
+        if let hint {
+            emit("hint:", hint)
+        }
+    }
+
     /// What went wrong, and what to do next.
     func error(_ diagnosis: Diagnosis) {
         emit(errorStyle.red("error:"), diagnosis.message)

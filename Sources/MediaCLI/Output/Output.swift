@@ -46,6 +46,14 @@ final class Output: Sendable {
         }
     }
 
+    /// Writes bytes that need not be text.
+    func write(_ bytes: [UInt8]) {
+        firstFailure.withLock { failure in
+            guard failure == nil else { return }
+            failure = bytes.withUnsafeBytes { writeAll($0) }
+        }
+    }
+
     private func writeAll(_ bytes: UnsafeRawBufferPointer) -> Int32? {
         var rest = bytes[...]
         while !rest.isEmpty {

@@ -79,28 +79,12 @@ struct SyncSession: Sendable {
         return nil
     }
 
-    /// Looks for a secret in a task of its own, which a signal cancels: an open question then ends with the terminal as
-    /// it was.
+    /// Looks for a secret that belongs to this server.
     func search<Found: Sendable>(
         _ flags: CredentialFlags,
         _ find: @escaping @Sendable (CredentialSearch) async throws -> Found
     ) async throws -> Found {
-        let console = console
-        var surroundings = CredentialSurroundings(
-            standardInput: console.context.standardInput,
-            warn: { console.warning($0) }
-        )
-        if settings.prompter.isAllowed {
-            surroundings.prompt = { (question) async throws(CredentialError) in try await PasswordPrompt.ask(question) }
-        }
-        let search = CredentialSearch(
-            flags: flags,
-            settings: settings.settings,
-            environment: console.context.environment,
-            origin: server.origin,
-            surroundings: surroundings
-        )
-        return try await console.context.interruption.cancelling { try await find(search) }
+        try await settings.search(flags, at: server.origin, find)
     }
 }
 

@@ -20,7 +20,9 @@ struct ProfileChoice {
         if let name = environment[variable], !name.isEmpty {
             return try named(name, as: variable, .environment(variable), in: file)
         }
-        let addresses = [unselected.server, unselected.uploadsURL, unselected.syncURL, unselected.captureURL]
+        let addresses = [
+            unselected.server, unselected.uploadsURL, unselected.syncURL, unselected.captureURL, unselected.libraryURL,
+        ]
         guard let server = addresses.lazy.compactMap({ $0 }).first,
             let origin = try? ServerURL(server.value, allowingPath: true).origin
         else { return nil }

@@ -38,21 +38,56 @@ struct SectionReader {
             let name = empty.keyPrefix.isEmpty ? nil : String(empty.keyPrefix.dropLast())
             throw error(node, name, "must hold settings, one `name: value` a line")
         }
+        try fill(&section, from: mapping, group: "", special: special)
+        return section
+    }
+
+    /// Reads the settings of a mapping. A name with dots means the same as groups within each other.
+    private func fill(
+        _ section: inout SettingsFile.Section,
+        from mapping: Node.Mapping,
+        group: String,
+        special: (String, Node) throws(SettingsError) -> Bool
+    ) throws(SettingsError) {
         for (keyNode, value) in mapping {
-            guard let name = keyNode.scalar?.string else { throw error(keyNode, nil, "is not the name of a setting") }
-            let path = empty.keyPrefix + name
+            guard let word = keyNode.scalar?.string else { throw error(keyNode, nil, "is not the name of a setting") }
+            let name = group + word
+            let path = section.keyPrefix + name
             if let key = SettingKey(rawValue: name) {
+                guard section.values[key] == nil else { throw error(keyNode, path, "is set twice") }
                 let text = try scalar(value, of: key, path)
                 section.values[key] = (text, value.mark?.line ?? keyNode.mark?.line ?? 1)
+            } else if SettingKey.groups.contains(name), SettingsFile.isNull(value) {
+                continue
+            } else if SettingKey.groups.contains(name) {
+                guard let inner = value.mapping else { throw error(value, path, "must hold settings of its own") }
+                try fill(&section, from: inner, group: name + ".") { _, _ throws(SettingsError) in false }
+            } else if name == "albums.path_map" {
+                section.pathMap = try pathMap(value, path)
             } else if name == "password_command" {
                 section.passwordCommand = try command(value, path)
             } else if name == "vault_key_command" {
                 section.vaultKeyCommand = try command(value, path)
             } else if try !special(name, value) {
-                throw unknown(name, keyNode, path, isTopLevel: empty.keyPrefix.isEmpty)
+                throw unknown(name, keyNode, path, isTopLevel: section.keyPrefix.isEmpty && group.isEmpty)
             }
         }
-        return section
+    }
+
+    private func pathMap(_ node: Node, _ path: String) throws(SettingsError) -> [PathPrefix] {
+        guard let mapping = node.mapping else {
+            var refused = error(node, path, "must hold directories, one `here: on the server` a line")
+            refused.hint = "for example /srv/photos: /mnt/library"
+            throw refused
+        }
+        var map: [PathPrefix] = []
+        for (local, server) in mapping {
+            guard let here = local.scalar?.string, let there = server.scalar?.string, here.hasPrefix("/"),
+                there.hasPrefix("/")
+            else { throw error(local, path, "takes absolute paths only") }
+            map.append(PathPrefix(local: here, server: there))
+        }
+        return map
     }
 
     private func scalar(_ node: Node, of key: SettingKey, _ path: String) throws(SettingsError) -> String {
@@ -65,7 +100,7 @@ struct SectionReader {
         if !key.isBoolean, isBoolean {
             throw error(node, path, "is a yes or no in YAML; put it in quotes to mean the word", value: scalar.string)
         }
-        return key == .caFile ? absolute(scalar.string) : scalar.string
+        return key.isPath ? absolute(scalar.string) : scalar.string
     }
 
     /// File names start from the settings file's directory, never from the current one.
@@ -98,7 +133,7 @@ struct SectionReader {
         }
         var refused = error(node, path, "is not a setting")
         let known =
-            SettingKey.allCases.map(\.rawValue) + ["password_command", "vault_key_command"]
+            SettingKey.allCases.map(\.rawValue) + ["password_command", "vault_key_command", "albums.path_map"]
             + (isTopLevel ? ["profiles"] : [])
         refused.hint = Spelling.nearest(to: name, among: known).map { "did you mean \($0)?" }
         return refused

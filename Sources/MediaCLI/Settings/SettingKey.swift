@@ -28,14 +28,44 @@ enum SettingKey: String, CaseIterable, Sendable {
     case chunkSize = "chunk_size"
     case captureProfile = "capture_profile"
     case captureRPID = "capture_rp_id"
+    case albumsEnabled = "albums.enabled"
+    case albumsLibrary = "albums.library"
+    case albumsFolderRoot = "albums.folder.root"
+    case albumsUpload = "albums.upload"
+    case deleteAssociatedAlbum = "features.deleteAssociatedAlbum"
 
     /// For example `--stall-timeout`.
-    var flag: String { "--" + rawValue.replacing("_", with: "-") }
+    var flag: String {
+        switch self {
+        case .albumsLibrary: "--library"
+        default: "--" + rawValue.replacing("_", with: "-")
+        }
+    }
+
     /// For example `MEDIACTL_STALL_TIMEOUT`.
-    var environmentVariable: String { "MEDIACTL_" + rawValue.uppercased() }
+    var environmentVariable: String {
+        switch self {
+        case .deleteAssociatedAlbum: "MEDIACTL_FEATURE_DELETE_ALBUM"
+        default: "MEDIACTL_" + rawValue.replacing(".", with: "_").uppercased()
+        }
+    }
 
     /// Whether the settings file must have a YAML boolean here.
-    var isBoolean: Bool { [.insecure, .allowHTTP, .http2].contains(self) }
+    var isBoolean: Bool {
+        [.insecure, .allowHTTP, .http2, .albumsEnabled, .albumsUpload, .deleteAssociatedAlbum].contains(self)
+    }
+
+    /// Whether the value is a path, which in the settings file begins at its directory.
+    var isPath: Bool { self == .caFile || self == .albumsFolderRoot }
+
+    /// Names that only group others: `albums` and `albums.folder`, and the like.
+    static let groups: Set<String> = Set(
+        allCases.flatMap { key in
+            let parts = key.rawValue.split(separator: ".")
+            return parts.indices.dropFirst().map { parts[..<$0].joined(separator: ".") }
+        }
+    )
+
     /// The settings that name a server.
     static let addresses: [SettingKey] = [.server, .uploadsURL, .syncURL, .captureURL, .libraryURL]
 }

@@ -104,6 +104,19 @@ enum SettingValue {
         return profile
     }
 
+    static func albumLibrary(_ text: String) throws(InvalidValue) -> AlbumLibraryChoice {
+        guard let choice = AlbumLibraryChoice(rawValue: text) else {
+            throw InvalidValue(rule: "is neither folder nor immich")
+        }
+        return choice
+    }
+
+    /// A path that does not depend on where the program is started.
+    static func absolutePath(_ text: String) throws(InvalidValue) -> String {
+        guard text.hasPrefix("/") else { throw InvalidValue(rule: "is not an absolute path") }
+        return text
+    }
+
     static func color(_ text: String) throws(InvalidValue) -> ColorMode {
         guard let mode = ColorMode(rawValue: text) else {
             throw InvalidValue(rule: "is none of auto, always and never")

@@ -47,6 +47,12 @@ extension Settings {
         add(SettingKey.chunkSize.rawValue, chunkSize) { String($0) }
         add(SettingKey.captureProfile.rawValue, captureProfile) { $0.rawValue }
         add(.captureRPID, captureRPID)
+        add(.albumsEnabled, albumsEnabled)
+        add(SettingKey.albumsLibrary.rawValue, albumsLibrary) { $0.rawValue }
+        add(.albumsFolderRoot, albumsFolderRoot)
+        add(.albumsUpload, albumsUpload)
+        add("albums.path_map", albumsPathMap) { $0.map { "\($0.local) = \($0.server)" }.joined(separator: ", ") }
+        add(.deleteAssociatedAlbum, deleteAssociatedAlbum)
         add("vault_key_command", vaultKeyCommand) { Self.brief($0) }
         return rows
     }

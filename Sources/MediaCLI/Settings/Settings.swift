@@ -51,6 +51,18 @@ struct Settings: Sendable {
     var captureProfile: Setting<CaptureProfile>
     /// The relying party id of the server of captures; nil for that of its profile.
     var captureRPID: Setting<String>?
+    /// Whether tapes have albums at all.
+    var albumsEnabled: Setting<Bool>
+    /// What holds the albums: what the strongest source says that names it or the address of a library, which is Immich's.
+    var albumsLibrary: Setting<AlbumLibraryChoice>
+    /// Where the folder library is; nil for the directory of pictures.
+    var albumsFolderRoot: Setting<String>?
+    /// Whether originals may be sent to a library that has not got them.
+    var albumsUpload: Setting<Bool>
+    /// What the library's server calls directories of this machine.
+    private(set) var albumsPathMap: Setting<[PathPrefix]>?
+    /// Whether the album of a tape goes with it.
+    var deleteAssociatedAlbum: Setting<Bool>
     /// The command that prints the key of the vault: program and arguments, no shell. nil when the key is a file.
     private(set) var vaultKeyCommand: Setting<[String]>?
     /// The sections of the settings file in use that hold a `password_command`, the profile first.
@@ -93,6 +105,21 @@ struct Settings: Sendable {
         chunkSize = try layers.find(.chunkSize, or: 8 << 20, SettingValue.chunkSize)
         captureProfile = try layers.find(.captureProfile, or: .mediactl1, SettingValue.captureProfile)
         captureRPID = try layers.find(.captureRPID, SettingValue.text)
+        albumsEnabled = try layers.find(.albumsEnabled, or: true, SettingValue.boolean)
+        albumsLibrary = try Self.library(in: layers)
+        albumsFolderRoot = try layers.find(.albumsFolderRoot, SettingValue.absolutePath)
+        albumsUpload = try layers.find(.albumsUpload, or: true, SettingValue.boolean)
+        deleteAssociatedAlbum = try layers.find(.deleteAssociatedAlbum, or: false, SettingValue.boolean)
+    }
+
+    private static func library(in layers: [SettingsLayer]) throws(SettingsError) -> Setting<AlbumLibraryChoice> {
+        for layer in layers {
+            if let choice = try layer.find(.albumsLibrary, SettingValue.albumLibrary) { return choice }
+            if let address = try layer.find(.libraryURL, SettingValue.addressBelowPath) {
+                return Setting(value: .immich, origin: address.origin)
+            }
+        }
+        return Setting(value: .folder, origin: .builtIn)
     }
 
     /// Reads the settings file, if there is one, and puts flags, `MEDIACTL_*`, profile, file and defaults together.
@@ -122,6 +149,10 @@ struct Settings: Sendable {
             sections.lazy.compactMap { section in
                 section.vaultKeyCommand.map { Setting(value: $0, origin: section.origin) }
             }.first
+        settings.albumsPathMap =
+            sections.lazy.compactMap { section in
+                section.pathMap.map { Setting(value: $0, origin: section.origin) }
+            }.first
         return settings
     }
 
@@ -138,6 +169,17 @@ struct Settings: Sendable {
         }
         return nil
     }
+}
+
+/// What holds the albums of tapes.
+enum AlbumLibraryChoice: String, Sendable, CaseIterable {
+    case folder, immich
+}
+
+/// A directory of this machine, and what the server of a library calls it.
+struct PathPrefix: Sendable, Equatable {
+    var local: String
+    var server: String
 }
 
 /// When output is coloured.

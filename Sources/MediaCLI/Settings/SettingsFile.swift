@@ -14,6 +14,8 @@ struct SettingsFile: Sendable {
         var values: [SettingKey: (text: String, line: Int)] = [:]
         var passwordCommand: [String]?
         var vaultKeyCommand: [String]?
+        /// `albums.path_map`
+        var pathMap: [PathPrefix]?
 
         /// The servers it names.
         var origins: Set<Origin> {

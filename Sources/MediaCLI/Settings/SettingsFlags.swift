@@ -25,6 +25,8 @@ struct SettingsFlags: Sendable, Equatable {
     var transport: String?
     var chunkSize: String?
     var captureProfile: String?
+    var libraryURL: String?
+    var albumsLibrary: String?
 
     /// The given flags, except `--profile`, which selects and does not set.
     var values: [SettingKey: String] {
@@ -35,7 +37,7 @@ struct SettingsFlags: Sendable, Equatable {
             .answerTimeout: answerTimeout, .finishTimeout: finishTimeout,
             .settleTimeout: settleTimeout, .limitRate: limitRate, .retries: retries, .color: color,
             .orgName: orgName, .eventType: eventType, .jobs: jobs, .transport: transport, .chunkSize: chunkSize,
-            .captureProfile: captureProfile,
+            .captureProfile: captureProfile, .libraryURL: libraryURL, .albumsLibrary: albumsLibrary,
         ]
         return all.compactMapValues { $0 }
     }

@@ -4,6 +4,8 @@ internal import Configuration
 /// know no lines.
 struct SettingsLayer: Sendable {
     private let provider: any ConfigProvider
+    /// What the provider calls a setting.
+    private let name: @Sendable (SettingKey) -> String
     private let origin: @Sendable (SettingKey) -> SettingOrigin
     /// The error for a value of this source: everything but what is wrong.
     private let blame: @Sendable (SettingKey) -> SettingsError
@@ -11,6 +13,7 @@ struct SettingsLayer: Sendable {
     /// The command line.
     init(flags: SettingsFlags) {
         provider = Self.provider(of: flags.values)
+        name = \.rawValue
         origin = { _ in .flag }
         blame = { SettingsError(key: $0.flag, rule: "") }
     }
@@ -19,6 +22,8 @@ struct SettingsLayer: Sendable {
     init(environment: [String: String]) {
         provider = EnvironmentVariablesProvider(environmentVariables: environment.filter { !$0.value.isEmpty })
             .prefixKeys(with: "mediactl")
+        // The provider puts a prefix and capitals to it.
+        name = { String($0.environmentVariable.dropFirst("MEDIACTL_".count)).lowercased() }
         origin = { .environment($0.environmentVariable) }
         blame = { SettingsError(key: $0.environmentVariable, rule: "") }
     }
@@ -26,6 +31,7 @@ struct SettingsLayer: Sendable {
     /// A section of the settings file.
     init(section: SettingsFile.Section) {
         provider = Self.provider(of: section.values.mapValues(\.text))
+        name = \.rawValue
         origin = { _ in section.origin }
         blame = { key in
             SettingsError(
@@ -56,7 +62,7 @@ struct SettingsLayer: Sendable {
 
     private func text(_ key: SettingKey) -> String? {
         // Values are held as text, which every provider converts to text without failing.
-        let result = try? provider.value(forKey: AbsoluteConfigKey([key.rawValue]), type: .string)
+        let result = try? provider.value(forKey: AbsoluteConfigKey([name(key)]), type: .string)
         guard case .string(let text)? = result?.value?.content else { return nil }
         return text
     }

@@ -6,8 +6,12 @@ extension PartialFile {
     /// - Parameter name: Readers find the file that had it, or this one; never a part.
     /// - Throws: `FileWriteError`; the file may have its name already when only the waiting failed.
     package func publish(replacing name: String) throws(FileWriteError) {
+        try publish(replacing: Array(name.utf8))
+    }
+
+    /// The same for a name that need not be UTF-8.
+    package func publish(replacing new: [UInt8]) throws(FileWriteError) {
         let directoryDescriptor = directory.descriptor
-        let new = Array(name.utf8)
         guard
             renameat(
                 directoryDescriptor,

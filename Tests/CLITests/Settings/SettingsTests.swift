@@ -86,14 +86,20 @@ func resolve(
             .stallTimeout: "2", .answerTimeout: "3", .finishTimeout: "4", .settleTimeout: "8", .limitRate: "5",
             .retries: "6", .maxBytes: "7", .contact: "c@d", .orgName: "O", .eventType: "wedding", .color: "never",
             .jobs: "9", .transport: "tus", .chunkSize: "65536", .captureProfile: "reference", .captureRPID: "f",
+            .albumsEnabled: "0", .albumsLibrary: "immich", .albumsFolderRoot: "/albums", .albumsUpload: "0",
+            .deleteAssociatedAlbum: "1",
         ]
         let environment = Dictionary(uniqueKeysWithValues: values.map { ($0.environmentVariable, $1) })
         let rows = try await resolve(file: "", environment: environment).rows
         #expect(rows.count == SettingKey.allCases.count)
         for row in rows {
             let key = try #require(SettingKey(rawValue: row.name))
-            #expect(row.origin == .environment("MEDIACTL_" + row.name.uppercased()))
-            let shown = ["1": "true", "yes": "true"][values[key]].flatMap { key.isBoolean ? $0 : nil }
+            let variable =
+                key == .deleteAssociatedAlbum
+                ? "MEDIACTL_FEATURE_DELETE_ALBUM"
+                : "MEDIACTL_" + row.name.replacing(".", with: "_").uppercased()
+            #expect(row.origin == .environment(variable))
+            let shown = ["1": "true", "yes": "true", "0": "false"][values[key]].flatMap { key.isBoolean ? $0 : nil }
             let duration = row.name.hasSuffix("_timeout") ? "s" : ""
             #expect(row.value == (shown ?? (values[key] ?? "") + duration))
         }

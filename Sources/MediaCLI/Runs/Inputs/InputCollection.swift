@@ -26,10 +26,14 @@ struct InputCollection: Sendable {
         var faults: [ManifestFaults.Fault] = []
         var inputs = paths.flatMap { named($0, filter) }
         if let list = options.filesFrom {
-            inputs += try await listed(list, flag: "--files-from", .line).flatMap { expanded($0, filter) }
+            inputs += try await InputFile.paths(list, flag: "--files-from", .line, in: console.context).flatMap {
+                expanded($0, filter)
+            }
         }
         if let list = options.filesFromZero {
-            inputs += try await listed(list, flag: "--files-from0", .zero).flatMap { expanded($0, filter) }
+            inputs += try await InputFile.paths(list, flag: "--files-from0", .zero, in: console.context).flatMap {
+                expanded($0, filter)
+            }
         }
         if let name = options.manifest {
             let manifest = try await manifest(name)
@@ -77,15 +81,6 @@ struct InputCollection: Sendable {
     }
 
     // MARK: Lists
-
-    private func listed(_ name: String, flag: String, _ separator: PathList.Separator) async throws -> [[UInt8]] {
-        let bytes = try await InputFile.bytes(name, flag: flag, in: console.context)
-        do {
-            return try PathList.paths(in: bytes, separatedBy: separator)
-        } catch let error {
-            throw Diagnosis.usage("\(flag): entry \(error.entry): \(ErrorCatalogue.clean(error.reason))")
-        }
-    }
 
     private func manifest(_ name: String) async throws -> Inputs {
         let bytes = try await InputFile.bytes(name, flag: "--manifest", in: console.context)

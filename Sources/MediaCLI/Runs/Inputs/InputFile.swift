@@ -1,4 +1,5 @@
 internal import Foundation
+internal import MediaFiles
 
 /// Lists and manifests: files of any kind, or standard input.
 enum InputFile {
@@ -25,6 +26,23 @@ enum InputFile {
         case .failure(let failure):
             let what = name == "-" ? "standard input" : ErrorCatalogue.quoted(RawArguments.bytes(of: name))
             throw .usage("\(flag): cannot read \(what): \(failure.reason)", hint: failure.hint)
+        }
+    }
+
+    /// The paths of a list.
+    ///
+    /// - Throws: `Diagnosis` (usage).
+    static func paths(
+        _ name: String,
+        flag: String,
+        _ separator: PathList.Separator,
+        in context: CommandContext
+    ) async throws(Diagnosis) -> [[UInt8]] {
+        let bytes = try await bytes(name, flag: flag, in: context)
+        do {
+            return try PathList.paths(in: bytes, separatedBy: separator)
+        } catch {
+            throw Diagnosis.usage("\(flag): entry \(error.entry): \(ErrorCatalogue.clean(error.reason))")
         }
     }
 

@@ -10,6 +10,10 @@ struct UploadBroadcast: Sendable {
     let display: ProgressDisplay
     let ledger: UploadLedger
     let teller: UploadTeller
+    /// Gets the files that the server has.
+    var tape: UploadTape?
+    /// Whether the album of the tape is brought up to date after each file, and not at the end.
+    var isOpenEnded = false
     /// Called when nobody reads the results any more: nothing new is to be begun.
     let drain: @Sendable () -> Void
 
@@ -25,7 +29,7 @@ struct UploadBroadcast: Sendable {
 
     private enum Saying: Sendable {
         case warnings([UploadWarning], path: [UInt8])
-        case end(UploadResult, said: [UploadWarning])
+        case end(Int, UploadResult, said: [UploadWarning])
     }
 
     /// Runs `work`, which announces events with the files they are about. Returns when all of them have been told.
@@ -33,7 +37,7 @@ struct UploadBroadcast: Sendable {
         let (sayings, voice) = AsyncStream<Saying>.makeStream()
         let telling = Task {
             for await saying in sayings {
-                tell(saying)
+                await tell(saying)
             }
         }
         console.context.interruption.onStatusRequest { display.showStatus() }
@@ -62,17 +66,20 @@ struct UploadBroadcast: Sendable {
         case .ended(let index, let result):
             ledger.end(index, result)
             display.end(index, byteCount: file.sizeBytes, isGood: result.exitCode == .success)
-            voice.yield(.end(result, said: file.warnings))
+            voice.yield(.end(index, result, said: file.warnings))
             // At once, so that nothing is begun between this end and its telling.
             console.context.output.noticeClosedPipe()
             drainIfUnread()
         }
     }
 
-    private func tell(_ saying: Saying) {
+    private func tell(_ saying: Saying) async {
         switch saying {
         case .warnings(let warnings, let path): teller.warn(warnings, of: path)
-        case .end(let result, let said): teller.tell(result, said: said)
+        case .end(let index, let result, let said):
+            teller.tell(result, said: said)
+            await tape?.take(index, result)
+            if isOpenEnded { await tape?.conclude(showsProgress: false) }
         }
         drainIfUnread()
     }

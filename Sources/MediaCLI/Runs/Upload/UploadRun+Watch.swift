@@ -47,6 +47,8 @@ extension UploadRun {
             display: display,
             ledger: ledger,
             teller: teller,
+            tape: tape,
+            isOpenEnded: true,
             drain: {
                 // Nobody is told any more what is sent.
                 control.drain()

@@ -11,6 +11,8 @@ struct UploadRun: Sendable {
     /// Makes another of the same kind, which knows nothing yet of what the server has.
     let anotherUploader: @Sendable () -> Uploader
     let request: UploadRequest
+    /// The tape that is filled.
+    var tape: UploadTape?
 
     var sending: SendingOptions { request.sending }
     var contact: String { settings.settings.contact.value }
@@ -45,6 +47,7 @@ struct UploadRun: Sendable {
                 rehearse(entries, ledger, teller)
             } else {
                 await send(entries, ledger, teller)
+                await tape?.conclude()
             }
             return finish(ledger, teller, report, began: began)
         }
@@ -104,6 +107,7 @@ struct UploadRun: Sendable {
     // MARK: Without sending
 
     private func rehearse(_ entries: [UploadPlan.Entry], _ ledger: UploadLedger, _ teller: UploadTeller) {
+        tape?.rehearse()
         for (index, entry) in entries.enumerated() {
             guard console.context.interruption.signal == nil, console.context.output.failure == nil else { return }
             var result: UploadResult
@@ -139,6 +143,7 @@ struct UploadRun: Sendable {
             ),
             ledger: ledger,
             teller: teller,
+            tape: tape,
             drain: { control.drain() }
         )
         let files = entries.map { UploadBroadcast.File($0) }

@@ -1,0 +1,45 @@
+internal import ArgumentParser
+internal import MediaStore
+internal import Tapes
+
+/// `mediactl tapes create [TITLE]`
+struct TapesCreate: ContextCommand {
+    static let schema = "mediactl.tapes-create/1"
+    static let configuration = CommandConfiguration(
+        commandName: "create",
+        abstract: "Make an empty tape. Its album comes with its first clip.",
+        discussion: """
+            Examples:
+              mediactl tapes create "Summer by the sea"
+              mediactl tapes create Summer --json | jq -r .tape_id
+            """
+    )
+
+    @Argument(
+        help: ArgumentHelp("Its title; New Tape by default. Several tapes may have one title.", valueName: "title")
+    )
+    var title: String?
+
+    @Flag(help: "Only say what would be made.")
+    var dryRun = false
+
+    @OptionGroup(visibility: .hidden) var connection: NoConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run(in console: Console) async throws -> ExitCode {
+        let title = try RawArguments.title(title ?? "")
+        let session = try await TapesSession.open(console, global, connection)
+        try console.requireOutput()
+        let tape = dryRun ? session.editor.planned(title: title) : try session.editor.create(title: title)
+        let name = ErrorCatalogue.quoted(tape.title)
+        console.text([
+            dryRun
+                ? "the tape \(name) would be made"
+                : "\(console.outputStyle.green("made")) the tape \(name) as \(tape.id)"
+        ])
+        console.summary(
+            JSONRenderer.tape(tape, isPlanned: dryRun) + ["dry_run": .bool(dryRun), "exit_code": 0]
+        )
+        return .success
+    }
+}

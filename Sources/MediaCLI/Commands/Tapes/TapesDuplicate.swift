@@ -1,0 +1,67 @@
+internal import ArgumentParser
+internal import MediaStore
+internal import Tapes
+
+/// `mediactl tapes duplicate TAPE`
+struct TapesDuplicate: ContextCommand {
+    static let schema = "mediactl.tapes-duplicate/1"
+    static let configuration = CommandConfiguration(
+        commandName: "duplicate",
+        abstract: "Copy a tape with its clips. The copy gets an album of its own.",
+        discussion: """
+            Example:
+              mediactl tapes duplicate Summer
+            """
+    )
+
+    @Argument(help: TapeHelp.tape)
+    var tape: String
+
+    @Flag(help: "Make no album now; the copy waits for its next add or for tapes reconcile.")
+    var noAlbum = false
+
+    @Flag(help: "Only say what would be made.")
+    var dryRun = false
+
+    @OptionGroup(title: "Library options") var connection: TapeConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run(in console: Console) async throws -> ExitCode {
+        let session = try await TapesSession.open(console, global, connection)
+        let tape = try session.tape(tape)
+        let display = RunDisplay<TapeReading>(console, writesRecords: global.progressEvents)
+        let service = noAlbum || dryRun ? nil : try await session.service(connection.key, progress: display)
+        try console.requireOutput()
+        let title = ErrorCatalogue.quoted(tape.title)
+        guard !dryRun else {
+            console.text(["\(title) would be copied"])
+            return finish(tape, of: tape, nil, console)
+        }
+        // The copy is made; a signal during the work on its album does not unmake it.
+        return try await console.context.interruption.handling({ _ in }) {
+            let copy = try session.editor.duplicate(tape)
+            console.text(["\(console.outputStyle.green("made")) \(ErrorCatalogue.quoted(copy.title)) as \(copy.id)"])
+            guard let service, copy.hasReceivedFirstContent else { return finish(copy, of: tape, nil, console) }
+            let outcome = try await AlbumWork(console: console, service: service, display: display)
+                .run { (service) async throws(TapesError) in try await service.associate(copy.id) }
+            console.text(outcome.map { TextRenderer.album($0, style: console.outputStyle) } ?? [])
+            console.warn(AlbumWarning(saved: "the copy is", count: 1, outcome))
+            return finish(try session.store.tape(copy.id) ?? copy, of: tape, outcome, console)
+        }
+    }
+
+    private func finish(
+        _ copy: TapeRecord,
+        of tape: TapeRecord,
+        _ outcome: AlbumOutcome?,
+        _ console: Console
+    ) -> ExitCode {
+        let code = console.exitCode(.success)
+        console.summary(
+            JSONRenderer.tape(copy, isPlanned: dryRun) + ["copy_of": .string(tape.id)] + JSONRenderer.album(outcome) + [
+                "dry_run": .bool(dryRun), "exit_code": JSONRenderer.exitCode(code),
+            ]
+        )
+        return code
+    }
+}

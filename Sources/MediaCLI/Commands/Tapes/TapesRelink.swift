@@ -1,0 +1,78 @@
+internal import ArgumentParser
+internal import MediaStore
+internal import Tapes
+
+/// `mediactl tapes relink [TAPE…] --in DIR`
+struct TapesRelink: ContextCommand {
+    static let schema = "mediactl.tapes-relink/1"
+    static let configuration = CommandConfiguration(
+        commandName: "relink",
+        abstract: "Find originals that were moved or renamed, by their checksums.",
+        discussion: """
+            Only files of the right length are read. An original that is still at its place is left alone, and so is one \
+            whose checksum was never made.
+
+            Examples:
+              mediactl tapes relink --in /mnt/archive --dry-run
+              mediactl tapes relink Summer --in ~/Pictures --in ~/Videos
+            """
+    )
+
+    @Argument(help: ArgumentHelp("Only clips of these tapes; of all by default.", valueName: "tape"))
+    var tapes: [String] = []
+
+    @Option(
+        name: .customLong("in"),
+        help: ArgumentHelp("Look in this directory and all below it; may be repeated.", valueName: "dir"),
+        completion: .directory
+    )
+    var directories: [String] = []
+
+    @Flag(help: "Only say what was found.")
+    var dryRun = false
+
+    @OptionGroup(visibility: .hidden) var connection: NoConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func validate() throws {
+        guard !directories.isEmpty else { throw ValidationError("Say where to look: --in DIR.") }
+        guard !directories.contains("") else { throw ValidationError("--in: an empty path.") }
+    }
+
+    func run(in console: Console) async throws -> ExitCode {
+        let session = try await TapesSession.open(console, global, connection)
+        let named = try tapes.map { try session.tape($0) }
+        console.record(.start, ["dry_run": .bool(dryRun)])
+        try console.requireOutput()
+        let (editor, places, isDryRun) = (session.editor, directories.map { RawArguments.bytes(of: $0) }, dryRun)
+        let results = try await console.context.interruption.cancelling {
+            try await editor.relink(named, in: places, isDryRun: isDryRun)
+        }
+        for result in results {
+            console.result(
+                JSONRenderer.relinked(result, isDryRun: dryRun),
+                TextRenderer.relinked(result, isDryRun: dryRun, style: console.outputStyle)
+            )
+        }
+        return finish(results, console)
+    }
+
+    private func finish(_ results: [RelinkResult], _ console: Console) -> ExitCode {
+        func count(_ isWanted: (RelinkResult.State) -> Bool) -> Int { results.count { isWanted($0.state) } }
+        let found = count { if case .found = $0 { true } else { false } }
+        let (present, missing, unknown) = (
+            count { $0 == .present }, count { $0 == .notFound }, count { $0 == .noChecksum }
+        )
+        if found + missing + unknown == 0 {
+            console.note("every original is at its place")
+        }
+        let lost = missing + unknown
+        let code = console.exitCode(lost == 0 ? .success : found == 0 ? .notFound : .partly)
+        console.summary([
+            "items": JSONValue(results.count), "present": JSONValue(present), "relinked": JSONValue(found),
+            "not_found": JSONValue(missing), "no_checksum": JSONValue(unknown), "dry_run": .bool(dryRun),
+            "exit_code": JSONRenderer.exitCode(code),
+        ])
+        return code
+    }
+}

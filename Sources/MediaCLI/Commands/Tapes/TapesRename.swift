@@ -1,0 +1,47 @@
+internal import ArgumentParser
+internal import MediaStore
+internal import Tapes
+
+/// `mediactl tapes rename TAPE TITLE`
+struct TapesRename: ContextCommand {
+    static let schema = "mediactl.tapes-rename/1"
+    static let configuration = CommandConfiguration(
+        commandName: "rename",
+        abstract: "Give a tape another title. Its album keeps the title it was made with.",
+        discussion: """
+            Example:
+              mediactl tapes rename Summer "Summer 2026"
+            """
+    )
+
+    @Argument(help: TapeHelp.tape)
+    var tape: String
+
+    @Argument(help: ArgumentHelp("Its new title.", valueName: "title"))
+    var title: String
+
+    @Flag(help: "Only say what would be changed.")
+    var dryRun = false
+
+    @OptionGroup(visibility: .hidden) var connection: NoConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run(in console: Console) async throws -> ExitCode {
+        let title = try RawArguments.title(title)
+        let session = try await TapesSession.open(console, global, connection)
+        let tape = try session.tape(tape)
+        try console.requireOutput()
+        let renamed = dryRun ? tape : try session.editor.rename(tape, to: title)
+        let (old, new) = (ErrorCatalogue.quoted(tape.title), ErrorCatalogue.quoted(dryRun ? title : renamed.title))
+        console.text([dryRun ? "\(old) would be renamed to \(new)" : "renamed \(old) to \(new)"])
+        if renamed.association == .associated {
+            console.note("its album keeps the title it was made with")
+        }
+        console.summary(
+            JSONRenderer.tape(renamed) + [
+                "previous_title": .string(tape.title), "dry_run": .bool(dryRun), "exit_code": 0,
+            ]
+        )
+        return .success
+    }
+}

@@ -1,0 +1,162 @@
+internal import Foundation
+internal import MediaStore
+internal import Tapes
+
+extension ErrorCatalogue {
+    /// Message, hint and exit code of what went wrong with a tape.
+    static func diagnosis(of error: TapesError) -> Diagnosis {
+        if error.code == .storeUnusable, let store = error.underlying as? StoreError {
+            return diagnosis(of: store)
+        }
+        let words = words(for: error)
+        return Diagnosis(
+            error.code.rawValue,
+            words.message,
+            hint: words.hint,
+            exitCode: exitCode(of: error),
+            isRetryable: (error.underlying as? AlbumError)?.isRetryable ?? false
+        )
+    }
+
+    /// The exit code of each code, as in `docs/exit-codes.md`.
+    static func exitCode(of code: TapesError.Code) -> ExitCode {
+        switch code {
+        case .tapeAmbiguous, .titleEmpty, .fileNotFound, .fileUnreadable, .notRegularFile, .emptyFile,
+            .unknownMediaType, .trimTooLong, .notForThisKind, .outOfRange, .albumsOff, .nothingToExport,
+            .programMissing, .targetUnusable:
+            .usage
+        case .libraryUnusable: .unauthorized
+        case .tapeNotFound, .clipNotFound, .albumNotFound: .notFound
+        case .albumTaken, .targetExists: .conflict
+        case .storeUnusable, .diskFull: .store
+        case .cancelled: .interrupt
+        case .renderFailed, .internalError: .failure
+        }
+    }
+
+    private static func exitCode(of error: TapesError) -> ExitCode {
+        guard error.code == .libraryUnusable, let album = error.underlying as? AlbumError else {
+            return exitCode(of: error.code)
+        }
+        return switch album.kind {
+        case .unauthorized, .insufficient: .unauthorized
+        case .albumMissing: .notFound
+        case .libraryChanged: .conflict
+        case .unreachable: .network
+        case .rejected(let status): (status ?? 0) >= 500 ? .server : .failure
+        case .quota: .failure
+        case .cancelled: .interrupt
+        }
+    }
+
+    private static func words(for error: TapesError) -> Words {
+        switch error.code {
+        case .tapeNotFound, .tapeAmbiguous, .clipNotFound, .titleEmpty: nameWords(for: error)
+        case .fileNotFound, .fileUnreadable, .notRegularFile, .emptyFile, .unknownMediaType: fileWords(for: error)
+        case .trimTooLong, .notForThisKind, .outOfRange: valueWords(for: error)
+        case .albumNotFound, .albumsOff, .libraryUnusable, .albumTaken: albumWords(for: error)
+        case .nothingToExport, .programMissing, .renderFailed, .targetExists, .targetUnusable, .diskFull:
+            exportWords(for: error)
+        case .storeUnusable: Words("the store cannot be used" + said(error))
+        case .cancelled: Words("cancelled")
+        case .internalError: Words("internal error" + said(error))
+        }
+    }
+
+    // MARK: Names, files, values
+
+    private static func nameWords(for error: TapesError) -> Words {
+        let name = quoted(error.value ?? "")
+        return switch error.code {
+        case .tapeAmbiguous:
+            Words(
+                "\(name) may be any of \(error.candidates.count) tapes: "
+                    + error.candidates.map { clean($0) }.joined(separator: ", "),
+                hint: "name it by its id, or by the first 4 characters of that or more"
+            )
+        case .clipNotFound:
+            Words(
+                "there is no clip \(name) in the tape" + said(error),
+                hint: "mediactl tapes show TAPE lists its clips; #1 is the first"
+            )
+        case .titleEmpty: Words("a title needs a character that can be seen")
+        default: Words("there is no tape \(name)", hint: "mediactl tapes list shows them all")
+        }
+    }
+
+    private static func fileWords(for error: TapesError) -> Words {
+        let file = error.path.map { quoted($0) } ?? "the file"
+        return switch error.code {
+        case .fileNotFound:
+            Words(
+                "cannot read \(file): no such file",
+                hint: "check the spelling of the path; --allow-missing adds it all the same"
+            )
+        case .fileUnreadable: Words("cannot read \(file)\(said(error, else: "permission denied"))")
+        case .notRegularFile: Words("cannot use \(file): it is not a regular file")
+        case .emptyFile: Words("cannot use \(file): it is empty")
+        default: Words("\(file) is neither a picture nor a video\(said(error))")
+        }
+    }
+
+    private static func valueWords(for error: TapesError) -> Words {
+        switch error.code {
+        case .trimTooLong: Words("the trims leave nothing of the clip" + said(error))
+        case .notForThisKind: Words("that is not for a clip of this kind" + said(error))
+        default: Words((error.value.map { quoted($0) + " " } ?? "the value ") + "is out of range" + said(error))
+        }
+    }
+
+    // MARK: Albums and exports
+
+    private static func albumWords(for error: TapesError) -> Words {
+        switch error.code {
+        case .albumNotFound: Words("there is no album \(quoted(error.value ?? "")) in the library" + said(error))
+        case .albumsOff: Words("albums are switched off", hint: "set albums.enabled: true")
+        case .albumTaken:
+            Words(
+                "the album \(quoted(error.value ?? "")) belongs to another tape" + said(error),
+                hint: "unlink it there first: mediactl tapes album unlink TAPE"
+            )
+        default:
+            Words(
+                "the library cannot be used" + said(error),
+                hint: "mediactl tapes library status says what is missing"
+            )
+        }
+    }
+
+    private static func exportWords(for error: TapesError) -> Words {
+        let file = error.path.map { quoted($0) } ?? "the file"
+        return switch error.code {
+        case .nothingToExport:
+            Words("there is nothing in the tape to export", hint: "mediactl tapes add TAPE FILE adds clips")
+        case .programMissing:
+            Words(
+                "ffmpeg is needed to render a tape and is not installed" + said(error),
+                hint: "install ffmpeg with ffprobe, or leave --render out: playlists and timelines need no program"
+            )
+        case .targetExists: Words("\(file) is there already", hint: "choose another name, or replace it with --force")
+        case .targetUnusable: Words("cannot write \(file)" + said(error))
+        case .diskFull: Words("no space left for \(file)", hint: "free some space; nothing of it was left behind")
+        default: Words("ffmpeg could not render the tape" + said(error))
+        }
+    }
+
+    private static func said(_ error: TapesError, else fallback: String = "") -> String {
+        var detail = error.detail
+        if detail.isEmpty, let album = error.underlying as? AlbumError {
+            detail = album.detail
+        }
+        detail = detail.isEmpty ? fallback : detail
+        return detail.isEmpty ? "" : ": \(clean(detail))"
+    }
+}
+
+extension AlbumError {
+    /// Whether the same may succeed later.
+    fileprivate var isRetryable: Bool {
+        if case .unreachable = kind { return true }
+        return false
+    }
+}

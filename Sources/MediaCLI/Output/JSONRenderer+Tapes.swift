@@ -1,0 +1,175 @@
+internal import Foundation
+internal import MediaStore
+internal import Tapes
+
+/// The members of the records of `tapes`.
+extension JSONRenderer {
+    /// A tape. One that a `--dry-run` would make has no id.
+    static func tape(_ tape: TapeRecord, isPlanned: Bool = false) -> JSONObject {
+        [
+            "tape_id": isPlanned ? .null : .string(tape.id), "title": .string(tape.title),
+            "created_at": .string(Formats.timestamp(tape.createdAt)),
+            "updated_at": .string(Formats.timestamp(tape.updatedAt)),
+            "received_first_content": .bool(tape.hasReceivedFirstContent),
+            "orientation": .string(tape.orientation.rawValue), "scale_mode": .string(tape.scaleMode.rawValue),
+            "transition": .string(tape.transition.rawValue), "transition_ms": JSONValue(tape.transitionMilliseconds),
+            "association": .string(tape.association.rawValue), "reason": JSONValue(tape.reason?.rawValue),
+        ]
+    }
+
+    static func tapeSummary(_ summary: TapeSummary) -> JSONObject {
+        tape(summary.tape) + [
+            "clips": JSONValue(summary.clipCount), "pending_clips": JSONValue(summary.pendingClipCount),
+            "duration_ms": .integer(summary.durationMilliseconds), "duration_known": .bool(summary.isDurationKnown),
+        ]
+    }
+
+    /// Everything about a clip.
+    static func clip(_ clip: ClipRecord) -> JSONObject {
+        [
+            "clip_id": .string(clip.id), "tape_id": .string(clip.tapeID), "position": JSONValue(clip.position),
+            "kind": .string(clip.kind.rawValue), "path": clip.source.map { path($0) } ?? .null,
+            "paired_path": clip.pairedSource.map { path($0) } ?? .null, "size_bytes": JSONValue(clip.size),
+            "sha1": JSONValue(clip.sha1), "sha256": JSONValue(clip.sha256),
+            "duration_ms": JSONValue(clip.durationMilliseconds),
+            "trim_start_ms": .integer(clip.trimStartMilliseconds), "trim_end_ms": .integer(clip.trimEndMilliseconds),
+            "rotate": JSONValue(clip.rotateQuarterTurns * 90), "scale": JSONValue(clip.scaleOverride?.rawValue),
+            "volume": clip.volume.map { .verbatim("\($0)") } ?? .null,
+            "image_ms": .integer(clip.imageMilliseconds), "association": .string(clip.association.rawValue),
+            "reason": JSONValue(clip.reason?.rawValue), "attempts": JSONValue(clip.attempts),
+            "next_attempt_at": JSONValue(clip.nextAttemptAt.map { Formats.timestamp($0) }),
+        ]
+    }
+
+    /// One file of `add` or `insert`.
+    static func added(_ item: AddedClip) -> JSONObject {
+        let clip = item.clip
+        let isKept = item.state == .added
+        return [
+            "path": path(item.path), "state": .string(item.state.rawValue),
+            "clip_id": isKept ? JSONValue(clip?.id) : .null, "position": isKept ? JSONValue(clip?.position) : .null,
+            "kind": JSONValue(clip?.kind.rawValue), "duration_ms": JSONValue(clip?.durationMilliseconds),
+            "association": isKept ? JSONValue(clip?.association.rawValue) : .null,
+            "reason": isKept ? JSONValue(clip?.reason?.rawValue) : .null, "exit_code": exitCode(item.exitCode),
+            "error": item.error.map { error(ErrorCatalogue.diagnosis(of: $0)) } ?? .null,
+        ]
+    }
+
+    /// What a command did to the album of a tape; all null when it did nothing.
+    static func album(_ outcome: AlbumOutcome?) -> JSONObject {
+        [
+            "album": JSONValue(outcome?.state.rawValue), "album_id": JSONValue(outcome?.link?.albumID),
+            "library_id": JSONValue(outcome?.link?.libraryID), "created": JSONValue(outcome?.isCreated),
+            "pending_clips": JSONValue(outcome?.pendingClips), "added_to_album": JSONValue(outcome?.addedClips),
+            "hidden_clips": JSONValue(outcome?.hiddenClips),
+            "missing_permissions": .array((outcome?.missingPermissions ?? []).map { .string($0) }),
+            "detail": (outcome?.detail).flatMap { $0.isEmpty ? nil : .string($0) } ?? .null,
+        ]
+    }
+
+    /// An album that is stored; all null without one.
+    static func link(_ link: AlbumLink?) -> JSONObject {
+        [
+            "album_id": JSONValue(link?.albumID), "library_id": JSONValue(link?.libraryID),
+            "title_at_creation": JSONValue(link?.titleAtCreation), "owner_id": JSONValue(link?.ownerID),
+            "place": link?.hint.map { path($0) } ?? .null,
+            "album_created_at": JSONValue(link.map { Formats.timestamp($0.createdAt) }),
+            "verified_at": JSONValue(link?.verifiedAt.map { Formats.timestamp($0) }),
+        ]
+    }
+
+    // MARK: Deletions
+
+    static func deletedAlbum(_ album: TapeDeletion.Album) -> JSONValue? {
+        func object(_ state: String, _ link: AlbumLink, left: Int? = nil, reason: AssociationReason? = nil) -> JSONValue
+        {
+            .object([
+                "state": .string(state), "album_id": .string(link.albumID), "library_id": .string(link.libraryID),
+                "title": .string(link.titleAtCreation), "left": JSONValue(left), "reason": JSONValue(reason?.rawValue),
+            ])
+        }
+        return switch album {
+        case .none: nil
+        case .kept(let link): object("kept", link)
+        case .deleted(let link): object("deleted", link)
+        case .keptForeign(let link, let count): object("kept_foreign", link, left: count)
+        case .owed(let link, let reason, _): object("owed", link, reason: reason)
+        }
+    }
+
+    static func tapeDeletion(_ item: TapeDeletionRun.Item) -> JSONObject {
+        [
+            "tape_id": .string(item.tape.id), "title": .string(item.tape.title), "state": .string(item.state.rawValue),
+            "albums": .array(item.albums.compactMap { deletedAlbum($0) }), "exit_code": exitCode(item.exitCode),
+            "error": item.error.map { error(ErrorCatalogue.diagnosis(of: $0)) } ?? .null,
+        ]
+    }
+
+    // MARK: Libraries
+
+    static func library(_ status: LibraryStatus, _ settings: Settings) -> JSONObject {
+        [
+            "kind": .string(status.kind), "address": .string(status.address),
+            "library_id": JSONValue(status.identity?.libraryID), "account_id": JSONValue(status.identity?.accountID),
+            "key_id": JSONValue(status.identity?.keyID), "name": JSONValue(status.identity?.name),
+            "add_only": access(status.addOnly), "read_write": access(status.readWrite),
+            "reason": JSONValue(status.reason?.rawValue),
+            "detail": status.detail.isEmpty ? .null : .string(status.detail),
+            "albums_enabled": .bool(settings.albumsEnabled.value), "may_upload": .bool(settings.albumsUpload.value),
+            "deletes_albums": .bool(settings.deleteAssociatedAlbum.value),
+        ]
+    }
+
+    private static func access(_ access: AlbumAccess?) -> JSONValue {
+        guard let access else { return .null }
+        return .object([
+            "state": .string(access.state.code), "missing": .array(access.state.missing.map { .string($0) }),
+            "detail": access.detail.isEmpty ? .null : .string(access.detail),
+        ])
+    }
+
+    // MARK: Reconciling and relinking
+
+    static func reconciled(_ item: ReconcileRun.Item) -> JSONObject {
+        [
+            "work": .string(item.work.rawValue), "state": .string(item.state), "tape_id": JSONValue(item.tapeID),
+            "title": JSONValue(item.title), "album_id": JSONValue(item.albumID),
+            "library_id": JSONValue(item.libraryID), "association": JSONValue(item.association?.rawValue),
+            "reason": JSONValue(item.reason?.rawValue), "created": JSONValue(item.isCreated),
+            "pending_clips": JSONValue(item.pendingClips), "detail": JSONValue(item.detail),
+        ]
+    }
+
+    static func relinked(_ result: RelinkResult, isDryRun: Bool) -> JSONObject {
+        let (state, found): (String, [UInt8]?) =
+            switch result.state {
+            case .present: ("present", nil)
+            case .found(let path): (isDryRun ? "planned" : "relinked", path)
+            case .notFound: ("not_found", nil)
+            case .noChecksum: ("no_checksum", nil)
+            }
+        return [
+            "clip_id": .string(result.clip.id), "tape_id": .string(result.clip.tapeID),
+            "position": JSONValue(result.clip.position), "state": .string(state),
+            "path": result.clip.source.map { path($0) } ?? .null, "found": found.map { path($0) } ?? .null,
+        ]
+    }
+}
+
+extension AlbumAccess.State {
+    /// Stable code for JSON.
+    var code: String {
+        switch self {
+        case .notDetermined: "not_determined"
+        case .restricted: "restricted"
+        case .denied: "denied"
+        case .limited: "limited"
+        case .authorized: "authorized"
+        }
+    }
+
+    /// The permissions that are missing, by the library's names.
+    var missing: [String] {
+        if case .limited(let missing) = self { missing } else { [] }
+    }
+}

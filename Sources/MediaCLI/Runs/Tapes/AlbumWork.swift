@@ -1,0 +1,92 @@
+internal import MediaStore
+internal import Tapes
+
+/// The album part of a command that is about a tape: trouble with it becomes one warning, never a failure (rule R9).
+struct AlbumWork: Sendable {
+    let console: Console
+    let service: AlbumService
+    let display: RunDisplay<TapeReading>
+
+    /// Runs work on an album, which a signal ends.
+    ///
+    /// - Returns: nil when it was ended; what the library has confirmed is kept.
+    /// - Throws: `TapesError` when the store cannot be used.
+    func run(
+        _ body: @escaping @Sendable (AlbumService) async throws(TapesError) -> AlbumOutcome
+    ) async throws -> AlbumOutcome? {
+        do {
+            return try await display.during {
+                try await console.context.interruption.cancelling { [service] in try await body(service) }
+            }
+        } catch let error as TapesError where error.code == .cancelled {
+            return nil
+        }
+    }
+}
+
+/// The one warning of a command about an album (rule R9).
+struct AlbumWarning: Sendable, Equatable {
+    var text: String
+    var hint: String?
+
+    /// What is to be said; nil when all went well.
+    ///
+    /// - Parameters:
+    ///   - saved: What is safe whatever became of the album, for example `3 clips`.
+    ///   - count: Number of those.
+    ///   - outcome: What became of it; nil when a signal ended the work.
+    init?(saved: String, count: Int, _ outcome: AlbumOutcome?) {
+        let waits = "\(saved) saved; \(count == 1 ? "its" : "their") album was not updated"
+        guard let outcome else {
+            text = waits + " (interrupted) - will retry"
+            return
+        }
+        var parts: [String] = []
+        if outcome.state == .pending || outcome.state == .partly {
+            let reason = Self.words(for: outcome)
+            parts.append(
+                outcome.state == .partly && outcome.pendingClips > 0
+                    ? "\(saved) saved; \(Formats.count(outcome.pendingClips, "clip")) "
+                        + "\(outcome.pendingClips == 1 ? "is" : "are") not in the album (\(reason))"
+                    : waits + " (\(reason))"
+            )
+            if outcome.reason != .assetRejected {
+                parts[0] += " - will retry"
+            }
+        } else if !outcome.missingPermissions.isEmpty {
+            parts.append("access to the library is limited: \(Self.list(outcome.missingPermissions)) missing")
+        }
+        if outcome.hiddenClips > 0 {
+            parts.append(
+                "\(Formats.count(outcome.hiddenClips, "clip")) \(outcome.hiddenClips == 1 ? "is" : "are") in the library's "
+                    + "trash, invisible until you restore \(outcome.hiddenClips == 1 ? "it" : "them") there"
+            )
+        }
+        guard !parts.isEmpty else { return nil }
+        text = parts.joined(separator: "; ")
+        hint = outcome.state == .pending || outcome.state == .partly ? outcome.reason?.hint : nil
+    }
+
+    private static func words(for outcome: AlbumOutcome) -> String {
+        let reason = outcome.reason?.words ?? "nothing is known"
+        if !outcome.missingPermissions.isEmpty { return "\(reason): \(list(outcome.missingPermissions)) missing" }
+        return outcome.detail.isEmpty ? reason : "\(reason): \(ErrorCatalogue.clean(outcome.detail))"
+    }
+
+    private static func list(_ names: [String]) -> String {
+        names.map { ErrorCatalogue.clean($0) }.joined(separator: ", ")
+    }
+}
+
+extension AlbumOutcome {
+    /// Whether the album has everything that it is to have, or is not to be looked after.
+    var isComplete: Bool { state == .associated || state == .skipped }
+}
+
+extension Console {
+    /// Says the warning about an album, if there is one.
+    func warn(_ warning: AlbumWarning?) {
+        guard let warning else { return }
+        self.warning(warning.text, hint: warning.hint)
+    }
+}

@@ -1,0 +1,67 @@
+internal import MediaStore
+internal import Tapes
+
+/// `tapes library …`: which library it is, and what it allows.
+struct LibraryRun: Sendable {
+    let session: TapesSession
+    let service: AlbumService
+
+    private var console: Console { session.console }
+
+    /// Shows the library as it is. Changes nothing.
+    ///
+    /// - Throws: `TapesError`.
+    func status(extra: JSONObject = [:]) async throws -> ExitCode {
+        let service = service
+        let status = try await console.context.interruption.cancelling { try await service.status() }
+        return finish(status, extra: extra)
+    }
+
+    /// Asks for access: makes the root of a folder library, reads the rights of a key anew.
+    ///
+    /// - Throws: `TapesError`.
+    func request(_ level: AccessLevel) async throws -> LibraryStatus {
+        let service = service
+        return try await console.context.interruption.cancelling { try await service.requestAccess(level) }
+    }
+
+    /// Shows what came of it, and ends.
+    func finish(_ status: LibraryStatus, needs level: AccessLevel = .addOnly, extra: JSONObject) -> ExitCode {
+        console.text(TextRenderer.library(status, style: console.outputStyle))
+        if !service.policy.isEnabled {
+            console.note("albums are switched off; set albums.enabled: true")
+        }
+        let code = console.exitCode(exitCode(status, level))
+        if code != .success {
+            hint(status)
+        }
+        console.summary(
+            JSONRenderer.library(status, session.settings.settings) + extra + [
+                "exit_code": JSONRenderer.exitCode(code)
+            ]
+        )
+        return code
+    }
+
+    /// Whether tapes may be added to it as it is.
+    private func exitCode(_ status: LibraryStatus, _ level: AccessLevel) -> ExitCode {
+        if let reason = status.reason { return reason.exitCode }
+        let access = level == .addOnly ? status.addOnly : status.readWrite
+        return access?.state == .authorized ? .success : .unauthorized
+    }
+
+    /// What to do next. A key cannot be widened from here.
+    private func hint(_ status: LibraryStatus) {
+        let missing = (status.addOnly?.state.missing ?? []) + (status.readWrite?.state.missing ?? [])
+        if status.kind == "immich", !missing.isEmpty {
+            console.note(
+                "make a key with these permissions in the account settings of the server, under API keys; then "
+                    + "mediactl tapes library init keeps it"
+            )
+        } else if let hint = status.reason?.hint {
+            console.note(hint)
+        } else if status.addOnly?.state == .notDetermined {
+            console.note("mediactl tapes library init sets it up")
+        }
+    }
+}

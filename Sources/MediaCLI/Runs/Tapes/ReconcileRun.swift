@@ -1,0 +1,220 @@
+internal import MediaStore
+internal import Tapes
+
+/// `tapes reconcile`: what is owed to albums (rule R13).
+struct ReconcileRun: Sendable {
+    struct Item: Sendable {
+        enum Work: String, Sendable {
+            case tape, deletion, verification
+        }
+
+        var work: Work
+        var state: String
+        var tapeID: String?
+        var title: String?
+        var albumID: String?
+        var libraryID: String?
+        var association: TapeRecord.Association?
+        var reason: AssociationReason?
+        var isCreated: Bool?
+        var pendingClips: Int?
+        var detail: String?
+    }
+
+    /// Tapes of one run, so that no library is flooded.
+    static let usualLimit = 20
+
+    let session: TapesSession
+    let service: AlbumService
+    let display: RunDisplay<TapeReading>
+
+    private var console: Console { session.console }
+
+    // MARK: Looking
+
+    /// Says what is owed. No library is asked.
+    ///
+    /// - Throws: `TapesError`, `Diagnosis`.
+    func plan() throws -> ExitCode {
+        start(isApplied: false)
+        try console.requireOutput()
+        let plan = try service.reconcilePlan()
+        for tape in plan.tapes {
+            tell(
+                Item(
+                    work: .tape,
+                    state: "planned",
+                    tapeID: tape.id,
+                    title: tape.title,
+                    association: tape.association,
+                    reason: tape.reason
+                )
+            )
+        }
+        for tombstone in plan.tombstones {
+            tell(
+                Item(
+                    work: .deletion,
+                    state: "planned",
+                    title: tombstone.tapeTitle,
+                    albumID: tombstone.albumID,
+                    libraryID: tombstone.libraryID,
+                    detail: tombstone.lastError
+                )
+            )
+        }
+        if plan.tapes.isEmpty, plan.tombstones.isEmpty {
+            console.note("there is nothing to do")
+        } else {
+            console.note("nothing was done; mediactl tapes reconcile --apply does it")
+        }
+        return finish(nil, items: plan.tapes.count + plan.tombstones.count, left: plan.tapes.count, .success)
+    }
+
+    /// Looks whether the stored albums are there; makes none.
+    ///
+    /// - Throws: `TapesError` when the library cannot be looked at.
+    func verify() async throws -> ExitCode {
+        start(isApplied: false)
+        try console.requireOutput()
+        let titles = Dictionary(try session.store.tapeSummaries().map { ($0.tape.id, $0.tape.title) }) { $1 }
+        let run = self
+        let (missing, count) = try await console.context.interruption.cancelling { [service] in
+            let tally = ItemTally<String>()
+            let missing = try await service.verifyAlbums { link, presence in
+                let item = Item(link, presence, title: titles[link.tapeID])
+                tally.add(item.state, .success)
+                run.tell(item)
+            }
+            return (missing, tally.total)
+        }
+        console.note(
+            missing == 0
+                ? "\(Formats.count(count, "album")), none missing"
+                : "\(missing) of \(Formats.count(count, "album")) missing; the next add, or --apply, makes "
+                    + "\(missing == 1 ? "it" : "them") anew"
+        )
+        return finish(nil, items: count, left: missing, .success)
+    }
+
+    // MARK: Working
+
+    /// Works off what is owed, one at a time.
+    ///
+    /// - Throws: `TapesError` when the store cannot be used.
+    func apply(limit: Int) async throws -> ExitCode {
+        start(isApplied: true)
+        try console.requireOutput()
+        let run = self
+        let outcome: ReconcileOutcome?
+        do {
+            outcome = try await display.during {
+                try await console.context.interruption.cancelling { [service] in
+                    try await service.reconcile(limit: limit) { tape, outcome in run.tell(Item(tape, outcome)) }
+                }
+            }
+        } catch let error as TapesError where error.code == .cancelled {
+            outcome = nil
+        }
+        return conclude(outcome)
+    }
+
+    /// Works off what waits, after access was granted; only what could not be done is said.
+    ///
+    /// - Returns: How many tapes were worked on.
+    /// - Throws: `TapesError` when the store cannot be used.
+    func catchUp() async throws -> Int {
+        let outcome = try await display.during {
+            try await console.context.interruption.cancelling { [service] in
+                try await service.reconcile(limit: Self.usualLimit) { _, _ in }
+            }
+        }
+        if let reason = outcome.stoppedBy {
+            console.warning("stopped (\(reason.words)); \(Formats.count(outcome.left, "tape")) left", hint: reason.hint)
+        } else if outcome.done > 0 {
+            console.note("\(Formats.count(outcome.done, "tape")) brought up to date")
+        }
+        return outcome.done
+    }
+
+    private func conclude(_ outcome: ReconcileOutcome?) -> ExitCode {
+        guard let outcome else { return finish(nil, items: 0, left: 0, .partly) }
+        if outcome.deletedAlbums > 0 {
+            console.text(["\(Formats.count(outcome.deletedAlbums, "album")) deleted"])
+        }
+        var code = ExitCode.success
+        if let reason = outcome.stoppedBy {
+            let detail = outcome.detail.isEmpty ? "" : ": \(ErrorCatalogue.clean(outcome.detail))"
+            console.warning(
+                "stopped (\(reason.words)\(detail)); \(Formats.count(outcome.left, "tape")) left",
+                hint: reason.hint
+            )
+            code = outcome.done == 0 ? reason.exitCode : .partly
+        } else if outcome.left > 0 {
+            console.note("\(Formats.count(outcome.left, "tape")) left; run it again, or raise --limit")
+        } else if outcome.done == 0, outcome.deletedAlbums == 0 {
+            console.note("there is nothing to do")
+        }
+        return finish(outcome, items: outcome.done, left: outcome.left, code)
+    }
+
+    // MARK: Telling
+
+    private func start(isApplied: Bool) {
+        console.record(.start, ["apply": .bool(isApplied)])
+    }
+
+    private func tell(_ item: Item) {
+        console.result(JSONRenderer.reconciled(item), TextRenderer.reconciled(item, style: console.outputStyle))
+    }
+
+    private func finish(_ outcome: ReconcileOutcome?, items: Int, left: Int, _ code: ExitCode) -> ExitCode {
+        let code = console.exitCode(code)
+        console.summary([
+            "items": JSONValue(items), "left": JSONValue(left),
+            "deleted_albums": JSONValue(outcome?.deletedAlbums ?? 0),
+            "stopped_by": JSONValue(outcome?.stoppedBy?.rawValue),
+            "detail": (outcome?.detail).flatMap { $0.isEmpty ? nil : .string($0) } ?? .null,
+            "signal": JSONValue(console.context.interruption.signal?.name),
+            "exit_code": JSONRenderer.exitCode(code),
+        ])
+        return code
+    }
+}
+
+extension ReconcileRun.Item {
+    /// A tape that was worked on.
+    fileprivate init(_ tape: TapeRecord, _ outcome: AlbumOutcome) {
+        self.init(
+            work: .tape,
+            state: outcome.state.rawValue,
+            tapeID: tape.id,
+            title: tape.title,
+            albumID: outcome.link?.albumID,
+            libraryID: outcome.link?.libraryID,
+            association: outcome.state == .associated || outcome.state == .partly ? .associated : .pending,
+            reason: outcome.reason,
+            isCreated: outcome.isCreated,
+            pendingClips: outcome.pendingClips,
+            detail: outcome.detail.isEmpty ? nil : outcome.detail
+        )
+    }
+
+    /// An album that was looked for.
+    fileprivate init(_ link: AlbumLink, _ presence: AlbumPresence, title: String?) {
+        let state =
+            switch presence {
+            case .found: "found"
+            case .missing: "missing"
+            case .unknown: "unknown"
+            }
+        self.init(
+            work: .verification,
+            state: state,
+            tapeID: link.tapeID,
+            title: title ?? link.titleAtCreation,
+            albumID: link.albumID,
+            libraryID: link.libraryID
+        )
+    }
+}

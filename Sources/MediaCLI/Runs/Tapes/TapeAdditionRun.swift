@@ -1,0 +1,209 @@
+internal import MediaFiles
+internal import MediaStore
+internal import Tapes
+
+/// What became of one file of `tapes add`.
+struct AddedClip: Sendable {
+    enum State: String, Sendable {
+        case added, planned, failed
+    }
+
+    var path: [UInt8]
+    var state: State
+    /// The clip as it is kept; of a planned one only what the file tells counts.
+    var clip: ClipRecord?
+    var error: TapesError?
+
+    var exitCode: ExitCode {
+        error.map { ErrorCatalogue.diagnosis(of: $0).exitCode } ?? .success
+    }
+}
+
+/// `tapes add` and `insert`: the clips come first, then the album, then the checksums (rule R2).
+struct TapeAdditionRun: Sendable {
+    let session: TapesSession
+    /// nil leaves the album alone.
+    let service: AlbumService?
+    let display: RunDisplay<TapeReading>
+    let options: TapeAddingOptions
+    let input: TapeInputOptions
+    /// Where the clips go; nil is the end.
+    var position: Int?
+
+    private var console: Console { session.console }
+
+    /// Adds files to a tape, and writes every record, text, warning and summary.
+    ///
+    /// - Throws: `TapesError` when the tape is gone or the store cannot be used.
+    func run(_ tape: TapeRecord, _ paths: [[UInt8]]) async throws -> ExitCode {
+        console.record(
+            .start,
+            [
+                "tape_id": .string(tape.id), "title": .string(tape.title), "items": JSONValue(paths.count),
+                "dry_run": .bool(options.dryRun),
+            ]
+        )
+        try console.requireOutput()
+        // A signal between two steps ends the work, not the program: what is committed is told.
+        return try await console.context.interruption.handling({ _ in }) {
+            let (clips, refused) = await inspect(paths)
+            for item in refused { tell(item) }
+            guard console.context.interruption.signal == nil, console.context.output.failure == nil else {
+                return finish(tape, refused, nil, notStarted: paths.count - refused.count)
+            }
+            guard !options.dryRun else { return rehearse(tape, clips, refused) }
+            return try await add(clips, to: tape, beside: refused)
+        }
+    }
+
+    // MARK: Checking
+
+    private func inspect(_ paths: [[UInt8]]) async -> (clips: [ClipRecord], refused: [AddedClip]) {
+        let (editor, allowsMissing, interruption) = (session.editor, input.allowMissing, console.context.interruption)
+        let isPairing = input.live
+        return await BlockingWork.run {
+            var clips: [ClipRecord] = []
+            var refused: [AddedClip] = []
+            for path in paths where interruption.signal == nil {
+                do throws(TapesError) {
+                    clips.append(try editor.inspect(path, allowingMissing: allowsMissing))
+                } catch {
+                    refused.append(AddedClip(path: path, state: .failed, error: error))
+                }
+            }
+            return (isPairing ? editor.pairingLivePictures(clips) : clips, refused)
+        }
+    }
+
+    private func rehearse(_ tape: TapeRecord, _ clips: [ClipRecord], _ refused: [AddedClip]) -> ExitCode {
+        let planned = clips.map { AddedClip(path: $0.source ?? [], state: .planned, clip: $0) }
+        for item in planned { tell(item) }
+        return finish(tape, refused + planned, nil)
+    }
+
+    // MARK: Adding
+
+    private func add(_ clips: [ClipRecord], to tape: TapeRecord, beside refused: [AddedClip]) async throws -> ExitCode {
+        let editor = session.editor
+        let kept = clips.isEmpty ? [] : try editor.add(clips, to: tape, at: position)
+        var outcome: AlbumOutcome?
+        var failure: (any Error)?
+        if !kept.isEmpty, let service {
+            do {
+                let work = AlbumWork(console: console, service: service, display: display)
+                outcome = try await work.run { (service) async throws(TapesError) in
+                    try await service.associate(tape.id)
+                }
+            } catch {
+                failure = error
+            }
+        }
+        if failure == nil, !options.noChecksum {
+            try await checksum(kept)
+        }
+        let items = items(kept, of: tape)
+        for item in items { tell(item) }
+        if let outcome {
+            console.text(TextRenderer.album(outcome, style: console.outputStyle))
+        }
+        // Its clips are told; now it is the store's turn.
+        if let failure { throw failure }
+        if !kept.isEmpty, service != nil {
+            console.warn(AlbumWarning(saved: Formats.count(kept.count, "clip"), count: kept.count, outcome))
+        }
+        let isIncomplete = !kept.isEmpty && service != nil && outcome?.isComplete != true
+        return finish(tape, refused + items, outcome, isAlbumOwed: options.strictAlbums && isIncomplete)
+    }
+
+    /// The clips as they are after the work on the album.
+    private func items(_ kept: [ClipRecord], of tape: TapeRecord) -> [AddedClip] {
+        let now = (try? session.store.clips(of: tape.id)) ?? []
+        let byID = Dictionary(now.map { ($0.id, $0) }) { $1 }
+        return kept.map { clip in
+            AddedClip(path: clip.source ?? [], state: .added, clip: byID[clip.id] ?? clip)
+        }
+    }
+
+    /// Reads the files once, for `relink` to find them by. A file that cannot be read now is left for later.
+    private func checksum(_ clips: [ClipRecord]) async throws {
+        let (editor, display, interruption) = (session.editor, display, console.context.interruption)
+        do {
+            try await display.during {
+                for (index, clip) in clips.enumerated() where interruption.signal == nil {
+                    display.update(
+                        TapeReading(.hashing, path: clip.source ?? [], done: Int64(index), whole: Int64(clips.count))
+                    )
+                    _ = try await interruption.cancelling { try await editor.checksum(clip) }
+                }
+            }
+        } catch let error as TapesError where error.code == .cancelled {
+            // The clips are there, and that is what was asked for.
+        }
+    }
+
+    // MARK: Telling
+
+    private func tell(_ item: AddedClip) {
+        console.result(JSONRenderer.added(item), TextRenderer.added(item, style: console.outputStyle))
+        if let error = item.error {
+            console.error(ErrorCatalogue.diagnosis(of: error))
+        }
+    }
+
+    private func finish(
+        _ tape: TapeRecord,
+        _ items: [AddedClip],
+        _ outcome: AlbumOutcome?,
+        notStarted: Int = 0,
+        isAlbumOwed: Bool = false
+    ) -> ExitCode {
+        var code = ExitCode.batch(items.map(\.exitCode))
+        if code == .success, isAlbumOwed || notStarted > 0 {
+            code = .partly
+        }
+        code = console.exitCode(code)
+        func count(_ state: AddedClip.State) -> JSONValue { JSONValue(items.count { $0.state == state }) }
+        let now = (try? session.store.tape(tape.id)) ?? tape
+        console.summary(
+            [
+                "tape_id": .string(tape.id), "title": .string(now.title), "items": JSONValue(items.count + notStarted),
+                "added": count(.added), "planned": count(.planned), "failed": count(.failed),
+                "association": .string(now.association.rawValue), "reason": JSONValue(now.reason?.rawValue),
+            ] + JSONRenderer.album(outcome) + [
+                "dry_run": .bool(options.dryRun), "signal": JSONValue(console.context.interruption.signal?.name),
+                "exit_code": JSONRenderer.exitCode(code),
+            ]
+        )
+        return code
+    }
+}
+
+extension TapeAdditionRun {
+    /// What `add` and `insert` have in common.
+    ///
+    /// - Throws: `TapesError`, `Diagnosis`, `StoreError`, `CredentialError`, `TransportError`.
+    static func run(
+        _ name: String,
+        _ files: [String],
+        at position: Int?,
+        input: TapeInputOptions,
+        adding: TapeAddingOptions,
+        connection: TapeConnectionOptions,
+        global: GlobalOptions,
+        in console: Console
+    ) async throws -> ExitCode {
+        let session = try await TapesSession.open(console, global, connection)
+        let tape = try session.tape(name)
+        let display = RunDisplay<TapeReading>(console, writesRecords: global.progressEvents)
+        let isAlbumLeft = adding.noAlbum || adding.dryRun
+        let run = TapeAdditionRun(
+            session: session,
+            service: isAlbumLeft ? nil : try await session.service(connection.key, progress: display),
+            display: display,
+            options: adding,
+            input: input,
+            position: position
+        )
+        return try await run.run(tape, try await UploadedFiles.paths(files, input, session: session))
+    }
+}

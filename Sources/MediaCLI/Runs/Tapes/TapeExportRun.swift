@@ -1,0 +1,187 @@
+internal import Foundation
+internal import MediaFiles
+internal import MediaStore
+internal import Tapes
+
+/// `tapes export`: a tape for other programs, or as one video.
+struct TapeExportRun: Sendable {
+    enum Form: Sendable {
+        case text(TapeExport)
+        case video(TapeRendering.Options)
+
+        /// For JSON.
+        var name: String {
+            switch self {
+            case .text(let format): format.rawValue
+            case .video: "video"
+            }
+        }
+    }
+
+    let session: TapesSession
+    /// nil leaves the album alone.
+    let service: AlbumService?
+    let display: RunDisplay<TapeReading>
+    let form: Form
+    /// Where the file goes; nil is standard output.
+    let target: [UInt8]?
+    let isReplacing: Bool
+    let isDryRun: Bool
+
+    private var console: Console { session.console }
+
+    /// Exports, and writes text, warning and summary.
+    ///
+    /// - Throws: `TapesError`, `Diagnosis`.
+    func run(_ tape: TapeRecord) async throws -> ExitCode {
+        let clips = try session.store.clips(of: tape.id)
+        let outcome: AlbumOutcome?
+        switch form {
+        case .text(let format): outcome = try await write(format, tape, clips)
+        case .video(let options): outcome = try await render(options, tape, clips)
+        }
+        if !isDryRun, service != nil, outcome?.isComplete != true {
+            console.warn(AlbumWarning(saved: target.map { ErrorCatalogue.quoted($0) } ?? "the tape", count: 1, outcome))
+        }
+        return finish(tape, clips, outcome)
+    }
+
+    // MARK: Playlists and timelines
+
+    /// A tape without an album gets it now (rule R13); one that has it is left alone.
+    private func write(_ format: TapeExport, _ tape: TapeRecord, _ clips: [ClipRecord]) async throws -> AlbumOutcome? {
+        let bytes = try format.bytes(of: tape, clips: clips)
+        guard let target else {
+            console.context.output.write(bytes)
+            return try await associate(tape)
+        }
+        if !isDryRun {
+            let isReplacing = isReplacing
+            try await BlockingWork.run { () throws(TapesError) in
+                try ExportedFile.write(bytes, to: target, replacing: isReplacing)
+            }
+        }
+        say(target, length: nil)
+        return try await associate(tape)
+    }
+
+    private func associate(_ tape: TapeRecord) async throws -> AlbumOutcome? {
+        guard let service, !isDryRun, tape.association == .pending else { return AlbumOutcome(.skipped) }
+        return try await AlbumWork(console: console, service: service, display: display)
+            .run { (service) async throws(TapesError) in try await service.associate(tape.id) }
+    }
+
+    // MARK: Videos
+
+    private func render(
+        _ options: TapeRendering.Options,
+        _ tape: TapeRecord,
+        _ clips: [ClipRecord]
+    ) async throws -> AlbumOutcome? {
+        guard let target else { throw Diagnosis.usage("a video needs a place: --output FILE") }
+        let length = TapeRendering.milliseconds(of: tape, clips: clips)
+        guard !isDryRun else {
+            say(target, length: length)
+            return nil
+        }
+        let rendering = TapeRendering(searchPath: console.context.environment["PATH"] ?? "")
+        let display = display
+        try await display.during {
+            try await console.context.interruption.cancelling {
+                try await rendering.render(tape, clips: clips, to: target, options: options) { done, total in
+                    display.update(TapeReading(.rendering, path: target, done: done, whole: total))
+                }
+            }
+        }
+        say(target, length: length)
+        guard let service else { return AlbumOutcome(.skipped) }
+        let path = absolute(target)
+        return try await AlbumWork(console: console, service: service, display: display)
+            .run { (service) async throws(TapesError) in try await service.file(path, into: tape.id) }
+    }
+
+    private func absolute(_ path: [UInt8]) -> [UInt8] {
+        path.first == UInt8(ascii: "/")
+            ? path : Array(console.context.workingDirectory.utf8) + [UInt8(ascii: "/")] + path
+    }
+
+    // MARK: Telling
+
+    private func say(_ target: [UInt8], length: Int64?) {
+        let length = length.map { " (\(Formats.clock(.milliseconds($0))))" } ?? ""
+        console.text([
+            isDryRun
+                ? "would write \(ErrorCatalogue.quoted(target))\(length)"
+                : "\(console.outputStyle.green("exported")) \(ErrorCatalogue.quoted(target))\(length)"
+        ])
+    }
+
+    private func finish(_ tape: TapeRecord, _ clips: [ClipRecord], _ outcome: AlbumOutcome?) -> ExitCode {
+        let code = console.exitCode(.success)
+        if let outcome, target != nil {
+            console.text(TextRenderer.album(outcome, style: console.outputStyle))
+        }
+        guard target != nil else { return code }
+        console.summary(
+            [
+                "tape_id": .string(tape.id), "title": .string(tape.title), "format": .string(form.name),
+                "output": target.map { JSONRenderer.path($0) } ?? .null, "clips": JSONValue(clips.count),
+                "duration_ms": JSONValue(TapeRendering.milliseconds(of: tape, clips: clips)),
+            ] + JSONRenderer.album(outcome) + [
+                "dry_run": .bool(isDryRun), "exit_code": JSONRenderer.exitCode(code),
+            ]
+        )
+        return code
+    }
+}
+
+/// A file for other programs, readable as any new file is: whole, or not there.
+enum ExportedFile {
+    /// Writes a file.
+    ///
+    /// - Throws: `TapesError` `.targetExists`, `.targetUnusable`, `.diskFull`; nothing is left behind then.
+    static func write(_ bytes: [UInt8], to path: [UInt8], replacing isReplacing: Bool) throws(TapesError) {
+        let slash = path.lastIndex(of: UInt8(ascii: "/"))
+        let parent = slash.map { $0 == 0 ? [UInt8(ascii: "/")] : Array(path[..<$0]) } ?? [UInt8(ascii: ".")]
+        let name = slash.map { Array(path[($0 + 1)...]) } ?? path
+        do throws(FileWriteError) {
+            guard !name.isEmpty, let directory = try TargetDirectory.open(parent, creating: false) else {
+                throw FileWriteError(.io(errno: ENOENT), path: path)
+            }
+            let file = try PartialFile.open(".\(UUID().uuidString.lowercased()).part", in: directory)
+            do throws(FileWriteError) {
+                try Self.write(bytes, to: file)
+                _ = try file.seal(modificationMicroseconds: Int64(Date().timeIntervalSince1970 * 1_000_000))
+                if isReplacing {
+                    try file.publish(replacing: name)
+                } else {
+                    try file.publish(as: name)
+                }
+            } catch {
+                try? file.discard()
+                throw error
+            }
+        } catch {
+            throw TapesError(error, path: path)
+        }
+    }
+
+    private static func write(_ bytes: [UInt8], to file: PartialFile) throws(FileWriteError) {
+        let result = bytes.withUnsafeBytes { buffer in
+            Result { () throws(FileWriteError) in try file.write(buffer, at: 0) }
+        }
+        try result.get()
+    }
+}
+
+extension TapesError {
+    fileprivate init(_ error: FileWriteError, path: [UInt8]) {
+        let code: Code =
+            switch error.kind {
+            case .exists: .targetExists
+            case .full: .diskFull
+            default: .targetUnusable
+            }
+        self.init(code, detail: code == .targetUnusable ? error.detail : "", path: path, underlying: error)
+    }
+}

@@ -1,0 +1,169 @@
+internal import GigHive
+internal import MediaFiles
+internal import MediaStore
+internal import Synchronization
+internal import Tapes
+
+/// The tape that an upload fills: each file that the server has becomes a clip, once. Trouble with tape or album is a
+/// warning; how the upload ends is its own matter.
+final class UploadTape: Sendable {
+    private struct State {
+        /// nil until the first clip makes it.
+        var tape: TapeRecord?
+        /// Clips that were there before.
+        var firstPosition = 0
+        /// Originals that are in the tape.
+        var sources: Set<[UInt8]> = []
+        /// Numbers of the files that became clips.
+        var indices: [Int] = []
+        /// How many of them the album knows nothing of.
+        var freshCount = 0
+        var hasFailed = false
+    }
+
+    private let session: TapesSession
+    private let title: String
+    private let state: Mutex<State>
+
+    private var console: Console { session.console }
+
+    private init(_ session: TapesSession, title: String, tape: TapeRecord?, clips: [ClipRecord]) {
+        self.session = session
+        self.title = title
+        state = Mutex(
+            State(tape: tape, firstPosition: clips.count, sources: Set(clips.compactMap(\.source)))
+        )
+    }
+
+    /// Finds the tape; one that is not there is made with its first clip.
+    ///
+    /// - Parameters:
+    ///   - name: Id or title; nil when no tape was named.
+    ///   - settings: Where the store is.
+    /// - Returns: nil when no tape was named, and when the store cannot be used, which is said.
+    /// - Throws: `TapesError` for a name that may be any of several tapes; `Diagnosis` for one that is no text.
+    static func open(_ name: String?, _ settings: SettingsSession) throws -> UploadTape? {
+        guard let name else { return nil }
+        let title = try RawArguments.title(name)
+        do {
+            let session = try TapesSession.open(settings)
+            return try find(title, in: session)
+        } catch let error as TapesError where error.code == .tapeAmbiguous {
+            throw error
+        } catch {
+            settings.console.warning("no tape is filled: \(ErrorCatalogue.diagnosis(of: error).message)")
+            return nil
+        }
+    }
+
+    private static func find(_ title: String, in session: TapesSession) throws -> UploadTape {
+        do {
+            let tape = try session.editor.tape(named: title)
+            return UploadTape(session, title: tape.title, tape: tape, clips: try session.store.clips(of: tape.id))
+        } catch let error as TapesError where error.code == .tapeNotFound {
+            return UploadTape(session, title: title, tape: nil, clips: [])
+        }
+    }
+
+    // MARK: Clips
+
+    /// Makes a clip of a file that the server has. Clips stand in the order of the files, whichever was sent first.
+    ///
+    /// - Parameters:
+    ///   - index: Number of the file in the run.
+    ///   - result: How its upload ended.
+    func take(_ index: Int, _ result: UploadResult) async {
+        guard result.state == .done || result.state == .duplicate else { return }
+        guard result.path != Array("-".utf8) else {
+            return console.warning(
+                "standard input is no file, so it is not in the tape \(ErrorCatalogue.quoted(title))"
+            )
+        }
+        let failure = await BlockingWork.run { [self] () -> TapesError? in
+            do throws(TapesError) {
+                try add(index, result.path)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        if let failure {
+            complain(failure, of: result.path)
+        }
+    }
+
+    private func add(_ index: Int, _ path: [UInt8]) throws(TapesError) {
+        let editor = session.editor
+        let clip = try editor.inspect(path, allowingMissing: false)
+        let made = state.withLock { (state) -> Result<TapeRecord?, TapesError> in
+            guard let source = clip.source, !state.sources.contains(source) else { return .success(nil) }
+            do throws(TapesError) {
+                let isNew = state.tape == nil
+                let tape = if let known = state.tape { known } else { try editor.create(title: title) }
+                state.tape = tape
+                let position = state.firstPosition + state.indices.count { $0 < index }
+                _ = try editor.add([clip], to: tape, at: position)
+                state.sources.insert(source)
+                state.indices.append(index)
+                state.freshCount += 1
+                return .success(isNew ? tape : nil)
+            } catch {
+                return .failure(error)
+            }
+        }
+        if let tape = try made.get() {
+            console.note("made the tape \(ErrorCatalogue.quoted(tape.title)) as \(tape.id)")
+        }
+    }
+
+    /// Said once: the same trouble would come with every file.
+    private func complain(_ error: TapesError, of path: [UInt8]) {
+        let diagnosis = ErrorCatalogue.diagnosis(of: error)
+        guard diagnosis.exitCode != .usage else {
+            return console.warning("not in the tape \(ErrorCatalogue.quoted(title)): \(diagnosis.message)")
+        }
+        let isNews = state.withLock { state in
+            defer { state.hasFailed = true }
+            return !state.hasFailed
+        }
+        if isNews {
+            console.warning(
+                "\(ErrorCatalogue.quoted(path)) is not in the tape \(ErrorCatalogue.quoted(title)): \(diagnosis.message)"
+            )
+        }
+    }
+
+    // MARK: The album
+
+    /// What a `--dry-run` has to say.
+    func rehearse() {
+        let isKnown = state.withLock { $0.tape != nil }
+        console.note(
+            "the files would be in the tape \(ErrorCatalogue.quoted(title))\(isKnown ? "" : ", which would be made")"
+        )
+    }
+
+    /// Brings the clips into the album, unless a signal has ended the run: then they wait for the next add.
+    ///
+    /// - Parameter showsProgress: Whether nothing else is drawn on the terminal.
+    func conclude(showsProgress: Bool = true) async {
+        let (tape, count) = state.withLock { state in
+            defer { state.freshCount = 0 }
+            return (state.tape, state.freshCount)
+        }
+        guard let tape, count > 0 else { return }
+        let clips = Formats.count(count, "clip")
+        console.note("\(clips) added to the tape \(ErrorCatalogue.quoted(tape.title))")
+        do {
+            let display = RunDisplay<TapeReading>(console, writesRecords: false)
+            let service = try session.keptService(progress: showsProgress ? display : nil)
+            let outcome = try await AlbumWork(console: console, service: service, display: display)
+                .run { (service) async throws(TapesError) in try await service.associate(tape.id) }
+            console.warn(AlbumWarning(saved: clips, count: count, outcome))
+        } catch {
+            console.warning(
+                "\(clips) saved; the album was not updated: \(ErrorCatalogue.diagnosis(of: error).message)"
+            )
+        }
+    }
+}
