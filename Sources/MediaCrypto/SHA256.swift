@@ -15,10 +15,7 @@ public struct SHA256Digest: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// 64 lower-case hexadecimal characters.
-    public var hex: String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
-    }
+    public var hex: String { HexText.lowerCase(bytes) }
 
     /// The hexadecimal form.
     public var description: String { hex }

@@ -127,7 +127,7 @@ extension MediaType {
 }
 
 /// The first bytes of a file; asking beyond their end is allowed and finds nothing.
-private struct Magic {
+struct Magic {
     let bytes: [UInt8]
 
     var count: Int { bytes.count }

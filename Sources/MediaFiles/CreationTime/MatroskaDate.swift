@@ -1,75 +1,16 @@
-/// `DateUTC` of Matroska and WebM (RFC 9559 section 5.1.2), in the elements of EBML (RFC 8794).
+/// `DateUTC` of Matroska and WebM (RFC 9559 section 5.1.2).
 enum MatroskaDate {
     /// From 1970-01-01 to 2001-01-01, in seconds.
     private static let epochOffset: Int64 = 978_307_200
 
-    private static let segment: UInt64 = 0x1853_8067
-    private static let info: UInt64 = 0x1549_A966
     private static let date: UInt64 = 0x4461
 
     static func seconds(in content: inout BoundedContent) -> Int64? {
-        guard let segment = firstElement(segment, in: Span(start: 0, end: content.count), of: &content),
-            let info = firstElement(info, in: segment, of: &content),
-            let date = firstElement(date, in: info, of: &content), date.end - date.start == 8,
+        guard let info = EBMLElements.matroskaInfo(in: &content),
+            let date = EBMLElements.first(date, in: info, of: &content), date.end - date.start == 8,
             let nanoseconds = content.bytes(at: date.start, count: 8)?.bigEndian(at: 0, count: 8)
         else { return nil }
         let (seconds, rest) = Int64(bitPattern: nanoseconds).quotientAndRemainder(dividingBy: 1_000_000_000)
         return (rest < 0 ? seconds - 1 : seconds) + epochOffset
-    }
-
-    /// Where the content of an element lies.
-    private struct Span {
-        var start: Int64
-        var end: Int64
-    }
-
-    private static func firstElement(_ wanted: UInt64, in parent: Span, of content: inout BoundedContent) -> Span? {
-        var start = parent.start
-        while let header = header(at: start, before: parent.end, of: &content) {
-            let contentStart = start + header.byteCount
-            // A live recording does not know its size: it ends with its parent. Only what is wanted may be such.
-            if header.identifier == wanted {
-                let end = header.size.map { min(parent.end, contentStart.addingClamped($0)) } ?? parent.end
-                return Span(start: contentStart, end: end)
-            }
-            guard let size = header.size, size <= parent.end - contentStart else { return nil }
-            start = contentStart + size
-        }
-        return nil
-    }
-
-    private struct Header {
-        var identifier: UInt64
-        /// Length of the content; nil when it is not known.
-        var size: Int64?
-        /// Length of the header itself.
-        var byteCount: Int64
-    }
-
-    /// RFC 8794 sections 4 to 6: the number of leading zeros of each first byte tells how many bytes follow.
-    private static func header(at start: Int64, before end: Int64, of content: inout BoundedContent) -> Header? {
-        let longest = min(12, end - start)
-        guard longest >= 2, let bytes = content.bytes(at: start, count: Int(longest)) else { return nil }
-        let identifierCount = bytes[0].leadingZeroBitCount + 1
-        guard identifierCount <= 4, identifierCount < bytes.count,
-            let identifier = bytes.bigEndian(at: 0, count: identifierCount)
-        else { return nil }
-        let sizeCount = bytes[identifierCount].leadingZeroBitCount + 1
-        guard sizeCount <= 8, let marked = bytes.bigEndian(at: identifierCount, count: sizeCount) else { return nil }
-        let mask: UInt64 = (1 << UInt64(7 * sizeCount)) - 1
-        let size = marked & mask
-        return Header(
-            identifier: identifier,
-            size: size == mask ? nil : Int64(size),
-            byteCount: Int64(identifierCount + sizeCount)
-        )
-    }
-}
-
-extension Int64 {
-    /// The sum, or the greatest number there is.
-    fileprivate func addingClamped(_ other: Int64) -> Int64 {
-        let (sum, overflow) = addingReportingOverflow(other)
-        return overflow ? .max : sum
     }
 }

@@ -1,12 +1,10 @@
-/// The movie header of ISO/IEC 14496-12 section 8.2.2 and of the QuickTime file format.
+/// The creation time in a movie header.
 enum MovieHeaderDate {
     /// From 1904-01-01 to 1970-01-01, in seconds.
     private static let epochOffset: Int64 = 2_082_844_800
 
     static func seconds(in content: inout BoundedContent) -> Int64? {
-        let file = ISOBoxes.Span(start: 0, end: content.count)
-        guard let movie = ISOBoxes.first("moov", in: file, of: &content),
-            let header = ISOBoxes.first("mvhd", in: movie, of: &content),
+        guard let header = MovieHeader.find(in: &content)?.header,
             // Version and flags, then the creation time.
             let fields = content.bytes(at: header.start, count: 12), header.end - header.start >= 12
         else { return nil }

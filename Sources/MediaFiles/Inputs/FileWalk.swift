@@ -62,9 +62,14 @@ public struct FileWalk: Sendable {
     ///
     /// A directory that cannot be read, and a wanted file that cannot be looked at (a link that leads nowhere), is skipped.
     /// The root itself may be a link.
-    public func files(below root: [UInt8]) -> Result {
+    ///
+    /// - Parameters:
+    ///   - root: Where to begin.
+    ///   - isStopped: Asked before each directory; when it says so, the walk ends with what it has found.
+    /// - Returns: The files, and what could not be read.
+    public func files(below root: [UInt8], until isStopped: () -> Bool = { false }) -> Result {
         var walk = RunningWalk(root: root, filter: filter)
-        return walk.run()
+        return walk.run(until: isStopped)
     }
 }
 
@@ -88,8 +93,8 @@ private struct RunningWalk {
         self.filter = filter
     }
 
-    mutating func run() -> FileWalk.Result {
-        while let directory = waiting.popLast() {
+    mutating func run(until isStopped: () -> Bool) -> FileWalk.Result {
+        while !isStopped(), let directory = waiting.popLast() {
             read(directory)
         }
         return result

@@ -108,39 +108,54 @@ extension LibraryStore {
         }
     }
 
-    /// Keeps changed clips: everything but id, tape, position and association. `updatedAt` of the tapes of those that
-    /// differ moves. A clip that is gone is left out.
+    /// Changes clips as they are by now, all in one transaction: everything but id, tape, position and association.
+    /// `updatedAt` of the tapes of those that differ afterwards moves.
     ///
     /// A clip that is given another source is pending again and its assets are forgotten: libraries name originals by their
     /// path, too.
     ///
     /// - Parameters:
-    ///   - clips: The clips as they are to be.
+    ///   - ids: The clips.
     ///   - now: Becomes `updatedAt`.
+    ///   - change: Called with each clip that is there.
+    /// - Returns: The clips as they are now; one that is gone is left out.
     /// - Throws: `StoreError`.
-    public func changeClips(_ clips: [ClipRecord], now: Date) throws(StoreError) {
+    @discardableResult
+    public func changeClips(
+        _ ids: [String],
+        at now: Date,
+        _ change: (inout ClipRecord) -> Void
+    ) throws(StoreError) -> [ClipRecord] {
         try connection.write { db in
+            var clips: [ClipRecord] = []
             var changed: Set<String> = []
-            for clip in clips {
-                guard let old = try ClipRow.fetch(db, id: clip.id) else { continue }
-                var new = clip
-                new.tapeID = old.tapeID
-                new.position = old.position
-                let isMoved = new.source != old.source || new.pairedSource != old.pairedSource
-                new.association = isMoved ? .pending : old.association
-                new.reason = isMoved ? nil : old.reason
-                new.attempts = isMoved ? 0 : old.attempts
-                new.nextAttemptAt = isMoved ? nil : old.nextAttemptAt
-                if isMoved {
-                    try db.execute(sql: "DELETE FROM clip_assets WHERE clip_id = ?", arguments: [clip.id])
+            for id in ids {
+                guard let old = try ClipRow.fetch(db, id: id) else { continue }
+                var new = old
+                change(&new)
+                try Self.complete(&new, from: old, db)
+                if try ClipRow.stored(new).update("clips", id: id, from: ClipRow.stored(old), db) {
+                    changed.insert(old.tapeID)
                 }
-                guard try ClipRow.stored(new).update("clips", id: clip.id, from: ClipRow.stored(old), db) else {
-                    continue
-                }
-                changed.insert(old.tapeID)
+                clips.append(new)
             }
             for tapeID in changed { try TapeRow.touch(db, id: tapeID, now) }
+            return clips
         }
+    }
+
+    private static func complete(_ new: inout ClipRecord, from old: ClipRecord, _ db: Database) throws {
+        new.id = old.id
+        new.tapeID = old.tapeID
+        new.position = old.position
+        let isMoved = new.source != old.source || new.pairedSource != old.pairedSource
+        if isMoved {
+            try db.execute(sql: "DELETE FROM clip_assets WHERE clip_id = ?", arguments: [old.id])
+        }
+        new.association = isMoved ? .pending : old.association
+        new.reason = isMoved ? nil : old.reason
+        new.attempts = isMoved ? 0 : old.attempts
+        new.nextAttemptAt = isMoved ? nil : old.nextAttemptAt
     }
 
     /// Keeps checksums, size and time that were found out; nothing else changes, `updatedAt` neither. A clip that is gone, or

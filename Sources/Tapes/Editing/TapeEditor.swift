@@ -15,53 +15,95 @@ public struct TapeEditor: Sendable {
         self.now = now
     }
 
+    // MARK: Naming
+
     /// The one tape that a user means by id, prefix of an id (4 characters at least) or exact title.
     ///
+    /// - Parameter name: As the user wrote it.
+    /// - Returns: The tape.
     /// - Throws: `TapesError` `.tapeNotFound`, `.tapeAmbiguous` with the ids, `.storeUnusable`.
     public func tape(named name: String) throws(TapesError) -> TapeRecord {
-        throw TapesError(.internalError, detail: "not there yet")
+        let tapes = try stored { () throws(StoreError) in try store.tapes(named: name) }
+        guard let tape = tapes.first else { throw TapesError(.tapeNotFound, value: name) }
+        guard tapes.count == 1 else { throw TapesError(.tapeAmbiguous, value: name, candidates: tapes.map(\.id)) }
+        return tape
     }
 
     /// The one clip of a tape that a user means by id, prefix of an id (4 characters at least), or `#N`, its place from 1.
     ///
-    /// - Throws: `TapesError` `.clipNotFound`, `.storeUnusable`.
+    /// - Parameters:
+    ///   - name: As the user wrote it.
+    ///   - tape: Its tape.
+    /// - Returns: The clip.
+    /// - Throws: `TapesError` `.clipNotFound` (with the ids when a prefix has several), `.storeUnusable`.
     public func clip(named name: String, of tape: TapeRecord) throws(TapesError) -> ClipRecord {
-        throw TapesError(.internalError, detail: "not there yet")
+        let clips = try stored { () throws(StoreError) in try store.clips(of: tape.id) }
+        if name.hasPrefix("#") {
+            guard let place = Int(name.dropFirst()), clips.indices.contains(place - 1) else {
+                throw TapesError(.clipNotFound, detail: "the tape has \(clips.count) clips", value: name)
+            }
+            return clips[place - 1]
+        }
+        let id = name.lowercased()
+        let meant = clips.filter { $0.id == id || (id.utf8.count >= 4 && $0.id.hasPrefix(id)) }
+        guard meant.count == 1, let clip = meant.first else {
+            throw TapesError(.clipNotFound, value: name, candidates: meant.map(\.id))
+        }
+        return clip
     }
+
+    // MARK: Tapes
 
     /// Makes a tape. A title of blanks becomes `New Tape`.
     ///
+    /// - Parameter title: Blanks around it are cut off.
+    /// - Returns: The tape.
     /// - Throws: `TapesError` `.storeUnusable`.
     public func create(title: String) throws(TapesError) -> TapeRecord {
-        throw TapesError(.internalError, detail: "not there yet")
+        let title = title.trimmingCharacters(in: .whitespacesAndNewlines)
+        let new = TapeRecord(
+            id: UUID().uuidString.lowercased(),
+            title: title.isEmpty ? TapeRecord.untitled : title,
+            createdAt: now()
+        )
+        let kept = try stored { () throws(StoreError) in
+            try store.create(new)
+            // Its times are kept to the millisecond.
+            return try store.tape(new.id)
+        }
+        return kept ?? new
     }
 
     /// Gives a tape another title; its album keeps the one it has (rule R8).
     ///
+    /// - Parameters:
+    ///   - tape: The tape.
+    ///   - title: Blanks around it are cut off.
+    /// - Returns: The tape as it is now.
     /// - Throws: `TapesError` `.titleEmpty`, `.tapeNotFound`, `.storeUnusable`.
     public func rename(_ tape: TapeRecord, to title: String) throws(TapesError) -> TapeRecord {
-        throw TapesError(.internalError, detail: "not there yet")
+        let title = title.trimmingCharacters(in: .whitespacesAndNewlines)
+        guard !title.isEmpty else { throw TapesError(.titleEmpty) }
+        return try change(tape) { $0.title = title }
     }
 
     /// Copies a tape and its clips (rule R17).
     ///
+    /// - Returns: The copy.
     /// - Throws: `TapesError` `.tapeNotFound`, `.storeUnusable`.
     public func duplicate(_ tape: TapeRecord) throws(TapesError) -> TapeRecord {
-        throw TapesError(.internalError, detail: "not there yet")
+        let copy = try stored { () throws(StoreError) in try store.duplicateTape(tape.id, at: now()) }
+        guard let copy else { throw TapesError(.tapeNotFound, value: tape.id) }
+        return copy
     }
 
-    /// Examines a file (step 1 of rule R2): an absolute path, what it shows, how long it is. Reads a few blocks.
-    ///
-    /// - Parameters:
-    ///   - path: As given, as bytes; a relative one starts at the current directory. Links are not resolved.
-    ///   - allowingMissing: Whether a file that is not there is taken by its extension.
-    /// - Throws: `TapesError` `.fileNotFound`, `.fileUnreadable`, `.notRegularFile`, `.emptyFile`, `.unknownMediaType`.
-    public func inspect(_ path: [UInt8], allowingMissing: Bool) throws(TapesError) -> ClipRecord {
-        throw TapesError(.internalError, detail: "not there yet")
+    func change(_ tape: TapeRecord, _ change: (inout TapeRecord) -> Void) throws(TapesError) -> TapeRecord {
+        let changed = try stored { () throws(StoreError) in try store.changeTape(tape.id, at: now(), change) }
+        guard let changed else { throw TapesError(.tapeNotFound, value: tape.id) }
+        return changed
     }
 
-    /// Makes each still with a video of the same stem in the same directory, both in the list, one live picture.
-    public func pairingLivePictures(_ clips: [ClipRecord]) -> [ClipRecord] { clips }
+    // MARK: Clips
 
     /// Commits clips (step 2 of rule R2): from here on nothing undoes them.
     ///
@@ -69,119 +111,35 @@ public struct TapeEditor: Sendable {
     ///   - clips: From `inspect`.
     ///   - tape: A tape.
     ///   - position: Clamped to 0…count; nil is the end.
+    /// - Returns: The clips as kept.
     /// - Throws: `TapesError` `.tapeNotFound`, `.storeUnusable`.
     public func add(
         _ clips: [ClipRecord],
         to tape: TapeRecord,
         at position: Int? = nil
     ) throws(TapesError) -> [ClipRecord] {
-        throw TapesError(.internalError, detail: "not there yet")
+        let kept = try stored { () throws(StoreError) in
+            try store.addClips(clips, to: tape.id, at: position, now: now())
+        }
+        guard let kept else { throw TapesError(.tapeNotFound, value: tape.id) }
+        return kept
     }
 
     /// Moves a clip; the position, from 0, is clamped.
     ///
+    /// - Returns: Where it is now.
     /// - Throws: `TapesError` `.clipNotFound`, `.storeUnusable`.
     public func move(_ clip: ClipRecord, to position: Int) throws(TapesError) -> Int {
-        throw TapesError(.internalError, detail: "not there yet")
+        let place = try stored { () throws(StoreError) in
+            try store.moveClip(clip.id, of: clip.tapeID, to: position, now: now())
+        }
+        guard let place else { throw TapesError(.clipNotFound, value: clip.id) }
+        return place
     }
 
-    /// Changes settings of a tape.
-    ///
-    /// - Throws: `TapesError` `.outOfRange`, `.tapeNotFound`, `.storeUnusable`.
-    public func set(_ change: TapeChange, on tape: TapeRecord) throws(TapesError) -> TapeRecord {
-        throw TapesError(.internalError, detail: "not there yet")
-    }
-
-    /// Changes how a clip is shown.
-    ///
-    /// - Throws: `TapesError` `.outOfRange`, `.trimTooLong`, `.notForThisKind`, `.clipNotFound`, `.storeUnusable`.
-    public func set(_ change: ClipChange, on clip: ClipRecord) throws(TapesError) -> ClipRecord {
-        throw TapesError(.internalError, detail: "not there yet")
-    }
-
-    /// Finds originals that have moved, by checksum: walks directories, reads files of the right length only, and points
-    /// the clips at what they find. An original that is still at its place is left alone.
-    ///
-    /// Cancelling ends it with `.cancelled`; nothing is changed then.
-    ///
-    /// - Parameters:
-    ///   - tapes: Of these tapes; empty is of all.
-    ///   - directories: Where to look, as bytes.
-    ///   - isDryRun: Whether nothing is to be changed.
-    /// - Throws: `TapesError` `.storeUnusable`, `.cancelled`.
-    public func relink(
-        _ tapes: [TapeRecord],
-        in directories: [[UInt8]],
-        isDryRun: Bool
-    ) async throws(TapesError) -> [RelinkResult] {
-        throw TapesError(.internalError, detail: "not there yet")
-    }
-
-    /// Makes the checksums that a clip lacks, or whose file has changed: SHA-1 and SHA-256 in one reading.
-    ///
-    /// Cancelling ends it with `.cancelled`.
-    ///
-    /// - Returns: The clip, kept; unchanged when its original cannot be read.
-    /// - Throws: `TapesError` `.storeUnusable`, `.cancelled`.
-    public func checksum(_ clip: ClipRecord) async throws(TapesError) -> ClipRecord {
-        throw TapesError(.internalError, detail: "not there yet")
-    }
-}
-
-/// Settings of a tape to change; nil leaves one as it is.
-public struct TapeChange: Sendable, Equatable {
-    /// Shape of the picture.
-    public var orientation: TapeRecord.Orientation?
-    /// Of clips without their own.
-    public var scaleMode: TapeRecord.ScaleMode?
-    /// Between two clips.
-    public var transition: TapeRecord.Transition?
-    /// 100 to 2000.
-    public var transitionMilliseconds: Int?
-
-    /// Changes nothing.
-    public init() {}
-}
-
-/// Settings of a clip to change; nil leaves one as it is.
-public struct ClipChange: Sendable, Equatable {
-    /// Videos only.
-    public var trimStartMilliseconds: Int64?
-    /// Videos only.
-    public var trimEndMilliseconds: Int64?
-    /// 0 to 3, clockwise.
-    public var rotateQuarterTurns: Int?
-    /// `.some(nil)` is the tape's again.
-    public var scaleOverride: TapeRecord.ScaleMode??
-    /// 0 to 1; `.some(nil)` is full again. Videos and live pictures only.
-    public var volume: Double??
-    /// How long a still is shown, 1 to 3,600,000. Stills only.
-    public var imageMilliseconds: Int64?
-
-    /// Changes nothing.
-    public init() {}
-}
-
-/// What became of one clip in `relink`.
-public struct RelinkResult: Sendable, Equatable {
-    /// What became of it.
-    public enum State: Sendable, Equatable {
-        /// Still there.
-        case present
-        case found([UInt8])
-        case notFound
-        /// Nothing is known that would identify it.
-        case noChecksum
-    }
-
-    /// The clip as it was.
-    public var clip: ClipRecord
-    /// What became of it.
-    public var state: State
-
-    /// Makes a result.
-    public init(clip: ClipRecord, state: State) {
-        self.clip = clip
-        self.state = state
+    /// The store's trouble is `.storeUnusable`.
+    @discardableResult
+    func stored<Value>(_ body: () throws(StoreError) -> Value) throws(TapesError) -> Value {
+        do { return try body() } catch { throw TapesError(error) }
     }
 }

@@ -156,17 +156,18 @@ struct ClipStoreTests {
         clip.tapeID = "x"
         clip.position = 17
         clip.association = .linked
-        try store.changeClips([clip, sampleClip(77)], now: later)
+        let kept = try store.changeClips([sampleID(1), sampleID(77)], at: later) { $0 = clip }
         clip.tapeID = tape.id
         clip.position = 1
         clip.association = .pending
         clip.reason = .quota
         clip.attempts = 2
         clip.nextAttemptAt = later
+        #expect(kept == [clip])
         #expect(try store.clips(of: tape.id)[1] == clip)
         #expect(try store.clipAssets(of: tape.id, in: "l") == [sampleID(1): [1]])
         #expect(try fixture.tapeNow(tape.id).updatedAt == later)
-        try store.changeClips([clip], now: later + 1)
+        try store.changeClips([sampleID(1)], at: later + 1) { _ in }
         #expect(try fixture.tapeNow(tape.id).updatedAt == later)
     }
 
@@ -177,9 +178,7 @@ struct ClipStoreTests {
         let tape = try fixture.tape(0, clips: 2)
         let states = [0, 1].map { ClipSettlement(clipID: sampleID($0), association: .linked, assetID: [1]) }
         try store.settle(states, in: "l")
-        var clip = try store.clips(of: tape.id)[1]
-        clip.source = [0x2f, 0xff]
-        try store.changeClips([clip], now: later)
+        try store.changeClips([sampleID(1)], at: later) { $0.source = [0x2f, 0xff] }
         #expect(try store.clips(of: tape.id).map(\.association) == [.linked, .pending])
         #expect(try store.clipAssets(of: tape.id, in: "l") == [sampleID(0): [1]])
     }

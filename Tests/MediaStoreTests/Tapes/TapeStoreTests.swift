@@ -100,13 +100,16 @@ struct TapeStoreTests {
         try fixture.tape(1)
         let tape = try fixture.tape(2, clips: 2)
         try fixture.tape(3, clips: 1)
-        var clips = try store.clips(of: tape.id)
-        clips[0].durationMilliseconds = 10_000
-        clips[0].trimStartMilliseconds = 1000
-        clips[0].trimEndMilliseconds = 500
-        clips[1].kind = .image
-        clips[1].imageMilliseconds = 2500
-        try store.changeClips(clips, now: later)
+        let clips = try store.clips(of: tape.id)
+        try store.changeClips([clips[0].id], at: later) {
+            $0.durationMilliseconds = 10_000
+            $0.trimStartMilliseconds = 1000
+            $0.trimEndMilliseconds = 500
+        }
+        try store.changeClips([clips[1].id], at: later) {
+            $0.kind = .image
+            $0.imageMilliseconds = 2500
+        }
         try store.settle([ClipSettlement(clipID: clips[0].id, association: .linked)], in: "l")
 
         let summaries = try store.tapeSummaries()

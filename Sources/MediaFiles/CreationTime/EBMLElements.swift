@@ -1,0 +1,65 @@
+/// The elements of EBML (RFC 8794), as Matroska and WebM have them.
+enum EBMLElements {
+    /// Where the content of an element lies.
+    struct Span {
+        var start: Int64
+        var end: Int64
+    }
+
+    /// The `Info` of the first segment of a Matroska file (RFC 9559 section 5.1.2).
+    static func matroskaInfo(in content: inout BoundedContent) -> Span? {
+        first(0x1853_8067, in: Span(start: 0, end: content.count), of: &content)
+            .flatMap { first(0x1549_A966, in: $0, of: &content) }
+    }
+
+    /// The first element with an identifier.
+    static func first(_ wanted: UInt64, in parent: Span, of content: inout BoundedContent) -> Span? {
+        var start = parent.start
+        while let header = header(at: start, before: parent.end, of: &content) {
+            let contentStart = start + header.byteCount
+            // A live recording does not know its size: it ends with its parent. Only what is wanted may be such.
+            if header.identifier == wanted {
+                let end = header.size.map { min(parent.end, contentStart.addingClamped($0)) } ?? parent.end
+                return Span(start: contentStart, end: end)
+            }
+            guard let size = header.size, size <= parent.end - contentStart else { return nil }
+            start = contentStart + size
+        }
+        return nil
+    }
+
+    private struct Header {
+        var identifier: UInt64
+        /// Length of the content; nil when it is not known.
+        var size: Int64?
+        /// Length of the header itself.
+        var byteCount: Int64
+    }
+
+    /// RFC 8794 sections 4 to 6: the number of leading zeros of each first byte tells how many bytes follow.
+    private static func header(at start: Int64, before end: Int64, of content: inout BoundedContent) -> Header? {
+        let longest = min(12, end - start)
+        guard longest >= 2, let bytes = content.bytes(at: start, count: Int(longest)) else { return nil }
+        let identifierCount = bytes[0].leadingZeroBitCount + 1
+        guard identifierCount <= 4, identifierCount < bytes.count,
+            let identifier = bytes.bigEndian(at: 0, count: identifierCount)
+        else { return nil }
+        let sizeCount = bytes[identifierCount].leadingZeroBitCount + 1
+        guard sizeCount <= 8, let marked = bytes.bigEndian(at: identifierCount, count: sizeCount) else { return nil }
+        let mask: UInt64 = (1 << UInt64(7 * sizeCount)) - 1
+        let size = marked & mask
+        return Header(
+            identifier: identifier,
+            size: size == mask ? nil : Int64(size),
+            byteCount: Int64(identifierCount + sizeCount)
+        )
+    }
+}
+
+extension Int64 {
+    /// The sum, or the greatest number there is.
+    fileprivate func addingClamped(_ other: Int64) -> Int64 {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? .max : sum
+    }
+}

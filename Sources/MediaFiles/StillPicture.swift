@@ -1,0 +1,50 @@
+/// Still pictures. The servers for recordings take none, so that `MediaType` names them not.
+public enum StillPicture {
+    /// Whether an extension stands for still pictures. Case does not matter, the dot is not part of it.
+    public static func isNamed(byExtension pathExtension: String) -> Bool {
+        extensions.contains(pathExtension.lowercased())
+    }
+
+    /// Whether the first bytes show a still picture.
+    ///
+    /// - Parameter prefix: The first bytes of the file; 64 are enough.
+    /// - Returns: false also for what its own extension tells better: raw pictures that look like TIFF do, others do not.
+    public static func isSniffed(_ prefix: [UInt8]) -> Bool {
+        let magic = Magic(bytes: prefix)
+        if magics.contains(where: { magic.has($0, at: 0) }) { return true }
+        switch magic.text(at: 0) {
+        case "RIFF": return magic.text(at: 8) == "WEBP"
+        // Two letters alone say little: the size of the header behind that of the file, one of those there are.
+        case let text where text.hasPrefix("BM"):
+            return prefix.littleEndian(at: 14, count: 4).map { [12, 40, 52, 56, 64, 108, 124].contains($0) } ?? false
+        default: break
+        }
+        return magic.text(at: 4) == "ftyp" && brands.contains(magic.text(at: 8))
+    }
+
+    private static let magics: [[UInt8]] = [
+        // ISO/IEC 10918-1: start of image, then a marker.
+        [0xFF, 0xD8, 0xFF],
+        [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A],
+        Array("GIF87a".utf8),
+        Array("GIF89a".utf8),
+        // TIFF 6.0, in either byte order.
+        [0x49, 0x49, 0x2A, 0x00],
+        [0x4D, 0x4D, 0x00, 0x2A],
+        // JPEG XL (ISO/IEC 18181-2) and JPEG 2000 (ISO/IEC 15444-1) in their containers.
+        [0x00, 0x00, 0x00, 0x0C, 0x4A, 0x58, 0x4C, 0x20, 0x0D, 0x0A, 0x87, 0x0A],
+        [0x00, 0x00, 0x00, 0x0C, 0x6A, 0x50, 0x20, 0x20, 0x0D, 0x0A, 0x87, 0x0A],
+        Array("FUJIFILMCCD-RAW".utf8),
+    ]
+
+    /// HEIF (ISO/IEC 23008-12), AVIF, and the raw pictures of Canon that are built the same way.
+    private static let brands: Set = ["heic", "heix", "heim", "heis", "mif1", "msf1", "avif", "avis", "crx "]
+
+    private static let extensions: Set = [
+        "jpg", "jpeg", "jpe", "png", "gif", "webp", "heic", "heif", "hif", "avif", "tif", "tiff", "bmp", "jxl", "jp2",
+        "insp", "mpo",
+        // Raw.
+        "3fr", "ari", "arw", "cap", "cr2", "cr3", "crw", "dcr", "dng", "erf", "fff", "iiq", "k25", "kdc", "mef", "mos",
+        "mrw", "nef", "nrw", "orf", "ori", "pef", "raf", "raw", "rw2", "rwl", "sr2", "srf", "srw", "x3f",
+    ]
+}

@@ -1,0 +1,196 @@
+internal import MediaCrypto
+internal import MediaFiles
+public import MediaStore
+internal import Synchronization
+
+/// What became of one clip in `relink`.
+public struct RelinkResult: Sendable, Equatable {
+    /// What became of it.
+    public enum State: Sendable, Equatable {
+        /// Still there.
+        case present
+        case found([UInt8])
+        case notFound
+        /// Nothing is known that would identify it.
+        case noChecksum
+    }
+
+    /// The clip as it was.
+    public var clip: ClipRecord
+    /// What became of it.
+    public var state: State
+
+    /// Makes a result.
+    public init(clip: ClipRecord, state: State) {
+        self.clip = clip
+        self.state = state
+    }
+}
+
+extension TapeEditor {
+    /// Finds originals that have moved, by checksum: walks directories, reads files of the right length only, and points
+    /// the clips at what they find. An original that is still at its place is left alone. Of several equal files the one
+    /// with the same name is taken, else the first.
+    ///
+    /// The video of a live picture is looked for under its own name beside the still.
+    ///
+    /// Cancelling ends it with `.cancelled`; nothing is changed then.
+    ///
+    /// - Parameters:
+    ///   - tapes: Of these tapes; empty is of all.
+    ///   - directories: Where to look, as bytes.
+    ///   - isDryRun: Whether nothing is to be changed.
+    /// - Returns: A result for each clip that has a source.
+    /// - Throws: `TapesError` `.storeUnusable`, `.cancelled`.
+    public func relink(
+        _ tapes: [TapeRecord],
+        in directories: [[UInt8]],
+        isDryRun: Bool
+    ) async throws(TapesError) -> [RelinkResult] {
+        let wanted = Set(tapes.map(\.id))
+        let all = try stored { () throws(StoreError) in try store.clipsWithSources() }
+        var search = OriginalSearch(clips: all.filter { wanted.isEmpty || wanted.contains($0.tapeID) })
+        try await search.run(in: directories)
+        if !isDryRun { try keep(search.found) }
+        return search.results
+    }
+
+    /// All in one transaction; a clip that has another source by now is left alone.
+    private func keep(_ found: [String: OriginalSearch.Found]) throws(TapesError) {
+        guard !found.isEmpty else { return }
+        try stored { () throws(StoreError) in
+            try store.changeClips(found.keys.sorted(), at: now()) { clip in
+                guard let original = found[clip.id], clip.source == original.clip.source else { return }
+                clip.source = original.path
+                clip.pairedSource = original.pairedPath ?? clip.pairedSource
+                clip.modifiedNanoseconds = original.modifiedNanoseconds
+            }
+        }
+    }
+}
+
+/// One search for originals.
+private struct OriginalSearch {
+    struct Found: Sendable {
+        var clip: ClipRecord
+        var path: [UInt8]
+        /// Where the video of a live picture is now; nil leaves it.
+        var pairedPath: [UInt8]?
+        var modifiedNanoseconds: Int64
+    }
+
+    /// In the order of the clips.
+    private(set) var results: [RelinkResult] = []
+    private(set) var found: [String: Found] = [:]
+
+    private let clips: [ClipRecord]
+    /// Of files that were read.
+    private var digests: [[UInt8]: (digests: FileDigests, modifiedNanoseconds: Int64)?] = [:]
+
+    init(clips: [ClipRecord]) {
+        self.clips = clips
+    }
+
+    mutating func run(in directories: [[UInt8]]) async throws(TapesError) {
+        let missing = await BlockingWork.run { [clips] in
+            Set(clips.filter { $0.source.map { FileStatus(ofRegularFile: $0) == nil } ?? false }.map(\.id))
+        }
+        let sizes = Set(clips.filter { missing.contains($0.id) && $0.isIdentified }.compactMap(\.size))
+        let files = sizes.isEmpty ? [:] : try await Self.files(of: sizes, below: directories)
+        for clip in clips {
+            let state: RelinkResult.State
+            if !missing.contains(clip.id) {
+                state = .present
+            } else if !clip.isIdentified {
+                state = .noChecksum
+            } else if let original = try await find(clip, among: files) {
+                found[clip.id] = original
+                state = .found(original.path)
+            } else {
+                state = .notFound
+            }
+            results.append(RelinkResult(clip: clip, state: state))
+        }
+    }
+
+    /// Absolute paths of all files of these lengths, by length.
+    private static func files(
+        of sizes: Set<Int64>,
+        below directories: [[UInt8]]
+    ) async throws(TapesError) -> [Int64: [[UInt8]]] {
+        let isStopped = StopFlag()
+        let files = await withTaskCancellationHandler {
+            await BlockingWork.run {
+                let current = AbsolutePath.currentDirectory ?? []
+                var files: [Int64: [[UInt8]]] = [:]
+                for directory in directories {
+                    let root = AbsolutePath.of(directory, in: current)
+                    for file in FileWalk().files(below: root, until: { isStopped.isSet }).files
+                    where sizes.contains(file.byteCount) {
+                        files[file.byteCount, default: []].append(file.path)
+                    }
+                }
+                return files
+            }
+        } onCancel: {
+            isStopped.set()
+        }
+        guard !Task.isCancelled else { throw TapesError(.cancelled) }
+        return files
+    }
+
+    private mutating func find(
+        _ clip: ClipRecord,
+        among files: [Int64: [[UInt8]]]
+    ) async throws(TapesError) -> Found? {
+        let name = clip.source?.nameOfPath
+        let candidates = clip.size.flatMap { files[$0] } ?? []
+        for path in candidates.filter({ $0.nameOfPath == name }) + candidates.filter({ $0.nameOfPath != name }) {
+            guard let known = try await digests(of: path), clip.isMade(of: known.digests) else { continue }
+            return Found(
+                clip: clip,
+                path: path,
+                pairedPath: Self.pair(of: clip, beside: path),
+                modifiedNanoseconds: known.modifiedNanoseconds
+            )
+        }
+        return nil
+    }
+
+    private mutating func digests(
+        of path: [UInt8]
+    ) async throws(TapesError) -> (digests: FileDigests, modifiedNanoseconds: Int64)? {
+        if let known = digests[path] { return known }
+        guard !Task.isCancelled else { throw TapesError(.cancelled) }
+        var read: (FileDigests, Int64)?
+        if let file = await OriginalReading.open(path), let made = try await OriginalReading.digests(of: file) {
+            read = (made, file.status.modificationNanoseconds)
+        }
+        digests[path] = .some(read)
+        return read
+    }
+
+    /// The video of a live picture that is no longer at its place, but beside the still.
+    private static func pair(of clip: ClipRecord, beside still: [UInt8]) -> [UInt8]? {
+        guard let old = clip.pairedSource, FileStatus(ofRegularFile: old) == nil else { return nil }
+        let new = still.directoryOfPath + [UInt8(ascii: "/")] + old.nameOfPath
+        return FileStatus(ofRegularFile: new) == nil ? nil : new
+    }
+
+    private final class StopFlag: Sendable {
+        private let flag = Atomic(false)
+
+        var isSet: Bool { flag.load(ordering: .relaxed) }
+
+        func set() { flag.store(true, ordering: .relaxed) }
+    }
+}
+
+extension ClipRecord {
+    /// Whether enough is known of its original to find it again.
+    fileprivate var isIdentified: Bool { size != nil && (sha256 != nil || sha1 != nil) }
+
+    fileprivate func isMade(of digests: FileDigests) -> Bool {
+        sha256.map { $0 == digests.sha256.hex } ?? (sha1 == digests.sha1Hex)
+    }
+}
