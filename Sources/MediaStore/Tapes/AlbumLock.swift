@@ -35,6 +35,7 @@ public final class AlbumLock: Sendable {
     /// - Parameters:
     ///   - subject: What to lock.
     ///   - directory: The data directory.
+    /// - Returns: The lock, until it is released.
     /// - Throws: `StoreError` when the lock file cannot be made; `CancellationError`.
     public static func acquire(_ subject: Subject, in directory: DataDirectory) async throws -> AlbumLock {
         try Task.checkCancellation()

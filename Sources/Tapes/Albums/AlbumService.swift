@@ -5,6 +5,13 @@ public import MediaStore
 ///
 /// Safe for many processes at once: albums of one tape are worked on one at a time. Trouble with the library is no error but
 /// a state of the tape and its clips (rule R9); what is thrown is the store's trouble, and cancelling.
+///
+/// ## Topics
+/// - Bringing tapes into albums: `associate`, `file`, `rearrange`
+/// - Taking away: `removeClips`, `deleteTape`
+/// - Making good: `reconcilePlan`, `reconcile`, `verifyAlbums`
+/// - By hand: `link`, `unlink`, `knownLink`
+/// - Access: `status`, `requestAccess`
 public struct AlbumService: Sendable {
     /// What the settings allow.
     public struct Policy: Sendable {
@@ -53,117 +60,28 @@ public struct AlbumService: Sendable {
         self.report = report
     }
 
-    /// Makes sure that a tape has its album, and that every pending clip is in it: steps 3 to 8 of rule R2, after the clips
-    /// were committed.
-    ///
-    /// Cancelling ends it with `.cancelled`; what the library has confirmed is kept.
-    ///
-    /// - Parameters:
-    ///   - tapeID: A tape; nothing happens for one that is gone, or empty.
-    ///   - isAsked: Whether the user asked for this very thing (`reconcile --apply`, `library grant`): then refused access
-    ///     and backoff are tried again at once.
-    /// - Throws: `TapesError` `.storeUnusable`, `.cancelled`.
-    public func associate(_ tapeID: String, isAsked: Bool = false) async throws(TapesError) -> AlbumOutcome {
-        throw TapesError(.internalError, detail: "not there yet")
+    /// Whether anything of albums may be taken away: the one place that is asked (rules R11, R12, R18).
+    var mayDelete: Bool { policy.isEnabled && policy.deletesAlbums }
+
+    /// Runs `work` while no other task, of this process or another, works on the albums of a tape (rule R2.3).
+    func locked<Value>(
+        _ tapeID: String,
+        _ work: () async throws(TapesError) -> Value
+    ) async throws(TapesError) -> Value {
+        let lock: AlbumLock
+        do {
+            lock = try await AlbumLock.acquire(.tape(tapeID), in: directory)
+        } catch let error as StoreError {
+            throw TapesError(error)
+        } catch {
+            throw TapesError(.cancelled)
+        }
+        defer { lock.release() }
+        return try await work()
     }
 
-    /// Files a rendered video into the tape's own album (rule R16).
-    ///
-    /// - Parameters:
-    ///   - path: Absolute path of the video, as bytes.
-    ///   - tapeID: A tape with clips.
-    /// - Throws: `TapesError` `.storeUnusable`, `.cancelled`.
-    public func file(_ path: [UInt8], into tapeID: String) async throws(TapesError) -> AlbumOutcome {
-        throw TapesError(.internalError, detail: "not there yet")
-    }
-
-    /// Tells the library a tape's new order, where it keeps one. Never makes an album.
-    ///
-    /// - Throws: `TapesError` `.storeUnusable`, `.cancelled`.
-    public func rearrange(_ tapeID: String) async throws(TapesError) -> AlbumOutcome {
-        throw TapesError(.internalError, detail: "not there yet")
-    }
-
-    /// Removes clips from a tape; with the flag on also from the album, unless another clip uses the same original (R12).
-    ///
-    /// - Returns: The clips that were removed, and what became of the album.
-    /// - Throws: `TapesError` `.storeUnusable`, `.cancelled`.
-    public func removeClips(
-        _ clipIDs: [String],
-        of tapeID: String
-    ) async throws(TapesError) -> (removed: [ClipRecord], album: AlbumOutcome) {
-        throw TapesError(.internalError, detail: "not there yet")
-    }
-
-    /// Deletes a tape; with the flag on also its album, unless it is to be kept (R11).
-    ///
-    /// - Throws: `TapesError` `.tapeNotFound`, `.storeUnusable`, `.cancelled`.
-    public func deleteTape(_ tapeID: String, keepingAlbum: Bool) async throws(TapesError) -> TapeDeletion {
-        throw TapesError(.internalError, detail: "not there yet")
-    }
-
-    /// What `reconcile` would do. No call to the library.
-    ///
-    /// - Throws: `TapesError` `.storeUnusable`.
-    public func reconcilePlan() throws(TapesError) -> ReconcilePlan {
-        throw TapesError(.internalError, detail: "not there yet")
-    }
-
-    /// Works off pending tapes, then tombstones, one at a time; stops at the first error of the whole library (R13).
-    ///
-    /// - Parameters:
-    ///   - limit: Tapes at most.
-    ///   - each: Called after each tape.
-    /// - Throws: `TapesError` `.storeUnusable`, `.cancelled`.
-    public func reconcile(
-        limit: Int,
-        each: @Sendable (TapeRecord, AlbumOutcome) -> Void
-    ) async throws(TapesError) -> ReconcileOutcome {
-        throw TapesError(.internalError, detail: "not there yet")
-    }
-
-    /// Asks the library for every stored album, and marks the tapes whose album is gone; makes none.
-    ///
-    /// - Throws: `TapesError` `.libraryUnusable`, `.storeUnusable`, `.cancelled`.
-    public func verifyAlbums(
-        each: @Sendable (AlbumLink, AlbumPresence) -> Void
-    ) async throws(TapesError) -> Int {
-        throw TapesError(.internalError, detail: "not there yet")
-    }
-
-    /// Makes an album that the user names the tape's (rule R3). Needs `.readWrite`.
-    ///
-    /// - Throws: `TapesError` `.tapeNotFound`, `.albumNotFound`, `.albumTaken`, `.libraryUnusable`, `.storeUnusable`.
-    public func link(_ tapeID: String, to albumID: String) async throws(TapesError) -> AlbumLink {
-        throw TapesError(.internalError, detail: "not there yet")
-    }
-
-    /// Forgets the album of a tape in this library; the album stays as it is.
-    ///
-    /// - Returns: What was forgotten; nil when there was none.
-    /// - Throws: `TapesError` `.tapeNotFound`, `.storeUnusable`.
-    public func unlink(_ tapeID: String) async throws(TapesError) -> AlbumLink? {
-        throw TapesError(.internalError, detail: "not there yet")
-    }
-
-    /// The link that counts now: that of the library that was last found at this address. No call to the library.
-    ///
-    /// - Throws: `TapesError` `.storeUnusable`.
-    public func knownLink(of tapeID: String) throws(TapesError) -> AlbumLink? {
-        throw TapesError(.internalError, detail: "not there yet")
-    }
-
-    /// Which library this is, and what it allows. Changes nothing.
-    ///
-    /// - Throws: `TapesError` `.storeUnusable`, `.cancelled`.
-    public func status() async throws(TapesError) -> LibraryStatus {
-        throw TapesError(.internalError, detail: "not there yet")
-    }
-
-    /// Asks for access anew (`library init`, `library grant`), and forgets what it was refused with.
-    ///
-    /// - Throws: `TapesError` `.storeUnusable`, `.cancelled`.
-    public func requestAccess(_ level: AccessLevel) async throws(TapesError) -> LibraryStatus {
-        throw TapesError(.internalError, detail: "not there yet")
+    /// A question to the store, or a change of it.
+    func stored<Value>(_ body: () throws(StoreError) -> Value) throws(TapesError) -> Value {
+        do throws(StoreError) { return try body() } catch { throw TapesError(error) }
     }
 }

@@ -1,0 +1,96 @@
+internal import Foundation
+internal import MediaStore
+
+/// Why an attempt at an album went no further: a state to be kept, no error (rule R9).
+struct AlbumSetback: Sendable, Equatable {
+    /// What tape and clips are told.
+    var reason: AssociationReason
+    /// What the library said.
+    var detail = ""
+    /// The permissions that are missing, by the library's names.
+    var missingPermissions: [String] = []
+    /// The library asked for so much patience.
+    var retryAfter: Duration?
+    /// Whether every other tape would fare the same.
+    var isLibraryWide = true
+
+    /// What a library's failure means.
+    ///
+    /// - Parameters:
+    ///   - error: Not `.cancelled`.
+    ///   - refusal: What a refusal of this very request is called.
+    init(_ error: AlbumError, refusal: AssociationReason = .internalError) {
+        reason = error.reason(refusal: refusal)
+        detail = error.detail
+        switch error.kind {
+        case .insufficient(let names): missingPermissions = names
+        case .unreachable(let patience): retryAfter = patience
+        case .albumMissing, .rejected, .cancelled: isLibraryWide = false
+        case .unauthorized, .libraryChanged, .quota: break
+        }
+    }
+
+    init(_ reason: AssociationReason, detail: String = "", missing: [String] = [], isLibraryWide: Bool = true) {
+        self.reason = reason
+        self.detail = detail
+        self.isLibraryWide = isLibraryWide
+        missingPermissions = missing
+    }
+}
+
+/// What ends an attempt early.
+enum AlbumTrouble: Error {
+    /// To be thrown on: the store's trouble, cancelling.
+    case fatal(TapesError)
+    /// To be kept as a state.
+    case setback(AlbumSetback)
+
+    /// What a library's failure means; cancelling is no setback.
+    init(_ error: AlbumError, refusal: AssociationReason = .internalError) {
+        self =
+            error.kind == .cancelled
+            ? .fatal(TapesError(.cancelled, underlying: error)) : .setback(AlbumSetback(error, refusal: refusal))
+    }
+}
+
+extension AlbumError {
+    /// The reason to be kept.
+    ///
+    /// - Parameter refusal: What a refusal of this very request is called.
+    func reason(refusal: AssociationReason) -> AssociationReason {
+        switch kind {
+        case .unauthorized: .accessDenied
+        case .insufficient: .accessLimited
+        case .albumMissing: .albumMissing
+        case .libraryChanged: .libraryChanged
+        case .unreachable: .unreachable
+        case .rejected: refusal
+        case .quota: .quota
+        case .cancelled: .internalError
+        }
+    }
+}
+
+extension AssociationReason {
+    /// Whether the grant decides: the try is repeated when that differs, not after a time (rule R10).
+    var isOfAccess: Bool { [.accessNotDetermined, .accessDenied, .accessLimited].contains(self) }
+
+    /// Whether one clip alone is concerned: it waits for its own time, and another clip's try does not take it along.
+    var isOfClip: Bool { [.originalUnavailable, .assetRejected, .internalError].contains(self) }
+}
+
+/// When a clip is tried again of itself (rule R9).
+enum Backoff {
+    /// At most a day.
+    static let longest: TimeInterval = 24 * 60 * 60
+
+    /// One minute after the first failure, doubling.
+    ///
+    /// - Parameters:
+    ///   - attempts: Failures in a row, this one included.
+    ///   - patience: What the library asked for; counts when it is longer.
+    static func pause(after attempts: Int, patience: Duration? = nil) -> TimeInterval {
+        let doubled = min(longest, 60 * pow(2, Double(max(0, attempts - 1))))
+        return max(doubled, patience.map { $0 / .seconds(1) } ?? 0)
+    }
+}
