@@ -35,6 +35,8 @@ public protocol AlbumLibrary: Sendable {
     /// - Parameters:
     ///   - clips: Of one tape.
     ///   - mayUpload: Whether an original that the library has not may be sent to it.
+    /// - Returns: One resolution for each.
+    /// - Throws: `AlbumError` when none could be asked for.
     func resolveAssets(_ clips: [ClipRecord], mayUpload: Bool) async throws(AlbumError) -> [AssetResolution]
 
     /// Adds assets, in their order. One result for each. Throws `.albumMissing` when the album is gone. Needs `.addOnly`.

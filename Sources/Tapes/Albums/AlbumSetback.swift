@@ -13,6 +13,8 @@ struct AlbumSetback: Sendable, Equatable {
     var retryAfter: Duration?
     /// Whether every other tape would fare the same.
     var isLibraryWide = true
+    /// Whether nothing was tried: a refusal is believed to stand (rule R10).
+    var isBelieved = false
 
     /// What a library's failure means.
     ///
@@ -25,7 +27,11 @@ struct AlbumSetback: Sendable, Equatable {
         switch error.kind {
         case .insufficient(let names): missingPermissions = names
         case .unreachable(let patience): retryAfter = patience
-        case .albumMissing, .rejected, .cancelled: isLibraryWide = false
+        case .rejected:
+            // The same request would be refused again.
+            retryAfter = .seconds(Backoff.longest)
+            isLibraryWide = false
+        case .albumMissing, .cancelled: isLibraryWide = false
         case .unauthorized, .libraryChanged, .quota: break
         }
     }
@@ -57,6 +63,7 @@ extension AlbumError {
     /// The reason to be kept.
     ///
     /// - Parameter refusal: What a refusal of this very request is called.
+    /// - Returns: The reason.
     func reason(refusal: AssociationReason) -> AssociationReason {
         switch kind {
         case .unauthorized: .accessDenied
@@ -89,6 +96,7 @@ enum Backoff {
     /// - Parameters:
     ///   - attempts: Failures in a row, this one included.
     ///   - patience: What the library asked for; counts when it is longer.
+    /// - Returns: Seconds.
     static func pause(after attempts: Int, patience: Duration? = nil) -> TimeInterval {
         let doubled = min(longest, 60 * pow(2, Double(max(0, attempts - 1))))
         return max(doubled, patience.map { $0 / .seconds(1) } ?? 0)

@@ -1,0 +1,111 @@
+import Foundation
+import MediaStore
+import Synchronization
+import TestSupport
+
+@testable import Tapes
+
+/// A store, a scripted library and a clock for one test.
+struct AlbumBench {
+    let temporary: TemporaryDirectory
+    let directory: DataDirectory
+    let store: LibraryStore
+    let library: ScriptedLibrary
+    let clock = Clock()
+    let events = Events()
+
+    /// Stands still unless a test moves it.
+    final class Clock: Sendable {
+        private let value = Mutex(Date(timeIntervalSince1970: 1_790_000_000))
+
+        var now: Date { value.withLock { $0 } }
+
+        func advance(_ seconds: TimeInterval) { value.withLock { $0 += seconds } }
+    }
+
+    final class Events: Sendable {
+        private let values = Mutex<[AlbumEvent]>([])
+
+        var all: [AlbumEvent] { values.withLock { $0 } }
+
+        func keep(_ event: AlbumEvent) { values.withLock { $0.append(event) } }
+    }
+
+    init(_ library: ScriptedLibrary = ScriptedLibrary()) throws {
+        temporary = try TemporaryDirectory()
+        directory = try DataDirectory.open(temporary.file("data"))
+        store = try LibraryStore(in: directory)
+        self.library = library
+    }
+
+    /// The service; another library is another setting of the user's.
+    func service(
+        _ policy: AlbumService.Policy = AlbumService.Policy(),
+        library: ScriptedLibrary? = nil
+    ) -> AlbumService {
+        let clock = clock
+        let events = events
+        return AlbumService(
+            store: store,
+            directory: directory,
+            library: library ?? self.library,
+            policy: policy,
+            now: { clock.now },
+            report: { events.keep($0) }
+        )
+    }
+
+    static let deleting = AlbumService.Policy(deletesAlbums: true)
+
+    // MARK: Tapes
+
+    @discardableResult
+    func tape(_ title: String = "Summer", _ names: [String] = []) throws -> String {
+        let id = UUID().uuidString.lowercased()
+        try store.create(TapeRecord(id: id, title: title, createdAt: clock.now))
+        try add(names, to: id)
+        return id
+    }
+
+    /// Commits clips as the commands do; `a` is the file `/a`.
+    func add(_ names: [String], to tapeID: String, at position: Int? = nil) throws {
+        let clips = names.map { name in
+            ClipRecord(
+                id: UUID().uuidString.lowercased(),
+                tapeID: tapeID,
+                kind: .image,
+                source: Array("/\(name)".utf8)
+            )
+        }
+        _ = try store.addClips(clips, to: tapeID, at: position, now: clock.now)
+    }
+
+    /// A tape with these clips, in its album.
+    func associated(_ title: String = "Summer", _ names: [String] = ["a"]) async throws -> String {
+        let id = try tape(title, names)
+        _ = try await service().associate(id)
+        library.forgetCalls()
+        return id
+    }
+
+    /// Each clip of a tape: `a linked`, `b pending unreachable`.
+    func clips(_ tapeID: String) throws -> [String] {
+        try store.clips(of: tapeID).map { clip in
+            let name = String(decoding: (clip.source ?? []).dropFirst(), as: UTF8.self)
+            return ([name, clip.association.rawValue] + [clip.reason?.rawValue].compactMap { $0 }).joined(separator: " ")
+        }
+    }
+
+    /// `associated`, `pending_association unreachable`.
+    func state(_ tapeID: String) throws -> String {
+        guard let tape = try store.tape(tapeID) else { return "gone" }
+        return ([tape.association.rawValue] + [tape.reason?.rawValue].compactMap { $0 }).joined(separator: " ")
+    }
+
+    func link(_ tapeID: String) throws -> AlbumLink? { try store.albumLinks(of: tapeID).last }
+
+    /// What is in the album of a tape.
+    func assets(_ tapeID: String) throws -> [String]? {
+        try link(tapeID).flatMap { library.albums[$0.albumID]?.assets }
+    }
+}
