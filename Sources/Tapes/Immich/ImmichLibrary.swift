@@ -1,15 +1,19 @@
+internal import Foundation
 public import MediaStore
 public import MediaTransport
 
 /// Albums of an Immich server, major version 2 or later (tapes contract section 6).
+///
+/// What server, key and account are is asked once for each value made by `init`, and again after a refusal. Requests that
+/// change no more when they come twice are tried again as the client's retry policy says; making an album and sending a
+/// file are not.
 public struct ImmichLibrary: AlbumLibrary {
     /// The base of every call: the user's address, with `/api` unless it ends with it.
     public let base: ServerURL
     /// Whether a key is known.
-    public var hasKey: Bool { authorization != nil }
-    let http: HTTPClient
-    let authorization: Authorization?
-    let timeouts: TransferTimeouts
+    public var hasKey: Bool { client.authorization != nil }
+    let client: ImmichClient
+    let session = ImmichSession()
     let store: LibraryStore
     /// Prefixes of local paths, as bytes, and what the server calls them (contract 6.3, 3).
     let pathMap: [(local: [UInt8], server: String)]
@@ -23,7 +27,7 @@ public struct ImmichLibrary: AlbumLibrary {
     ///   - http: Talks to it.
     ///   - key: API key; nil when none is known.
     ///   - timeouts: Silence limits.
-    ///   - store: Keeps checksums, and which account was at the address.
+    ///   - store: Keeps checksums, and knows which account was at the address.
     ///   - pathMap: Prefixes of local paths, as bytes, and what the server calls them.
     ///   - progress: Gets the path of a file that is being sent, the bytes sent and their total, on another thread.
     public init(
@@ -35,74 +39,171 @@ public struct ImmichLibrary: AlbumLibrary {
         pathMap: [(local: [UInt8], server: String)] = [],
         progress: (@Sendable (_ path: [UInt8], _ sent: Int64, _ total: Int64) -> Void)? = nil
     ) {
-        base = server
-        self.http = http
-        authorization = key.map { .apiKey($0, header: "x-api-key", for: server.origin) }
-        self.timeouts = timeouts
+        base = Self.base(of: server)
+        client = ImmichClient(
+            base: base,
+            http: http,
+            authorization: key.map { .apiKey($0, header: "x-api-key", for: server.origin) },
+            timeouts: timeouts
+        )
         self.store = store
         self.pathMap = pathMap
         self.progress = progress
+    }
+
+    /// The address with `/api`.
+    static func base(of server: ServerURL) -> ServerURL {
+        guard !server.basePath.hasSuffix("/api") else { return server }
+        // What is appended cannot make an address wrong.
+        return (try? ServerURL("\(server)/api", allowingPath: true)) ?? server
     }
 
     public var kind: String { "immich" }
 
     public var address: String { "\(base)" }
 
-    public func identity() async throws(AlbumError) -> AlbumLibraryIdentity { throw AlbumError(.libraryChanged) }
+    // MARK: Access
+
+    public func identity() async throws(AlbumError) -> AlbumLibraryIdentity {
+        let grant = try await grant()
+        let library = try libraryID(of: grant)
+        let host = base.origin.scope
+        return AlbumLibraryIdentity(
+            libraryID: library.id,
+            accountID: library.accountID,
+            keyID: grant.keyID,
+            name: grant.accountName.map { "Immich at \(host), \($0)" } ?? "Immich at \(host)"
+        )
+    }
 
     public func access(_ level: AccessLevel) async throws(AlbumError) -> AlbumAccess {
-        throw AlbumError(.libraryChanged)
+        guard hasKey else {
+            return AlbumAccess(.notDetermined, fingerprint: ImmichGrant.fingerprint(ofRefused: nil, at: address))
+        }
+        do {
+            let grant = try await grant()
+            return AlbumAccess(grant.state(of: level), fingerprint: grant.fingerprint(at: address))
+        } catch {
+            switch error.kind {
+            case .unauthorized, .insufficient:
+                let fingerprint = ImmichGrant.fingerprint(ofRefused: client.authorization, at: address)
+                return AlbumAccess(.denied, fingerprint: fingerprint, detail: error.detail)
+            default: throw error
+            }
+        }
     }
 
+    /// A key cannot be widened from here: this looks again, and says what the key lacks and where keys are made.
     public func requestAccess(_ level: AccessLevel) async throws(AlbumError) -> AlbumAccess {
-        throw AlbumError(.libraryChanged)
+        session.forgetGrant()
+        var access = try await access(level)
+        switch access.state {
+        case .limited(let missing):
+            access.detail = "the key lacks \(missing.joined(separator: ", ")); \(Self.whereKeysAreMade)"
+        case .denied, .notDetermined:
+            access.detail = access.detail.isEmpty
+                ? Self.whereKeysAreMade : "\(access.detail); \(Self.whereKeysAreMade)"
+        case .restricted, .authorized: break
+        }
+        return access
     }
 
-    public func album(_ id: String, hint: [UInt8]?) async throws(AlbumError) -> AlbumPresence {
-        throw AlbumError(.libraryChanged)
-    }
+    private static let whereKeysAreMade = "keys are made in the server's web page: Account Settings, API Keys"
 
-    public func albumMarked(_ tapeID: String) async throws(AlbumError) -> MadeAlbum? {
-        throw AlbumError(.libraryChanged)
-    }
-
-    public func createAlbum(title: String, tapeID: String) async throws(AlbumError) -> MadeAlbum {
-        throw AlbumError(.libraryChanged)
-    }
+    // MARK: Assets
 
     public func resolveAssets(
         _ clips: [ClipRecord],
         mayUpload: Bool
     ) async throws(AlbumError) -> [AssetResolution] {
-        throw AlbumError(.libraryChanged)
+        guard !clips.isEmpty else { return [] }
+        var search = ImmichAssetSearch(self, grant: try await grant(), clips: clips)
+        return try await search.run(mayUpload: mayUpload)
     }
 
-    public func add(
-        _ assets: [AlbumAsset],
-        to albumID: String,
-        hint: [UInt8]?
-    ) async throws(AlbumError) -> [AddResult] {
-        throw AlbumError(.libraryChanged)
-    }
+    // MARK: Order
 
-    public func remove(
-        _ assetIDs: [[UInt8]],
-        from albumID: String,
-        hint: [UInt8]?
-    ) async throws(AlbumError) -> [RemoveResult] {
-        throw AlbumError(.libraryChanged)
-    }
-
-    public func deleteAlbum(_ id: String, hint: [UInt8]?) async throws(AlbumError) -> AlbumDeletion {
-        throw AlbumError(.libraryChanged)
-    }
-
+    /// Nothing: the server sorts by date, and the tape's order lives with us (trap 11).
     public func arrange(
         _ albumID: String,
         hint: [UInt8]?,
         tape: TapeRecord,
         clips: [ClipRecord]
-    ) async throws(AlbumError) {
-        throw AlbumError(.libraryChanged)
+    ) async throws(AlbumError) {}
+}
+
+extension ImmichLibrary {
+    /// What the key may; asked once.
+    func grant() async throws(AlbumError) -> ImmichGrant {
+        if let grant = session.known.grant { return grant }
+        guard hasKey else { throw AlbumError(.unauthorized(.addOnly), detail: "no API key is known") }
+        _ = try await majorVersion()
+        let answer = try await client.json(client.request(.get, "/api-keys/me"), needing: .addOnly)
+        guard var grant = ImmichGrant(key: answer) else {
+            throw AlbumError(.unreachable(retryAfter: nil), detail: "the answer describes no API key")
+        }
+        if grant.allows(.readUser) {
+            do {
+                grant.add(user: try await client.json(client.request(.get, "/users/me"), needing: .addOnly))
+            } catch {
+                // The account is of use, not needed (contract 4.2).
+                guard case .insufficient = error.kind else { throw error }
+            }
+        }
+        session.learn { $0.grant = grant }
+        return grant
+    }
+
+    /// The server's major version, 2 at least; asked once.
+    func majorVersion() async throws(AlbumError) -> Int {
+        if let version = session.known.majorVersion { return version }
+        let answer = try await client.json(client.request(.get, "/server/version"), needing: .addOnly)
+        guard let major = answer.members?["major"]?.wholeNumber else {
+            throw AlbumError(.unreachable(retryAfter: nil), detail: "the answer is not that of an Immich server")
+        }
+        guard major >= 2 else {
+            throw AlbumError(.unreachable(retryAfter: nil), detail: "Immich \(major) is too old; 2 or later is needed")
+        }
+        session.learn { $0.majorVersion = Int(clamping: major) }
+        return Int(clamping: major)
+    }
+
+    /// Which library this is to us (contract 4.2): the one that was here at the last success when the key or the account
+    /// still is the same.
+    private func libraryID(of grant: ImmichGrant) throws(AlbumError) -> (id: String, accountID: String?) {
+        let record: AlbumLibraryRecord?
+        do {
+            record = try store.albumLibrary(kind: kind, address: address)
+        } catch {
+            throw AlbumError(.libraryChanged, detail: "what was here before cannot be read: \(error)")
+        }
+        let own = grant.accountID.map { "immich:\(address)#\($0)" } ?? "immich:\(address)#key:\(grant.keyID)"
+        guard let record, let known = record.libraryID else { return (own, grant.accountID) }
+        switch (grant.accountID, record.accountID) {
+        case (let now?, let before?): return now == before ? (known, now) : (own, now)
+        case (let now, let before):
+            if grant.keyID == record.keyID { return (known, now ?? before) }
+            if let now { return (own, now) }
+            throw AlbumError(.libraryChanged, detail: "another API key, which may not say whose it is (user.read)")
+        }
+    }
+
+    /// Sends a request of which the key's permissions decide, and reads its JSON. After a refusal the next look at the
+    /// permissions asks the server anew.
+    func json(_ request: HTTPRequest, needing level: AccessLevel) async throws(AlbumError) -> JSONValue {
+        do {
+            return try await client.json(request, needing: level)
+        } catch {
+            noteRefusal(error)
+            throw error
+        }
+    }
+
+    /// Forgets what the key may when the server has shown that it is otherwise.
+    func noteRefusal(_ error: AlbumError) {
+        switch error.kind {
+        case .unauthorized, .insufficient: session.forgetGrant()
+        default: break
+        }
     }
 }

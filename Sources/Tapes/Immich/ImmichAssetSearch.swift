@@ -1,0 +1,106 @@
+internal import Foundation
+internal import MediaFiles
+internal import MediaStore
+internal import MediaTransport
+
+/// Finds the server's names for the originals of one `resolveAssets` (tapes contract 6.3): by path where the server reads
+/// the same files, else by checksum; what it has not is sent where that is allowed.
+struct ImmichAssetSearch {
+    /// Files in one check, at most.
+    static let largestCheck = 5000
+
+    let library: ImmichLibrary
+    let grant: ImmichGrant
+    private let clips: [ClipRecord]
+    /// What is known of each clip; nil while nothing is.
+    private var resolutions: [AssetResolution?]
+    /// SHA-1 of each clip's file, 20 bytes.
+    private var checksums: [[UInt8]?]
+
+    init(_ library: ImmichLibrary, grant: ImmichGrant, clips: [ClipRecord]) {
+        self.library = library
+        self.grant = grant
+        self.clips = clips
+        resolutions = Array(repeating: nil, count: clips.count)
+        checksums = Array(repeating: nil, count: clips.count)
+    }
+
+    /// One resolution for each clip.
+    mutating func run(mayUpload: Bool) async throws(AlbumError) -> [AssetResolution] {
+        try await findByServerPath()
+        try await makeChecksums()
+        try await findByChecksum()
+        if mayUpload, grant.allows(.upload) { try await send() }
+        return resolutions.map { $0 ?? .unidentified }
+    }
+
+    /// The clips of which nothing is known.
+    private var open: [Int] { clips.indices.filter { resolutions[$0] == nil } }
+
+    // MARK: By path
+
+    private mutating func findByServerPath() async throws(AlbumError) {
+        guard !library.pathMap.isEmpty, grant.allows(.readAsset) else { return }
+        for index in open {
+            guard let source = clips[index].source, let path = library.serverPath(of: source) else { continue }
+            resolutions[index] = try await library.asset(atServerPath: path)
+        }
+    }
+
+    // MARK: By checksum
+
+    private mutating func makeChecksums() async throws(AlbumError) {
+        var reading = ClipChecksums(store: library.store)
+        // Also those that were made before the user stopped it are kept.
+        defer { reading.keep() }
+        for index in open {
+            do throws(ClipOriginal.Trouble) {
+                checksums[index] = try await reading.sha1(of: clips[index])
+            } catch {
+                resolutions[index] = try AssetResolution(error)
+            }
+        }
+    }
+
+    private mutating func findByChecksum() async throws(AlbumError) {
+        if grant.allows(.upload) {
+            let files = open.compactMap { index in
+                checksums[index].map { ImmichLibrary.CheckedFile(id: clips[index].id, sha1: $0) }
+            }
+            let found = try await library.check(files)
+            for index in open { resolutions[index] = found[clips[index].id] }
+        } else if grant.allows(.readAsset) {
+            for index in open {
+                guard let checksum = checksums[index] else { continue }
+                resolutions[index] = try await library.asset(withChecksum: checksum)
+            }
+        } else {
+            throw AlbumError(.insufficient([ImmichGrant.Permission.upload.rawValue]))
+        }
+    }
+
+    // MARK: Sending
+
+    private mutating func send() async throws(AlbumError) {
+        let waiting = open
+        guard !waiting.isEmpty else { return }
+        var sender = ImmichSender(library, videos: try await library.pairedVideos(of: waiting.map { clips[$0] }))
+        for index in waiting {
+            guard let checksum = checksums[index] else { continue }
+            if Task.isCancelled { throw AlbumError(.cancelled) }
+            resolutions[index] = try await sender.send(clips[index], sha1: checksum)
+        }
+    }
+}
+
+extension AssetResolution {
+    /// What an original that cannot be read means for its clip.
+    init(_ trouble: ClipOriginal.Trouble) throws(AlbumError) {
+        switch trouble {
+        case .away(let reason): self = .unavailable(reason)
+        case .silent: self = .unavailable("the file system does not answer")
+        case .unfit(let reason): self = .rejected(reason)
+        case .cancelled: throw AlbumError(.cancelled)
+        }
+    }
+}

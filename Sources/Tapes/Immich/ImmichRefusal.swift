@@ -1,0 +1,94 @@
+internal import MediaTransport
+
+/// What an answer without success says (tapes contract 6.4). Read leniently: version 3 sends a text, version 2 a text or an
+/// array of texts, and what stands before the server sends HTML.
+struct ImmichRefusal {
+    /// Bytes of an answer that are looked at for its sentence.
+    static let longestBody = 65_536
+
+    /// The status code.
+    let status: Int
+    /// The server's sentence; empty when there is none.
+    let sentence: String
+    private let retryAfter: Duration?
+    private let correlation: String?
+    private let mediaType: String?
+    private let place: String?
+
+    /// Reads an answer.
+    ///
+    /// - Parameters:
+    ///   - response: Of any status but success.
+    ///   - key: Never seen again, even when the answer repeats it.
+    init(_ response: HTTPResponse, hiding key: String?) {
+        func shown(_ text: String) -> String {
+            guard let key, !key.isEmpty else { return ServerText.cut(text) }
+            return ServerText.cut(text.replacing(key, with: "***"))
+        }
+        status = response.status
+        retryAfter = RetryAfter.wish(in: response.head)
+        mediaType = response.head.mediaType.map(shown)
+        place = response.head.value(of: "Location").map(shown)
+        let members = JSONValue.object(in: response.body.prefix(Self.longestBody)) ?? [:]
+        sentence = shown(Self.sentence(of: members))
+        correlation = (response.head.value(of: "X-Correlation-ID") ?? members["correlationId"]?.text).map {
+            String(shown($0).prefix(64))
+        }
+    }
+
+    /// `message`, with what a failed validation adds to it.
+    private static func sentence(of members: [String: JSONValue]) -> String {
+        guard let message = members["message"] else { return "" }
+        let texts = message.text.map { [$0] } ?? message.elements.compactMap(\.text)
+        let details = members["errors"]?.elements.compactMap { $0.text ?? $0.members?["message"]?.text } ?? []
+        return (texts + details).joined(separator: "; ")
+    }
+
+    /// Whether the server refuses this very file, and always will.
+    var isAboutFile: Bool {
+        switch status {
+        case 400:
+            sentence.hasPrefix("Unsupported file type") || sentence.hasPrefix("File is empty")
+                || sentence.hasPrefix("Field(s) assetData should not be empty")
+        case 413, 415: true
+        default: false
+        }
+    }
+
+    /// The refusal as an error.
+    ///
+    /// - Parameter level: What was needed.
+    /// - Returns: The error; `.albumMissing` only for the sentences that say so (trap 2).
+    func error(needing level: AccessLevel) -> AlbumError {
+        AlbumError(kind(level), detail: detail)
+    }
+
+    private func kind(_ level: AccessLevel) -> AlbumError.Kind {
+        switch status {
+        case 400: badRequest
+        case 401: .unauthorized(level)
+        case 403: missingPermission.map { .insufficient([$0]) } ?? .unauthorized(level)
+        // The server has no 404 for what is missing: this is another server, or one that is too old.
+        case 300..<400, 404, 408, 429, 500..<600: .unreachable(retryAfter: retryAfter)
+        default: .rejected(status: status)
+        }
+    }
+
+    private var badRequest: AlbumError.Kind {
+        if sentence == "Album not found" || sentence.hasPrefix("Not found or no album") { return .albumMissing }
+        return sentence.hasPrefix("Quota has been exceeded") ? .quota : .rejected(status: 400)
+    }
+
+    private var missingPermission: String? {
+        let prefix = "Missing required permission: "
+        return sentence.hasPrefix(prefix) ? String(sentence.dropFirst(prefix.count)) : nil
+    }
+
+    /// For people and logs.
+    var detail: String {
+        var text = sentence.isEmpty ? "status \(status), \(mediaType ?? "without content")" : sentence
+        if (300..<400).contains(status), let place { text += ": redirected to \(place)" }
+        if status == 404 { text += ": wrong address, or too old" }
+        return correlation.map { "\(text) (correlation id \($0))" } ?? text
+    }
+}
