@@ -1,0 +1,88 @@
+"""Judges requests and answers by the models of immichpy, which other people generated from the published description."""
+
+import inspect
+import re
+import typing
+
+from immichpy.client.generated.api.albums_api import AlbumsApi
+from immichpy.client.generated.api.assets_api import AssetsApi
+from immichpy.client.generated.models.album_response_dto import AlbumResponseDto
+from immichpy.client.generated.models.api_key_response_dto import ApiKeyResponseDto
+from immichpy.client.generated.models.asset_bulk_upload_check_dto import AssetBulkUploadCheckDto
+from immichpy.client.generated.models.asset_bulk_upload_check_response_dto import AssetBulkUploadCheckResponseDto
+from immichpy.client.generated.models.asset_media_response_dto import AssetMediaResponseDto
+from immichpy.client.generated.models.asset_response_dto import AssetResponseDto
+from immichpy.client.generated.models.bulk_id_response_dto import BulkIdResponseDto
+from immichpy.client.generated.models.bulk_ids_dto import BulkIdsDto
+from immichpy.client.generated.models.create_album_dto import CreateAlbumDto
+from immichpy.client.generated.models.metadata_search_dto import MetadataSearchDto
+from immichpy.client.generated.models.server_media_types_response_dto import ServerMediaTypesResponseDto
+from immichpy.client.generated.models.server_version_response_dto import ServerVersionResponseDto
+from immichpy.client.generated.models.user_admin_response_dto import UserAdminResponseDto
+from pydantic import TypeAdapter
+
+# The fields that version 2 wants beside those of the description, which is that of version 3.
+FIELDS_OF_VERSION_2 = {"deviceAssetId", "deviceId"}
+
+
+def complaint_about_body(model, body):
+    """Why a model refuses a JSON body, or a member that it does not know; None when it does not."""
+    known = {field.alias or name for name, field in model.model_fields.items()}
+    if not isinstance(body, dict) or not set(body) <= known:
+        return f"{model.__name__}: unknown members in {body!r}"
+    try:
+        model.from_dict(body)
+    except Exception as error:  # whatever the model says
+        return f"{model.__name__}: {error}"
+    return None
+
+
+def complaint_about_parameters(function, names, given, ignored=()):
+    """Why a call of immichpy's own client would refuse these parameters; None when it would not.
+
+    `names` leads from the names on the wire to those of the function.
+    """
+    hints = typing.get_type_hints(inspect.unwrap(function), include_extras=True)
+    for name, value in given:
+        if name in ignored:
+            continue
+        parameter = names.get(name)
+        if parameter is None:
+            return f"{function.__name__}: unknown parameter {name}"
+        try:
+            TypeAdapter(hints[parameter]).validate_python(value)
+        except Exception as error:
+            return f"{function.__name__}: {name}: {error}"
+    return None
+
+
+def complaint_about_form(fields):
+    """Judges the text fields of an upload as the parameters of `upload_asset`."""
+    names = {
+        "fileCreatedAt": "file_created_at", "fileModifiedAt": "file_modified_at", "filename": "filename",
+        "livePhotoVideoId": "live_photo_video_id", "isFavorite": "is_favorite", "visibility": "visibility",
+    }
+    missing = {"fileCreatedAt", "fileModifiedAt"} - {name for name, _ in fields}
+    if missing:
+        return f"upload_asset: without {sorted(missing)}"
+    return complaint_about_parameters(AssetsApi.upload_asset, names, fields, ignored=FIELDS_OF_VERSION_2)
+
+
+def complaint_about_query(fields):
+    """Judges the query of a list of albums as the parameters of `get_all_albums`."""
+    names = {"id": "id", "isOwned": "is_owned", "isShared": "is_shared", "name": "name", "assetId": "asset_id"}
+    words = {"true": True, "false": False}
+    return complaint_about_parameters(AlbumsApi.get_all_albums, names, [(n, words.get(v, v)) for n, v in fields])
+
+
+def is_id(text):
+    """Whether a text is an id by the description: a UUID of version 4."""
+    form = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-4[0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}"
+    return re.fullmatch(form, text) is not None
+
+
+def checked(model, answer):
+    """An answer, once immichpy has been able to read it; raises otherwise."""
+    for element in answer if isinstance(answer, list) else [answer]:
+        model.from_dict(element)
+    return answer
