@@ -6,6 +6,9 @@ extension ImmichLibrary {
     /// Ids in one request, at most.
     static let largestChunk = 250
 
+    /// Whether an album is there; `.unknown` for a key without `album.read`, without a call.
+    ///
+    /// - Throws: `AlbumError`.
     public func album(_ id: String, hint: [UInt8]?) async throws(AlbumError) -> AlbumPresence {
         let path = try Self.path(ofAlbum: id)
         // Trap 3: a key that may not look must not make albums look missing.
@@ -23,6 +26,9 @@ extension ImmichLibrary {
         }
     }
 
+    /// Our own album whose description names the tape (rule R4), the oldest when there are several.
+    ///
+    /// - Throws: `AlbumError`.
     public func albumMarked(_ tapeID: String) async throws(AlbumError) -> MadeAlbum? {
         let grant = try await grant()
         guard grant.allows(.readAlbum) else {
@@ -38,6 +44,9 @@ extension ImmichLibrary {
             .made
     }
 
+    /// Makes an album, at most once: when the answer is lost, its mark finds it.
+    ///
+    /// - Throws: `AlbumError`.
     public func createAlbum(title: String, tapeID: String) async throws(AlbumError) -> MadeAlbum {
         // No `assetIds`: those that are not ours would be left out without a word.
         let body = JSONText.object([
@@ -49,6 +58,9 @@ extension ImmichLibrary {
         return album.made
     }
 
+    /// Adds assets in chunks of 250. The first chunk's failure is thrown; that of a later one is the result of its assets.
+    ///
+    /// - Throws: `AlbumError`.
     public func add(
         _ assets: [AlbumAsset],
         to albumID: String,
@@ -70,6 +82,9 @@ extension ImmichLibrary {
         }
     }
 
+    /// Takes assets out of an album; they stay on the server.
+    ///
+    /// - Throws: `AlbumError`.
     public func remove(
         _ assetIDs: [[UInt8]],
         from albumID: String,
@@ -87,6 +102,9 @@ extension ImmichLibrary {
         }
     }
 
+    /// Deletes an album; its assets stay on the server.
+    ///
+    /// - Throws: `AlbumError`.
     public func deleteAlbum(_ id: String, hint: [UInt8]?) async throws(AlbumError) -> AlbumDeletion {
         let request = client.request(.delete, try Self.path(ofAlbum: id))
         do throws(AlbumError) {

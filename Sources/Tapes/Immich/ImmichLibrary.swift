@@ -58,12 +58,17 @@ public struct ImmichLibrary: AlbumLibrary {
         return (try? ServerURL("\(server)/api", allowingPath: true)) ?? server
     }
 
+    /// `immich`.
     public var kind: String { "immich" }
 
+    /// The base of every call.
     public var address: String { "\(base)" }
 
     // MARK: Access
 
+    /// Server, account and key (contract 4.2).
+    ///
+    /// - Throws: `AlbumError`: `.libraryChanged` when neither account nor key is known to be that of before.
     public func identity() async throws(AlbumError) -> AlbumLibraryIdentity {
         let grant = try await grant()
         let library = try libraryID(of: grant)
@@ -76,6 +81,9 @@ public struct ImmichLibrary: AlbumLibrary {
         )
     }
 
+    /// What the key may, as the server says.
+    ///
+    /// - Throws: `AlbumError` when the server cannot be asked; a key that it does not take is `.denied`.
     public func access(_ level: AccessLevel) async throws(AlbumError) -> AlbumAccess {
         guard hasKey else {
             return AlbumAccess(.notDetermined, fingerprint: ImmichGrant.fingerprint(ofRefused: nil, at: address))
@@ -94,6 +102,8 @@ public struct ImmichLibrary: AlbumLibrary {
     }
 
     /// A key cannot be widened from here: this looks again, and says what the key lacks and where keys are made.
+    ///
+    /// - Throws: `AlbumError` when the server cannot be asked.
     public func requestAccess(_ level: AccessLevel) async throws(AlbumError) -> AlbumAccess {
         session.forgetGrant()
         var access = try await access(level)
@@ -101,8 +111,8 @@ public struct ImmichLibrary: AlbumLibrary {
         case .limited(let missing):
             access.detail = "the key lacks \(missing.joined(separator: ", ")); \(Self.whereKeysAreMade)"
         case .denied, .notDetermined:
-            access.detail = access.detail.isEmpty
-                ? Self.whereKeysAreMade : "\(access.detail); \(Self.whereKeysAreMade)"
+            access.detail =
+                access.detail.isEmpty ? Self.whereKeysAreMade : "\(access.detail); \(Self.whereKeysAreMade)"
         case .restricted, .authorized: break
         }
         return access
@@ -112,6 +122,13 @@ public struct ImmichLibrary: AlbumLibrary {
 
     // MARK: Assets
 
+    /// The server's names for originals, by checksum in one question for all; what it has not is sent (contract 6.3).
+    ///
+    /// - Parameters:
+    ///   - clips: Of one tape.
+    ///   - mayUpload: Whether what the server has not may be sent to it.
+    /// - Returns: One for each clip. A file that cannot be read now, or is refused, keeps no other one back.
+    /// - Throws: `AlbumError` of what concerns all: no answer to the question, a refused key, `.cancelled`.
     public func resolveAssets(
         _ clips: [ClipRecord],
         mayUpload: Bool

@@ -67,7 +67,8 @@ extension ImmichLibrary {
             let response = answer.completed(try await client.http.execute(request, progress: progress))
             guard (200..<300).contains(response.status) else { return try outcome(of: client.refusal(response)) }
             if let id = Self.assetID(in: response.body) { return .asset(id) }
-            return try await confirmed(upload, or: AlbumError(.unreachable(retryAfter: nil), detail: "no id in the answer"))
+            let unread = AlbumError(.unreachable(retryAfter: nil), detail: "no id in the answer")
+            return try await confirmed(upload, or: unread)
         } catch let error as TransportError {
             return try await outcome(of: error, answer, upload)
         } catch {

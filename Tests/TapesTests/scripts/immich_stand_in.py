@@ -1,8 +1,8 @@
 """A stand-in for an Immich server, in memory: what tapes need of versions 2 and 3.
 
-    immich_stand_in.py [--major 2|3]
+    immich_stand_in.py [--major 2|3] [--until-input-ends]
 
-Prints its address. The server itself is at `/api`; `POST /__control/worlds` makes others, each at `/NAME/api`, so that
+Prints its address; ends with its input where it is told so, which is when whoever started it ends. The server itself is at `/api`; `POST /__control/worlds` makes others, each at `/NAME/api`, so that
 tests do not meet. Every request is read by the models of immichpy before it is answered; what these refuse is a
 violation, which the test sees in `GET /__control/worlds/NAME`.
 """
@@ -11,8 +11,10 @@ import argparse
 import base64
 import hashlib
 import json
+import os
 import socket
 import sys
+import threading
 from urllib.parse import parse_qsl
 
 import immich_models as models
@@ -401,10 +403,13 @@ class QuietHandler(WSGIRequestHandler):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--major", type=int, choices=[2, 3], default=3)
-    worlds[""] = World(major=parser.parse_args().major)
+    parser.add_argument("--until-input-ends", action="store_true")
+    options = parser.parse_args()
+    worlds[""] = World(major=options.major)
+    if options.until_input_ends:
+        threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
     server = make_server("127.0.0.1", 0, app, threaded=True, request_handler=QuietHandler)
     print(f"http://127.0.0.1:{server.server_port}", flush=True)
-    sys.stdout.flush()
     server.serve_forever()
 
 

@@ -1,0 +1,120 @@
+import Foundation
+import MediaStore
+import MediaTransport
+import TestSupport
+import Testing
+
+@testable import Tapes
+
+/// A stand-in server, a store, and files: what tests of the Immich library need.
+struct ImmichBench {
+    let server: ImmichStandIn
+    let directory: TemporaryDirectory
+    let store: LibraryStore
+    let http: HTTPClient
+
+    init(
+        major: Int = 3,
+        version: [Int]? = nil,
+        permissions: [String] = ["all"],
+        quota: Int? = nil
+    ) async throws {
+        server = try await .start(major: major, version: version, permissions: permissions, quota: quota)
+        directory = try TemporaryDirectory()
+        store = try LibraryStore(in: DataDirectory.open(directory.file("data")))
+        http = try Self.client()
+    }
+
+    /// A client that waits for nothing between two tries.
+    static func client(retries: Int = 1) throws -> HTTPClient {
+        try HTTPClient(
+            configuration: HTTPClientConfiguration(
+                retry: RetryPolicy(retries: retries, base: .zero, retryAfterCap: .zero)
+            )
+        )
+    }
+
+    /// The library as a new process sees it.
+    func library(
+        key: String? = "key-1",
+        pathMap: [(local: [UInt8], server: String)] = [],
+        progress: (@Sendable ([UInt8], Int64, Int64) -> Void)? = nil
+    ) throws -> ImmichLibrary {
+        ImmichLibrary(
+            server: try ServerURL(server.address, allowingPath: true),
+            http: http,
+            key: key,
+            timeouts: TransferTimeouts(),
+            store: store,
+            pathMap: pathMap,
+            progress: progress
+        )
+    }
+
+    /// A file with this content, and a clip of it.
+    func clip(_ name: String, _ content: String, kind: ClipRecord.Kind = .image) throws -> ClipRecord {
+        let path = directory.file(name)
+        try Data(content.utf8).write(to: URL(filePath: path))
+        return ClipRecord(id: UUID().uuidString.lowercased(), tapeID: "tape", kind: kind, source: Array(path.utf8))
+    }
+
+    /// What the server saw; fails the test when immichpy's models refused any of it.
+    func report(_ location: SourceLocation = #_sourceLocation) async throws -> ImmichStandIn.Report {
+        let report = try await server.report()
+        #expect(report.violations.isEmpty, sourceLocation: location)
+        return report
+    }
+
+    /// The lines of the requests that are about more than who we are.
+    func lines(_ location: SourceLocation = #_sourceLocation) async throws -> [String] {
+        let opening: Set = ["GET /server/version", "GET /api-keys/me", "GET /users/me", "GET /server/media-types"]
+        return try await report(location).requests.map(\.line).filter { !opening.contains($0) }
+    }
+
+    /// Remembers who the library is, as the service does after a success.
+    func remember(_ identity: AlbumLibraryIdentity, at library: ImmichLibrary) throws {
+        try store.keep(
+            AlbumLibraryRecord(
+                kind: library.kind,
+                address: library.address,
+                libraryID: identity.libraryID,
+                accountID: identity.accountID,
+                keyID: identity.keyID,
+                updatedAt: Date(timeIntervalSince1970: 0)
+            )
+        )
+    }
+}
+
+extension AlbumAsset {
+    /// An asset by the text of its id.
+    init(_ id: String) { self.init(id: Array(id.utf8), kind: .image) }
+}
+
+extension AssetResolution {
+    /// The text of the asset's id.
+    var assetID: String? {
+        if case .asset(let id, _) = self { String(decoding: id, as: UTF8.self) } else { nil }
+    }
+
+    /// What kept it from being sent for now.
+    var failure: AlbumError? {
+        if case .failed(let error) = self { error } else { nil }
+    }
+}
+
+/// The error that a call throws.
+func albumError(_ call: () async throws -> Void) async -> AlbumError? {
+    do {
+        try await call()
+        return nil
+    } catch {
+        return error as? AlbumError
+    }
+}
+
+/// Ids by the description: of version 4 (trap 15).
+enum SampleID {
+    static let album = "b8f7a7a5-4c3e-4b8e-9d55-0a3f2b1c4d5e"
+    static let asset = "0d6a4c1e-2f3b-4a5d-8e7f-112233445566"
+}

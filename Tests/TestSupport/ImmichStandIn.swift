@@ -1,0 +1,229 @@
+import Foundation
+import FoundationNetworking
+
+/// A stand-in for an Immich server in a Python process of its own (`Tests/TapesTests/scripts/immich_stand_in.py`), which
+/// reads every request with the models of immichpy before it answers.
+///
+/// One process serves all tests: each makes a server of its own in it. It ends with the tests.
+public final class ImmichStandIn: Sendable {
+    /// What a request looked like when it came.
+    public struct SeenRequest: Decodable, Sendable {
+        /// Method in capitals.
+        public var method: String
+        /// Below `/api`, without query.
+        public var path: String
+        /// As it came.
+        public var query: String
+        /// Names in lower case, and values.
+        public var headers: [[String]]
+        /// Parts of a form in the order they came: name, file name, length; nil for what is no form, or was not read.
+        public var form: [FormPart]?
+        /// The text parts of a form: name and value.
+        public var fields: [[String]]?
+        /// Ids in the body.
+        public var json: Body?
+
+        /// `POST /albums`.
+        public var line: String { "\(method) \(path)" }
+
+        /// Values of a header field; its name is in lower case.
+        public func values(of name: String) -> [String] { headers.filter { $0[0] == name }.map { $0[1] } }
+    }
+
+    /// A part of a form.
+    public struct FormPart: Decodable, Sendable, Equatable {
+        /// Its name.
+        public var name: String
+        /// nil for text.
+        public var fileName: String?
+        /// Bytes.
+        public var length: Int
+
+        /// Reads `[name, file name, length]`.
+        public init(from decoder: any Decoder) throws {
+            var values = try decoder.unkeyedContainer()
+            name = try values.decode(String.self)
+            fileName = try values.decodeIfPresent(String.self)
+            length = try values.decode(Int.self)
+        }
+    }
+
+    /// What tests look at in the JSON of a request.
+    public struct Body: Decodable, Sendable {
+        /// Of assets.
+        public var ids: [String]?
+        /// Of files to check.
+        public var assets: [[String: String]]?
+        /// Of an album to make.
+        public var albumName: String?
+        /// Of an album to make.
+        public var description: String?
+        /// Of a search.
+        public var originalPath: String?
+        /// Of a search.
+        public var checksum: String?
+    }
+
+    /// An album of the server.
+    public struct StoredAlbum: Decodable, Sendable {
+        /// Its id.
+        public var id: String
+        /// Its title.
+        public var name: String
+        /// Its description.
+        public var description: String
+        /// Ids of assets in it.
+        public var assets: [String]
+    }
+
+    /// An asset of the server.
+    public struct StoredAsset: Decodable, Sendable {
+        /// Its id.
+        public var id: String
+        /// SHA-1 in lower-case hex.
+        public var checksum: String
+        /// Its file name.
+        public var name: String
+        /// Bytes.
+        public var size: Int
+        /// Kept out of the timeline.
+        public var hidden: Bool
+        /// The video of a live picture.
+        public var video: String?
+    }
+
+    /// All that a server knows.
+    public struct Report: Decodable, Sendable {
+        /// The oldest first.
+        public var requests: [SeenRequest]
+        /// What immichpy's models refused, and other breaches of the contract.
+        public var violations: [String]
+        /// Albums of all accounts.
+        public var albums: [StoredAlbum]
+        /// Assets of all accounts.
+        public var assets: [StoredAsset]
+    }
+
+    /// It could not be used.
+    public enum Failure: Error {
+        /// It ended before it was ready; its standard error.
+        case notReady(String)
+        /// The control route answered with this status and text.
+        case control(status: Int, String)
+    }
+
+    /// The server's address, without `/api`.
+    public let address: String
+    /// `http://127.0.0.1:PORT` of the process.
+    public let origin: String
+    private let name: String
+
+    /// The interpreter that has immichpy (`scripts/setup.sh test` makes it).
+    public static let python = repository.appending(path: ".build/venv/bin/python").path
+    /// The directory of the scripts.
+    public static let scripts = repository.appending(path: "Tests/TapesTests/scripts").path
+    private static let repository = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+
+    /// The process. It is never let go; its input ends when this process does, and it with that.
+    private static let process = Task { () async throws -> (process: ChildProcess, origin: String) in
+        let arguments = [scripts + "/immich_stand_in.py", "--until-input-ends"]
+        let process = try ChildProcess(python, arguments, streams: .pipes)
+        guard let line = try await process.nextLine(), line.hasPrefix("http://") else {
+            throw Failure.notReady(try await process.finish().errors)
+        }
+        return (process, line)
+    }
+
+    /// Makes a server.
+    ///
+    /// - Parameters:
+    ///   - major: 2 or 3.
+    ///   - version: All three numbers; nil is one of that major version.
+    ///   - permissions: Of the key `key-1`, which is Alice's.
+    ///   - quota: Bytes that an account may have; nil for no limit.
+    /// - Returns: The server, empty.
+    /// - Throws: ``Failure``.
+    public static func start(
+        major: Int = 3,
+        version: [Int]? = nil,
+        permissions: [String] = ["all"],
+        quota: Int? = nil
+    ) async throws -> ImmichStandIn {
+        let origin = try await process.value.origin
+        var world: [String: Any] = ["major": major, "keys": [["secret": "key-1", "permissions": permissions]]]
+        if let version { world["version"] = version }
+        if let quota { world["quota"] = quota }
+        struct Answer: Decodable { var name: String }
+        let answer = try await call("POST", origin + "/__control/worlds", world)
+        let name = try JSONDecoder().decode(Answer.self, from: answer).name
+        return ImmichStandIn(address: "\(origin)/\(name)", origin: origin, name: name)
+    }
+
+    private init(address: String, origin: String, name: String) {
+        self.address = address
+        self.origin = origin
+        self.name = name
+    }
+
+    /// All that the server knows.
+    public func report() async throws -> Report {
+        let answer = try await Self.call("GET", "\(origin)/__control/worlds/\(name)", nil)
+        return try JSONDecoder().decode(Report.self, from: answer)
+    }
+
+    /// Adds faults: `method`, `path` (an expression), `status`, `body`, `type`, `headers`, `times`, `skip`, `phase`
+    /// (`before` or `after` the work is done), `drop` (no answer at all).
+    public func add(faults: [String: Any]...) async throws {
+        _ = try await change("faults", faults)
+    }
+
+    /// Adds assets: `checksum` (hex), `user`, `trashed`, `offline`, `path`, `name`.
+    ///
+    /// - Returns: Their ids.
+    @discardableResult
+    public func add(assets: [[String: Any]]) async throws -> [String] {
+        struct Answer: Decodable { var ids: [String] }
+        return try JSONDecoder().decode(Answer.self, from: try await change("assets", assets)).ids
+    }
+
+    /// Adds a key.
+    public func add(key secret: String, user: String = "Alice", permissions: [String] = ["all"]) async throws {
+        _ = try await change("keys", ["secret": secret, "user": user, "permissions": permissions] as [String: Any])
+    }
+
+    /// Takes a key away.
+    public func revoke(_ secret: String) async throws {
+        _ = try await change("revoke", ["secret": secret])
+    }
+
+    /// Deletes an album behind everybody's back.
+    public func forget(album: String) async throws {
+        _ = try await change("forget", ["album": album])
+    }
+
+    /// Forgets the requests seen so far.
+    public func clearRequests() async throws {
+        _ = try await change("clear", [String: String]())
+    }
+
+    private func change(_ what: String, _ body: Any) async throws -> Data {
+        try await Self.call("POST", "\(origin)/__control/worlds/\(name)/\(what)", body)
+    }
+
+    private static func call(_ method: String, _ address: String, _ body: Any?) async throws -> Data {
+        guard let url = URL(string: address) else { throw URLError(.badURL) }
+        var request = URLRequest(url: url)
+        request.httpMethod = method
+        if let body {
+            request.httpBody = try JSONSerialization.data(withJSONObject: body)
+            request.setValue("application/json", forHTTPHeaderField: "Content-Type")
+        }
+        let session = URLSession(configuration: .ephemeral)
+        defer { session.finishTasksAndInvalidate() }
+        let (data, response) = try await session.data(for: request)
+        let status = (response as? HTTPURLResponse)?.statusCode ?? 0
+        guard status == 200 else { throw Failure.control(status: status, String(decoding: data, as: UTF8.self)) }
+        return data
+    }
+}
