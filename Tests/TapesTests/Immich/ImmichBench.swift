@@ -118,3 +118,11 @@ enum SampleID {
     static let album = "b8f7a7a5-4c3e-4b8e-9d55-0a3f2b1c4d5e"
     static let asset = "0d6a4c1e-2f3b-4a5d-8e7f-112233445566"
 }
+
+extension ImmichAlbum {
+    /// Reads the JSON of an album.
+    init?(text: String) {
+        guard let value = JSONReader.value(of: Array(text.utf8)[...]) else { return nil }
+        self.init(value)
+    }
+}

@@ -1,0 +1,210 @@
+import Foundation
+import MediaStore
+import MediaTransport
+import TestSupport
+import Testing
+
+@testable import Tapes
+
+/// Who we are to the server, and what the key may (contract 4.2, 4.3, 6.1).
+@Suite("access to Immich")
+struct ImmichAccessTests {
+    struct Scope: Sendable, CustomTestStringConvertible {
+        var permissions: [String]
+        var addOnly: AlbumAccess.State
+        var readWrite: AlbumAccess.State
+        var testDescription: String { permissions.joined(separator: " ") }
+    }
+
+    /// The server column of contract 4.3.
+    static let scopes = [
+        Scope(permissions: ["all"], addOnly: .authorized, readWrite: .authorized),
+        Scope(
+            permissions: ["album.create", "albumAsset.create", "asset.upload"],
+            addOnly: .authorized,
+            readWrite: .limited(missing: ["album.read", "album.delete", "albumAsset.delete"])
+        ),
+        Scope(
+            permissions: ["album.create", "albumAsset.create", "asset.read"],
+            addOnly: .authorized,
+            readWrite: .limited(missing: ["album.read", "album.delete", "albumAsset.delete"])
+        ),
+        Scope(
+            permissions: [
+                "album.create", "albumAsset.create", "asset.upload", "album.read", "album.delete", "albumAsset.delete",
+            ],
+            addOnly: .authorized,
+            readWrite: .authorized
+        ),
+        Scope(
+            permissions: ["albumAsset.create", "asset.upload"],
+            addOnly: .limited(missing: ["album.create"]),
+            readWrite: .limited(missing: ["album.create", "album.read", "album.delete", "albumAsset.delete"])
+        ),
+        Scope(
+            permissions: ["album.create", "albumAsset.create"],
+            addOnly: .limited(missing: ["asset.upload"]),
+            readWrite: .limited(missing: ["asset.upload", "album.read", "album.delete", "albumAsset.delete"])
+        ),
+        Scope(
+            permissions: ["album.read"],
+            addOnly: .denied,
+            readWrite: .limited(
+                missing: ["album.create", "albumAsset.create", "asset.upload", "album.delete", "albumAsset.delete"]
+            )
+        ),
+        Scope(permissions: ["user.read"], addOnly: .denied, readWrite: .denied),
+    ]
+
+    @Test("4.3: the permissions of a key make a level", arguments: scopes)
+    func levels(_ scope: Scope) async throws {
+        let bench = try await ImmichBench(permissions: scope.permissions)
+        let library = try bench.library()
+        #expect(try await library.access(.addOnly).state == scope.addOnly)
+        #expect(try await library.access(.readWrite).state == scope.readWrite)
+        // Asked once per process, without side effect.
+        let lines = try await bench.report().requests.map(\.line)
+        let asked = ["GET /server/version", "GET /api-keys/me"]
+        #expect(lines == asked + (["all", "user.read"].contains(scope.permissions[0]) ? ["GET /users/me"] : []))
+    }
+
+    @Test("4.3: no key is not determined, and asks nobody")
+    func noKey() async throws {
+        let bench = try await ImmichBench()
+        let library = try bench.library(key: nil)
+        #expect(try await library.access(.addOnly).state == .notDetermined)
+        #expect(await albumError { _ = try await library.identity() }?.kind == .unauthorized(.addOnly))
+        #expect(try await bench.report().requests.isEmpty)
+    }
+
+    @Test("4.3: a key that the server does not take is denied", arguments: [2, 3])
+    func wrongKey(major: Int) async throws {
+        let bench = try await ImmichBench(major: major)
+        let access = try await bench.library(key: "s3cret").access(.addOnly)
+        #expect(access.state == .denied)
+        #expect(access.detail.hasPrefix("Invalid API key"))
+        #expect(!"\(access)".contains("s3cret"))
+        // R10: another key is another grant.
+        #expect(try await bench.library(key: "other").access(.addOnly).fingerprint != access.fingerprint)
+    }
+
+    @Test("R10: the fingerprint changes with the rights, and only with them")
+    func fingerprint() async throws {
+        let bench = try await ImmichBench(permissions: ["album.create", "albumAsset.create", "asset.upload"])
+        try await bench.server.add(key: "key-2", permissions: ["album.create", "albumAsset.create", "asset.upload"])
+        let first = try await bench.library().access(.addOnly).fingerprint
+        #expect(try await bench.library().access(.readWrite).fingerprint == first)
+        #expect(try await bench.library(key: "key-2").access(.addOnly).fingerprint != first)
+        #expect(!first.contains("key-1"))
+    }
+
+    @Test("a refusal makes the next look ask anew")
+    func refusalForgets() async throws {
+        let bench = try await ImmichBench()
+        let library = try bench.library()
+        #expect(try await library.access(.addOnly).state == .authorized)
+        try await bench.server.revoke("key-1")
+        let error = await albumError { _ = try await library.createAlbum(title: "a", tapeID: "t") }
+        #expect(error?.kind == .unauthorized(.addOnly))
+        #expect(try await library.access(.addOnly).state == .denied)
+    }
+
+    @Test("4.3: asking for access says what the key lacks, and looks again")
+    func request() async throws {
+        let bench = try await ImmichBench(permissions: ["album.create"])
+        let library = try bench.library()
+        _ = try await library.access(.addOnly)
+        let access = try await library.requestAccess(.addOnly)
+        #expect(access.state == .limited(missing: ["albumAsset.create", "asset.upload"]))
+        #expect(access.detail.contains("albumAsset.create, asset.upload"))
+        #expect(access.detail.contains("API Keys"))
+        #expect(try await bench.report().requests.filter { $0.path == "/api-keys/me" }.count == 2)
+    }
+
+    @Test("6.1: every call carries the key and asks for JSON, and nothing else proves who we are")
+    func headers() async throws {
+        let bench = try await ImmichBench()
+        let library = try bench.library()
+        _ = try await library.identity()
+        _ = try await library.createAlbum(title: "a", tapeID: "t")
+        for request in try await bench.report().requests {
+            #expect(request.values(of: "x-api-key") == ["key-1"])
+            #expect(request.values(of: "accept") == ["application/json"])
+            #expect(request.values(of: "authorization").isEmpty && request.values(of: "cookie").isEmpty)
+        }
+    }
+
+    @Test("6.1: version 2 is old enough, version 1 is not", arguments: [([1, 144, 1], false), ([2, 0, 0], true)])
+    func version(_ version: [Int], isTaken: Bool) async throws {
+        let bench = try await ImmichBench(major: 2, version: version)
+        let library = try bench.library()
+        let error = await albumError { _ = try await library.identity() }
+        #expect(error?.kind == (isTaken ? nil : .unreachable(retryAfter: nil)))
+        #expect(isTaken || error?.detail == "Immich 1 is too old; 2 or later is needed")
+    }
+
+    @Test("6.1: the base has /api once", arguments: ["", "/", "/api", "/api/", "/photos", "/photos/api"])
+    func base(_ path: String) throws {
+        let server = try ServerURL("https://photos.example.test" + path, allowingPath: true)
+        let expected = path.hasPrefix("/photos") ? "/photos/api" : "/api"
+        #expect("\(ImmichLibrary.base(of: server))" == "https://photos.example.test" + expected)
+    }
+
+    // MARK: 4.2
+
+    @Test("4.2: the account is the library where the key may say whose it is")
+    func account() async throws {
+        let bench = try await ImmichBench(permissions: ["user.read"])
+        let library = try bench.library()
+        let identity = try await library.identity()
+        let account = try #require(identity.accountID)
+        #expect(identity.libraryID == "immich:\(bench.server.address)/api#\(account)")
+        #expect(identity.name.hasSuffix(", Alice"))
+        // Another key of the same account is the same library.
+        try bench.remember(identity, at: library)
+        try await bench.server.add(key: "key-2")
+        let other = try await bench.library(key: "key-2").identity()
+        #expect(other.libraryID == identity.libraryID)
+        #expect(other.keyID != identity.keyID)
+    }
+
+    @Test("4.2, trap 1: a key of another account is another library")
+    func otherAccount() async throws {
+        let bench = try await ImmichBench()
+        let library = try bench.library()
+        let identity = try await library.identity()
+        try bench.remember(identity, at: library)
+        try await bench.server.add(key: "bob", user: "Bob")
+        let other = try await bench.library(key: "bob").identity()
+        #expect(other.libraryID != identity.libraryID)
+        #expect(other.accountID != identity.accountID)
+    }
+
+    @Test("4.2: without user.read the key itself is enough, and another such key is not")
+    func keyOnly() async throws {
+        let scopes = ["album.create"]
+        let bench = try await ImmichBench(permissions: scopes)
+        let library = try bench.library()
+        let identity = try await library.identity()
+        #expect(identity.libraryID == "immich:\(bench.server.address)/api#key:\(identity.keyID ?? "")")
+        #expect(identity.accountID == nil)
+        try bench.remember(identity, at: library)
+        #expect(try await bench.library().identity() == identity)
+        try await bench.server.add(key: "key-2", permissions: scopes)
+        let error = await albumError { _ = try await bench.library(key: "key-2").identity() }
+        #expect(error?.kind == .libraryChanged)
+    }
+
+    @Test("4.2: a key that has lost user.read still is the key of before")
+    func lostUserRead() async throws {
+        let bench = try await ImmichBench(permissions: ["album.create"])
+        let library = try bench.library()
+        var identity = try await library.identity()
+        identity.libraryID = "immich:\(bench.server.address)/api#\(SampleID.asset)"
+        identity.accountID = SampleID.asset
+        try bench.remember(identity, at: library)
+        let now = try await bench.library().identity()
+        #expect(now.libraryID == identity.libraryID)
+        #expect(now.accountID == SampleID.asset)
+    }
+}

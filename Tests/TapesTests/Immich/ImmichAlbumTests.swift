@@ -1,0 +1,231 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Tapes
+
+/// Albums of Immich and what is in them (contract 6.2).
+@Suite("albums of Immich")
+struct ImmichAlbumTests {
+    @Test("6.2: an album is made with title and mark, and with no assets", arguments: [2, 3])
+    func create(major: Int) async throws {
+        let bench = try await ImmichBench(major: major)
+        let library = try bench.library()
+        let made = try await library.createAlbum(title: "Tapes – Ä \"x\"", tapeID: "tape-1")
+        let report = try await bench.report()
+        #expect(report.albums.map(\.id) == [made.id])
+        #expect(report.albums.first?.name == "Tapes – Ä \"x\"")
+        #expect(report.albums.first?.description == "mediactl tape tape-1")
+        #expect(report.albums.first?.assets == [])
+        #expect(made.title == "Tapes – Ä \"x\"")
+        #expect(made.ownerID == (try await library.identity()).accountID)
+        #expect(try await library.album(made.id, hint: nil) == .found(title: made.title, count: 0, hint: nil))
+    }
+
+    @Test("R4: a lost answer to a creation is not repeated, and the mark finds the album", arguments: [2, 3])
+    func lostCreation(major: Int) async throws {
+        let bench = try await ImmichBench(major: major)
+        let library = try bench.library()
+        try await bench.server.add(faults: ["method": "POST", "path": "/albums", "phase": "after", "drop": true])
+        let error = await albumError { _ = try await library.createAlbum(title: "a", tapeID: "tape-1") }
+        #expect(error?.kind == .unreachable(retryAfter: nil))
+        _ = try await library.createAlbum(title: "a", tapeID: "tape-2")
+        let found = try await library.albumMarked("tape-1")
+        let report = try await bench.report()
+        #expect(report.albums.count == 2)
+        #expect(found?.id == report.albums.first { $0.description.contains("tape-1") }?.id)
+        #expect(try await library.albumMarked("tape-3") == nil)
+        // Version 2 has no filters.
+        let list = try #require(report.requests.first { $0.line == "GET /albums" })
+        #expect(list.query == (major == 2 ? "" : "isOwned=true"))
+    }
+
+    @Test("R4: the mark is a line of its own, also among the user's")
+    func mark() throws {
+        func album(_ description: String) throws -> ImmichAlbum {
+            let text = #"{"id":"a","albumName":"b","description":"\#(description)"}"#
+            return try #require(ImmichAlbum(text: text))
+        }
+        #expect(try album("mediactl tape 1").carries("mediactl tape 1"))
+        #expect(try album(#"Our trip\nmediactl tape 1 "#).carries("mediactl tape 1"))
+        #expect(try !album("mediactl tape 12").carries("mediactl tape 1"))
+        #expect(try !album("not mediactl tape 1").carries("mediactl tape 1"))
+    }
+
+    @Test("R5, trap 2: an album that is gone is missing, nonsense is not", arguments: [2, 3])
+    func missing(major: Int) async throws {
+        let bench = try await ImmichBench(major: major)
+        let library = try bench.library()
+        let made = try await library.createAlbum(title: "a", tapeID: "t")
+        try await bench.server.forget(album: made.id)
+        #expect(try await library.album(made.id, hint: nil) == .missing)
+        let gone = await albumError { _ = try await library.add([AlbumAsset(SampleID.asset)], to: made.id, hint: nil) }
+        #expect(gone?.kind == .albumMissing)
+        #expect(try await library.deleteAlbum(made.id, hint: nil) == .alreadyGone)
+        let taken = await albumError {
+            _ = try await library.remove([Array(SampleID.asset.utf8)], from: made.id, hint: nil)
+        }
+        #expect(taken?.kind == .albumMissing)
+    }
+
+    @Test("4.1: an id that no server makes is a mistake, without a call", arguments: ["", "x", "../albums", "a/b"])
+    func malformed(_ id: String) async throws {
+        let bench = try await ImmichBench()
+        let library = try bench.library()
+        let asset = AlbumAsset(SampleID.asset)
+        #expect(await albumError { _ = try await library.album(id, hint: nil) }?.kind == .rejected(status: nil))
+        #expect(await albumError { _ = try await library.deleteAlbum(id, hint: nil) }?.kind == .rejected(status: nil))
+        #expect(
+            await albumError { _ = try await library.add([asset], to: id, hint: nil) }?.kind == .rejected(status: nil)
+        )
+        let odd = await albumError { _ = try await library.add([AlbumAsset(id)], to: SampleID.album, hint: nil) }
+        #expect(odd?.kind == .rejected(status: nil))
+        #expect(try await bench.report().requests.isEmpty)
+    }
+
+    @Test("4.1: empty lists are answered without a call")
+    func empty() async throws {
+        let bench = try await ImmichBench()
+        let library = try bench.library()
+        #expect(try await library.add([], to: SampleID.album, hint: nil).isEmpty)
+        #expect(try await library.remove([], from: SampleID.album, hint: nil).isEmpty)
+        #expect(try await library.resolveAssets([], mayUpload: true).isEmpty)
+        #expect(try await bench.report().requests.isEmpty)
+    }
+
+    @Test("trap 3: a key that may not look does not, and the album is presumed good")
+    func mayNotLook() async throws {
+        let bench = try await ImmichBench(permissions: ["album.create", "albumAsset.create", "asset.upload"])
+        let library = try bench.library()
+        #expect(try await library.album(SampleID.album, hint: nil) == .unknown)
+        let error = await albumError { _ = try await library.albumMarked("t") }
+        #expect(error?.kind == .insufficient(["album.read"]))
+        #expect(try await bench.lines().isEmpty)
+    }
+
+    @Test("trap 3: a right that was taken away since is noticed", arguments: [2, 3])
+    func noLongerMayLook(major: Int) async throws {
+        let bench = try await ImmichBench(major: major)
+        let library = try bench.library()
+        _ = try await library.access(.readWrite)
+        try await bench.server.add(faults: [
+            "path": "/albums/", "status": 403, "body": #"{"message":"Missing required permission: album.read"}"#,
+        ])
+        #expect(try await library.album(SampleID.album, hint: nil) == .unknown)
+    }
+
+    // MARK: Partial answers
+
+    @Test("6.2: each element is read: added, there already, not ours; twice in one request is once", arguments: [2, 3])
+    func partial(major: Int) async throws {
+        let bench = try await ImmichBench(major: major)
+        let library = try bench.library()
+        let made = try await library.createAlbum(title: "a", tapeID: "t")
+        let own = try await bench.server.add(assets: [["name": "1"], ["name": "2"]])
+        let foreign = try await bench.server.add(assets: [["user": "Bob"]])
+        #expect(try await library.add([AlbumAsset(own[0])], to: made.id, hint: nil) == [.added])
+        let asked = [own[0], own[1], foreign[0], SampleID.asset, own[1]].map(AlbumAsset.init)
+        let results = try await library.add(asked, to: made.id, hint: nil)
+        // R7: what is there already is success.
+        #expect(results == [.alreadyThere, .added, .notAllowed, .notAllowed, .alreadyThere])
+        #expect(try await bench.report().albums.first?.assets == own)
+    }
+
+    @Test("6.2: every word of an answer, in any order; what is left out has failed")
+    func words() async throws {
+        let bench = try await ImmichBench()
+        let library = try bench.library()
+        let ids = try await bench.server.add(assets: Array(repeating: [:], count: 7))
+        let words = ["duplicate", "no_permission", "not_found", "unknown", "validation"]
+        var elements = zip(ids, words).map { #"{"id":"\#($0)","success":false,"error":"\#($1)"}"# }
+        elements.append(#"{"id":"\#(ids[5].uppercased())","success":true}"#)
+        let body = "[" + elements.reversed().joined(separator: ",") + "]"
+        try await bench.server.add(faults: ["method": "PUT", "body": body], ["method": "DELETE", "body": body])
+        let added = try await library.add(ids.map(AlbumAsset.init), to: SampleID.album, hint: nil)
+        let silence = "the server said nothing of it"
+        #expect(
+            added == [
+                .alreadyThere, .notAllowed, .notFound, .failed("unknown"), .failed("validation"), .added,
+                .failed(silence),
+            ]
+        )
+        let removed = try await library.remove(ids.map { Array($0.utf8) }, from: SampleID.album, hint: nil)
+        #expect(
+            removed == [
+                .failed("duplicate"), .notAllowed, .removed, .failed("unknown"), .failed("validation"), .removed,
+                .failed(silence),
+            ]
+        )
+    }
+
+    @Test("6.2: chunks of 250; when a later one fails, the earlier ones stand")
+    func chunks() async throws {
+        let bench = try await ImmichBench()
+        let library = try bench.library()
+        let made = try await library.createAlbum(title: "a", tapeID: "t")
+        let ids = try await bench.server.add(assets: Array(repeating: [:], count: 600))
+        try await bench.server.add(faults: ["method": "PUT", "status": 500, "skip": 1, "body": "{}"])
+        let results = try await library.add(ids.map(AlbumAsset.init), to: made.id, hint: nil)
+        #expect(results[..<250].allSatisfy { $0 == .added })
+        #expect(results[250...].allSatisfy { $0 != .added && $0 != .alreadyThere })
+        let again = try await library.add(ids.map(AlbumAsset.init), to: made.id, hint: nil)
+        #expect(again[..<250].allSatisfy { $0 == .alreadyThere })
+        #expect(again[250...].allSatisfy { $0 == .added })
+        let report = try await bench.report()
+        #expect(report.albums.first?.assets == ids)
+        #expect(report.requests.filter { $0.method == "PUT" }.map { $0.json?.ids?.count } == [250, nil, 250, 250, 100])
+    }
+
+    @Test("6.2: an album that goes between two chunks is missing for all")
+    func goneBetweenChunks() async throws {
+        let bench = try await ImmichBench()
+        let library = try bench.library()
+        let made = try await library.createAlbum(title: "a", tapeID: "t")
+        let ids = try await bench.server.add(assets: Array(repeating: [:], count: 251))
+        try await bench.server.add(faults: [
+            "method": "PUT", "status": 400, "skip": 1, "body": #"{"message":"Album not found"}"#,
+        ])
+        let error = await albumError { _ = try await library.add(ids.map(AlbumAsset.init), to: made.id, hint: nil) }
+        #expect(error?.kind == .albumMissing)
+    }
+
+    @Test("R7: an answer that was lost is asked for again, and each asset is there once")
+    func lostAnswer() async throws {
+        let bench = try await ImmichBench()
+        let library = try bench.library()
+        let made = try await library.createAlbum(title: "a", tapeID: "t")
+        let ids = try await bench.server.add(assets: [[:], [:]])
+        try await bench.server.add(faults: ["method": "PUT", "phase": "after", "drop": true])
+        let results = try await library.add(ids.map(AlbumAsset.init), to: made.id, hint: nil)
+        #expect(results == [.alreadyThere, .alreadyThere])
+        #expect(try await bench.report().albums.first?.assets == ids)
+    }
+
+    @Test("R11, R12: removing and deleting take nothing from the server", arguments: [2, 3])
+    func removal(major: Int) async throws {
+        let bench = try await ImmichBench(major: major)
+        let library = try bench.library()
+        let made = try await library.createAlbum(title: "a", tapeID: "t")
+        let ids = try await bench.server.add(assets: [[:], [:]])
+        _ = try await library.add(ids.map(AlbumAsset.init), to: made.id, hint: nil)
+        // DELETE with a body; one that is not there is removed.
+        let wanted = [ids[0], SampleID.asset].map { Array($0.utf8) }
+        #expect(try await library.remove(wanted, from: made.id, hint: nil) == [.removed, .removed])
+        #expect(try await bench.report().albums.first?.assets == [ids[1]])
+        #expect(try await library.deleteAlbum(made.id, hint: nil) == .deleted)
+        let report = try await bench.report()
+        #expect(report.albums.isEmpty)
+        #expect(report.assets.map(\.id) == ids)
+    }
+
+    @Test("6.2: an album of version 2 with its assets in it, and one of version 3, are read alike")
+    func forms() throws {
+        let version2 =
+            #"{"id":"a","albumName":"b","ownerId":"o","assets":[{"id":"x"}],"assetCount":1}"#
+        let version3 = #"{"id":"a","albumName":"b","albumUsers":[{"role":"owner","user":{"id":"o"}}],"assetCount":1}"#
+        for text in [version2, version3] {
+            let album = try #require(ImmichAlbum(text: text))
+            #expect((album.id, album.title, album.ownerID, album.count) == ("a", "b", "o", 1))
+        }
+    }
+}
