@@ -1,7 +1,7 @@
 internal import Glibc
 
 /// What a directory entry is.
-enum FileKind: Sendable {
+package enum FileKind: Sendable {
     case directory
     case regular
     case link

@@ -1,11 +1,11 @@
 internal import Glibc
 
 /// Threads for work that must not hold one of the few threads of Swift's pool.
-enum DedicatedThread {
+package enum DedicatedThread {
     /// Runs `body` on a new, detached thread, which ends with it.
     ///
     /// - Returns: 0, or the error number when the system gave no thread; `body` is not run then.
-    static func start(_ body: @escaping @Sendable () -> Void) -> Int32 {
+    package static func start(_ body: @escaping @Sendable () -> Void) -> Int32 {
         // The retain is taken over by the new thread, or given back here when there is none.
         let box = Unmanaged.passRetained(Body(run: body))
         var thread = pthread_t()

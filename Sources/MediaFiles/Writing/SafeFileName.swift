@@ -124,7 +124,7 @@ public struct SafeFileName: Sendable, Hashable {
     }
 
     /// The extension with its dot; empty where what stands behind the last dot is too long for one.
-    private static func split(_ text: String) -> (stem: String, fileExtension: String) {
+    package static func split(_ text: String) -> (stem: String, fileExtension: String) {
         guard let dot = text.lastIndex(of: "."), dot != text.startIndex else { return (text, "") }
         let fileExtension = text[dot...]
         guard fileExtension.utf8.count <= longestExtension else { return (text, "") }
@@ -134,16 +134,7 @@ public struct SafeFileName: Sendable, Hashable {
     /// The first characters that fit; none is cut within.
     private static func cut(_ stem: String, to byteCount: Int) -> String {
         guard stem.utf8.count > byteCount else { return stem }
-        var end = stem.utf8.index(stem.utf8.startIndex, offsetBy: byteCount)
-        while end > stem.startIndex, end.samePosition(in: stem) == nil { end = stem.utf8.index(before: end) }
-        // One character may be thousands of bytes of combining marks: then between two of its scalars.
-        if end == stem.startIndex {
-            end = stem.utf8.index(stem.utf8.startIndex, offsetBy: byteCount)
-            while end > stem.startIndex, end.samePosition(in: stem.unicodeScalars) == nil {
-                end = stem.utf8.index(before: end)
-            }
-        }
-        let rest = trimmed(String(stem[..<end]))
+        let rest = trimmed(TextCut.head(of: stem, byteCount: byteCount))
         return rest.isEmpty ? "_" : rest
     }
 }

@@ -30,9 +30,16 @@ public final class TargetDirectory: Sendable {
         guard !path.contains(0) else { throw FileWriteError(errno: ENOENT, path: path) }
         let path = withoutTrailingSlashes(path)
         if isCreated { try makeDirectories(path) }
-        let descriptor = Glibc.open(cString(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        let directory = try open(path, flags: O_RDONLY)
+        if directory == nil, isCreated { throw FileWriteError(errno: ENOENT, path: path) }
+        return directory
+    }
+
+    static func open(_ path: [UInt8], flags: Int32) throws(FileWriteError) -> TargetDirectory? {
+        let path = withoutTrailingSlashes(path)
+        let descriptor = Glibc.open(cString(path), flags | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else {
-            if errno == ENOENT, !isCreated { return nil }
+            if errno == ENOENT { return nil }
             throw FileWriteError(errno: errno, path: path)
         }
         return TargetDirectory(path: path, descriptor: descriptor)
@@ -53,13 +60,18 @@ public final class TargetDirectory: Sendable {
         } else if isCreated, errno != EEXIST {
             throw FileWriteError(errno: errno, path: path)
         }
-        let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
-        let opened = openat(descriptor, Self.cString(bytes), flags, 0)
+        let directory = try subdirectory(bytes, flags: O_RDONLY)
+        if directory == nil, isCreated { throw FileWriteError(errno: ENOENT, path: path) }
+        return directory
+    }
+
+    func subdirectory(_ name: [UInt8], flags: Int32) throws(FileWriteError) -> TargetDirectory? {
+        let opened = openat(descriptor, Self.cString(name), flags | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0)
         guard opened >= 0 else {
-            if errno == ENOENT, !isCreated { return nil }
-            throw FileWriteError(errno: errno, path: path)
+            if errno == ENOENT { return nil }
+            throw FileWriteError(errno: errno, path: path(of: name))
         }
-        return TargetDirectory(path: path, descriptor: opened)
+        return TargetDirectory(path: path(of: name), descriptor: opened)
     }
 
     /// Makes a directory in this one that only the user may enter (0700).
@@ -184,7 +196,10 @@ public final class TargetDirectory: Sendable {
 
     /// Makes names durable.
     package func synchronize() throws(FileWriteError) {
-        guard fsync(descriptor) == 0 || errno == EINVAL else { throw FileWriteError(errno: errno, path: path) }
+        // EBADF: a directory that may be searched but not read cannot be synchronised; its owner has chosen so.
+        guard fsync(descriptor) == 0 || errno == EINVAL || errno == EBADF else {
+            throw FileWriteError(errno: errno, path: path)
+        }
     }
 
     static func cString(_ bytes: [UInt8]) -> [CChar] { bytes.map(CChar.init(bitPattern:)) + [0] }
@@ -196,13 +211,25 @@ public final class TargetDirectory: Sendable {
     }
 
     private static func makeDirectories(_ path: [UInt8]) throws(FileWriteError) {
-        if mkdir(cString(path), 0o777) == 0 || errno == EEXIST { return }
-        guard errno == ENOENT, let slash = path.lastIndex(of: UInt8(ascii: "/")), slash > 0 else {
-            throw FileWriteError(errno: errno, path: path)
+        if try makeDirectory(path) { return }
+        guard let slash = path.lastIndex(of: UInt8(ascii: "/")), slash > 0 else {
+            throw FileWriteError(errno: ENOENT, path: path)
         }
         try makeDirectories(withoutTrailingSlashes(Array(path[..<slash])))
-        guard mkdir(cString(path), 0o777) == 0 || errno == EEXIST else {
+        guard try makeDirectory(path) else { throw FileWriteError(errno: ENOENT, path: path) }
+    }
+
+    /// Makes one directory, durably; one that is there will do.
+    ///
+    /// - Returns: Whether there is one now; false when its parent is missing.
+    private static func makeDirectory(_ path: [UInt8]) throws(FileWriteError) -> Bool {
+        guard mkdir(cString(path), 0o777) == 0 else {
+            if errno == EEXIST { return true }
+            if errno == ENOENT { return false }
             throw FileWriteError(errno: errno, path: path)
         }
+        // Its name lies in the parent; one that may not be read cannot be synchronised.
+        try? open(path + Array("/..".utf8), flags: O_RDONLY)?.synchronize()
+        return true
     }
 }

@@ -1,3 +1,5 @@
+internal import Foundation
+internal import MediaFiles
 public import MediaStore
 
 /// Albums as folders of symbolic links (tapes contract section 5): every file manager shows them, no server is needed, and
@@ -26,6 +28,10 @@ public struct FolderLibrary: AlbumLibrary {
     let store: LibraryStore
     /// Asks whether the root may be made; nil where nobody can be asked.
     let confirm: (@Sendable (_ path: [UInt8]) async -> Bool)?
+    /// How long the file system may take for one step (rule R14).
+    var stallLimit: Duration = .seconds(30)
+    /// This machine's clock.
+    var now: @Sendable () -> Date = { Date() }
 
     /// Makes a library.
     ///
@@ -46,65 +52,65 @@ public struct FolderLibrary: AlbumLibrary {
         self.confirm = confirm
     }
 
+    /// `folder`.
     public var kind: String { "folder" }
 
-    public var address: String { String(decoding: root.path, as: UTF8.self) }
+    /// Path of the root; what is no text in it is percent-encoded, and so is `%`, so that no two paths share an address.
+    public var address: String { Self.address(of: path) }
 
-    public func identity() async throws(AlbumError) -> AlbumLibraryIdentity { throw AlbumError(.libraryChanged) }
+    /// Without a slash at its end.
+    var path: [UInt8] { Self.withoutTrailingSlashes(root.path) }
 
+    static func address(of path: [UInt8]) -> String {
+        let isText = String(validating: path, as: UTF8.self) != nil
+        var address: [UInt8] = []
+        for byte in path {
+            if byte >= 0x20, byte != 0x7f, byte != UInt8(ascii: "%"), isText || byte < 0x80 {
+                address.append(byte)
+            } else {
+                address += Array((byte < 0x10 ? "%0" : "%").utf8) + Array(String(byte, radix: 16, uppercase: true).utf8)
+            }
+        }
+        return String(decoding: address, as: UTF8.self)
+    }
+
+    static func withoutTrailingSlashes(_ path: [UInt8]) -> [UInt8] {
+        Array(path.prefix(max(1, path.count - path.reversed().prefix { $0 == UInt8(ascii: "/") }.count)))
+    }
+
+    // MARK: Which library, and what it allows
+
+    /// The library of the marker.
+    public func identity() async throws(AlbumError) -> AlbumLibraryIdentity {
+        try await run { _ throws(AlbumError) in
+            let root = try open(needing: .addOnly)
+            let name = TerminalText.escaped(root.directory.path)
+            return AlbumLibraryIdentity(libraryID: root.marker.libraryID, name: name)
+        }
+    }
+
+    /// What the rights in the root allow, as far as they tell: the operation's own error decides.
     public func access(_ level: AccessLevel) async throws(AlbumError) -> AlbumAccess {
-        throw AlbumError(.libraryChanged)
+        try await run { _ throws(AlbumError) in
+            switch try sight(of: level) {
+            case .place(_, wasLibrary: true): throw Self.isGone
+            case .place(let access, wasLibrary: false), .library(let access): return access
+            }
+        }
     }
 
+    /// Makes root and marker where there is no library, if whoever can be asked agrees, or the settings do.
     public func requestAccess(_ level: AccessLevel) async throws(AlbumError) -> AlbumAccess {
-        throw AlbumError(.libraryChanged)
-    }
-
-    public func album(_ id: String, hint: [UInt8]?) async throws(AlbumError) -> AlbumPresence {
-        throw AlbumError(.libraryChanged)
-    }
-
-    public func albumMarked(_ tapeID: String) async throws(AlbumError) -> MadeAlbum? {
-        throw AlbumError(.libraryChanged)
-    }
-
-    public func createAlbum(title: String, tapeID: String) async throws(AlbumError) -> MadeAlbum {
-        throw AlbumError(.libraryChanged)
-    }
-
-    public func resolveAssets(
-        _ clips: [ClipRecord],
-        mayUpload: Bool
-    ) async throws(AlbumError) -> [AssetResolution] {
-        throw AlbumError(.libraryChanged)
-    }
-
-    public func add(
-        _ assets: [AlbumAsset],
-        to albumID: String,
-        hint: [UInt8]?
-    ) async throws(AlbumError) -> [AddResult] {
-        throw AlbumError(.libraryChanged)
-    }
-
-    public func remove(
-        _ assetIDs: [[UInt8]],
-        from albumID: String,
-        hint: [UInt8]?
-    ) async throws(AlbumError) -> [RemoveResult] {
-        throw AlbumError(.libraryChanged)
-    }
-
-    public func deleteAlbum(_ id: String, hint: [UInt8]?) async throws(AlbumError) -> AlbumDeletion {
-        throw AlbumError(.libraryChanged)
-    }
-
-    public func arrange(
-        _ albumID: String,
-        hint: [UInt8]?,
-        tape: TapeRecord,
-        clips: [ClipRecord]
-    ) async throws(AlbumError) {
-        throw AlbumError(.libraryChanged)
+        let sight: Sight = try await run { _ throws(AlbumError) in try self.sight(of: level) }
+        guard case .place(let access, let wasLibrary) = sight else { return try await self.access(level) }
+        // A library that is gone, perhaps only not mounted, is never made anew without somebody who says so (trap 1).
+        guard !wasLibrary || confirm != nil else { throw Self.isGone }
+        guard access.state == .notDetermined else { return access }
+        guard try await mayMakeRoot() else {
+            // Who was asked has refused; where nobody could be asked it stays undetermined.
+            guard confirm != nil else { return access }
+            return AlbumAccess(.denied, fingerprint: access.fingerprint, detail: "the folder was not wanted")
+        }
+        return try await makeRoot(level, insteadOf: access)
     }
 }

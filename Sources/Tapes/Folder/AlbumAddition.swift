@@ -1,0 +1,148 @@
+internal import Foundation
+internal import Glibc
+internal import MediaFiles
+internal import MediaStore
+
+/// One round of adding to an album: one listing of the folder at its beginning, one new manifest at its end, however many
+/// originals there are.
+struct AlbumAddition {
+    private var album: AlbumFolder
+    private let targets: LinkTarget
+    private let addedAt: String
+    /// The place of each original's entry in the manifest.
+    private var places: [[UInt8]: Int] = [:]
+    /// Links that look like ours and are not in the manifest: what a process that died has left.
+    private var strays: [[UInt8]: [UInt8]] = [:]
+    private var hasChanged = false
+
+    /// Looks at what is there.
+    init(to album: AlbumFolder, at now: Date) throws(FileWriteError) {
+        self.album = album
+        targets = album.targets
+        addedAt = now.formatted(.iso8601)
+        var known: Set<[UInt8]> = []
+        for (place, element) in album.manifest.elements.enumerated() {
+            guard case .entry(let entry) = element else { continue }
+            known.insert(entry.link)
+            if let source = targets.source(of: entry.target) { places[source] = place }
+        }
+        var names: [[UInt8]] = []
+        do throws(FileWriteError) {
+            try album.directory.forEachName { names.append($0) }
+        } catch {
+            // Adding needs no right to read: then nothing is known again, and a taken name shows when it is tried.
+            guard error.kind == .denied else { throw error }
+        }
+        for name in names {
+            guard let sequence = AlbumName.sequence(of: name), !known.contains(name) else { continue }
+            // Used once, by whomever: never again.
+            self.album.manifest.nextSequence = max(self.album.manifest.nextSequence, sequence + 1)
+            guard let source = try album.directory.target(ofLink: name).flatMap(targets.source) else { continue }
+            if AlbumName.link(sequence, source: source) == name { strays[source] = name }
+        }
+    }
+
+    /// Adds links to originals, in their order: links first, then the manifest. No original is looked at (rule R14).
+    ///
+    /// - Returns: One result for each.
+    /// - Throws: `.quota`, `.unauthorized`, `.unreachable`, `.cancelled`; what was linked until then stays.
+    mutating func add(_ assets: [AlbumAsset], _ steps: WorkSteps) throws(AlbumError) -> [AddResult] {
+        var results: [AddResult] = []
+        do throws(AlbumError) {
+            for asset in assets {
+                try steps.next()
+                results.append(try add(asset))
+            }
+        } catch {
+            // The next round knows the links again when the manifest cannot be written either.
+            try? keep()
+            throw error
+        }
+        TapeKillPoint.linksMade.reach()
+        try steps.next()
+        try AlbumError.needing(.addOnly) { () throws(FileWriteError) in try keep() }
+        TapeKillPoint.manifestRewritten.reach()
+        return results
+    }
+
+    private func keep() throws(FileWriteError) {
+        if hasChanged { try album.writeManifest() }
+    }
+
+    // MARK: One original
+
+    private mutating func add(_ asset: AlbumAsset) throws(AlbumError) -> AddResult {
+        guard asset.id.first == UInt8(ascii: "/"), !asset.id.contains(0) else { return .notFound }
+        do throws(FileWriteError) {
+            if let place = places[asset.id], case .entry(let entry) = album.manifest.elements[place] {
+                return try restore(entry, at: place, for: asset)
+            }
+            if let name = strays[asset.id], let sequence = AlbumName.sequence(of: name),
+                let target = try album.directory.target(ofLink: name)
+            {
+                append(asset, sequence: sequence, link: name, target: target)
+                return .alreadyThere
+            }
+            try link(asset)
+            return .added
+        } catch {
+            if case .io(ENAMETOOLONG) = error.kind { return .failed(error.detail) }
+            throw AlbumError(error, needing: .addOnly)
+        }
+    }
+
+    /// Makes sure that the link of an entry is there: somebody may have removed it, or put something else in its place,
+    /// which stays.
+    private mutating func restore(
+        _ entry: AlbumManifest.Entry,
+        at place: Int,
+        for asset: AlbumAsset
+    ) throws(FileWriteError) -> AddResult {
+        if let target = try album.directory.target(ofLink: entry.link), targets.source(of: target) == asset.id {
+            return .alreadyThere
+        }
+        do throws(FileWriteError) {
+            try album.directory.makeLink(entry.link, to: targets.target(of: asset.id))
+        } catch {
+            guard error.kind == .exists else { throw error }
+            album.manifest.elements.remove(at: place)
+            places = places.compactMapValues { $0 == place ? nil : $0 > place ? $0 - 1 : $0 }
+            try link(asset)
+        }
+        return .added
+    }
+
+    private mutating func link(_ asset: AlbumAsset) throws(FileWriteError) {
+        let target = targets.target(of: asset.id)
+        while true {
+            let sequence = album.manifest.nextSequence
+            let name = AlbumName.link(sequence, source: asset.id)
+            album.manifest.nextSequence = sequence + 1
+            do throws(FileWriteError) {
+                try album.directory.makeLink(name, to: target)
+            } catch {
+                guard error.kind == .exists else { throw error }
+                continue
+            }
+            TapeKillPoint.linkMade.reach()
+            append(asset, sequence: sequence, link: name, target: target)
+            return
+        }
+    }
+
+    private mutating func append(_ asset: AlbumAsset, sequence: Int64, link: [UInt8], target: [UInt8]) {
+        places[asset.id] = album.manifest.elements.count
+        album.manifest.elements.append(
+            .entry(
+                AlbumManifest.Entry(
+                    sequence: sequence,
+                    link: link,
+                    target: target,
+                    kind: asset.kind.rawValue,
+                    addedAt: addedAt
+                )
+            )
+        )
+        hasChanged = true
+    }
+}

@@ -1,0 +1,117 @@
+internal import Dispatch
+internal import MediaFiles
+internal import Synchronization
+
+/// Work on a file system that may hang: on a thread of its own, which nothing but itself waits for.
+enum BoundedWork {
+    /// How long work may take to notice that it was cancelled.
+    static let grace: Duration = .seconds(1)
+
+    /// Runs `body` on a thread that may wait.
+    ///
+    /// Cancelling ends it at its next step with `.cancelled`; a step that hangs is left to itself.
+    ///
+    /// - Parameters:
+    ///   - stallLimit: One step may take so long; then the file system counts as unreachable (rule R14).
+    ///   - body: Calls `WorkSteps.next()` before each step.
+    /// - Returns: What `body` returns.
+    /// - Throws: What `body` throws; `.unreachable`, `.cancelled`.
+    static func run<Value: Sendable>(
+        stallLimit: Duration,
+        _ body: @escaping @Sendable (WorkSteps) throws(AlbumError) -> Value
+    ) async throws(AlbumError) -> Value {
+        let run = BoundedRun<Value>(stallLimit: stallLimit)
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in run.start(body, continuation) }
+        } onCancel: {
+            run.cancel()
+        }
+        return try result.get()
+    }
+}
+
+/// How far work has come; shared with whoever waits for it.
+final class WorkSteps: Sendable {
+    private struct State {
+        var lastStep = ContinuousClock.now
+        var isCancelled = false
+    }
+
+    private let state = Mutex(State())
+
+    /// Begins the next step.
+    ///
+    /// - Throws: `.cancelled` when nobody wants it any more.
+    func next() throws(AlbumError) {
+        let isCancelled = state.withLock { state in
+            state.lastStep = .now
+            return state.isCancelled
+        }
+        if isCancelled { throw AlbumError(.cancelled) }
+    }
+
+    func cancel() { state.withLock { $0.isCancelled = true } }
+
+    var timeInStep: Duration { state.withLock { $0.lastStep }.duration(to: .now) }
+}
+
+private final class BoundedRun<Value: Sendable>: Sendable {
+    typealias Outcome = Result<Value, AlbumError>
+
+    private let steps = WorkSteps()
+    private let stallLimit: Duration
+    private let continuation = Mutex<CheckedContinuation<Outcome, Never>?>(nil)
+
+    init(stallLimit: Duration) {
+        self.stallLimit = stallLimit
+    }
+
+    func start(
+        _ body: @escaping @Sendable (WorkSteps) throws(AlbumError) -> Value,
+        _ continuation: CheckedContinuation<Outcome, Never>
+    ) {
+        self.continuation.withLock { $0 = continuation }
+        watch(after: stallLimit)
+        let code = DedicatedThread.start { [self] in
+            do throws(AlbumError) {
+                try steps.next()
+                end(.success(try body(steps)))
+            } catch {
+                end(.failure(error))
+            }
+        }
+        if code != 0 { end(.failure(AlbumError(.unreachable(retryAfter: nil), detail: "no thread to work on"))) }
+    }
+
+    func cancel() {
+        steps.cancel()
+        later(BoundedWork.grace) { $0.end(.failure(AlbumError(.cancelled))) }
+    }
+
+    private func watch(after time: Duration) {
+        later(time) { run in
+            let rest = run.stallLimit - run.steps.timeInStep
+            guard rest <= .zero else { return run.watch(after: rest) }
+            // Nobody waits for the thread now; should it come back, it stops at its next step.
+            run.steps.cancel()
+            run.end(.failure(AlbumError(.unreachable(retryAfter: nil), detail: "the file system does not answer")))
+        }
+    }
+
+    /// A run that has ended is not kept for its clock.
+    private func later(_ time: Duration, _ body: @escaping @Sendable (BoundedRun) -> Void) {
+        let nanoseconds = Int(time / .nanoseconds(1))
+        DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(nanoseconds)) { [weak self] in
+            if let self { body(self) }
+        }
+    }
+
+    /// Only the first end counts.
+    private func end(_ outcome: Outcome) {
+        let waiting = continuation.withLock { continuation in
+            defer { continuation = nil }
+            return continuation
+        }
+        waiting?.resume(returning: outcome)
+    }
+}

@@ -1,0 +1,95 @@
+internal import MediaFiles
+
+/// The root of a folder library, opened and recognised by its marker. Everything below goes through its descriptor.
+struct OpenRoot {
+    let directory: TargetDirectory
+    let marker: FolderMarker
+    /// The directory of pictures, as bytes, without a slash at its end.
+    let pictures: [UInt8]?
+    /// Whether this library is the one that was last found here, or none ever was: only then what is not there is gone.
+    let isExpected: Bool
+
+    /// Looks for an album (contract section 5, finding).
+    ///
+    /// - Parameters:
+    ///   - id: From its manifest.
+    ///   - hint: Where it was; only its last part counts.
+    ///   - level: What it is needed for.
+    /// - Returns: nil when this very library has no such album.
+    /// - Throws: Whatever makes that uncertain.
+    func album(_ id: String, hint: [UInt8]?, needing level: AccessLevel) throws(AlbumError) -> AlbumFolder? {
+        let id = id.lowercased()
+        var doubt: AlbumError?
+        if let name = hint?.split(separator: UInt8(ascii: "/")).last.map(Array.init) {
+            switch look(into: name, needing: level) {
+            case .album(let album) where album.manifest.id == id: return album
+            case .doubt(let error): doubt = error
+            // The folder that was ours has a manifest that nobody can read: what is in it cannot be said to be gone.
+            case .damaged: doubt = Self.isDamaged
+            case .album, .nothing: break
+            }
+        }
+        if let album = try scan(needing: level, doubt: &doubt, where: { $0.id == id }) { return album }
+        if let doubt { throw doubt }
+        guard isExpected else { throw AlbumError(.libraryChanged, detail: "another library is at this place") }
+        return nil
+    }
+
+    private static let isDamaged = AlbumError(.unreachable(retryAfter: nil), detail: "the album's manifest is damaged")
+
+    /// The album of a tape, by the mark that its manifest carries (rule R4).
+    func album(markedBy tapeID: String) throws(AlbumError) -> AlbumFolder? {
+        let tapeID = tapeID.lowercased()
+        var doubt: AlbumError?
+        if let album = try scan(needing: .readWrite, doubt: &doubt, where: { $0.tapeID == tapeID }) { return album }
+        if let doubt { throw doubt }
+        return nil
+    }
+
+    /// Looks into the direct children of the root, in the order of their names: the user may have renamed ours.
+    private func scan(
+        needing level: AccessLevel,
+        doubt: inout AlbumError?,
+        where isWanted: (AlbumManifest) -> Bool
+    ) throws(AlbumError) -> AlbumFolder? {
+        var names: [[UInt8]] = []
+        do throws(FileWriteError) {
+            try directory.forEachName { names.append($0) }
+        } catch {
+            guard error.kind == .denied else { throw AlbumError(error, needing: level) }
+            throw AlbumError(.insufficient(["read"]), detail: "the root may not be listed")
+        }
+        for name in names.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+            switch look(into: name, needing: level) {
+            case .album(let album) where isWanted(album.manifest): return album
+            case .doubt(let error): doubt = doubt ?? error
+            case .album, .damaged, .nothing: break
+            }
+        }
+        return nil
+    }
+
+    private enum Sight {
+        case album(AlbumFolder)
+        /// No album of this library.
+        case nothing
+        /// It has a manifest that is none.
+        case damaged
+        /// It cannot be told.
+        case doubt(AlbumError)
+    }
+
+    private func look(into name: [UInt8], needing level: AccessLevel) -> Sight {
+        do throws(FileWriteError) {
+            guard AlbumManifest.isLinkName(name), let folder = try directory.subdirectoryForAdding(name),
+                let text = try LibraryFile.manifest.read(in: folder)
+            else { return .nothing }
+            guard let manifest = AlbumManifest(text) else { return .damaged }
+            guard manifest.libraryID == marker.id else { return .nothing }
+            return .album(AlbumFolder(root: self, directory: folder, name: name, manifest: manifest))
+        } catch {
+            // Files, links to directories, and what only looks like a manifest.
+            return error.kind == .unsafe ? .nothing : .doubt(AlbumError(error, needing: level))
+        }
+    }
+}
