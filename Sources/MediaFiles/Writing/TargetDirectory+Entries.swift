@@ -96,6 +96,7 @@ extension TargetDirectory {
     /// - Parameters:
     ///   - name: Of the file.
     ///   - longest: A longer file is refused unread.
+    /// - Returns: All of it.
     /// - Throws: `FileWriteError`; `.unsafe` for a link, a directory, a FIFO or what is too long.
     package func content(of name: [UInt8], longest: Int) throws(FileWriteError) -> [UInt8]? {
         // O_NONBLOCK: the open of a FIFO would wait for its writer.

@@ -12,9 +12,7 @@ struct FolderFixture {
     let store: LibraryStore
     let library: FolderLibrary
 
-    /// - Parameters:
-    ///   - root: Of the library; `Pictures/Tapes` in the home by default, which is not configured then.
-    ///   - confirm: Asks.
+    /// The root is `Pictures/Tapes` in the home by default, which is not configured then.
     init(root: String? = nil, confirm: (@Sendable ([UInt8]) async -> Bool)? = nil) throws {
         temporary = try TemporaryDirectory()
         let pictures = temporary.file("Pictures")
