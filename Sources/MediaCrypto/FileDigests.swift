@@ -8,25 +8,23 @@ public struct FileDigests: Sendable, Equatable {
     /// The SHA-1 digest as 40 lower-case hexadecimal characters.
     public var sha1Hex: String { HexText.lowerCase(sha1) }
 
-    /// The digests of the first bytes of an open file, read with `pread` on a thread of its own; the file offset stays.
-    ///
-    /// Cancelling ends the reading after at most one block of 1 MiB and throws `CancellationError`.
+    /// Reads the first bytes of an open file with `pread` on this very thread; the file offset stays.
     ///
     /// - Parameters:
-    ///   - descriptor: Open for reading; it must stay open until this returns.
+    ///   - descriptor: Open for reading.
     ///   - byteCount: How many bytes, from the start.
-    /// - Returns: The digests of exactly `byteCount` bytes.
-    /// - Throws: `CryptoError`, with `systemError` when reading failed; also when the file ends before `byteCount`.
-    public static func ofFile(descriptor: Int32, byteCount: Int64) async throws -> FileDigests {
-        try await FileReading.onOwnThread { isCancelled in
-            var sha1 = try DigestContext(.sha1)
-            var sha256 = try DigestContext(.sha256)
-            try FileReading.read(descriptor, from: 0, byteCount: byteCount) { block in
-                if isCancelled() { throw CancellationError() }
-                sha1.update(block)
-                sha256.update(block)
-            }
-            return FileDigests(sha1: try sha1.snapshot(), sha256: SHA256Digest(bytes: try sha256.snapshot()))
+    ///   - onBlock: Called before each block of at most 1 MiB is taken in; an error that it throws ends the reading.
+    /// - Throws: What `onBlock` throws; `CryptoError`, with `systemError` when reading failed; also when the file ends before
+    ///   `byteCount`.
+    public init(ofFile descriptor: Int32, byteCount: Int64, onBlock: () throws -> Void) throws {
+        var sha1 = try DigestContext(.sha1)
+        var sha256 = try DigestContext(.sha256)
+        try FileReading.read(descriptor, from: 0, byteCount: byteCount) { block in
+            try onBlock()
+            sha1.update(block)
+            sha256.update(block)
         }
+        self.sha1 = try sha1.snapshot()
+        self.sha256 = SHA256Digest(bytes: try sha256.snapshot())
     }
 }

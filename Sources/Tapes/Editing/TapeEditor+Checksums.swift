@@ -5,22 +5,21 @@ public import MediaStore
 extension TapeEditor {
     /// Makes the checksums that a clip lacks, or whose file has changed: SHA-1 and SHA-256 in one reading.
     ///
-    /// A file that changes while it is read gets none. Cancelling ends it with `.cancelled`.
+    /// A file that changes while it is read gets none, and one whose file system does not answer for 30 seconds neither (rule
+    /// R14). Cancelling ends it with `.cancelled`.
     ///
     /// - Parameter clip: A clip as the store has it.
     /// - Returns: The clip, kept; unchanged when its original cannot be read.
     /// - Throws: `TapesError` `.storeUnusable`, `.cancelled`.
     public func checksum(_ clip: ClipRecord) async throws(TapesError) -> ClipRecord {
-        guard let source = clip.source, let file = await OriginalReading.open(source) else { return clip }
-        if clip.sha1 != nil, clip.sha256 != nil, clip.size == file.status.size,
-            clip.modifiedNanoseconds == file.status.modificationNanoseconds
-        {
-            return clip
+        guard let source = clip.source else { return clip }
+        let original = try await OriginalReading.read(source) { status in
+            clip.sha1 != nil && clip.sha256 != nil && clip.isUnchanged(status)
         }
-        guard let digests = try await OriginalReading.digests(of: file) else { return clip }
+        guard let original, let digests = original.digests else { return clip }
         var known = clip
-        known.size = file.status.size
-        known.modifiedNanoseconds = file.status.modificationNanoseconds
+        known.size = original.status.size
+        known.modifiedNanoseconds = original.status.modificationNanoseconds
         known.sha1 = digests.sha1Hex
         known.sha256 = digests.sha256.hex
         try stored { [known] () throws(StoreError) in try store.keepChecksums(of: [known]) }
@@ -28,26 +27,9 @@ extension TapeEditor {
     }
 }
 
-/// Reading originals, never writing them.
-enum OriginalReading {
-    /// Opens an original away from Swift's pool; nil when it cannot be read.
-    static func open(_ path: [UInt8]) async -> SourceFile? {
-        await BlockingWork.run { try? SourceFile(path: path) }
-    }
-
-    /// The digests of an open file; nil when it cannot be read to its end, or is not the same before and after.
-    ///
-    /// - Throws: `TapesError` `.cancelled`.
-    static func digests(of file: SourceFile) async throws(TapesError) -> FileDigests? {
-        let digests: FileDigests
-        do {
-            digests = try await FileDigests.ofFile(descriptor: file.descriptor, byteCount: file.status.size)
-        } catch is CancellationError {
-            throw TapesError(.cancelled)
-        } catch {
-            return nil
-        }
-        let current = await BlockingWork.run { try? file.currentStatus() }
-        return current == file.status ? digests : nil
+extension ClipRecord {
+    /// Whether its file still is the one that its checksums were made of.
+    fileprivate func isUnchanged(_ status: FileStatus) -> Bool {
+        size == status.size && modifiedNanoseconds == status.modificationNanoseconds
     }
 }

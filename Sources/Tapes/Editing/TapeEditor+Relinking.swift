@@ -1,13 +1,12 @@
 internal import MediaCrypto
 internal import MediaFiles
 public import MediaStore
-internal import Synchronization
 
 /// What became of one clip in `relink`.
 public struct RelinkResult: Sendable, Equatable {
     /// What became of it.
     public enum State: Sendable, Equatable {
-        /// Still there.
+        /// Still there; or on a file system that does not answer, and left alone.
         case present
         case found([UInt8])
         case notFound
@@ -85,16 +84,14 @@ private struct OriginalSearch {
 
     private let clips: [ClipRecord]
     /// Of files that were read.
-    private var digests: [[UInt8]: (digests: FileDigests, modifiedNanoseconds: Int64)?] = [:]
+    private var originals: [[UInt8]: OriginalReading.Original?] = [:]
 
     init(clips: [ClipRecord]) {
         self.clips = clips
     }
 
     mutating func run(in directories: [[UInt8]]) async throws(TapesError) {
-        let missing = await BlockingWork.run { [clips] in
-            Set(clips.filter { $0.source.map { FileStatus(ofRegularFile: $0) == nil } ?? false }.map(\.id))
-        }
+        let missing = try await missingClips()
         let sizes = Set(clips.filter { missing.contains($0.id) && $0.isIdentified }.compactMap(\.size))
         let files = sizes.isEmpty ? [:] : try await Self.files(of: sizes, below: directories)
         for clip in clips {
@@ -113,29 +110,41 @@ private struct OriginalSearch {
         }
     }
 
+    /// Ids of the clips whose original is not there. A directory that does not answer once is not asked again.
+    private func missingClips() async throws(TapesError) -> Set<String> {
+        var missing: Set<String> = []
+        var silent: Set<[UInt8]> = []
+        for clip in clips {
+            guard let source = clip.source, !silent.contains(source.directoryOfPath) else { continue }
+            switch try await OriginalReading.isPresent(source) {
+            case true?: break
+            case false?: missing.insert(clip.id)
+            case nil: silent.insert(source.directoryOfPath)
+            }
+        }
+        return missing
+    }
+
     /// Absolute paths of all files of these lengths, by length.
     private static func files(
         of sizes: Set<Int64>,
         below directories: [[UInt8]]
     ) async throws(TapesError) -> [Int64: [[UInt8]]] {
-        let isStopped = StopFlag()
-        let files = await withTaskCancellationHandler {
-            await BlockingWork.run {
-                let current = AbsolutePath.currentDirectory ?? []
-                var files: [Int64: [[UInt8]]] = [:]
-                for directory in directories {
-                    let root = AbsolutePath.of(directory, in: current)
-                    for file in FileWalk().files(below: root, until: { isStopped.isSet }).files
-                    where sizes.contains(file.byteCount) {
-                        files[file.byteCount, default: []].append(file.path)
-                    }
+        var files: [Int64: [[UInt8]]] = [:]
+        let current = AbsolutePath.currentDirectory ?? []
+        for directory in directories {
+            let found = try await OriginalReading.bounded { steps throws(AlbumError) in
+                var cancelled: AlbumError?
+                let root = AbsolutePath.of(directory, in: current)
+                let found = FileWalk().files(below: root) {
+                    do throws(AlbumError) { try steps.next() } catch { cancelled = error }
+                    return cancelled != nil
                 }
-                return files
+                if let cancelled { throw cancelled }
+                return found.files.filter { sizes.contains($0.byteCount) }
             }
-        } onCancel: {
-            isStopped.set()
+            for file in found ?? [] { files[file.byteCount, default: []].append(file.path) }
         }
-        guard !Task.isCancelled else { throw TapesError(.cancelled) }
         return files
     }
 
@@ -146,27 +155,22 @@ private struct OriginalSearch {
         let name = clip.source?.nameOfPath
         let candidates = clip.size.flatMap { files[$0] } ?? []
         for path in candidates.filter({ $0.nameOfPath == name }) + candidates.filter({ $0.nameOfPath != name }) {
-            guard let known = try await digests(of: path), clip.isMade(of: known.digests) else { continue }
+            guard let original = try await original(at: path), let digests = original.digests, clip.isMade(of: digests)
+            else { continue }
             return Found(
                 clip: clip,
                 path: path,
                 pairedPath: Self.pair(of: clip, beside: path),
-                modifiedNanoseconds: known.modifiedNanoseconds
+                modifiedNanoseconds: original.status.modificationNanoseconds
             )
         }
         return nil
     }
 
-    private mutating func digests(
-        of path: [UInt8]
-    ) async throws(TapesError) -> (digests: FileDigests, modifiedNanoseconds: Int64)? {
-        if let known = digests[path] { return known }
-        guard !Task.isCancelled else { throw TapesError(.cancelled) }
-        var read: (FileDigests, Int64)?
-        if let file = await OriginalReading.open(path), let made = try await OriginalReading.digests(of: file) {
-            read = (made, file.status.modificationNanoseconds)
-        }
-        digests[path] = .some(read)
+    private mutating func original(at path: [UInt8]) async throws(TapesError) -> OriginalReading.Original? {
+        if let known = originals[path] { return known }
+        let read = try await OriginalReading.read(path)
+        originals[path] = .some(read)
         return read
     }
 
@@ -175,14 +179,6 @@ private struct OriginalSearch {
         guard let old = clip.pairedSource, FileStatus(ofRegularFile: old) == nil else { return nil }
         let new = still.directoryOfPath + [UInt8(ascii: "/")] + old.nameOfPath
         return FileStatus(ofRegularFile: new) == nil ? nil : new
-    }
-
-    private final class StopFlag: Sendable {
-        private let flag = Atomic(false)
-
-        var isSet: Bool { flag.load(ordering: .relaxed) }
-
-        func set() { flag.store(true, ordering: .relaxed) }
     }
 }
 

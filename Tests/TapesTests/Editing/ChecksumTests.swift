@@ -1,0 +1,225 @@
+import Foundation
+import MediaCrypto
+import MediaStore
+import TestSupport
+import Testing
+
+@testable import Tapes
+
+@Suite("Checksums of originals, and finding those that have moved")
+struct ChecksumTests {
+    let bench = Result { try EditingBench() }
+
+    /// By coreutils.
+    private func digest(_ tool: String, _ path: [UInt8]) async throws -> String {
+        let ending = try await ChildProcess.run(tool, ["-b", String(decoding: path, as: UTF8.self)])
+        return String(ending.output.prefix { $0 != " " })
+    }
+
+    private func stored(_ clip: ClipRecord) throws -> ClipRecord? {
+        try bench.get().store.clips(of: clip.tapeID).first { $0.id == clip.id }
+    }
+
+    @Test("SHA-1 and SHA-256 are those of sha1sum and sha256sum, with length and time; the original is not touched")
+    func checksums() async throws {
+        let bench = try bench.get()
+        // More than one block.
+        let path = try bench.write(EditingBench.jpeg + [UInt8](repeating: 7, count: 3_000_000), "a.jpg")
+        let clip = try bench.tape(["a.jpg"]).clips[0]
+        let witness = try OriginalsWitness(bench.originals)
+        let known = try await bench.editor.checksum(clip)
+        #expect(known.sha1 == (try await digest("sha1sum", path)))
+        #expect(known.sha256 == (try await digest("sha256sum", path)))
+        #expect(known.size == 3_000_008)
+        var status = stat()
+        #expect(stat(bench.originals + "/a.jpg", &status) == 0)
+        let seconds = Int64(status.st_mtim.tv_sec)
+        #expect(known.modifiedNanoseconds == seconds * 1_000_000_000 + Int64(status.st_mtim.tv_nsec))
+        #expect(try stored(clip) == known)
+        try witness.check()
+    }
+
+    @Test("checksums that are still valid are not made again; those of another length or time are")
+    func cache() async throws {
+        let bench = try bench.get()
+        try bench.write(EditingBench.jpeg, "a.jpg")
+        let clip = try await bench.editor.checksum(try bench.tape(["a.jpg"]).clips[0])
+        var wrong = clip
+        wrong.sha1 = "kept"
+        #expect(try await bench.editor.checksum(wrong) == wrong)
+        for change in [\ClipRecord.size, \.modifiedNanoseconds] {
+            var old = wrong
+            old[keyPath: change] = 1
+            #expect(try await bench.editor.checksum(old) == clip)
+        }
+        var half = clip
+        half.sha256 = nil
+        #expect(try await bench.editor.checksum(half) == clip)
+    }
+
+    @Test("R14: an original that is away or cannot be read leaves the clip as it is")
+    func away() async throws {
+        let bench = try bench.get()
+        let tape = try bench.editor.create(title: "x")
+        var gone = try bench.editor.inspect(Array("/nonexistent/a.jpg".utf8), allowingMissing: true)
+        gone = try bench.editor.add([gone], to: tape)[0]
+        #expect(try await bench.editor.checksum(gone) == gone)
+        gone.source = nil
+        #expect(try await bench.editor.checksum(gone) == gone)
+        gone.source = bench.path("")
+        #expect(try await bench.editor.checksum(gone) == gone)
+    }
+
+    @Test("a file that changes while it is read gives no checksum")
+    func changing() async throws {
+        let bench = try bench.get()
+        let path = try bench.write([UInt8](repeating: 7, count: 2_000_000), "a.mp4")
+        // Between the looks before and after: as soon as the first one was taken.
+        let original = try await OriginalReading.read(path) { _ in
+            let file = fopen(path.map(CChar.init(bitPattern:)) + [0], "r+")
+            if let file {
+                fwrite([UInt8(8)], 1, 1, file)
+                fclose(file)
+            }
+            return false
+        }
+        #expect(original == nil)
+        let again = try await OriginalReading.read(path)
+        #expect(again?.digests?.sha256.hex == (try await digest("sha256sum", path)))
+    }
+
+    @Test("cancelling ends the reading, and nothing is kept")
+    func cancelled() async throws {
+        let bench = try bench.get()
+        try bench.write(EditingBench.jpeg + [UInt8](repeating: 7, count: 3_000_000), "a.jpg")
+        let clip = try bench.tape(["a.jpg"]).clips[0]
+        let (editor, gate) = (bench.editor, AsyncStream<Void>.makeStream())
+        let task = Task {
+            for await _ in gate.stream {}
+            return try await editor.checksum(clip)
+        }
+        // Cancelled before it begins: the first block ends it.
+        task.cancel()
+        gate.continuation.finish()
+        let error = await #expect(throws: TapesError.self) { try await task.value }
+        #expect(error?.code == .cancelled)
+        #expect(try stored(clip) == clip)
+    }
+
+    // MARK: Relinking
+
+    /// A tape whose originals have checksums.
+    private func known(_ names: [String]) async throws -> (tape: TapeRecord, clips: [ClipRecord]) {
+        let bench = try bench.get()
+        let (tape, clips) = try bench.tape(names)
+        var known: [ClipRecord] = []
+        for clip in clips { known.append(try await bench.editor.checksum(clip)) }
+        return (tape, known)
+    }
+
+    private func rename(_ old: String, _ new: String) throws {
+        let bench = try bench.get()
+        let url = URL(fileURLWithPath: bench.originals + "/" + new)
+        try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try FileManager.default.moveItem(atPath: bench.originals + "/" + old, toPath: url.path)
+    }
+
+    @Test("moved originals are found by checksum, those in place left alone, others not found; none is touched")
+    func relink() async throws {
+        let bench = try bench.get()
+        for (number, name) in ["here.jpg", "moved.jpg", "gone.jpg", "unread.jpg"].enumerated() {
+            try bench.write(EditingBench.jpeg + [UInt8(number)], name)
+        }
+        let (tape, clips) = try await known(["here.jpg", "moved.jpg", "gone.jpg"])
+        let last = try bench.editor.inspect(bench.path("unread.jpg"), allowingMissing: false)
+        let unread = try bench.editor.add([last], to: tape)
+        try rename("moved.jpg", "a/b/other name.jpg")
+        try FileManager.default.removeItem(atPath: bench.originals + "/gone.jpg")
+        try FileManager.default.removeItem(atPath: bench.originals + "/unread.jpg")
+        // As long as the lost ones, and another content.
+        try bench.write(EditingBench.jpeg + [99], "a/similar.jpg")
+        let witness = try OriginalsWitness(bench.originals)
+        let settled = [ClipSettlement(clipID: clips[1].id, association: .linked, assetID: clips[1].source)]
+        try bench.store.settle(settled, in: "folder:1")
+        let expected = [
+            RelinkResult(clip: clips[0], state: .present),
+            RelinkResult(clip: try #require(try stored(clips[1])), state: .found(bench.path("a/b/other name.jpg"))),
+            RelinkResult(clip: clips[2], state: .notFound), RelinkResult(clip: unread[0], state: .noChecksum),
+        ]
+        let before = try bench.store.clips(of: tape.id)
+        let directories = [bench.path("a"), Array("/nonexistent".utf8)]
+        #expect(try await bench.editor.relink([tape], in: directories, isDryRun: true) == expected)
+        #expect(try bench.store.clips(of: tape.id) == before)
+        #expect(try await bench.editor.relink([], in: directories, isDryRun: false) == expected)
+        let after = try bench.store.clips(of: tape.id)
+        #expect(after[1].source == bench.path("a/b/other name.jpg"))
+        #expect(after[1].sha256 == clips[1].sha256)
+        // The album names the original by its old path.
+        #expect(after[1].association == .pending)
+        #expect([after[0], after[2], after[3]] == [before[0], before[2], before[3]])
+        // The checksums are valid for the file where it is now.
+        #expect(try await bench.editor.checksum(after[1]) == after[1])
+        try witness.check()
+    }
+
+    @Test("only the tapes that are named are relinked, and only files of the right length are read")
+    func relinkScope() async throws {
+        let bench = try bench.get()
+        try bench.write(EditingBench.jpeg, "a.jpg")
+        let (tape, _) = try await known(["a.jpg"])
+        let (other, _) = try await known(["a.jpg"])
+        try rename("a.jpg", "b/a.jpg")
+        // Reading it would fail, looking at it does not: a directory of the same length is no file.
+        #expect(mkfifo(bench.originals + "/b/fifo", 0o600) == 0)
+        let results = try await bench.editor.relink([tape], in: [bench.path("b")], isDryRun: false)
+        #expect(results.map(\.clip.tapeID) == [tape.id])
+        #expect(try bench.order(tape) == ["b/a.jpg"])
+        #expect(try bench.order(other) == ["a.jpg"])
+    }
+
+    @Test("of equal files the one with the same name is taken")
+    func relinkName() async throws {
+        let bench = try bench.get()
+        try bench.write(EditingBench.jpeg, "z.jpg")
+        let (tape, _) = try await known(["z.jpg"])
+        try rename("z.jpg", "new/z.jpg")
+        try bench.write(EditingBench.jpeg, "new/a.jpg")
+        _ = try await bench.editor.relink([tape], in: [bench.path("new")], isDryRun: false)
+        #expect(try bench.order(tape) == ["new/z.jpg"])
+    }
+
+    @Test("a live picture is found by its still; its video is the one beside it")
+    func relinkLive() async throws {
+        let bench = try bench.get()
+        try bench.write(EditingBench.jpeg, "1.jpg")
+        try bench.write(EditingBench.movie, "1.mov")
+        let tape = try bench.editor.create(title: "x")
+        let parts = try ["1.jpg", "1.mov"].map { try bench.editor.inspect(bench.path($0), allowingMissing: false) }
+        let live = try bench.editor.add(bench.editor.pairingLivePictures(parts), to: tape)
+        _ = try await bench.editor.checksum(live[0])
+        try rename("1.jpg", "new/1.jpg")
+        try rename("1.mov", "new/1.mov")
+        _ = try await bench.editor.relink([tape], in: [bench.path("new")], isDryRun: false)
+        let clip = try bench.store.clips(of: tape.id)[0]
+        #expect(clip.source == bench.path("new/1.jpg"))
+        #expect(clip.pairedSource == bench.path("new/1.mov"))
+    }
+
+    @Test("cancelling ends the search, and nothing is changed")
+    func relinkCancelled() async throws {
+        let bench = try bench.get()
+        try bench.write(EditingBench.jpeg, "a.jpg")
+        let (tape, clips) = try await known(["a.jpg"])
+        try rename("a.jpg", "new/a.jpg")
+        let (editor, directory, gate) = (bench.editor, bench.path("new"), AsyncStream<Void>.makeStream())
+        let task = Task {
+            for await _ in gate.stream {}
+            return try await editor.relink([tape], in: [directory], isDryRun: false)
+        }
+        task.cancel()
+        gate.continuation.finish()
+        let error = await #expect(throws: TapesError.self) { try await task.value }
+        #expect(error?.code == .cancelled)
+        #expect(try bench.store.clips(of: tape.id) == clips)
+    }
+}

@@ -1,0 +1,60 @@
+import Foundation
+import MediaStore
+import Tapes
+import TestSupport
+import Testing
+
+/// A store and a directory of originals for one test.
+struct EditingBench {
+    let editor: TapeEditor
+    private let temporary: TemporaryDirectory
+
+    static let start = Date(timeIntervalSince1970: 1_780_000_000)
+
+    init() throws {
+        temporary = try TemporaryDirectory()
+        let store = try LibraryStore(in: try DataDirectory.open(temporary.file("data")))
+        editor = TapeEditor(store: store) { Self.start }
+        try FileManager.default.createDirectory(atPath: originals, withIntermediateDirectories: false)
+    }
+
+    var store: LibraryStore { editor.store }
+    /// Absolute, without links in it.
+    var originals: String { temporary.file("originals") }
+
+    func path(_ name: String) -> [UInt8] { Array((originals + "/" + name).utf8) }
+
+    /// Writes a file, making its directory.
+    @discardableResult
+    func write(_ bytes: [UInt8], _ name: String) throws -> [UInt8] {
+        let url = URL(fileURLWithPath: originals + "/" + name)
+        try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try Data(bytes).write(to: url)
+        return path(name)
+    }
+
+    /// Adds files to a new tape.
+    func tape(_ names: [String]) throws -> (tape: TapeRecord, clips: [ClipRecord]) {
+        let tape = try editor.create(title: "Summer")
+        let clips = try names.map { try editor.inspect(path($0), allowingMissing: false) }
+        return (tape, try editor.add(clips, to: tape))
+    }
+
+    func order(_ tape: TapeRecord) throws -> [String] {
+        try store.clips(of: tape.id).map { $0.source.map { String(decoding: $0, as: UTF8.self) } ?? "" }
+            .map { String($0.dropFirst(originals.count + 1)) }
+    }
+
+    static let jpeg: [UInt8] = [0xFF, 0xD8, 0xFF, 0xE0, 0, 16, 0x4A, 0x46]
+    static let movie: [UInt8] = [0, 0, 0, 8] + Array("moov".utf8)
+}
+
+/// Code of the error that a body throws; nil when it throws none.
+func tapesErrorCode(_ body: () throws -> Void) -> TapesError.Code? {
+    do {
+        try body()
+        return nil
+    } catch {
+        return (error as? TapesError)?.code
+    }
+}

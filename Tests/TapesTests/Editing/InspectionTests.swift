@@ -1,0 +1,219 @@
+import Foundation
+import MediaStore
+import TestSupport
+import Testing
+
+@testable import Tapes
+
+@Suite("Files are examined before they become clips")
+struct InspectionTests {
+    let bench = Result { try EditingBench() }
+
+    static let heic: [UInt8] = [0, 0, 0, 24] + Array("ftypheic".utf8)
+    static let mp4: [UInt8] = [0, 0, 0, 24] + Array("ftypisom".utf8)
+    static let canonRaw: [UInt8] = [0, 0, 0, 24] + Array("ftypcrx ".utf8)
+    static let png: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+    static let riff: [UInt8] = Array("RIFF".utf8) + [4, 0, 0, 0]
+
+    @Test(
+        "the kind is what the content shows, else what the name says",
+        arguments: [
+            ("a.jpg", EditingBench.jpeg, .image), ("a", EditingBench.jpeg, .image),
+            ("a.mp4", EditingBench.jpeg, .image), ("a.HEIC", heic, .image), ("noname", heic, .image),
+            ("a.cr3", canonRaw, .image), ("a.dat", png, .image),
+            ("a.webp", riff + Array("WEBP".utf8), .image), ("a.x", riff + Array("WEBP".utf8), .image),
+            ("a.NEF", Array("nothing known".utf8), .image), ("a.tif", [0x49, 0x49, 0x2A, 0], .image),
+            ("a.bmp", Array("BM".utf8) + [UInt8](repeating: 0, count: 12) + [40, 0, 0, 0], .image),
+            ("a.mp4", mp4, .video), ("a", mp4, .video), ("a.MOV", EditingBench.movie, .video),
+            ("a.avi", riff + Array("AVI ".utf8), .video), ("a.mkv", Array("nothing known".utf8), .video),
+            ("a.3gp", Array("nothing known".utf8), .video),
+            ("a.mp3", Array("ID3".utf8), nil), ("a.wav", riff + Array("WAVE".utf8), nil),
+            ("a.txt", Array("text".utf8), nil), ("BM.txt", Array("BMW, a car, and some more text".utf8), nil),
+            ("a.m4a", [0, 0, 0, 24] + Array("ftypM4A ".utf8), nil),
+        ] as [(String, [UInt8], ClipRecord.Kind?)]
+    )
+    func kinds(name: String, content: [UInt8], expected: ClipRecord.Kind?) throws {
+        let bench = try bench.get()
+        let path = try bench.write(content, name)
+        guard let expected else {
+            #expect(tapesErrorCode { _ = try bench.editor.inspect(path, allowingMissing: false) } == .unknownMediaType)
+            return
+        }
+        let clip = try bench.editor.inspect(path, allowingMissing: false)
+        #expect(clip.kind == expected)
+        #expect(clip.source == path)
+        #expect(clip.association == .pending)
+        #expect(clip.imageMilliseconds == 4000)
+        #expect((clip.size, clip.sha1, clip.sha256) == (nil, nil, nil))
+    }
+
+    @Test("trap 17: names that are no UTF-8, with newlines, and long ones are kept byte by byte")
+    func bytes() throws {
+        let bench = try bench.get()
+        for name: [UInt8] in [[0xff, 0xfe], Array("a\nb".utf8), [UInt8](repeating: 0x61, count: 251)] {
+            let path = bench.path("") + name + Array(".jpg".utf8)
+            let file = try #require(fopen(path.map(CChar.init(bitPattern:)) + [0], "w"))
+            fwrite(EditingBench.jpeg, 1, EditingBench.jpeg.count, file)
+            fclose(file)
+            let clip = try bench.editor.inspect(path, allowingMissing: false)
+            #expect(clip.source == path)
+            let kept = try bench.editor.add([clip], to: try bench.editor.create(title: "x"))
+            #expect(try bench.store.clips(of: kept[0].tapeID).map(\.source) == [path])
+        }
+    }
+
+    @Test("R6: a link stays the name of its original, and nothing is touched")
+    func link() throws {
+        let bench = try bench.get()
+        try bench.write(EditingBench.jpeg, "a.jpg")
+        try FileManager.default.createSymbolicLink(
+            atPath: bench.originals + "/link.jpg",
+            withDestinationPath: "a.jpg"
+        )
+        let witness = try OriginalsWitness(bench.originals)
+        let clip = try bench.editor.inspect(bench.path("link.jpg"), allowingMissing: false)
+        #expect(clip.source == bench.path("link.jpg"))
+        #expect(clip.kind == .image)
+        try witness.check()
+    }
+
+    @Test(
+        "what cannot be a clip is told by its code",
+        arguments: [
+            ("missing.jpg", .fileNotFound), ("dangling.jpg", .fileNotFound), ("directory", .notRegularFile),
+            ("fifo.mp4", .notRegularFile), ("empty.jpg", .emptyFile), ("a.jpg/b.jpg", .fileNotFound),
+            ("a.jpg/", .fileNotFound),
+        ] as [(String, TapesError.Code)]
+    )
+    func refused(name: String, code: TapesError.Code) throws {
+        let bench = try bench.get()
+        try bench.write(EditingBench.jpeg, "a.jpg")
+        try bench.write([], "empty.jpg")
+        try bench.write([1], "directory/x")
+        try FileManager.default.createSymbolicLink(
+            atPath: bench.originals + "/dangling.jpg",
+            withDestinationPath: "/nonexistent/x"
+        )
+        #expect(mkfifo(bench.originals + "/fifo.mp4", 0o600) == 0)
+        let error = #expect(throws: TapesError.self) {
+            try bench.editor.inspect(bench.path(name), allowingMissing: false)
+        }
+        #expect(error?.code == code)
+        #expect(error?.path == bench.path(name))
+        #expect(tapesErrorCode { _ = try bench.editor.inspect([], allowingMissing: true) } == .fileNotFound)
+        #expect(tapesErrorCode { _ = try bench.editor.inspect([0x2f, 0], allowingMissing: false) } == .fileNotFound)
+    }
+
+    @Test("R14: a file that is away is taken by its extension when asked to, a directory or an empty file is not")
+    func missing() throws {
+        let bench = try bench.get()
+        let (editor, away) = (bench.editor, Array("/nonexistent/disk/".utf8))
+        for (name, kind) in [("a.MOV", .video), ("a.heic", .image), ("a.cr2", .image)] as [(String, ClipRecord.Kind)] {
+            let clip = try editor.inspect(away + Array(name.utf8), allowingMissing: true)
+            #expect(clip.kind == kind)
+            #expect(clip.source == away + Array(name.utf8))
+            #expect(clip.durationMilliseconds == nil)
+        }
+        for name in ["a.txt", "a", "a.mp3"] {
+            let path = away + Array(name.utf8)
+            #expect(tapesErrorCode { _ = try editor.inspect(path, allowingMissing: true) } == .unknownMediaType)
+        }
+        let empty = try bench.write([], "empty.mp4")
+        #expect(tapesErrorCode { _ = try editor.inspect(empty, allowingMissing: true) } == .emptyFile)
+    }
+
+    @Test("a video knows how long it is; null is unknown, not 0", .enabled(if: EditingMedia.isPossible, "needs ffmpeg"))
+    func duration() async throws {
+        let bench = try bench.get()
+        let path = bench.path("a.mp4")
+        try await EditingMedia.video(at: path, seconds: 1.2)
+        #expect(try bench.editor.inspect(path, allowingMissing: false).durationMilliseconds == 1200)
+        let bare = try bench.write(EditingBench.movie, "b.mov")
+        #expect(try bench.editor.inspect(bare, allowingMissing: false).durationMilliseconds == nil)
+    }
+
+    // MARK: Paths
+
+    @Test(
+        "a relative path starts at the current directory; only what leads nowhere else is cut",
+        arguments: [
+            ("a.jpg", "$/a.jpg"), ("./a.jpg", "$/a.jpg"), (".//./d///a.jpg", "$/d/a.jpg"), ("d/../a.jpg", "$/a.jpg"),
+            ("d/./../d/a.jpg", "$/d/a.jpg"), ("..", "$$"), ("d/..", "$"), ("d/", "$/d/"), (".", "$"),
+            // Behind a link `..` is elsewhere, and of what is not there nothing is known.
+            ("link/../a.jpg", "$/link/../a.jpg"), ("gone/../a.jpg", "$/gone/../a.jpg"),
+            ("link/d/../../a.jpg", "$/link/../a.jpg"), ("link", "$/link"), ("gone/../..", "$/gone/../.."),
+            ("/", "/"), ("/..", "/"), ("/../../x", "/x"), ("//x//y", "/x/y"), ("/.", "/"),
+            ("/nonexistent/.x", "/nonexistent/.x"),
+            ("...", "$/..."), ("..a/.b", "$/..a/.b"),
+        ]
+    )
+    func absolute(path: String, expected: String) throws {
+        let bench = try bench.get()
+        try bench.write([1], "d/x")
+        try bench.write([1], "far/away/d/x")
+        try FileManager.default.createSymbolicLink(
+            atPath: bench.originals + "/link",
+            withDestinationPath: bench.originals + "/far/away"
+        )
+        let parent = String(bench.originals.dropLast("/originals".count))
+        let whole = expected.replacing("$$", with: parent).replacing("$", with: bench.originals)
+        let absolute = AbsolutePath.of(Array(path.utf8), in: bench.path("").dropLast())
+        #expect(String(decoding: absolute, as: UTF8.self) == whole)
+    }
+
+    @Test("the current directory is known to the system as we know it")
+    func currentDirectory() throws {
+        #expect(AbsolutePath.currentDirectory == Array(FileManager.default.currentDirectoryPath.utf8))
+    }
+
+    // MARK: Live pictures
+
+    private func clip(_ name: String, _ kind: ClipRecord.Kind, _ milliseconds: Int64? = nil) -> ClipRecord {
+        var clip = ClipRecord(id: name, tapeID: "", kind: kind, source: Array(name.utf8))
+        clip.durationMilliseconds = milliseconds
+        return clip
+    }
+
+    @Test("a still and a video of one stem in one directory are one live picture, at the first's place")
+    func pairs() throws {
+        let clips = [
+            clip("/a/1.mov", .video, 3000), clip("/a/2.heic", .image), clip("/b/1.heic", .image),
+            clip("/a/1.heic", .image), clip("/a/3.mov", .video), clip("/a/2.MOV", .video, nil),
+        ]
+        let paired = try bench.get().editor.pairingLivePictures(clips)
+        #expect(paired.map(\.id) == ["/a/1.heic", "/a/2.heic", "/b/1.heic", "/a/3.mov"])
+        #expect(paired.map(\.kind) == [.live, .live, .image, .video])
+        #expect(paired.map(\.source) == paired.map { Array($0.id.utf8) })
+        #expect(paired.map(\.pairedSource) == [Array("/a/1.mov".utf8), Array("/a/2.MOV".utf8), nil, nil])
+        #expect(paired.map(\.durationMilliseconds) == [3000, nil, nil, nil])
+    }
+
+    @Test("each file is in one pair at most; a dot that begins a name begins no extension")
+    func pairsOnce() throws {
+        let editor = try bench.get().editor
+        let twice = [clip("/1.heic", .image), clip("/1.mov", .video), clip("/1.jpg", .image), clip("/1.mp4", .video)]
+        #expect(editor.pairingLivePictures(twice).map(\.id) == ["/1.heic", "/1.jpg"])
+        let odd = [clip("/1.heic", .image), clip("/1.jpg", .image), clip("/1.mov", .video)]
+        #expect(editor.pairingLivePictures(odd).map(\.kind) == [.live, .image])
+        let hidden = [clip("/.mov", .video), clip("/.heic", .image), clip("/a.b/x", .video), clip("/a.c/x", .image)]
+        #expect(editor.pairingLivePictures(hidden) == hidden)
+    }
+}
+
+/// Real files, made by ffmpeg.
+enum EditingMedia {
+    static let isPossible = ["/usr/bin", "/usr/local/bin", "/bin"].contains {
+        FileManager.default.isExecutableFile(atPath: $0 + "/ffmpeg")
+    }
+
+    static func video(at path: [UInt8], seconds: Double) async throws {
+        let ending = try await ChildProcess.run(
+            "ffmpeg",
+            [
+                "-nostdin", "-v", "error", "-f", "lavfi", "-i", "testsrc=duration=\(seconds):size=32x32:rate=25",
+                String(decoding: path, as: UTF8.self),
+            ]
+        )
+        try #require(ending.status == 0, "\(ending.errors)")
+    }
+}

@@ -1,0 +1,129 @@
+import Foundation
+import MediaStore
+import Tapes
+import Testing
+
+@Suite("Tapes are made, named and arranged")
+struct TapeEditorTests {
+    let bench = Result { try EditingBench() }
+
+    @Test(
+        "1.1: a title is trimmed; an empty one is refused by rename, and is New Tape on create",
+        arguments: [
+            ("Summer", "Summer"), ("  Été \n", "Été"), ("", "New Tape"), (" \t\n", "New Tape"), ("a  b", "a  b"),
+        ]
+    )
+    func titles(title: String, expected: String) throws {
+        let bench = try bench.get()
+        let tape = try bench.editor.create(title: title)
+        #expect(tape.title == expected)
+        #expect(tape.createdAt == EditingBench.start)
+        #expect(try bench.store.tape(tape.id) == tape)
+        #expect(UUID(uuidString: tape.id) != nil)
+        #expect(tape.id == tape.id.lowercased())
+        if expected == TapeRecord.untitled {
+            #expect(tapesErrorCode { _ = try bench.editor.rename(tape, to: title) } == .titleEmpty)
+            #expect(try bench.store.tape(tape.id) == tape)
+        } else {
+            #expect(try bench.editor.rename(bench.editor.create(title: "x"), to: title).title == expected)
+        }
+    }
+
+    @Test("R8: rename changes the tape only; the album keeps its title and its link")
+    func rename() throws {
+        let bench = try bench.get()
+        let tape = try bench.editor.create(title: "Summer")
+        let link = AlbumLink(
+            tapeID: tape.id,
+            libraryID: "folder:1",
+            albumID: "a",
+            titleAtCreation: "Tapes – Summer",
+            createdAt: EditingBench.start
+        )
+        try bench.store.keep(link)
+        #expect(try bench.editor.rename(tape, to: "Winter").title == "Winter")
+        #expect(try bench.store.albumLinks(of: tape.id) == [link])
+    }
+
+    @Test("a tape is named by id, by the beginning of one, or by its exact title; several are told")
+    func named() throws {
+        let bench = try bench.get()
+        let editor = bench.editor
+        let (one, two) = (try editor.create(title: "Summer"), try editor.create(title: "Summer"))
+        let three = try editor.create(title: "Winter")
+        #expect(try editor.tape(named: one.id) == one)
+        #expect(try editor.tape(named: three.id.uppercased()) == three)
+        #expect(try editor.tape(named: String(two.id.prefix(18))) == two)
+        #expect(try editor.tape(named: "Winter") == three)
+        #expect(tapesErrorCode { _ = try editor.tape(named: "winter") } == .tapeNotFound)
+        #expect(tapesErrorCode { _ = try editor.tape(named: String(one.id.prefix(3))) } == .tapeNotFound)
+        let error = #expect(throws: TapesError.self) { try editor.tape(named: "Summer") }
+        #expect(error?.code == .tapeAmbiguous)
+        #expect(Set(error?.candidates ?? []) == [one.id, two.id])
+    }
+
+    @Test("a clip is named by id, by the beginning of one, or by its place")
+    func clipNamed() throws {
+        let bench = try bench.get()
+        for name in ["a.jpg", "b.jpg"] { try bench.write(EditingBench.jpeg, name) }
+        let (tape, clips) = try bench.tape(["a.jpg", "b.jpg"])
+        let editor = bench.editor
+        #expect(try editor.clip(named: "#1", of: tape) == clips[0])
+        #expect(try editor.clip(named: "#2", of: tape) == clips[1])
+        #expect(try editor.clip(named: clips[1].id.uppercased(), of: tape) == clips[1])
+        #expect(try editor.clip(named: String(clips[1].id.prefix(18)), of: tape) == clips[1])
+        for name in ["", "#", "#0", "#3", "#-1", "#x", "1", String(clips[0].id.prefix(3)), "zzzz"] {
+            #expect(tapesErrorCode { _ = try editor.clip(named: name, of: tape) } == .clipNotFound, "\(name)")
+        }
+    }
+
+    @Test("clips are inserted and moved to clamped places")
+    func arrange() throws {
+        let bench = try bench.get()
+        for name in ["a.jpg", "b.jpg", "c.jpg", "d.jpg"] { try bench.write(EditingBench.jpeg, name) }
+        let (tape, clips) = try bench.tape(["a.jpg", "b.jpg", "c.jpg"])
+        let new = try bench.editor.inspect(bench.path("d.jpg"), allowingMissing: false)
+        let kept = try bench.editor.add([new], to: tape, at: 1)
+        #expect(kept.map(\.position) == [1])
+        #expect(try bench.order(tape) == ["a.jpg", "d.jpg", "b.jpg", "c.jpg"])
+        #expect(try bench.editor.move(clips[0], to: 99) == 3)
+        #expect(try bench.editor.move(clips[2], to: -1) == 0)
+        #expect(try bench.order(tape) == ["c.jpg", "d.jpg", "b.jpg", "a.jpg"])
+    }
+
+    @Test("R17, trap 7: a copy is another tape without an album")
+    func duplicate() throws {
+        let bench = try bench.get()
+        try bench.write(EditingBench.jpeg, "a.jpg")
+        let (tape, clips) = try bench.tape(["a.jpg"])
+        let copy = try bench.editor.duplicate(tape)
+        #expect(copy.title == "Summer Copy")
+        #expect(copy.association == .pending)
+        #expect(try bench.store.albumLinks(of: copy.id).isEmpty)
+        #expect(try bench.store.clips(of: copy.id).map(\.source) == clips.map(\.source))
+    }
+
+    @Test("what is gone is told by name")
+    func gone() throws {
+        let bench = try bench.get()
+        let editor = bench.editor
+        try bench.write(EditingBench.jpeg, "a.jpg")
+        let (tape, clips) = try bench.tape(["a.jpg"])
+        _ = try bench.store.deleteTape(tape.id, owing: false)
+        #expect(tapesErrorCode { _ = try editor.rename(tape, to: "x") } == .tapeNotFound)
+        #expect(tapesErrorCode { _ = try editor.duplicate(tape) } == .tapeNotFound)
+        #expect(tapesErrorCode { _ = try editor.add(clips, to: tape) } == .tapeNotFound)
+        #expect(tapesErrorCode { _ = try editor.set(TapeChange(), on: tape) } == .tapeNotFound)
+        #expect(tapesErrorCode { _ = try editor.set(ClipChange(), on: clips[0]) } == .clipNotFound)
+        #expect(tapesErrorCode { _ = try editor.move(clips[0], to: 0) } == .clipNotFound)
+        #expect(tapesErrorCode { _ = try editor.clip(named: "#1", of: tape) } == .clipNotFound)
+    }
+
+    @Test("an unusable store says so")
+    func unusable() throws {
+        let bench = try bench.get()
+        let clip = ClipRecord(id: "no id", tapeID: "", kind: .image, source: [0x2f])
+        let tape = try bench.editor.create(title: "x")
+        #expect(tapesErrorCode { _ = try bench.editor.add([clip], to: tape) } == .storeUnusable)
+    }
+}
