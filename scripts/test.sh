@@ -1,34 +1,61 @@
 #!/usr/bin/env bash
-# Runs the tests that `scripts/build.sh --build-tests` has built. Extra arguments go to `swift test` (--filter …).
-# A run without a single test fails: `swift test` itself ends with 0 when a filter matches nothing.
-# One test at a time: many of them wait for processes, and Swift's pool has only as many threads as there are cores, so
-# that tests side by side would starve each other until a deadline passes.
+# Runs the tests that `scripts/build.sh --build-tests` has built. With arguments: what they choose, through `swift test`
+# (--filter …); else all of them, in two processes side by side.
+# A run without a single test fails: the test runner itself ends with 0 when a filter matches nothing.
+# Within a process one test at a time: many of them wait for programs, and Swift's pool has only as many threads as there
+# are cores, so that tests side by side would starve each other until a deadline passes (docs/adr/0007).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+logs=$(mktemp -d)
+trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$logs"' EXIT
+
 # What failed is said once more at the end, shortened: of a long log often the last twenty lines are all that is kept.
-say_what_failed() {
+say_what_failed() { # say_what_failed LOG
     # An issue is a line with its comments below it, up to the next line that begins with a mark.
     local issues
     issues=$(awk '
         /^(✘|✔|◇|→|□|␟|⧗)/ { isIssue = /^✘.* recorded an issue/; lines = 0 }
         isIssue && ++lines <= 6 { print substr($0, 1, 500) }
-    ' "$log" | tail -18)
+    ' "$1" | tail -18)
     # After a crash there is none: then the test that was running, and what ended it.
-    echo "${issues:-$(grep -E '^◇|Fatal error|crashed|signal code|error:' "$log" | tail -8 | cut -c 1-300)}"
+    echo "${issues:-$(grep -E '^◇|Fatal error|crashed|signal code|error:' "$1" | tail -8 | cut -c 1-300)}"
 }
 
-status=0
-swift test --skip-build --disable-xctest --no-parallel "$@" 2>&1 | tee "$log" || status=$?
-if [ $status -ne 0 ]; then
-    echo
-    echo "test: ended with $status; what failed:"
-    say_what_failed
-    exit "$status"
+# has_passed LOG STATUS: whether tests were run, and all is well; says what is not.
+has_passed() {
+    if [ "$2" -ne 0 ]; then
+        echo
+        echo "test: ended with $2; what failed:"
+        say_what_failed "$1"
+        return 1
+    fi
+    if ! grep -qE 'Test run with [1-9][0-9]* tests? .*passed' "$1"; then
+        echo "test: no test was run" >&2
+        return 1
+    fi
+}
+
+if [ $# -gt 0 ]; then
+    status=0
+    swift test --skip-build --disable-xctest --no-parallel "$@" 2>&1 | tee "$logs/all" || status=$?
+    has_passed "$logs/all" "$status"
+    exit
 fi
-if ! grep -qE 'Test run with [1-9][0-9]* tests? .*passed' "$log"; then
-    echo "test: no test was run" >&2
-    exit 1
-fi
+
+# The bundle itself, since two `swift test` would wait for each other. The first half is mostly programs that wait.
+bundle=$(swift build --show-bin-path)/mediactlPackageTests.xctest
+first_half='^(ProofTests|TusTests|MediaTransportTests|SandboxTests|PhotoSyncTests)\.'
+half() { "$bundle" --testing-library swift-testing --no-parallel "$@" 2>&1; }
+
+half --skip "$first_half" >"$logs/second" &
+second_job=$!
+first=0 second=0
+half --filter "$first_half" | tee "$logs/first" || first=$?
+wait "$second_job" || second=$?
+cat "$logs/second"
+passed=yes
+has_passed "$logs/first" "$first" || passed=no
+has_passed "$logs/second" "$second" || passed=no
+[ $passed = yes ]
+echo "test: $(awk '/Test run with .* passed/ { sum += $5 } END { print sum }' "$logs"/*) tests passed"
