@@ -23,6 +23,7 @@ from harness import GB, MIB, ROOT, WORK, Server, Table, best, interleaved, make_
 
 import captures
 import photos
+import tapes
 
 REPORT = os.path.join(ROOT, "docs", "benchmarks.md")
 NOTES_MARK = "<!-- Written by hand from here on; kept by make bench. -->"
@@ -324,6 +325,8 @@ def main():
         "captures-hash": lambda: captures.hashing(table, client, options.pairs),
         "captures-keep": lambda: captures.keeping(table, client, options.pairs, options.sandbox),
         "captures-depth": lambda: captures.depth(table),
+        "tapes-list": lambda: tapes.long_list(table, client, options.pairs),
+        "tapes-add": lambda: tapes.adding(table, client, options.pairs),
     }
     unknown = set(options.only) - set(groups)
     if unknown:
