@@ -59,3 +59,7 @@ int open_pipe(int ends[2]) {
 int spawn_close_others(posix_spawn_file_actions_t *actions) {
     return posix_spawn_file_actions_addclosefrom_np(actions, 3);
 }
+
+int spawn_in_directory(posix_spawn_file_actions_t *actions, int directory) {
+    return posix_spawn_file_actions_addfchdir_np(actions, directory);
+}

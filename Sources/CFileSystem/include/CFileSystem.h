@@ -48,4 +48,10 @@ int open_pipe(int ends[2]);
 /// Returns 0, or the error number.
 int spawn_close_others(posix_spawn_file_actions_t *actions);
 
+/// Has a program that is started begin in a directory (`posix_spawn_file_actions_addfchdir_np`), which Swift's Glibc module
+/// does not offer.
+///
+/// Returns 0, or the error number.
+int spawn_in_directory(posix_spawn_file_actions_t *actions, int directory);
+
 #endif

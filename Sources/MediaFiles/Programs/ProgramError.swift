@@ -35,10 +35,12 @@ package struct ProgramResult: Sendable, Equatable {
         case killed(Int32)
     }
 
-    /// Standard output.
+    /// Standard output; empty where it was handed over as it came.
     package var output: [UInt8]
     /// How it ended.
     package var ending: Ending
+    /// The end of standard error, where that was kept.
+    package var errors: [UInt8] = []
 
     /// Nil after exit code 0; otherwise how it ended, in words that follow the program's name.
     package var failure: String? {

@@ -4,70 +4,87 @@ internal import Foundation
 /// A running program with a pipe to its standard input and one from its standard output. One owner, on one thread, which
 /// waits in `poll`.
 struct ProgramProcess: ~Copyable {
+    private let run: ProgramRun
     private let processID: pid_t
     /// -1 once it is closed.
     private var inputEnd: Int32
-    private var outputEnd: Int32
     private var rest: ArraySlice<UInt8>
+    private var outputEnd: ProgramOutput
+    private var errorsEnd: ProgramOutput
     private var output: [UInt8] = []
-
-    private static let grace = Duration.seconds(2)
+    private var errors: [UInt8] = []
 
     /// Starts a program. Blocks until it runs.
-    init(_ path: String, _ arguments: [String], input: [UInt8]) throws(ProgramError) {
-        (processID, inputEnd, outputEnd) = try Self.start(path, arguments)
+    init(_ path: String, _ run: ProgramRun, input: [UInt8]) throws(ProgramError) {
+        self.run = run
         rest = input[...]
-        for end in [inputEnd, outputEnd] { _ = fcntl(end, F_SETFL, fcntl(end, F_GETFL) | O_NONBLOCK) }
+        var (input, output, errors): ([Int32], [Int32], [Int32]) = ([-1, -1], [-1, -1], [-1, -1])
+        // The program's own ends, and all of them when it does not start.
+        defer { for end in [input[0], output[1], errors[1]] where end >= 0 { close(end) } }
+        do {
+            try Self.openPipe(&input)
+            try Self.openPipe(&output)
+            if run.keptErrors != nil { try Self.openPipe(&errors) }
+            processID = try Self.spawn(path, run, input: input[0], output: output[1], errors: errors[1])
+        } catch {
+            for end in [input[1], output[0], errors[0]] where end >= 0 { close(end) }
+            throw error
+        }
+        inputEnd = input[1]
+        _ = fcntl(inputEnd, F_SETFL, fcntl(inputEnd, F_GETFL) | O_NONBLOCK)
+        outputEnd = ProgramOutput(owning: output[0])
+        errorsEnd = ProgramOutput(owning: errors[0])
     }
 
-    deinit {
-        for end in [inputEnd, outputEnd] where end >= 0 { close(end) }
-    }
+    deinit { if inputEnd >= 0 { close(inputEnd) } }
 
     /// Feeds and reads until the program has ended. Blocks.
-    consuming func run(outputLimit: Int, stop: StopSignal) throws(ProgramError) -> ProgramResult {
+    consuming func run(stop: StopSignal) throws(ProgramError) -> ProgramResult {
         Self.blockBrokenPipeSignal()
         var pause: Int32 = 1
         while true {
             if rest.isEmpty { closeInput() }
             var events = [
                 pollfd(fd: stop.readEnd, events: Int16(POLLIN), revents: 0),
-                pollfd(fd: outputEnd, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: outputEnd.descriptor, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: errorsEnd.descriptor, events: Int16(POLLIN), revents: 0),
                 pollfd(fd: inputEnd, events: Int16(POLLOUT), revents: 0),
             ]
             // The program's end is seen by that of its output, unless it, or somebody it has started, keeps that open.
-            poll(&events, nfds_t(events.count), outputEnd < 0 ? pause : 100)
-            if outputEnd < 0 { pause = min(pause * 2, 50) }
+            poll(&events, nfds_t(events.count), outputEnd.isAtEnd ? pause : 100)
+            if outputEnd.isAtEnd { pause = min(pause * 2, 50) }
             if events[0].revents != 0 {
                 end()
                 throw .cancelled
             }
             let ending = Self.ending(of: processID, WNOHANG)
-            // After the question: what was printed before the end is in the pipe by then.
-            readOutput(upTo: outputLimit + 1)
-            guard output.count <= outputLimit else {
+            // After the question: what was printed before the end is in the pipes by then.
+            readErrors()
+            readOutput()
+            guard output.count <= run.outputLimit else {
                 if ending == nil { end() }
-                throw .tooMuchOutput(limit: outputLimit)
+                throw .tooMuchOutput(limit: run.outputLimit)
             }
-            if let ending { return ProgramResult(output: output, ending: ending) }
+            if let ending { return ProgramResult(output: output, ending: ending, errors: errors) }
             writeInput()
         }
     }
 
     // MARK: Streams
 
-    private mutating func readOutput(upTo limit: Int) {
-        var buffer = [UInt8](repeating: 0, count: 16 << 10)
-        while outputEnd >= 0, output.count < limit {
-            let count = read(outputEnd, &buffer, min(buffer.count, limit - output.count))
-            if count > 0 {
-                output += buffer[..<count]
-            } else if count < 0, errno == EAGAIN {
-                return
-            } else if count == 0 || errno != EINTR {
-                close(outputEnd)
-                outputEnd = -1
-            }
+    private mutating func readOutput() {
+        if let onOutput = run.onOutput {
+            outputEnd.read(onOutput)
+        } else {
+            outputEnd.read(upTo: run.outputLimit + 1 - output.count) { output += $0 }
+        }
+    }
+
+    private mutating func readErrors() {
+        guard let limit = run.keptErrors else { return }
+        errorsEnd.read {
+            errors += $0
+            errors.removeFirst(max(0, errors.count - limit))
         }
     }
 
@@ -100,40 +117,28 @@ struct ProgramProcess: ~Copyable {
 
     // MARK: Start and end
 
-    private static func start(
-        _ path: String,
-        _ arguments: [String]
-    ) throws(ProgramError) -> (processID: pid_t, inputEnd: Int32, outputEnd: Int32) {
-        var (input, output): ([Int32], [Int32]) = ([-1, -1], [-1, -1])
-        var code = open_pipe(&input)
+    private static func openPipe(_ ends: inout [Int32]) throws(ProgramError) {
+        let code = open_pipe(&ends)
         guard code == 0 else { throw .cannotRun(errno: code) }
-        defer { close(input[0]) }
-        code = open_pipe(&output)
-        guard code == 0 else {
-            close(input[1])
-            throw .cannotRun(errno: code)
-        }
-        defer { close(output[1]) }
-        do {
-            return (try spawn(path, arguments, input: input[0], output: output[1]), input[1], output[0])
-        } catch {
-            close(input[1])
-            close(output[0])
-            throw error
-        }
     }
 
     private static func spawn(
         _ path: String,
-        _ arguments: [String],
+        _ run: ProgramRun,
         input: Int32,
-        output: Int32
+        output: Int32,
+        errors: Int32
     ) throws(ProgramError) -> pid_t {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_adddup2(&actions, input, 0)
         posix_spawn_file_actions_adddup2(&actions, output, 1)
+        if errors >= 0 { posix_spawn_file_actions_adddup2(&actions, errors, 2) }
+        if let directory = run.directory {
+            let code = spawn_in_directory(&actions, directory.descriptor)
+            guard code == 0 else { throw .cannotRun(errno: code) }
+        }
         // Locks and databases are none of its business, should one not be close-on-exec.
         _ = spawn_close_others(&actions)
         var attributes = posix_spawnattr_t()
@@ -147,7 +152,7 @@ struct ProgramProcess: ~Copyable {
         posix_spawnattr_setsigdefault(&attributes, &signals)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
         let environment = ProcessInfo.processInfo.environment.map { "\($0.key)=\($0.value)" }
-        let vectors = [arguments, environment].map { $0.map { strdup($0) } + [nil] }
+        let vectors = [run.arguments, environment].map { $0.map { strdup($0) } + [nil] }
         defer { vectors.joined().forEach { free($0) } }
         var child: pid_t = 0
         let code = posix_spawn(&child, path, &actions, &attributes, vectors[0], vectors[1])
@@ -158,7 +163,7 @@ struct ProgramProcess: ~Copyable {
     /// Asks the program to end, and kills it when it does not.
     private func end() {
         kill(processID, SIGTERM)
-        let deadline = ContinuousClock.now + Self.grace
+        let deadline = ContinuousClock.now + run.grace
         while Self.ending(of: processID, WNOHANG) == nil {
             guard ContinuousClock.now < deadline else {
                 kill(processID, SIGKILL)

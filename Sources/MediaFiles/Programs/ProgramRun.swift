@@ -1,7 +1,7 @@
 internal import Foundation
 
 /// A program of the user that is run to its end: bytes to its standard input, bytes from its standard output. No shell sees
-/// its arguments; what it says on standard error is the user's to read.
+/// its arguments; what it says on standard error is the user's to read, unless it is kept.
 package struct ProgramRun: Sendable {
     /// Program and arguments.
     package var arguments: [String]
@@ -9,6 +9,14 @@ package struct ProgramRun: Sendable {
     package var searchPath: String
     /// More bytes of output end the program.
     package var outputLimit: Int
+    /// Gets standard output as it comes, on a thread of its own; nothing is kept then, and there is no limit.
+    package var onOutput: (@Sendable (ArraySlice<UInt8>) -> Void)?
+    /// How many bytes of the end of standard error are kept; nil leaves it to the user.
+    package var keptErrors: Int?
+    /// Where it begins; nil is the current directory of this process.
+    package var directory: TargetDirectory?
+    /// How long it has to end by itself when the task is cancelled.
+    package var grace: Duration = .seconds(2)
 
     /// Prepares a run.
     ///
@@ -24,7 +32,7 @@ package struct ProgramRun: Sendable {
 
     /// Runs it. Bytes that it does not read are no failure.
     ///
-    /// Cancelling asks the program to end, kills it two seconds later, and throws `.cancelled` once it is gone.
+    /// Cancelling asks the program to end, kills it after `grace`, and throws `.cancelled` once it is gone.
     ///
     /// - Parameter input: For its standard input, which ends after them.
     /// - Returns: What it printed and how it ended, which is not always well.
@@ -39,8 +47,8 @@ package struct ProgramRun: Sendable {
                 let code = DedicatedThread.start {
                     continuation.resume(
                         returning: Result { () throws(ProgramError) in
-                            let process = try ProgramProcess(path, arguments, input: input)
-                            return try process.run(outputLimit: outputLimit, stop: stop)
+                            let process = try ProgramProcess(path, self, input: input)
+                            return try process.run(stop: stop)
                         }
                     )
                 }

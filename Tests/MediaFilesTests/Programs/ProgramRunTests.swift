@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -89,6 +90,60 @@ import Testing
         #expect(names == "0\n1\n2\n3\n")
     }
 
+    /// The program goes on only once its first line has come.
+    @Test func outputIsHandedOverAsItComes() async throws {
+        let home = try TemporaryDirectory()
+        let pieces = Pieces()
+        let script = "echo a; until [ -e '\(home.file("go"))' ]; do sleep 0.01; done; echo b"
+        var run = ProgramRun(["sh", "-c", script], searchPath: Self.searchPath, outputLimit: 1)
+        run.onOutput = {
+            pieces.append($0)
+            FileManager.default.createFile(atPath: home.file("go"), contents: nil)
+        }
+        #expect(try await run.run() == ProgramResult(output: [], ending: .ended(0)))
+        #expect(pieces.all == ["a\n", "b\n"])
+    }
+
+    @Test func theEndOfWhatItComplainsOfIsKept() async throws {
+        var run = ProgramRun(
+            ["sh", "-c", "head -c 300000 /dev/zero >&2; echo out; printf 'the end' >&2; exit 1"],
+            searchPath: Self.searchPath
+        )
+        run.keptErrors = 7
+        let expected = ProgramResult(output: Array("out\n".utf8), ending: .ended(1), errors: Array("the end".utf8))
+        #expect(try await run.run() == expected)
+    }
+
+    /// Through its descriptor: no name, however odd, is in the way, and nothing that happens to it.
+    @Test func aProgramBeginsWhereItIsTold() async throws {
+        let home = try TemporaryDirectory()
+        let name = Array((home.path + "/new\nline").utf8) + [0xFF]
+        let directory = try #require(try TargetDirectory.open(name, creating: true))
+        var run = ProgramRun(["sh", "-c", "echo x > made"], searchPath: Self.searchPath)
+        run.directory = directory
+        #expect(try await run.run().failure == nil)
+        #expect(try directory.status(of: Array("made".utf8))?.size == 2)
+    }
+
+    /// What a program would do to end by itself may take long, and its work may be worth nothing then.
+    @Test func aProgramWithoutGraceIsKilled() async throws {
+        let home = try TemporaryDirectory()
+        let pieces = Pieces()
+        var run = ProgramRun(
+            ["sh", "-c", "trap '' TERM; echo up; while :; do sleep 0.1; done"],
+            searchPath: Self.searchPath
+        )
+        run.grace = .zero
+        run.onOutput = { pieces.append($0) }
+        run.directory = try TargetDirectory.open(Array(home.path.utf8), creating: false)
+        let task = Task { [run] in try await run.run() }
+        while pieces.all.isEmpty { await Task.yield() }
+        let begin = ContinuousClock.now
+        task.cancel()
+        await #expect(throws: ProgramError.cancelled) { try await task.value }
+        #expect(ContinuousClock.now - begin < .seconds(1))
+    }
+
     @Test(arguments: [false, true])
     func cancellingEndsTheProgram(isStubborn: Bool) async throws {
         let home = try TemporaryDirectory()
@@ -108,5 +163,16 @@ import Testing
         #expect(kill(try #require(process), 0) == -1)
         #expect(errno == ESRCH)
         if !isStubborn { #expect(ContinuousClock.now - begin < .seconds(2)) }
+    }
+}
+
+/// What came, in order.
+private final class Pieces: Sendable {
+    private let texts = Mutex<[String]>([])
+
+    var all: [String] { texts.withLock { $0 } }
+
+    func append(_ bytes: ArraySlice<UInt8>) {
+        texts.withLock { $0.append(String(decoding: bytes, as: UTF8.self)) }
     }
 }
