@@ -60,6 +60,9 @@ package struct ProgramRun: Sendable {
         return try result.get()
     }
 
+    /// Whether there is such a program.
+    package var isFound: Bool { (try? path()) != nil }
+
     private func path() throws(ProgramError) -> String {
         guard let name = arguments.first, !name.isEmpty else { throw .noName }
         if name.contains("/") { return name }
