@@ -1,3 +1,4 @@
+internal import MediaFiles
 public import MediaStore
 
 /// Makes one video of a tape with an installed ffmpeg (tapes contract section 8).
@@ -46,8 +47,10 @@ public struct TapeRendering: Sendable {
     ///   - target: Path of the video, as bytes; its extension chooses the container (`.mp4`, `.mov`, `.mkv`).
     ///   - options: What it is to be.
     ///   - progress: Gets the milliseconds that are done and their total, on another thread.
-    /// - Throws: `TapesError` `.programMissing`, `.nothingToExport`, `.fileNotFound`, `.targetExists`, `.targetUnusable`,
-    ///   `.diskFull`, `.renderFailed` with the last line of ffmpeg, `.cancelled`.
+    /// - Throws: `TapesError` `.programMissing`, which names the program; `.nothingToExport`; `.fileNotFound`,
+    ///   `.fileUnreadable`, `.notRegularFile`, `.emptyFile` with the original; `.trimTooLong` when its file is shorter than
+    ///   it was; `.outOfRange` for options; `.targetExists`, `.targetUnusable`, `.diskFull`; `.renderFailed` with the last
+    ///   line of ffmpeg, and the original where it is one's; `.cancelled`.
     public func render(
         _ tape: TapeRecord,
         clips: [ClipRecord],
@@ -55,6 +58,75 @@ public struct TapeRendering: Sendable {
         options: Options,
         progress: (@Sendable (_ done: Int64, _ total: Int64) -> Void)? = nil
     ) async throws(TapesError) {
-        throw TapesError(.programMissing, detail: "not there yet")
+        let format = try RenderFormat(tape.orientation, options)
+        let shown = clips.filter { $0.source != nil }
+        guard !shown.isEmpty else { throw TapesError(.nothingToExport, detail: "no clip has a file", value: tape.id) }
+        let ffmpeg = FFmpeg(searchPath: searchPath)
+        let (place, workplace) = try await BlockingWork.run { () throws(TapesError) in
+            try ffmpeg.requirePrograms()
+            return try Self.prepare(shown, target, options)
+        }
+        let run = RenderRun(
+            tape: tape,
+            clips: shown,
+            format: format,
+            container: place.container,
+            ffmpeg: ffmpeg,
+            workplace: workplace,
+            progress: progress
+        )
+        let result: Result<Void, TapesError>
+        do {
+            try await run.make()
+            result = .success(())
+        } catch {
+            result = .failure(error)
+        }
+        try await BlockingWork.run { () throws(TapesError) in
+            defer { workplace.remove() }
+            try result.get()
+            do throws(FileWriteError) {
+                try workplace.publish(as: place.name, replacing: options.isReplacing)
+            } catch {
+                throw TapesError(error)
+            }
+        }
+    }
+
+    /// Looks at everything that can be refused before any work is done.
+    private static func prepare(
+        _ clips: [ClipRecord],
+        _ target: [UInt8],
+        _ options: Options
+    ) throws(TapesError) -> (RenderTarget, RenderWorkplace) {
+        let place = try RenderTarget(target, replacing: options.isReplacing)
+        for clip in clips {
+            for path in [clip.source, clip.pairedSource].compactMap({ $0 }) where place.isFile(at: path) {
+                throw TapesError(.targetUnusable, detail: "it is an original of the tape", path: target)
+            }
+            try requireOriginal(clip)
+        }
+        do {
+            return (place, try RenderWorkplace(beside: place.directory))
+        } catch {
+            throw TapesError(error)
+        }
+    }
+
+    private static func requireOriginal(_ clip: ClipRecord) throws(TapesError) {
+        let hasVideo = clip.kind == .live && clip.pairedSource.map { FileStatus(ofRegularFile: $0) != nil } == true
+        guard !hasVideo, let path = clip.source else { return }
+        do {
+            _ = try SourceFile(path: path)
+        } catch {
+            let code: TapesError.Code =
+                switch error.kind {
+                case .notFound: .fileNotFound
+                case .isDirectory, .notRegular: .notRegularFile
+                case .empty: .emptyFile
+                case .permissionDenied, .io: .fileUnreadable
+                }
+            throw TapesError(code, path: path, underlying: error)
+        }
     }
 }

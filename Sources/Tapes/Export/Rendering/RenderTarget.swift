@@ -1,0 +1,69 @@
+internal import MediaFiles
+
+/// The place of a video, checked before any work is done.
+struct RenderTarget: Sendable {
+    let directory: TargetDirectory
+    let name: [UInt8]
+    let isReplacing: Bool
+    /// What ffmpeg calls the container.
+    let container: String
+
+    private static let containers = ["mp4": "mp4", "mov": "mov", "mkv": "matroska"]
+
+    /// Opens the place. Blocks.
+    ///
+    /// - Throws: `TapesError` `.targetUnusable`, `.targetExists`.
+    init(_ path: [UInt8], replacing isReplacing: Bool) throws(TapesError) {
+        let slash = path.lastIndex(of: UInt8(ascii: "/"))
+        let name = Array(path[(slash.map { $0 + 1 } ?? 0)...])
+        self.name = name
+        let end = name.lastIndex(of: UInt8(ascii: ".")).map { String(decoding: name[($0 + 1)...], as: UTF8.self) }
+        guard let end, let container = Self.containers[end.lowercased()] else {
+            throw TapesError(.targetUnusable, detail: "the name of a video ends in .mp4, .mov or .mkv", path: path)
+        }
+        self.container = container
+        self.isReplacing = isReplacing
+        let parent = slash.map { $0 == 0 ? Array("/".utf8) : Array(path[..<$0]) } ?? Array(".".utf8)
+        do {
+            guard !name.contains(0), let directory = try TargetDirectory.open(parent, creating: false) else {
+                throw TapesError(.targetUnusable, detail: "there is no such directory", path: parent)
+            }
+            self.directory = directory
+            guard try directory.status(of: name) != nil else { return }
+        } catch let error as FileWriteError {
+            throw TapesError(error)
+        } catch let error as TapesError {
+            throw error
+        } catch {
+            throw TapesError(.internalError, detail: "\(error)", path: path)
+        }
+        guard isReplacing else { throw TapesError(FileWriteError(.exists, path: path)) }
+        guard FileStatus(ofRegularFile: self.path) != nil else {
+            throw TapesError(.targetUnusable, detail: "there is something that is no file", path: path)
+        }
+    }
+
+    /// As bytes.
+    var path: [UInt8] { directory.path(of: name) }
+
+    /// Whether it is a file that must not be replaced: an original, under whatever name.
+    func isFile(at path: [UInt8]) -> Bool {
+        guard let mine = FileStatus(ofRegularFile: self.path), let other = FileStatus(ofRegularFile: path) else {
+            return false
+        }
+        return (mine.device, mine.inode) == (other.device, other.inode)
+    }
+}
+
+extension TapesError {
+    /// The same for the place of a video.
+    init(_ error: FileWriteError) {
+        let code: Code =
+            switch error.kind {
+            case .full: .diskFull
+            case .exists: .targetExists
+            default: .targetUnusable
+            }
+        self.init(code, detail: error.detail, path: error.path, underlying: error)
+    }
+}

@@ -1,0 +1,168 @@
+internal import Foundation
+internal import MediaStore
+
+/// How ffmpeg makes one segment of a video.
+struct SegmentRecipe {
+    var segment: RenderPlan.Segment
+    var clips: [RenderClip]
+    var format: RenderFormat
+
+    /// A clip is not read from its beginning, but from here before what is wanted of it: a picture may stand longer than
+    /// one frame, and a seek drops those that began before it.
+    private static let leadSeconds = 2
+
+    /// The clips that it shows, in the order of its inputs.
+    private var parts: [RenderPlan.Part] { [segment.part] + (segment.next.map { [$0] } ?? []) }
+
+    /// Arguments that name the inputs.
+    var inputs: [String] {
+        parts.flatMap { part in
+            let clip = clips[part.clip]
+            let seek = clip.isStill ? 0 : clip.start * 1000 + format.microseconds(ofFrame: leadless(part))
+            return FFmpeg.input(clip.input, seekMicroseconds: seek)
+        }
+    }
+
+    /// The frame, counted from the beginning of the clip, that reading begins with. Behind the last picture of a file there
+    /// would be none that could stand.
+    private func leadless(_ part: RenderPlan.Part) -> Int {
+        let clip = clips[part.clip]
+        if clip.isStill { return 0 }
+        let last = min(part.skipped, format.frame(at: max(0, clip.pictureEnd - clip.start)))
+        return max(0, last - Self.leadSeconds * format.frameRate)
+    }
+
+    /// From the inputs to `[v]` and `[a]`, both exactly as long as the segment.
+    var graph: FilterGraph {
+        let isTransition = segment.next != nil
+        var chains = parts.enumerated().flatMap { index, part in
+            [
+                picture(part, index, to: isTransition ? "v\(index)" : "v"),
+                sound(part, index, to: isTransition ? "a\(index)" : "a"),
+            ]
+        }
+        if isTransition {
+            chains.append(
+                .init(
+                    inputs: ["v0", "v1"],
+                    filters: [
+                        .init(
+                            "xfade",
+                            "transition=\(Self.name(of: segment.transition))",
+                            "duration=\(Self.seconds(format.microseconds(ofFrame: segment.count)))",
+                            "offset=0"
+                        )
+                    ],
+                    output: "v"
+                )
+            )
+            chains.append(
+                .init(inputs: ["a0", "a1"], filters: [.init("acrossfade", "nb_samples=\(sampleCount)")], output: "a")
+            )
+        }
+        return FilterGraph(chains: chains)
+    }
+
+    private var sampleCount: Int {
+        format.sample(ofFrame: segment.begin + segment.count) - format.sample(ofFrame: segment.begin)
+    }
+
+    // MARK: One clip
+
+    private func picture(_ part: RenderPlan.Part, _ index: Int, to output: String) -> FilterGraph.Chain {
+        let clip = clips[part.clip]
+        let skipped = clip.isStill ? 0 : part.skipped - leadless(part)
+        let filters: [FilterGraph.Filter] =
+            (clip.isStill ? [.init("trim", "end_frame=1")] : [])
+            + [.init("fps", "fps=\(format.frameRate)", "start_time=0")]
+            + Self.turn(clip.quarterTurns)
+            // Pixels that are not square become so.
+            + [.init("scale", "w=iw*sar", "h=ih"), .init("setsar", "1")]
+            + scale(clip.scaleMode)
+            + [
+                // The last picture stands, where a file ends before it should, and a still does nothing else.
+                .init("tpad", "stop_mode=clone", "stop=-1"),
+                .init("trim", "start_frame=\(skipped)", "end_frame=\(skipped + segment.count)"),
+                .init("setpts", "PTS-STARTPTS"),
+                .init("format", "yuv420p"),
+                .init(
+                    "setparams",
+                    "range=tv",
+                    "color_primaries=bt709",
+                    "color_trc=bt709",
+                    "colorspace=bt709"
+                ),
+            ]
+        // `V`: no cover pictures.
+        return .init(inputs: [clip.isStill ? "\(index):v:0" : "\(index):V:0"], filters: filters, output: output)
+    }
+
+    private static func turn(_ quarterTurns: Int) -> [FilterGraph.Filter] {
+        switch quarterTurns {
+        case 1: [.init("transpose", "clock")]
+        case 2: [.init("hflip"), .init("vflip")]
+        case 3: [.init("transpose", "cclock")]
+        default: []
+        }
+    }
+
+    private func scale(_ mode: TapeRecord.ScaleMode) -> [FilterGraph.Filter] {
+        let isFit = mode == .fit
+        let scale = FilterGraph.Filter(
+            "scale",
+            "w=\(format.width)",
+            "h=\(format.height)",
+            "force_original_aspect_ratio=\(isFit ? "decrease" : "increase")",
+            "out_range=tv",
+            "out_color_matrix=bt709"
+        )
+        let size = "\(format.width):\(format.height)"
+        return [scale, isFit ? .init("pad", "\(size):(ow-iw)/2:(oh-ih)/2") : .init("crop", size), .init("setsar", "1")]
+    }
+
+    private func sound(_ part: RenderPlan.Part, _ index: Int, to output: String) -> FilterGraph.Chain {
+        let clip = clips[part.clip]
+        let form = FilterGraph.Filter(
+            "aformat",
+            "sample_fmts=fltp",
+            "sample_rates=\(RenderFormat.sampleRate)",
+            "channel_layouts=stereo"
+        )
+        guard clip.hasSound, !clip.isStill else {
+            let silence = FilterGraph.Filter("anullsrc", "r=\(RenderFormat.sampleRate)", "cl=stereo")
+            return .init(
+                inputs: [],
+                filters: [silence, form, .init("atrim", "end_sample=\(sampleCount)")],
+                output: output
+            )
+        }
+        let skipped = format.sample(ofFrame: part.skipped - leadless(part))
+        let filters: [FilterGraph.Filter] = [
+            // Sound that begins late, or has gaps, keeps its place.
+            .init("aresample", "\(RenderFormat.sampleRate)", "async=1", "first_pts=0"),
+            form,
+            .init("volume", "\(clip.volume)"),
+            .init("apad"),
+            .init("atrim", "start_sample=\(skipped)", "end_sample=\(skipped + sampleCount)"),
+            .init("asetpts", "N/SR/TB"),
+        ]
+        return .init(inputs: ["\(index):a:0"], filters: filters, output: output)
+    }
+
+    // MARK: Words
+
+    /// The name that ffmpeg has for a transition: where the new picture moves to.
+    private static func name(of transition: TapeRecord.Transition) -> String {
+        switch transition {
+        case .slideLeftToRight: "slideright"
+        case .slideRightToLeft: "slideleft"
+        case .crossfade, .none, .randomise: "fade"
+        }
+    }
+
+    /// Seconds with six digits after the point.
+    static func seconds(_ microseconds: Int64) -> String {
+        let rest = String(microseconds % 1_000_000)
+        return "\(microseconds / 1_000_000).\(String(repeating: "0", count: 6 - rest.count))\(rest)"
+    }
+}
