@@ -49,8 +49,5 @@ public enum TapeExport: String, Sendable, CaseIterable {
 
 extension ClipRecord {
     /// The last component of its path; its id where it has none.
-    var fileName: [UInt8] {
-        guard let name = source?.split(separator: UInt8(ascii: "/")).last else { return Array(id.utf8) }
-        return Array(name)
-    }
+    var fileName: [UInt8] { source?.nameOfPath ?? Array(id.utf8) }
 }

@@ -154,7 +154,7 @@ struct RenderRun: Sendable {
     /// ffmpeg knows an original by its link; the user does not.
     private func located(_ error: TapesError, at source: [UInt8], _ input: String) -> TapesError {
         guard error.code != .cancelled, error.code != .diskFull, error.code != .programMissing else { return error }
-        let name = String(decoding: source.split(separator: UInt8(ascii: "/")).last ?? [], as: UTF8.self)
+        let name = String(decoding: source.nameOfPath, as: UTF8.self)
         return TapesError(
             error.code,
             detail: error.detail.replacingOccurrences(of: "file:\(input)", with: name)

@@ -119,14 +119,7 @@ public struct TapeRendering: Sendable {
         do {
             _ = try SourceFile(path: path)
         } catch {
-            let code: TapesError.Code =
-                switch error.kind {
-                case .notFound: .fileNotFound
-                case .isDirectory, .notRegular: .notRegularFile
-                case .empty: .emptyFile
-                case .permissionDenied, .io: .fileUnreadable
-                }
-            throw TapesError(code, path: path, underlying: error)
+            throw TapesError(error, path: path)
         }
     }
 }
