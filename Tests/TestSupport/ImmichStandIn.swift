@@ -178,6 +178,11 @@ public final class ImmichStandIn: Sendable {
         _ = try await change("faults", faults)
     }
 
+    /// Takes all faults away.
+    public func clearFaults() async throws {
+        _ = try await change("mend", [String: String]())
+    }
+
     /// Adds assets: `checksum` (hex), `user`, `trashed`, `offline`, `path`, `name`.
     ///
     /// - Returns: Their ids.

@@ -371,6 +371,8 @@ def change_world(name, what):
     with world.lock:
         if what == "faults":
             world.faults += given
+        elif what == "mend":
+            world.faults.clear()
         elif what == "assets":
             return {"ids": [world.add_asset(**asset)["id"] for asset in given]}
         elif what == "keys":
