@@ -98,7 +98,7 @@ import Testing
         var run = ProgramRun(["sh", "-c", script], searchPath: Self.searchPath, outputLimit: 1)
         run.onOutput = {
             pieces.append($0)
-            FileManager.default.createFile(atPath: home.file("go"), contents: nil)
+            _ = FileManager.default.createFile(atPath: home.file("go"), contents: nil)
         }
         #expect(try await run.run() == ProgramResult(output: [], ending: .ended(0)))
         #expect(pieces.all == ["a\n", "b\n"])
