@@ -89,6 +89,17 @@ import Testing
         #expect(result.skipped.isEmpty)
     }
 
+    @Test func aWalkThatIsStoppedEndsWithWhatItHasFound() throws {
+        for name in ["1", "a/2", "b/3"] { try write(name) }
+        var asked = 0
+        let result = FileWalk().files(below: Array(directory.path.utf8)) {
+            asked += 1
+            return asked > 2
+        }
+        #expect(names(result) == ["1", "a/2"])
+        #expect(asked == 3)
+    }
+
     @Test func theRootMayBeALink() throws {
         try write("x/a")
         symlink("x", directory.file("link"))

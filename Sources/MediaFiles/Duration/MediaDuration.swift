@@ -6,6 +6,10 @@ public enum MediaDuration {
     /// Reads a few kilobytes, never the whole file; what lies behind more than some thousand boxes is not looked for.
     public static func milliseconds(of file: SourceFile) -> Int64? {
         var content = BoundedContent(of: file)
+        return milliseconds(in: &content)
+    }
+
+    static func milliseconds(in content: inout BoundedContent) -> Int64? {
         guard let milliseconds = told(by: &content), (1...longest).contains(milliseconds) else { return nil }
         return milliseconds
     }
