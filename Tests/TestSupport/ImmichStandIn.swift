@@ -62,6 +62,21 @@ public final class ImmichStandIn: Sendable {
         public var originalPath: String?
         /// Of a search.
         public var checksum: String?
+
+        enum CodingKeys: CodingKey {
+            case ids, assets, albumName, description, originalPath, checksum
+        }
+
+        /// Reads an object; a member of another type counts as absent, since tests also send what is wrong.
+        public init(from decoder: any Decoder) throws {
+            let members = try decoder.container(keyedBy: CodingKeys.self)
+            ids = try? members.decode([String].self, forKey: .ids)
+            assets = try? members.decode([[String: String]].self, forKey: .assets)
+            albumName = try? members.decode(String.self, forKey: .albumName)
+            description = try? members.decode(String.self, forKey: .description)
+            originalPath = try? members.decode(String.self, forKey: .originalPath)
+            checksum = try? members.decode(String.self, forKey: .checksum)
+        }
     }
 
     /// An album of the server.

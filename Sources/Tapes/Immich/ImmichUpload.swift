@@ -31,7 +31,7 @@ struct ImmichUpload {
 
     /// The body. The fields stand before the file, or the server would not see them (trap 13).
     func form() -> MultipartForm {
-        let time = modifiedAt.formatted(.iso8601.year().month().day().time(includingFractionalSeconds: true))
+        let time = modifiedAt.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
         var fields = [
             (name: "deviceAssetId", value: deviceAssetID), (name: "deviceId", value: "mediactl"),
             (name: "fileCreatedAt", value: time), (name: "fileModifiedAt", value: time),

@@ -11,11 +11,11 @@ from immichpy.client.generated.models.api_key_response_dto import ApiKeyResponse
 from immichpy.client.generated.models.asset_bulk_upload_check_dto import AssetBulkUploadCheckDto
 from immichpy.client.generated.models.asset_bulk_upload_check_response_dto import AssetBulkUploadCheckResponseDto
 from immichpy.client.generated.models.asset_media_response_dto import AssetMediaResponseDto
-from immichpy.client.generated.models.asset_response_dto import AssetResponseDto
 from immichpy.client.generated.models.bulk_id_response_dto import BulkIdResponseDto
 from immichpy.client.generated.models.bulk_ids_dto import BulkIdsDto
 from immichpy.client.generated.models.create_album_dto import CreateAlbumDto
 from immichpy.client.generated.models.metadata_search_dto import MetadataSearchDto
+from immichpy.client.generated.models.search_response_dto import SearchResponseDto
 from immichpy.client.generated.models.server_media_types_response_dto import ServerMediaTypesResponseDto
 from immichpy.client.generated.models.server_version_response_dto import ServerVersionResponseDto
 from immichpy.client.generated.models.user_admin_response_dto import UserAdminResponseDto
@@ -62,9 +62,11 @@ def complaint_about_form(fields):
         "fileCreatedAt": "file_created_at", "fileModifiedAt": "file_modified_at", "filename": "filename",
         "livePhotoVideoId": "live_photo_video_id", "isFavorite": "is_favorite", "visibility": "visibility",
     }
-    missing = {"fileCreatedAt", "fileModifiedAt"} - {name for name, _ in fields}
+    # pydantic also takes times without a zone; the description does not.
+    zoned = {name for name, value in fields if re.search(r"(Z|[+-]\d\d:\d\d)$", value)}
+    missing = {"fileCreatedAt", "fileModifiedAt"} - zoned
     if missing:
-        return f"upload_asset: without {sorted(missing)}"
+        return f"upload_asset: without {sorted(missing)} in a zone"
     return complaint_about_parameters(AssetsApi.upload_asset, names, fields, ignored=FIELDS_OF_VERSION_2)
 
 

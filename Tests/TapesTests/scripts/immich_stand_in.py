@@ -109,6 +109,8 @@ def body(model):
     given = request.get_json(force=True, silent=True)
     g.record["json"] = given
     refused = models.complaint_about_body(model, given)
+    for name in [] if refused else given.get("ids", []):
+        refused = refused or (None if models.is_id(name) else f"no UUID of version 4: {name}")
     if refused:
         g.world.violations.append(refused)
         raise validation(refused)
@@ -274,9 +276,12 @@ def search(key):
     size, page = 2, int(given.get("page", 1))
     shown = items[(page - 1) * size : page * size]
     following = str(page + 1) if page * size < len(items) else None
-    forms = models.checked(models.AssetResponseDto, [g.world.asset_form(asset) for asset in shown])
-    assets = {"count": len(forms), "facets": [], "items": forms, "nextPage": following, "nextCursor": None}
-    return answer({"assets": assets | {"total": len(items)}, "albums": {}})
+    assets = {
+        "count": len(shown), "facets": [], "items": [g.world.asset_form(asset) for asset in shown],
+        "nextPage": following, "nextCursor": None, "total": len(items),
+    }
+    albums = {"count": 0, "facets": [], "items": [], "total": 0}
+    return answer({"assets": assets, "albums": albums}, model=models.SearchResponseDto)
 
 
 def parts_of_form():

@@ -1,0 +1,274 @@
+import Foundation
+import MediaFiles
+import MediaStore
+import TestSupport
+import Testing
+
+@testable import Tapes
+
+/// The server's names for originals (contract 6.3), without sending them.
+@Suite("assets of Immich")
+struct ImmichAssetTests {
+    /// SHA-1 of `abc` (FIPS 180-4, appendix A.1 of its examples).
+    static let sha1OfABC = "a9993e364706816aba3e25717850c26c9cd0d89d"
+    /// The same bytes in base64: 28 characters.
+    static let base64OfABC = "qZk+NkcGgWq6PiVxeFDCbJzQ2J0="
+
+    @Test("trap 14: a checksum is 28 characters of base64")
+    func base64() throws {
+        let bytes = try #require(HexText.bytes(Self.sha1OfABC))
+        #expect(ImmichLibrary.base64(bytes) == Self.base64OfABC)
+        #expect(Self.base64OfABC.count == 28)
+        #expect(HexText.text(bytes) == Self.sha1OfABC)
+    }
+
+    @Test("6.3, trap 14: one check by SHA-1 for all, answers matched by id", arguments: [2, 3])
+    func check(major: Int) async throws {
+        let bench = try await ImmichBench(major: major)
+        let ids = try await bench.server.add(assets: [
+            ["checksum": Self.sha1OfABC], ["checksum": Self.sha1OfABC, "user": "Bob"],
+        ])
+        let clips = [try bench.clip("a.jpg", "abc"), try bench.clip("b.jpg", "other"), try bench.clip("c.jpg", "abc")]
+        let found = try await bench.library().resolveAssets(clips, mayUpload: false)
+        // R15: what the server has not stays unidentified.
+        #expect(found.map(\.assetID) == [ids[0], nil, ids[0]])
+        #expect(found[1] == .unidentified)
+        let requests = try await bench.report().requests.filter { $0.method == "POST" }
+        #expect(requests.map(\.line) == ["POST /assets/bulk-upload-check"])
+        let asked = requests[0].json?.assets ?? []
+        #expect(asked.map { $0["id"] } == clips.map(\.id))
+        #expect(asked.first?["checksum"] == Self.base64OfABC)
+    }
+
+    @Test("trap 10, 6.3: what is in the trash is linked, and said to be hidden")
+    func trashed() async throws {
+        let bench = try await ImmichBench()
+        let library = try bench.library()
+        let ids = try await bench.server.add(assets: [["checksum": Self.sha1OfABC, "trashed": true]])
+        let found = try await library.resolveAssets([try bench.clip("a.jpg", "abc")], mayUpload: true)
+        #expect(found == [.asset(Array(ids[0].utf8), isHidden: true)])
+        let made = try await library.createAlbum(title: "a", tapeID: "t")
+        #expect(try await library.add(ids.map(AlbumAsset.init), to: made.id, hint: nil) == [.added])
+        // The count leaves it out, so it proves nothing.
+        #expect(try await library.album(made.id, hint: nil) == .found(title: "a", count: 0, hint: nil))
+    }
+
+    @Test("4.3, 6.3: a key that may read and not upload looks file by file")
+    func search() async throws {
+        let bench = try await ImmichBench(permissions: ["album.create", "albumAsset.create", "asset.read"])
+        let ids = try await bench.server.add(assets: [["checksum": Self.sha1OfABC]])
+        let clips = [try bench.clip("a.jpg", "abc"), try bench.clip("b.jpg", "other")]
+        let found = try await bench.library().resolveAssets(clips, mayUpload: true)
+        #expect(found.map(\.assetID) == [ids[0], nil])
+        #expect(found[1] == .unidentified)
+        let requests = try await bench.report().requests.filter { $0.method == "POST" }
+        #expect(requests.map(\.line) == ["POST /search/metadata", "POST /search/metadata"])
+        #expect(requests.first?.json?.checksum == Self.base64OfABC)
+    }
+
+    @Test("4.3: a key that can name no asset at all is told so")
+    func noWay() async throws {
+        let bench = try await ImmichBench(permissions: ["album.create", "albumAsset.create"])
+        let clip = try bench.clip("a.jpg", "abc")
+        let error = await albumError { _ = try await bench.library().resolveAssets([clip], mayUpload: true) }
+        #expect(error?.kind == .insufficient(["asset.upload"]))
+    }
+
+    @Test("6.3: blocks of 5,000, and what is not answered has failed")
+    func blocks() async throws {
+        let bench = try await ImmichBench()
+        let files = (0..<5001).map { number in
+            ImmichLibrary.CheckedFile(id: "clip-\(number)", sha1: Array(repeating: UInt8(number % 251), count: 20))
+        }
+        let library = try bench.library()
+        try await bench.server.add(faults: ["method": "POST", "skip": 1, "body": #"{"results":[]}"#])
+        let found = try await library.check(files)
+        #expect(found.count == 1)
+        #expect(found["clip-5000"]?.failure?.kind == .unreachable(retryAfter: nil))
+        #expect(try await bench.report().requests.map { $0.json?.assets?.count } == [5000, nil])
+    }
+
+    @Test("acceptance, counted: 1,000 clips cost one check, one look at the album and four requests of 250")
+    func thousandClips() async throws {
+        let bench = try await ImmichBench()
+        let library = try bench.library()
+        // One file with a thousand checksums: those that are kept are believed while the file is the same.
+        var clip = try bench.clip("a.jpg", "abc")
+        let status = try #require(FileStatus(ofRegularFile: clip.source ?? []))
+        (clip.size, clip.modifiedNanoseconds) = (status.size, status.modificationNanoseconds)
+        let clips = (0..<1000).map { number in
+            var numbered = clip
+            numbered.id = UUID().uuidString.lowercased()
+            numbered.sha1 = String(repeating: "0", count: 36) + String(number + 1000)
+            return numbered
+        }
+        try await bench.server.add(assets: clips.map { ["checksum": $0.sha1 ?? ""] })
+        let made = try await library.createAlbum(title: "a", tapeID: "t")
+        _ = try await library.identity()
+        try await bench.server.clearRequests()
+
+        guard case .found = try await library.album(made.id, hint: nil) else {
+            Issue.record("no album")
+            return
+        }
+        let found = try await library.resolveAssets(clips, mayUpload: true)
+        let ids = found.compactMap(\.assetID)
+        let results = try await library.add(ids.map(AlbumAsset.init), to: made.id, hint: nil)
+        #expect(results.count == 1000 && results.allSatisfy { $0 == .added })
+        let report = try await bench.report()
+        let put = "PUT /albums/\(made.id)/assets"
+        #expect(
+            report.requests.map(\.line) == ["GET /albums/\(made.id)", "POST /assets/bulk-upload-check"]
+                + Array(repeating: put, count: 4)
+        )
+        #expect(report.requests.compactMap { $0.json?.ids?.count } == [250, 250, 250, 250])
+        #expect(report.albums.first?.assets == ids)
+    }
+
+    // MARK: Originals
+
+    @Test("trap 14, R14: a checksum is made once, kept, and taken from there while the file is the same")
+    func cache() async throws {
+        let bench = try await ImmichBench()
+        let tapeID = UUID().uuidString.lowercased()
+        let tape = TapeRecord(id: tapeID, title: "a", createdAt: Date(timeIntervalSince1970: 0))
+        try bench.store.create(tape)
+        let clip = try bench.clip("a.jpg", "abc")
+        let added = try #require(try bench.store.addClips([clip], to: tapeID, at: nil, now: Date()))
+        _ = try await bench.library().resolveAssets(added, mayUpload: false)
+        var kept = try #require(try bench.store.clips(of: tapeID).first)
+        #expect(kept.sha1 == Self.sha1OfABC)
+        #expect(kept.size == 3)
+        // Another digest than the file's shows that it is not read again.
+        let wrong = String(repeating: "0", count: 40)
+        kept.sha1 = wrong
+        let zeros = try await bench.server.add(assets: [["checksum": wrong]])
+        #expect(try await bench.library().resolveAssets([kept], mayUpload: false).map(\.assetID) == [zeros[0]])
+        // Another length, or another time, makes it void.
+        for (size, time) in [(4, kept.modifiedNanoseconds), (3, 1)] {
+            var stale = kept
+            (stale.size, stale.modifiedNanoseconds) = (Int64(size), time)
+            #expect(try await bench.library().resolveAssets([stale], mayUpload: false) == [.unidentified])
+        }
+        #expect(try bench.store.clips(of: tapeID).first?.sha1 == Self.sha1OfABC)
+    }
+
+    @Test("R14: an original that is away is unavailable, and keeps no other one back")
+    func away() async throws {
+        let bench = try await ImmichBench()
+        let ids = try await bench.server.add(assets: [["checksum": Self.sha1OfABC]])
+        var lost = try bench.clip("lost.jpg", "lost")
+        try FileManager.default.removeItem(atPath: bench.directory.file("lost.jpg"))
+        // A checksum that is known does not stand for a file that may have become another one.
+        (lost.sha1, lost.size, lost.modifiedNanoseconds) = (Self.sha1OfABC, 3, 1)
+        let empty = try bench.clip("empty.jpg", "")
+        var directory = try bench.clip("x.jpg", "abc")
+        directory.source = Array(bench.directory.path.utf8)
+        var nameless = directory
+        nameless.source = nil
+        let clips = [lost, empty, directory, nameless, try bench.clip("a.jpg", "abc")]
+        let found = try await bench.library().resolveAssets(clips, mayUpload: true)
+        #expect(found[0] == .unavailable("the file is not there"))
+        #expect(found[1] == .rejected("the file is empty"))
+        #expect(found[2] == .rejected("it is a directory"))
+        #expect(found[3] == .unavailable("no file is known"))
+        #expect(found[4].assetID == ids[0])
+        #expect(try await bench.lines() == ["POST /assets/bulk-upload-check"])
+    }
+
+    @Test("R14: a file system that does not answer is given up, and not waited for twice")
+    func silence() async throws {
+        let gate = Gate()
+        let value = await PatientWork.run(upTo: .milliseconds(20)) {
+            gate.wait()
+            return 1
+        }
+        gate.open()
+        #expect(value == nil)
+        #expect(await PatientWork.run(upTo: .seconds(60)) { 2 } == 2)
+    }
+
+    @Test("R14: waiting for a file system ends with the task")
+    func cancelledWait() async throws {
+        let gate = Gate()
+        let task = Task {
+            await PatientWork.run(upTo: .seconds(600)) {
+                gate.wait()
+                return 1
+            }
+        }
+        task.cancel()
+        #expect(await task.value == nil)
+        gate.open()
+    }
+
+    @Test("R6: originals are as they were, whatever was asked and sent")
+    func witness() async throws {
+        let bench = try await ImmichBench()
+        let originals = bench.directory.file("originals")
+        try FileManager.default.createDirectory(atPath: originals, withIntermediateDirectories: true)
+        var live = try bench.clip("originals/a.heic", "still", kind: .live)
+        live.pairedSource = try bench.clip("originals/a.mov", "video").source
+        let clips = [live, try bench.clip("originals/b.jpg", "abc")]
+        let witness = try OriginalsWitness(originals)
+        let found = try await bench.library().resolveAssets(clips, mayUpload: true)
+        #expect(found.allSatisfy { $0.assetID != nil })
+        try witness.check()
+    }
+
+    // MARK: By path
+
+    @Test("6.3: the longest mapped prefix counts, and a whole directory name of it")
+    func serverPath() async throws {
+        let bench = try await ImmichBench()
+        let library = try bench.library(pathMap: [
+            (Array("/photos".utf8), "/usr/src/app/external"), (Array("/photos/raw/".utf8), "/mnt/raw/"),
+        ])
+        #expect(library.serverPath(of: Array("/photos/2026/a.jpg".utf8)) == "/usr/src/app/external/2026/a.jpg")
+        #expect(library.serverPath(of: Array("/photos/raw/a.dng".utf8)) == "/mnt/raw/a.dng")
+        #expect(library.serverPath(of: Array("/photos2/a.jpg".utf8)) == nil)
+        #expect(library.serverPath(of: Array("/elsewhere/a.jpg".utf8)) == nil)
+        // Trap 17: a name that is no text has no name on the server.
+        #expect(library.serverPath(of: Array("/photos/".utf8) + [0xff]) == nil)
+    }
+
+    @Test("6.3: the server answers with parts of paths in any case, over pages; the exact one is taken")
+    func externalLibrary() async throws {
+        let bench = try await ImmichBench()
+        let clip = try bench.clip("a.jpg", "abc")
+        // The server gives two of a page.
+        let paths = ["/ext/a.jpg.xmp", "/ext/A.JPG", "/more/ext/a.jpg", "/ext/a.jpg"]
+        let ids = try await bench.server.add(assets: paths.map { ["path": $0, "offline": true] })
+        let library = try bench.library(pathMap: [(Array(bench.directory.path.utf8), "/ext")])
+        let found = try await library.resolveAssets([clip], mayUpload: true)
+        #expect(found.map(\.assetID) == [ids[3]])
+        let requests = try await bench.report().requests.filter { $0.method == "POST" }
+        #expect(requests.map(\.line) == ["POST /search/metadata", "POST /search/metadata"])
+        #expect(requests.allSatisfy { $0.json?.originalPath == "/ext/a.jpg" })
+    }
+
+    @Test("6.3: names that only look alike are not the same path")
+    func equalByBytes() async throws {
+        let bench = try await ImmichBench()
+        // The server's is one character, ours a letter and its accent.
+        try await bench.server.add(assets: [["path": "/ext/\u{e9}.jpg"]])
+        let library = try bench.library()
+        #expect(try await library.asset(atServerPath: "/ext/\u{e9}.jpg") != nil)
+        #expect(try await library.asset(atServerPath: "/ext/e\u{301}.jpg") == nil)
+        try await bench.server.add(faults: [
+            "path": "/search",
+            "body":
+                #"{"assets":{"items":[{"id":"\#(SampleID.asset)","originalPath":"/ext/\u00e9.jpg"}],"nextPage":"1"}}"#,
+        ])
+        #expect(try await library.asset(atServerPath: "/ext/e\u{301}.jpg") == nil)
+    }
+
+    @Test("6.3: a file that the mapped server does not index is found by checksum")
+    func notIndexed() async throws {
+        let bench = try await ImmichBench()
+        let ids = try await bench.server.add(assets: [["checksum": Self.sha1OfABC]])
+        let clip = try bench.clip("a.jpg", "abc")
+        let library = try bench.library(pathMap: [(Array(bench.directory.path.utf8), "/ext")])
+        #expect(try await library.resolveAssets([clip], mayUpload: true).map(\.assetID) == [ids[0]])
+    }
+}
