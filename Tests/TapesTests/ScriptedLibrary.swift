@@ -110,8 +110,8 @@ final class ScriptedLibrary: AlbumLibrary {
 
     private func begin(_ call: Call) async throws(AlbumError) {
         let (before, failure) = script.withLock { script in
-            let failure = script.failures[call.name]?.isEmpty == false ? script.failures[call.name]?.removeFirst() : nil
-            return (script.before, failure ?? nil)
+            let isTold = script.failures[call.name]?.isEmpty == false
+            return (script.before, isTold ? script.failures[call.name]?.removeFirst() ?? nil : nil)
         }
         changed { $0.calls.append(call) }
         await before?(call)

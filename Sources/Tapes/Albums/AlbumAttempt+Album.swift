@@ -12,6 +12,7 @@ extension AlbumAttempt {
         }
         report(.ensure)
         if let known = links.first(where: { $0.libraryID == opened.id }) {
+            try service.kept { () throws(TapesError) in try service.keep(opened, isGranted: false) }
             try await visit(known, opened)
             return
         }
@@ -26,6 +27,7 @@ extension AlbumAttempt {
             // The user has chosen another place: the album there is a new one, the link to the old one stays.
             try service.kept { () throws(TapesError) in try makePending(.libraryChanged) }
         }
+        try service.kept { () throws(TapesError) in try service.keep(opened, isGranted: false) }
         try await makeAlbum(opened)
     }
 
@@ -75,7 +77,6 @@ extension AlbumAttempt {
     }
 
     private mutating func makeAlbum(_ opened: OpenLibrary) async throws(AlbumTrouble) {
-        try service.kept { () throws(TapesError) in try service.keep(opened, isGranted: false) }
         if let marked = try await albumLeftBehind(opened) {
             try use(albumLink(marked, opened))
             report(.reuse, "found by its mark")

@@ -34,11 +34,11 @@ extension AlbumAttempt {
         }
     }
 
-    /// Whether a clip is taken along: one that the whole library failed is, when there is another try; one that failed alone
-    /// waits for its own time, since that may cost the user's time each time (rules R9, R14).
+    /// Whether a clip is taken along: every pending one is, when there is a try (rule R2.7), but for originals that would
+    /// have to be waited for before their time.
     func isIncluded(_ clip: ClipRecord) -> Bool {
         guard clip.association == .pending, clip.source != nil else { return false }
-        return isAsked || isDue(clip) || !(clip.reason?.isOfClip ?? false)
+        return isAsked || isDue(clip) || !(clip.reason?.isCostly ?? false)
     }
 
     private func pendingClips() throws(AlbumTrouble) -> [ClipRecord] {

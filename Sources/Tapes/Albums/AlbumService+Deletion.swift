@@ -83,6 +83,7 @@ extension AlbumService {
         guard opened.id == stone.libraryID else {
             throw .setback(AlbumSetback(.libraryChanged, isLibraryWide: false))
         }
+        try kept { () throws(TapesError) in try keep(opened, isGranted: false) }
         do throws(AlbumError) {
             return try await library.deleteAlbum(stone.albumID, hint: hint)
         } catch {

@@ -21,10 +21,10 @@ extension AlbumService {
             if let holder = holders.first(where: { $0.albumID == albumID && $0.tapeID != tapeID }) {
                 throw TapesError(.albumTaken, value: albumID, candidates: [holder.tapeID])
             }
+            try keep(opened, isGranted: false)
             let link = try await found(albumID, for: tapeID, opened)
             let isKept = try stored { () throws(StoreError) in try store.keep(link) }
             guard isKept else { throw TapesError(.tapeNotFound, value: tapeID) }
-            try keep(opened, isGranted: false)
             report(AlbumEvent(.reuse, tapeID: tapeID, albumID: albumID, message: "linked by hand"))
             return link
         }

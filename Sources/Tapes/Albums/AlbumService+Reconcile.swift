@@ -81,8 +81,10 @@ extension AlbumService {
     ) async throws(TapesError) -> Int {
         guard policy.isEnabled else { throw TapesError(.albumsOff) }
         let opened = try await usable { () async throws(AlbumTrouble) in try await open(.readWrite) }
+        let links = try stored { () throws(StoreError) in try store.albumLinks(in: opened.id) }
+        if !links.isEmpty { try keep(opened, isGranted: false) }
         var goneCount = 0
-        for link in try stored({ () throws(StoreError) in try store.albumLinks(in: opened.id) }) {
+        for link in links {
             let presence = try await locked(link.tapeID) { () async throws(TapesError) in
                 try await usable { () async throws(AlbumTrouble) in try await verify(link, opened) }
             }

@@ -57,6 +57,7 @@ extension AlbumService {
             if !assets.isEmpty {
                 let opened = try await open(.readWrite)
                 guard opened.id == link.libraryID else { throw .setback(AlbumSetback(.libraryChanged)) }
+                try kept { () throws(TapesError) in try keep(opened, isGranted: false) }
                 let results = try await asked { () async throws(AlbumError) in
                     try await library.remove(assets, from: link.albumID, hint: link.hint)
                 }

@@ -82,8 +82,9 @@ extension AssociationReason {
     /// Whether the grant decides: the try is repeated when that differs, not after a time (rule R10).
     var isOfAccess: Bool { [.accessNotDetermined, .accessDenied, .accessLimited].contains(self) }
 
-    /// Whether one clip alone is concerned: it waits for its own time, and another clip's try does not take it along.
-    var isOfClip: Bool { [.originalUnavailable, .assetRejected, .internalError].contains(self) }
+    /// Whether a try costs the user's time, so that another clip's does not take the clip along before its own time: a disk
+    /// that does not answer is waited for (rule R14).
+    var isCostly: Bool { self == .originalUnavailable }
 }
 
 /// When a clip is tried again of itself (rule R9).

@@ -98,7 +98,8 @@ extension AlbumService {
         guard link.libraryID.hasPrefix(library.kind + ":") else { return false }
         if link.libraryID == record?.libraryID { return true }
         if link.libraryID.hasPrefix("\(library.kind):\(library.address)#") { return true }
-        return link.hint?.starts(with: Array((library.address + "/").utf8)) ?? false
+        guard let hint = link.hint, let slash = hint.lastIndex(of: UInt8(ascii: "/")) else { return false }
+        return FolderLibrary.address(of: Array(hint[..<slash])) == library.address
     }
 
     // MARK: Questions

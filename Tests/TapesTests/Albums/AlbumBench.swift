@@ -92,14 +92,15 @@ struct AlbumBench {
     func clips(_ tapeID: String) throws -> [String] {
         try store.clips(of: tapeID).map { clip in
             let name = String(decoding: (clip.source ?? []).dropFirst(), as: UTF8.self)
-            return ([name, clip.association.rawValue] + [clip.reason?.rawValue].compactMap { $0 }).joined(separator: " ")
+            let reason = clip.reason.map { " " + $0.rawValue } ?? ""
+            return "\(name) \(clip.association.rawValue)\(reason)"
         }
     }
 
     /// `associated`, `pending_association unreachable`.
     func state(_ tapeID: String) throws -> String {
         guard let tape = try store.tape(tapeID) else { return "gone" }
-        return ([tape.association.rawValue] + [tape.reason?.rawValue].compactMap { $0 }).joined(separator: " ")
+        return tape.association.rawValue + (tape.reason.map { " " + $0.rawValue } ?? "")
     }
 
     func link(_ tapeID: String) throws -> AlbumLink? { try store.albumLinks(of: tapeID).last }
@@ -108,4 +109,13 @@ struct AlbumBench {
     func assets(_ tapeID: String) throws -> [String]? {
         try link(tapeID).flatMap { library.albums[$0.albumID]?.assets }
     }
+}
+
+/// Lines in the order in which they were kept.
+final class Seen: Sendable {
+    private let lines = Mutex<[String]>([])
+
+    var all: [String] { lines.withLock { $0 } }
+
+    func keep(_ line: String) { lines.withLock { $0.append(line) } }
 }

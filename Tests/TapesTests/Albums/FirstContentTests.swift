@@ -38,4 +38,130 @@ import Testing
         let made = AlbumTitle.of(TapeRecord(id: "", title: title, createdAt: Date()))
         #expect(Array(made.utf8) == [0x54, 0x61, 0x70, 0x65, 0x73, 0x20, 0xe2, 0x80, 0x93, 0x20] + Array(shown.utf8))
     }
+
+    @Test("R2: clips first, then lock, access, album, identifier, every pending clip, results")
+    func order() async throws {
+        let bench = try AlbumBench()
+        let id = try bench.tape("Summer", ["a", "b"])
+        let seen = Seen()
+        bench.library.tell { script in
+            script.before = { [store = bench.store] call in
+                // What is committed when the library is asked.
+                let clips = (try? store.clips(of: id)) ?? []
+                let states = clips.map(\.association.rawValue).joined(separator: ",")
+                let link = (try? store.albumLinks(of: id))?.first?.albumID ?? "-"
+                seen.keep("\(call.name) \(states) \(link)")
+            }
+        }
+        _ = try await bench.service().associate(id)
+        #expect(
+            seen.all == [
+                "access pending,pending -", "identity pending,pending -", "create pending,pending -",
+                // Trap 4: the identifier is there before anything is added.
+                "resolve pending,pending album-1", "add pending,pending album-1", "arrange linked,linked album-1",
+            ]
+        )
+        #expect(try bench.clips(id) == ["a linked", "b linked"])
+    }
+
+    @Test("R2.1: reading is asked for by nobody who only adds")
+    func addOnly() async throws {
+        let bench = try AlbumBench()
+        let id = try await bench.associated()
+        try bench.add(["b"], to: id)
+        _ = try await bench.service().associate(id)
+        #expect(bench.library.calls.filter { $0.name == "access" || $0.name == "request" } == [.access("add_only")])
+    }
+
+    @Test("R2.3, trap 6: a tape that is gone once the lock is had gets no album")
+    func goneTape() async throws {
+        let bench = try AlbumBench()
+        let id = try bench.tape("Summer", ["a"])
+        let lock = try await AlbumLock.acquire(.tape(id), in: bench.directory)
+        let task = Task { [service = bench.service()] in try await service.associate(id) }
+        _ = try bench.store.deleteTape(id, owing: false)
+        lock.release()
+        #expect(try await task.value.state == .skipped)
+        #expect(bench.library.calls.isEmpty)
+    }
+
+    @Test("R2.7: every pending clip is added, the oldest first, wherever it stands")
+    func oldestFirst() async throws {
+        let bench = try AlbumBench()
+        let id = try bench.tape("Summer", ["a", "b"])
+        bench.library.tell { $0.failures["create"] = [AlbumError(.unreachable(retryAfter: nil))] }
+        _ = try await bench.service().associate(id)
+        try bench.add(["c"], to: id, at: 0)
+        _ = try await bench.service().associate(id)
+        #expect(try bench.assets(id) == ["/a", "/b", "/c"])
+        #expect(try bench.clips(id) == ["c linked", "a linked", "b linked"])
+    }
+
+    @Test("R2: adding a thousand clips costs one look at the album and one request")
+    func thousandClips() async throws {
+        let bench = try AlbumBench()
+        let id = try await bench.associated()
+        try bench.add((0..<1000).map { "clip-\($0)" }, to: id)
+        _ = try await bench.service().associate(id)
+        #expect(bench.library.work == ["album", "resolve", "add", "arrange"])
+        #expect(try bench.assets(id)?.count == 1001)
+    }
+
+    @Test("R4: an album whose answer was lost is found by its mark")
+    func lostAnswer() async throws {
+        let bench = try AlbumBench()
+        let id = try bench.tape("Summer", ["a"])
+        bench.library.tell { $0.lostAnswers["create"] = [AlbumError(.unreachable(retryAfter: nil))] }
+        #expect(try await bench.service().associate(id).reason == .unreachable)
+        #expect(try bench.store.albumIntent(of: id, in: "test:one")?.title == "Tapes – Summer")
+
+        let again = try await bench.service().associate(id, isAsked: true)
+        #expect(again.state == .associated && !again.isCreated && again.link?.albumID == "album-1")
+        #expect(bench.library.albums.count == 1)
+        #expect(try bench.store.albumIntent(of: id, in: "test:one") == nil)
+        // A title is no mark: a tape without an intent does not look.
+        bench.library.forgetCalls()
+        _ = try await bench.service().associate(try bench.tape("Summer", ["b"]))
+        #expect(!bench.library.work.contains("marked"))
+    }
+
+    @Test(
+        "R4: without permission to look, create; in doubt, nothing",
+        arguments: [
+            (AlbumError.Kind.insufficient(["album.read"]), 2), (.unauthorized(.readWrite), 2),
+            (.unreachable(retryAfter: nil), 1), (.rejected(status: 400), 1), (.libraryChanged, 1),
+        ]
+    )
+    func noLook(_ kind: AlbumError.Kind, _ albums: Int) async throws {
+        let bench = try AlbumBench()
+        let id = try bench.tape("Summer", ["a"])
+        bench.library.tell {
+            $0.lostAnswers["create"] = [AlbumError(.unreachable(retryAfter: nil))]
+            $0.failures["marked"] = [AlbumError(kind)]
+        }
+        _ = try await bench.service().associate(id)
+        _ = try await bench.service().associate(id, isAsked: true)
+        #expect(bench.library.albums.count == albums)
+    }
+
+    @Test("R4: a refusal ends the intent, since nothing was made")
+    func refusedIntent() async throws {
+        let bench = try AlbumBench()
+        let id = try bench.tape("Summer", ["a"])
+        bench.library.tell { $0.failures["create"] = [AlbumError(.rejected(status: 400))] }
+        #expect(try await bench.service().associate(id).reason == .createFailed)
+        #expect(try bench.store.albumIntent(of: id, in: "test:one") == nil)
+    }
+
+    @Test("R7: after a lost answer each asset is there once, and what is there already is success")
+    func idempotent() async throws {
+        let bench = try AlbumBench()
+        let id = try bench.tape("Summer", ["a", "b"])
+        bench.library.tell { $0.lostAnswers["add"] = [AlbumError(.unreachable(retryAfter: nil))] }
+        #expect(try await bench.service().associate(id).state == .partly)
+        #expect(try bench.clips(id) == ["a pending unreachable", "b pending unreachable"])
+        let again = try await bench.service().associate(id, isAsked: true)
+        #expect(again.state == .associated && again.addedClips == 2)
+        #expect(try bench.assets(id) == ["/a", "/b"])
+    }
 }

@@ -1,0 +1,217 @@
+import Foundation
+import MediaStore
+import Testing
+
+@testable import Tapes
+
+/// R3, R5, R8 and traps 1, 3, 7: what finds an album, and what counts as its loss.
+@Suite struct IdentifierTests {
+    @Test("R3: an album of the right title is not adopted; one title twice is two albums, and is said")
+    func title() async throws {
+        let bench = try AlbumBench()
+        bench.library.meddle { $0.albums["theirs"] = .init(title: "Tapes – Summer", tapeID: "") }
+        let first = try await bench.associated("Summer", ["a"])
+        let second = try await bench.associated("Summer", ["b"])
+        #expect(bench.library.albums["theirs"]?.assets == [])
+        #expect(try bench.link(first)?.albumID == "album-1" && bench.link(second)?.albumID == "album-2")
+        let event = try #require(bench.events.all.last { $0.kind == .create })
+        #expect(event.albumID == "album-2" && event.message.contains("album-1"))
+    }
+
+    @Test("R3: only by hand does a tape get an album that is there; the identifier then stands")
+    func linkByHand() async throws {
+        let bench = try AlbumBench()
+        bench.library.meddle { $0.albums["theirs"] = .init(title: "Holiday", tapeID: "") }
+        let id = try await bench.associated("Summer", ["a"])
+        let link = try await bench.service().link(id, to: "theirs")
+        #expect(link.titleAtCreation == "Holiday" && bench.library.calls.first == .access("read_write"))
+        #expect(try bench.clips(id) == ["a pending"])
+        _ = try await bench.service().associate(id)
+        #expect(bench.library.albums["theirs"]?.assets == ["/a"])
+
+        // One album, one tape (trap 7).
+        let other = try bench.tape("Other", ["b"])
+        await #expect(throws: TapesError.self) { try await bench.service().link(other, to: "theirs") }
+        let missing = await #expect(throws: TapesError.self) { try await bench.service().link(other, to: "none") }
+        #expect(missing?.code == .albumNotFound)
+        let gone = await #expect(throws: TapesError.self) { try await bench.service().link("none", to: "theirs") }
+        #expect(gone?.code == .tapeNotFound)
+        bench.library.tell { $0.readWrite = AlbumAccess(.denied, fingerprint: "none", detail: "no") }
+        let denied = await #expect(throws: TapesError.self) { try await bench.service().link(other, to: "theirs") }
+        #expect(denied?.code == .libraryUnusable && denied?.value == "access_denied")
+    }
+
+    @Test("unlinking forgets the album and leaves it; the next add makes another")
+    func unlink() async throws {
+        let bench = try AlbumBench()
+        let id = try await bench.associated()
+        #expect(try await bench.service().unlink(id)?.albumID == "album-1")
+        #expect(try await bench.service().unlink(id) == nil)
+        #expect(bench.library.calls.isEmpty)
+        #expect(try bench.state(id) == "pending_association never_tried")
+        _ = try await bench.service().associate(id)
+        #expect(bench.library.albums.count == 2)
+        #expect(try bench.assets(id) == ["/a"])
+    }
+
+    @Test("R5: an album that is gone is made again, complete, under the tape's title of now")
+    func recreated() async throws {
+        let bench = try AlbumBench()
+        let id = try await bench.associated("Summer", ["a", "b"])
+        _ = try bench.store.changeTape(id, at: bench.clock.now) { $0.title = "Winter" }
+        bench.library.meddle { $0.albums = [:] }
+        try bench.add(["c"], to: id)
+        let outcome = try await bench.service().associate(id)
+        #expect(outcome.state == .associated && outcome.isCreated && outcome.addedClips == 3)
+        #expect(try bench.link(id)?.albumID == "album-2")
+        #expect(
+            bench.library.albums
+                == ["album-2": .init(title: "Tapes – Winter", tapeID: id, assets: ["/a", "/b", "/c"])]
+        )
+    }
+
+    @Test("R5: gone between the look and the adding, it is made again once, and not for ever")
+    func goneMeanwhile() async throws {
+        let bench = try AlbumBench()
+        let id = try await bench.associated("Summer", ["a"])
+        try bench.add(["b"], to: id)
+        bench.library.tell { $0.failures["add"] = [AlbumError(.albumMissing)] }
+        _ = try await bench.service().associate(id)
+        #expect(try bench.link(id)?.albumID == "album-2")
+        #expect(try bench.assets(id) == ["/a", "/b"])
+
+        try bench.add(["c"], to: id)
+        bench.library.tell { $0.failures["add"] = [AlbumError(.albumMissing), AlbumError(.albumMissing)] }
+        let outcome = try await bench.service().associate(id)
+        #expect(outcome.state == .pending && outcome.reason == .albumMissing)
+        #expect(bench.library.albums.count == 3)
+    }
+
+    @Test(
+        "R5: only a definite answer counts; in doubt nothing is made",
+        arguments: [
+            (AlbumError.Kind.unreachable(retryAfter: nil), "associated"), (.rejected(status: 400), "associated"),
+            (.unauthorized(.addOnly), "pending_association access_denied"),
+            (.insufficient(["album.read"]), "pending_association access_limited"),
+            (.libraryChanged, "pending_association library_changed"), (.quota, "associated"),
+        ]
+    )
+    func doubt(_ kind: AlbumError.Kind, _ state: String) async throws {
+        let bench = try AlbumBench()
+        let id = try await bench.associated()
+        try bench.add(["b"], to: id)
+        for place in ["album", "add"] {
+            bench.library.tell { $0.failures[place] = [AlbumError(kind)] }
+            _ = try await bench.service().associate(id, isAsked: true)
+            #expect(try bench.state(id) == state)
+            #expect(try bench.link(id)?.albumID == "album-1")
+            #expect(bench.library.albums.count == 1)
+        }
+    }
+
+    /// What is found where a tape's album was: library, account and key, and whether that may be the same.
+    @Test(
+        "trap 1, 4.2: another library at the address, or one that nobody recognises, is no loss of albums",
+        arguments: [
+            ("test:two", nil, nil, false), ("test:two", "him", "k2", false), ("test:two", nil, "k2", false),
+            ("test:two", "me", "k2", true), ("test:two", nil, "k1", true), ("test:one", nil, nil, true),
+        ] as [(String, String?, String?, Bool)]
+    )
+    func otherLibrary(_ id: String, _ account: String?, _ key: String?, _ isSame: Bool) async throws {
+        let bench = try AlbumBench()
+        bench.library.tell {
+            $0.identity = AlbumLibraryIdentity(libraryID: "test:one", accountID: "me", keyID: "k1", name: "")
+        }
+        let tape = try await bench.associated()
+        // All ids answer that there is no such album.
+        bench.library.meddle { $0.albums = [:] }
+        bench.library.tell {
+            $0.identity = AlbumLibraryIdentity(libraryID: id, accountID: account, keyID: key, name: "")
+        }
+        try bench.add(["b"], to: tape)
+        let outcome = try await bench.service().associate(tape, isAsked: true)
+        #expect(outcome.isCreated == isSame)
+        #expect(bench.library.albums.count == (isSame ? 1 : 0))
+        #expect(try bench.link(tape)?.albumID == (isSame ? "album-2" : "album-1"))
+        if !isSame { #expect(try bench.state(tape) == "pending_association library_changed") }
+    }
+
+    @Test("trap 1: the disk goes between opening the library and the verdict")
+    func unmountedMeanwhile() async throws {
+        let bench = try AlbumBench()
+        let id = try await bench.associated()
+        bench.library.meddle { $0.albums = [:] }
+        try bench.add(["b"], to: id)
+        bench.library.tell { $0.failures["identity"] = [nil, AlbumError(.libraryChanged)] }
+        #expect(try await bench.service().associate(id).reason == .libraryChanged)
+        #expect(bench.library.albums.isEmpty)
+        #expect(try bench.state(id) == "pending_association library_changed")
+    }
+
+    @Test("trap 1: where a library was found before, none is made anew unasked")
+    func rootGone() async throws {
+        let bench = try AlbumBench()
+        let id = try await bench.associated()
+        try bench.add(["b"], to: id)
+        bench.library.tell { $0.addOnly = AlbumAccess(.notDetermined, fingerprint: "empty") }
+        _ = try await bench.service().associate(id, isAsked: true)
+        #expect(!bench.library.calls.contains(.request("add_only")))
+    }
+
+    @Test("trap 1: another tape's album in the new library does not make the old links forgotten")
+    func otherLibraryInUse() async throws {
+        let bench = try AlbumBench()
+        let old = try await bench.associated()
+        bench.library.tell { $0.identity.libraryID = "test:two" }
+        let new = try await bench.associated("Other", ["b"])
+        #expect(try bench.link(new)?.libraryID == "test:two")
+        try bench.add(["c"], to: old)
+        #expect(try await bench.service().associate(old).reason == .libraryChanged)
+        // Back again, everything is as it was.
+        bench.library.tell { $0.identity.libraryID = "test:one" }
+        #expect(try await bench.service().associate(old).state == .associated)
+        #expect(try bench.assets(old) == ["/a", "/c"])
+    }
+
+    @Test("2.1: another address, chosen by the user, gets an album of its own; the old link stays")
+    func otherAddress() async throws {
+        let bench = try AlbumBench()
+        let id = try await bench.associated("Summer", ["a"])
+        let other = ScriptedLibrary(address: "/two")
+        other.tell { $0.identity.libraryID = "test:two" }
+        #expect(try bench.service(library: other).reconcilePlan().tapes.map(\.id) == [id])
+        try bench.add(["b"], to: id)
+        let outcome = try await bench.service(library: other).associate(id)
+        #expect(outcome.isCreated && outcome.addedClips == 2)
+        #expect(other.albums["album-1"]?.assets == ["/a", "/b"])
+        #expect(try bench.store.albumLinks(of: id).map(\.libraryID).sorted() == ["test:one", "test:two"])
+        // And back: the album there is still the one, and is made complete.
+        #expect(try await bench.service().associate(id, isAsked: true).state == .associated)
+        #expect(bench.library.albums["album-1"]?.assets == ["/a", "/b"] && bench.library.albums.count == 1)
+    }
+
+    @Test("trap 3: whoever may only add does not look, and makes no album at every add")
+    func mayNotLook() async throws {
+        let bench = try AlbumBench()
+        bench.library.tell { $0.mayLook = false }
+        let id = try await bench.associated()
+        for name in ["b", "c"] {
+            try bench.add([name], to: id)
+            #expect(try await bench.service().associate(id).state == .associated)
+        }
+        #expect(bench.library.albums.count == 1)
+        #expect(try bench.assets(id) == ["/a", "/b", "/c"])
+    }
+
+    @Test("R8: a rename changes no album")
+    func rename() async throws {
+        let bench = try AlbumBench()
+        let id = try await bench.associated()
+        _ = try bench.store.changeTape(id, at: bench.clock.now) { $0.title = "Winter" }
+        try bench.add(["b"], to: id)
+        _ = try await bench.service().associate(id)
+        #expect(bench.library.albums.map(\.value.title) == ["Tapes – Summer"])
+        #expect(try bench.link(id)?.titleAtCreation == "Tapes – Summer")
+        #expect(bench.library.work == ["album", "resolve", "add", "arrange"])
+    }
+}

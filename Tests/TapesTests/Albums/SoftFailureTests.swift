@@ -1,0 +1,177 @@
+import Foundation
+import MediaStore
+import Testing
+
+@testable import Tapes
+
+/// R9, R14, R15 and trap 5: what fails stays in the tape, each clip on its own, and is tried again.
+@Suite struct SoftFailureTests {
+    private static let unreachable = AlbumError(.unreachable(retryAfter: nil))
+
+    @Test(
+        "R9: trouble anywhere leaves the clips there, with reason and a time for the next try",
+        arguments: ["access", "identity", "create", "resolve", "add"],
+        [
+            (AlbumError.Kind.unreachable(retryAfter: nil), AssociationReason.unreachable), (.quota, .quota),
+            (.unauthorized(.addOnly), .accessDenied), (.insufficient(["x"]), .accessLimited),
+            (.libraryChanged, .libraryChanged),
+        ]
+    )
+    func soft(_ place: String, _ trouble: (AlbumError.Kind, AssociationReason)) async throws {
+        let bench = try AlbumBench()
+        let id = try bench.tape("Summer", ["a", "b"])
+        bench.library.tell { $0.failures[place] = [AlbumError(trouble.0, detail: "words")] }
+        let outcome = try await bench.service().associate(id)
+        #expect(outcome.reason == trouble.1 && outcome.detail == "words" && outcome.pendingClips == 2)
+        #expect(try bench.clips(id) == ["a pending \(trouble.1.rawValue)", "b pending \(trouble.1.rawValue)"])
+        // The next run after the repair completes the album.
+        try bench.add(["c"], to: id)
+        let next = try await bench.service().associate(id, isAsked: trouble.1.isOfAccess)
+        #expect(next.state == .associated)
+        #expect(try bench.assets(id) == ["/a", "/b", "/c"])
+        #expect(bench.library.albums.count == 1)
+    }
+
+    @Test("R9: one minute, doubling, a day at most; the library's own wish when that is longer")
+    func backoff() {
+        let minutes = (1...13).map { Backoff.pause(after: $0) / 60 }
+        #expect(minutes == [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 1440, 1440])
+        #expect(Backoff.pause(after: 2000) == 86_400)
+        #expect(Backoff.pause(after: 1, patience: .seconds(30)) == 60)
+        #expect(Backoff.pause(after: 1, patience: .seconds(300)) == 300)
+    }
+
+    @Test("R9: nothing is tried of itself before its time, and everything is when the user asks, or adds")
+    func waiting() async throws {
+        let bench = try AlbumBench()
+        let id = try bench.tape("Summer", ["a"])
+        bench.library.tell {
+            $0.failures["create"] = [AlbumError(.unreachable(retryAfter: .seconds(90))), Self.unreachable]
+        }
+        _ = try await bench.service().associate(id)
+        let clip = try #require(try bench.store.clips(of: id).first)
+        #expect(clip.attempts == 1 && clip.nextAttemptAt == bench.clock.now + 90)
+        bench.library.forgetCalls()
+
+        bench.clock.advance(89)
+        let early = try await bench.service().associate(id)
+        #expect(early.state == .pending && early.reason == .unreachable && bench.library.calls.isEmpty)
+        bench.clock.advance(1)
+        _ = try await bench.service().associate(id)
+        #expect(try bench.store.clips(of: id).first?.nextAttemptAt == bench.clock.now + 120)
+        #expect(try await bench.service().associate(id, isAsked: true).state == .associated)
+        #expect(try bench.store.clips(of: id).first?.attempts == 0)
+    }
+
+    @Test("R9, trap 5: a partial answer is kept asset by asset; what worked is not tried again")
+    func partial() async throws {
+        let bench = try AlbumBench()
+        let id = try bench.tape("Summer", ["a", "b", "c", "d"])
+        bench.library.tell { $0.results = ["/b": [.failed("busy")], "/d": [.alreadyThere]] }
+        let outcome = try await bench.service().associate(id)
+        #expect(outcome.state == .partly && outcome.addedClips == 3 && outcome.pendingClips == 1)
+        #expect(outcome.reason == .internalError && outcome.detail == "busy")
+        #expect(try bench.clips(id) == ["a linked", "b pending internal", "c linked", "d linked"])
+        // The tape has its album: that does not hide the clip (trap 5).
+        #expect(try bench.state(id) == "associated")
+        #expect(try bench.service().reconcilePlan().tapes.map(\.id) == [id])
+
+        bench.library.forgetCalls()
+        bench.clock.advance(60)
+        #expect(try await bench.service().associate(id).state == .associated)
+        #expect(bench.library.calls.contains(.add(["/b"], to: "album-1")))
+    }
+
+    @Test("an asset that is not let in is asked for afresh, once; then it is refused for good")
+    func notAllowed() async throws {
+        let bench = try AlbumBench()
+        let id = try bench.tape("Summer", ["a", "b", "c"])
+        bench.library.tell { $0.results = ["/a": [.notAllowed], "/b": [.notAllowed, .notAllowed], "/c": [.notFound]] }
+        let outcome = try await bench.service().associate(id)
+        #expect(try bench.clips(id) == ["a linked", "b failed asset_rejected", "c linked"])
+        #expect(outcome.state == .partly && outcome.reason == .assetRejected)
+        #expect(bench.library.work == ["create", "resolve", "add", "resolve", "add", "arrange"])
+        // For good: not tried again, asked or not, and no work left.
+        bench.library.forgetCalls()
+        _ = try await bench.service().associate(id, isAsked: true)
+        #expect(!bench.library.work.contains("add"))
+        #expect(try bench.service().reconcilePlan().tapes.isEmpty)
+    }
+
+    @Test(
+        "R14, R15, 2.2: what a library says of an original, and the state of its clip",
+        arguments: [
+            (AssetResolution.unavailable("not mounted"), "pending original_unavailable", true),
+            (.unidentified, "pending asset_unidentified", true), (.rejected("a text"), "failed asset_rejected", false),
+            (.failed(AlbumError(.unreachable(retryAfter: nil))), "pending unreachable", true),
+            (.failed(AlbumError(.quota)), "pending quota", true),
+            (.failed(AlbumError(.insufficient(["asset.upload"]))), "pending access_limited", true),
+            (.failed(AlbumError(.rejected(status: 400))), "failed asset_rejected", false),
+            (.asset(Array("/x".utf8), isHidden: true), "linked", false),
+        ]
+    )
+    func resolution(_ answer: AssetResolution, _ state: String, _ isTriedAgain: Bool) async throws {
+        let bench = try AlbumBench()
+        let id = try bench.tape("Summer", ["a", "b"])
+        bench.library.tell { $0.resolutions["/a"] = answer }
+        let outcome = try await bench.service().associate(id)
+        #expect(try bench.clips(id) == ["a \(state)", "b linked"])
+        #expect(outcome.hiddenClips == (state == "linked" ? 1 : 0))
+        #expect(try bench.state(id) == "associated")
+        #expect(try bench.store.clips(of: id).map { $0.nextAttemptAt != nil } == [isTriedAgain, false])
+        bench.library.tell { $0.resolutions = [:] }
+        bench.clock.advance(60)
+        _ = try await bench.service().associate(id)
+        #expect(try bench.clips(id).first == (state.hasPrefix("failed") ? "a \(state)" : "a linked"))
+    }
+
+    @Test("R14: an original that is away is not waited for at every add, only in its own time")
+    func away() async throws {
+        let bench = try AlbumBench()
+        let id = try bench.tape("Summer", ["a"])
+        bench.library.tell { $0.resolutions["/a"] = .unavailable("not mounted") }
+        _ = try await bench.service().associate(id)
+        try bench.add(["b"], to: id)
+        bench.library.forgetCalls()
+        _ = try await bench.service().associate(id)
+        #expect(bench.library.calls.contains(.resolve(["/b"])))
+        bench.clock.advance(60)
+        _ = try await bench.service().associate(id)
+        #expect(bench.library.calls.contains(.resolve(["/a"])))
+    }
+
+    @Test("R15: a clip without identity is tried again with the next one, and without a path it has none")
+    func unidentified() async throws {
+        let bench = try AlbumBench()
+        let id = try bench.tape("Summer", ["a"])
+        let bare = ClipRecord(id: UUID().uuidString.lowercased(), tapeID: id, kind: .image, source: nil)
+        _ = try bench.store.addClips([bare], to: id, at: nil, now: bench.clock.now)
+        bench.library.tell { $0.resolutions["/a"] = .unidentified }
+        _ = try await bench.service().associate(id)
+        #expect(try bench.clips(id) == ["a pending asset_unidentified", " unlinkable asset_unidentified"])
+        bench.library.tell { $0.resolutions = [:] }
+        try bench.add(["b"], to: id)
+        _ = try await bench.service().associate(id)
+        #expect(try bench.assets(id) == ["/a", "/b"])
+    }
+
+    @Test("answers that do not fit the question are no answers")
+    func misfit() async throws {
+        let bench = try AlbumBench()
+        let id = try bench.tape("Summer", ["a"])
+        bench.library.tell { $0.failures["resolve"] = [AlbumError(.rejected(status: 400), detail: "our bug")] }
+        let outcome = try await bench.service().associate(id)
+        // Never R5, and not again for a day.
+        #expect(outcome.reason == .internalError && bench.library.albums.count == 1)
+        #expect(try bench.store.clips(of: id).first?.nextAttemptAt == bench.clock.now + 86_400)
+    }
+
+    @Test("trap 8: an original that is there twice is one asset and two clips")
+    func twice() async throws {
+        let bench = try AlbumBench()
+        let id = try bench.tape("Summer", ["a", "a"])
+        let outcome = try await bench.service().associate(id)
+        #expect(outcome.addedClips == 2 && bench.library.calls.contains(.add(["/a"], to: "album-1")))
+        #expect(try bench.clips(id) == ["a linked", "a linked"])
+    }
+}
