@@ -201,7 +201,8 @@ final class ScriptedLibrary: AlbumLibrary {
         return results
     }
 
-    func remove(_ assetIDs: [[UInt8]], from albumID: String, hint: [UInt8]?) async throws(AlbumError) -> [RemoveResult] {
+    func remove(_ assetIDs: [[UInt8]], from albumID: String, hint: [UInt8]?) async throws(AlbumError) -> [RemoveResult]
+    {
         guard !assetIDs.isEmpty else { return [] }
         let names = assetIDs.map { String(decoding: $0, as: UTF8.self) }
         try await begin(.remove(names, from: albumID))

@@ -1,0 +1,218 @@
+import Foundation
+import MediaStore
+import Testing
+
+@testable import Tapes
+
+/// R11, R12 and traps 7, 8, 9: what goes with a tape or a clip, and only where the flag says so.
+@Suite struct DeletionTests {
+    @Test("R11: with the flag off the album stays, and nobody is asked; the same with --keep-album")
+    func flagOff() async throws {
+        let bench = try AlbumBench()
+        for service in [bench.service(), bench.service(AlbumBench.deleting)] {
+            let id = try await bench.associated()
+            let link = try #require(try bench.link(id))
+            let deletion = try await service.deleteTape(id, keepingAlbum: service.policy.deletesAlbums)
+            #expect(deletion.albums == [.kept(link)])
+            #expect(bench.library.calls.isEmpty && bench.library.albums[link.albumID] != nil)
+            #expect(try bench.store.tape(id) == nil)
+            #expect(try bench.store.albumTombstones().isEmpty)
+        }
+    }
+
+    @Test(
+        "R11: with the flag on the tape goes with a tombstone first, then the album, with the right to read and write"
+    )
+    func flagOn() async throws {
+        let bench = try AlbumBench()
+        let id = try await bench.associated()
+        let seen = Seen()
+        bench.library.tell { script in
+            script.before = { [store = bench.store] call in
+                let stones = (try? store.albumTombstones())?.map(\.albumID) ?? []
+                let isGone = (try? store.tape(id)) == .some(nil)
+                seen.keep("\(call.name) \(isGone ? "gone" : "there") \(stones.joined())")
+            }
+        }
+        let link = try #require(try bench.link(id))
+        let deletion = try await bench.service(AlbumBench.deleting).deleteTape(id, keepingAlbum: false)
+        #expect(deletion.albums == [.deleted(link)] && deletion.tape.title == "Summer")
+        #expect(seen.all == ["access gone album-1", "identity gone album-1", "delete gone album-1"])
+        #expect(bench.library.calls.first == .access("read_write"))
+        #expect(bench.library.albums.isEmpty)
+        #expect(try bench.store.albumTombstones().isEmpty)
+    }
+
+    @Test(
+        "R11: a deletion that fails is owed, and the tape is gone all the same",
+        arguments: [
+            (AlbumError.Kind.unreachable(retryAfter: nil), AssociationReason.unreachable),
+            (.insufficient(["album.delete"]), .accessLimited), (.rejected(status: 400), .internalError),
+        ]
+    )
+    func owed(_ kind: AlbumError.Kind, _ reason: AssociationReason) async throws {
+        let bench = try AlbumBench()
+        let id = try await bench.associated()
+        let link = try #require(try bench.link(id))
+        bench.library.tell { $0.failures["delete"] = [AlbumError(kind, detail: "words")] }
+        let service = bench.service(AlbumBench.deleting)
+        let deletion = try await service.deleteTape(id, keepingAlbum: false)
+        #expect(deletion.albums == [.owed(link, reason, detail: "words")])
+        #expect(try bench.store.tape(id) == nil)
+        let stone = AlbumTombstone(
+            libraryID: "test:one",
+            albumID: "album-1",
+            tapeTitle: "Summer",
+            attempts: 1,
+            lastError: "words"
+        )
+        #expect(try bench.store.albumTombstones() == [stone])
+        // The flag off stops the working-off, too; on again it is made good.
+        bench.library.forgetCalls()
+        #expect(try await bench.service().reconcile(limit: 20) { _, _ in }.deletedAlbums == 0)
+        #expect(try bench.service().reconcilePlan().tombstones.isEmpty && bench.library.calls.isEmpty)
+        #expect(try service.reconcilePlan().tombstones == [stone])
+        #expect(try await service.reconcile(limit: 20) { _, _ in }.deletedAlbums == 1)
+        #expect(try bench.library.albums.isEmpty && bench.store.albumTombstones().isEmpty)
+    }
+
+    @Test("R11: in another library, or without the right, nothing is deleted")
+    func otherLibrary() async throws {
+        let bench = try AlbumBench()
+        let (first, second) = (try await bench.associated(), try await bench.associated())
+        let service = bench.service(AlbumBench.deleting)
+        bench.library.tell { $0.identity.libraryID = "test:two" }
+        #expect(try await service.deleteTape(first, keepingAlbum: false).albums.first?.reason == .libraryChanged)
+        bench.library.tell {
+            $0.identity.libraryID = "test:one"
+            $0.readWrite = AlbumAccess(.denied, fingerprint: "no")
+        }
+        #expect(try await service.deleteTape(second, keepingAlbum: false).albums.first?.reason == .accessDenied)
+        #expect(!bench.library.work.contains("delete") && bench.library.albums.count == 2)
+        // That refusal says nothing of adding.
+        #expect(try await bench.service().associate(try bench.tape("Third", ["c"])).state == .associated)
+    }
+
+    @Test("R11: gone already is success; what others keep there is told")
+    func ends() async throws {
+        let bench = try AlbumBench()
+        let (first, second) = (try await bench.associated(), try await bench.associated())
+        let service = bench.service(AlbumBench.deleting)
+        let links = (try #require(try bench.link(first)), try #require(try bench.link(second)))
+        bench.library.meddle { $0.albums["album-1"] = nil }
+        #expect(try await service.deleteTape(first, keepingAlbum: false).albums == [.deleted(links.0)])
+        bench.library.tell { $0.deletion = .keptForeign(2) }
+        #expect(try await service.deleteTape(second, keepingAlbum: false).albums == [.keptForeign(links.1, 2)])
+        #expect(try bench.store.albumTombstones().isEmpty)
+    }
+
+    @Test("R11, trap 7: an album that another tape holds is never deleted, neither now nor later")
+    func held() async throws {
+        let bench = try AlbumBench()
+        let (id, other) = (try await bench.associated(), try bench.tape("Other", ["b"]))
+        var link = try #require(try bench.link(id))
+        link.tapeID = other
+        try bench.store.keep(link)
+        let service = bench.service(AlbumBench.deleting)
+        #expect(
+            try await service.deleteTape(id, keepingAlbum: false).albums.first
+                == .kept(
+                    bench.link(other).map { link in
+                        var link = link
+                        link.tapeID = id
+                        return link
+                    } ?? link
+                )
+        )
+        #expect(bench.library.calls.isEmpty && bench.library.albums.count == 1)
+        // A tombstone from before the other tape got it.
+        let stone = AlbumTombstone(libraryID: "test:one", albumID: "album-1", tapeTitle: "")
+        try bench.store.keep(stone)
+        #expect(try await service.reconcile(limit: 0) { _, _ in }.deletedAlbums == 0)
+        #expect(bench.library.albums.count == 1)
+    }
+
+    @Test("R11, trap 9: every deletion of many goes the way of the single one")
+    func all() async throws {
+        let bench = try AlbumBench()
+        var ids: [String] = []
+        for title in ["a", "b", "c"] { ids.append(try await bench.associated(title)) }
+        for id in ids { _ = try await bench.service().deleteTape(id, keepingAlbum: false) }
+        #expect(bench.library.albums.count == 3 && bench.library.calls.isEmpty)
+    }
+
+    @Test("a tape that is gone cannot be deleted")
+    func gone() async throws {
+        let bench = try AlbumBench()
+        let error = await #expect(throws: TapesError.self) {
+            try await bench.service(AlbumBench.deleting).deleteTape("none", keepingAlbum: false)
+        }
+        #expect(error?.code == .tapeNotFound)
+    }
+
+    // MARK: Clips
+
+    private func remove(_ names: [String], of id: String, _ bench: AlbumBench, _ service: AlbumService) async throws
+        -> AlbumOutcome
+    {
+        let ids = try bench.store.clips(of: id).filter {
+            names.contains(String(decoding: $0.source ?? [], as: UTF8.self))
+        }
+        let (removed, outcome) = try await service.removeClips(ids.map(\.id), of: id)
+        #expect(removed.map(\.id) == ids.map(\.id))
+        return outcome
+    }
+
+    @Test("R12: with the flag off nothing happens in the album")
+    func removeFlagOff() async throws {
+        let bench = try AlbumBench()
+        let id = try await bench.associated("Summer", ["a", "b"])
+        #expect(try await remove(["/a"], of: id, bench, bench.service()).state == .skipped)
+        #expect(bench.library.calls.isEmpty)
+        #expect(try bench.assets(id) == ["/a", "/b"] && bench.clips(id) == ["b linked"])
+    }
+
+    @Test("R12: with the flag on the asset goes; the empty album and its link stay")
+    func removeFlagOn() async throws {
+        let bench = try AlbumBench()
+        let id = try await bench.associated("Summer", ["a", "b"])
+        let service = bench.service(AlbumBench.deleting)
+        #expect(try await remove(["/a"], of: id, bench, service).state == .associated)
+        #expect(bench.library.calls.first == .access("read_write"))
+        #expect(try bench.assets(id) == ["/b"])
+        _ = try await remove(["/b"], of: id, bench, service)
+        #expect(try bench.assets(id) == [] && bench.link(id)?.albumID == "album-1")
+    }
+
+    @Test("R12, trap 8: an original that another clip of the tape uses stays in the album", arguments: [false, true])
+    func removeTwice(_ isOtherPending: Bool) async throws {
+        let bench = try AlbumBench()
+        let id = try await bench.associated("Summer", isOtherPending ? ["a"] : ["a", "a"])
+        if isOtherPending { try bench.add(["a"], to: id) }
+        let service = bench.service(AlbumBench.deleting)
+        let first = try #require(try bench.store.clips(of: id).first)
+        _ = try await service.removeClips([first.id], of: id)
+        #expect(try bench.assets(id) == ["/a"] && !bench.library.work.contains("remove"))
+    }
+
+    @Test("R12: what the library does not take out stays there, softly")
+    func removeFails() async throws {
+        let bench = try AlbumBench()
+        let id = try await bench.associated("Summer", ["a", "b", "c"])
+        let service = bench.service(AlbumBench.deleting)
+        bench.library.tell { $0.removals["/a"] = .notAllowed }
+        #expect(try await remove(["/a"], of: id, bench, service).state == .partly)
+        bench.library.tell { $0.failures["remove"] = [AlbumError(.unreachable(retryAfter: nil))] }
+        #expect(try await remove(["/b"], of: id, bench, service).reason == .unreachable)
+        bench.library.tell { $0.identity.libraryID = "test:two" }
+        #expect(try await remove(["/c"], of: id, bench, service).reason == .libraryChanged)
+        #expect(try bench.clips(id).isEmpty)
+    }
+}
+
+extension TapeDeletion.Album {
+    fileprivate var reason: AssociationReason? {
+        if case .owed(_, let reason, _) = self { return reason }
+        return nil
+    }
+}
