@@ -9,7 +9,8 @@ import Testing
     /// The places of `TapeKillPoint` that a first `add` passes.
     static let pointsOfAdd = [
         "clipsCommitted", "lockTaken", "intentKept", "folderMade", "manifestWritten", "albumCreated", "linkKept",
-        "assetsResolved", "linkMade", "linksMade", "manifestRewritten", "assetsAdded", "clipsSettled", "playlistWritten",
+        "assetsResolved", "linkMade", "linksMade", "manifestRewritten", "assetsAdded", "clipsSettled",
+        "playlistWritten",
     ]
 
     /// How one goes on.
@@ -27,7 +28,10 @@ import Testing
             let before = try bench.witness()
             try await bench.succeed("create", title)
             try await bench.die(["add", title] + paths, at: point)
-            #expect(try bench.store().tapes(named: title).first?.hasReceivedFirstContent == true, "the tape comes first")
+            #expect(
+                try bench.store().tapes(named: title).first?.hasReceivedFirstContent == true,
+                "the tape comes first"
+            )
             switch continuation {
             case .nextAdd:
                 let more = try bench.photo("\(title)-c.jpg")
@@ -44,7 +48,9 @@ import Testing
         #expect(left == [".mediactl-library.json", "Tapes – nextAdd", "Tapes – reconcile"], "\(point)")
     }
 
-    @Test(arguments: ["tapeDeleted", "albumDeleted"]) func killedDeletionIsFinishedByReconcile(point: String) async throws {
+    @Test(arguments: ["tapeDeleted", "albumDeleted"]) func killedDeletionIsFinishedByReconcile(point: String)
+        async throws
+    {
         let bench = try TapeBench()
         let flag = ["MEDIACTL_FEATURE_DELETE_ALBUM": "1"]
         let path = try bench.photo("a.jpg")
