@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import MediaStore
 import TestSupport
 import Testing
@@ -15,52 +16,102 @@ struct FilmKit {
 
     init() throws { home = try TemporaryDirectory() }
 
-    /// Makes a file. `source` is of lavfi: `color=red:s=64x36:r=30:d=0.5`.
-    @discardableResult
-    func make(_ name: String, _ source: String, sound: String? = nil, _ options: [String] = []) async throws -> String {
-        let sounds = sound.map { ["-f", "lavfi", "-i", $0] } ?? []
-        let pictures =
-            name.hasSuffix("g") ? ["-frames:v", "1"] : ["-c:v", "libx264", "-preset", "ultrafast", "-qp", "0"]
-        let arguments = ["-v", "error", "-f", "lavfi", "-i", source] + sounds + pictures + options
-        let result = try await ChildProcess.run("/usr/bin/env", ["ffmpeg"] + arguments + ["file:" + home.file(name)])
-        try #require(result.status == 0, "\(result.errors)")
-        return home.file(name)
+    /// Names in the directory, hidden ones too.
+    var names: [String] {
+        get throws { try FileManager.default.contentsOfDirectory(atPath: home.path).sorted() }
     }
 
-    func clip(_ path: String, _ kind: ClipRecord.Kind = .video) -> ClipRecord {
-        var clip = ClipRecord(id: UUID().uuidString.lowercased(), tapeID: "t", kind: kind, source: Array(path.utf8))
+    /// Runs one of the programs.
+    @discardableResult
+    static func run(_ arguments: [String]) async throws -> ChildResult {
+        let result = try await ChildProcess.run("/usr/bin/env", arguments)
+        try #require(result.status == 0, "\(result.errors)")
+        return result
+    }
+
+    /// Gives a file one more name; names are bytes.
+    static func link(_ path: [UInt8], _ other: [UInt8]) throws {
+        let names = [path, other].map { $0.map(CChar.init(bitPattern:)) + [0] }
+        try #require(Glibc.link(names[0], names[1]) == 0, "\(String(cString: strerror(errno)))")
+    }
+
+    // MARK: Originals
+
+    /// Makes a video with pictures and sound of lavfi: `color=red:s=64x36:r=30:d=0.5`, `sine=440:d=0.5`.
+    @discardableResult
+    func video(
+        _ name: String,
+        _ picture: String,
+        sound: String? = nil,
+        _ options: [String] = []
+    ) async throws -> ClipRecord {
+        let inputs = ["-f", "lavfi", "-i", picture] + (sound.map { ["-f", "lavfi", "-i", $0] } ?? [])
+        let coding = [
+            "-c:v", "libx264", "-preset", "ultrafast", "-qp", "0", "-pix_fmt", "yuv420p", "-c:a", "pcm_s16le",
+        ]
+        try await Self.run(["ffmpeg", "-v", "error"] + inputs + coding + options + ["file:" + home.file(name)])
+        return clip(home.file(name))
+    }
+
+    /// Makes a picture; it is shown for 0.2 s.
+    @discardableResult
+    func still(_ name: String, _ picture: String) async throws -> ClipRecord {
+        let arguments = ["-v", "error", "-f", "lavfi", "-i", picture, "-frames:v", "1", "-q:v", "1"]
+        try await Self.run(["ffmpeg"] + arguments + ["file:" + home.file(name)])
+        return clip(home.file(name), .image)
+    }
+
+    func clip(_ path: String, _ kind: ClipRecord.Kind = .video) -> ClipRecord { clip(Array(path.utf8), kind) }
+
+    func clip(_ path: [UInt8], _ kind: ClipRecord.Kind) -> ClipRecord {
+        var clip = ClipRecord(id: UUID().uuidString.lowercased(), tapeID: "t", kind: kind, source: path)
         clip.imageMilliseconds = 200
         return clip
     }
 
-    /// Landscape, 64 by 36, 30 frames a second.
+    /// A tape of 16:9.
+    static func tape(_ transition: TapeRecord.Transition = .none, _ milliseconds: Int = 200) -> TapeRecord {
+        var tape = ExportFixtures.tape(transition: transition, milliseconds: milliseconds)
+        tape.orientation = .landscape
+        return tape
+    }
+
+    // MARK: Films
+
+    /// Renders in 64 by 36 and 30 frames a second, and looks at it.
     @discardableResult
-    func render(_ tape: TapeRecord, _ clips: [ClipRecord], to name: String = "out.mp4") async throws -> Film {
+    func film(_ tape: TapeRecord, _ clips: [ClipRecord]) async throws -> Film {
+        try await render(tape, clips: clips)
+        return try await look(Array(home.file("film.mp4").utf8))
+    }
+
+    func render(
+        _ tape: TapeRecord = tape(),
+        clips: [ClipRecord],
+        to name: String = "film.mp4",
+        replacing isReplacing: Bool = false,
+        progress: (@Sendable (Int64, Int64) -> Void)? = nil
+    ) async throws(TapesError) {
+        let options = TapeRendering.Options(longSide: 64, isReplacing: isReplacing)
         try await TapeRendering(searchPath: Self.searchPath)
-            .render(
-                tape,
-                clips: clips,
-                to: Array(home.file(name).utf8),
-                options: .init(longSide: 64, isReplacing: true)
-            )
-        return try await look(name)
+            .render(tape, clips: clips, to: Array(home.file(name).utf8), options: options, progress: progress)
     }
 
     /// Everything that is to be seen and heard.
-    func look(_ name: String = "out.mp4") async throws -> Film {
-        let path = home.file(name)
-        let ask = ["-v", "error", "-show_entries", "stream=codec_name,width,height:format=duration", "-of", "csv=p=0"]
-        let facts = try await ChildProcess.run("/usr/bin/env", ["ffprobe"] + ask + ["file:" + path]).lines
-        for (options, end) in [
-            (["-pix_fmt", "rgb24", "-f", "rawvideo"], "rgb"), (["-f", "s16le", "-ac", "1"], "pcm"),
-        ] {
-            let arguments = ["ffmpeg", "-v", "error", "-y", "-i", "file:" + path] + options + ["file:\(path).\(end)"]
-            let result = try await ChildProcess.run("/usr/bin/env", arguments)
-            try #require(result.status == 0, "\(result.errors)")
-        }
-        let pixels = try Data(contentsOf: URL(filePath: path + ".rgb"))
-        let sound = try Data(contentsOf: URL(filePath: path + ".pcm"))
-        for end in ["rgb", "pcm"] { try FileManager.default.removeItem(atPath: "\(path).\(end)") }
+    func look(_ path: [UInt8]) async throws -> Film {
+        // A name that any program can be given.
+        let copy = home.file("copy")
+        try Self.link(path, Array(copy.utf8))
+        let pixels = home.file("pixels")
+        let samples = home.file("samples")
+        defer { for file in [copy, pixels, samples] { try? FileManager.default.removeItem(atPath: file) } }
+        let questions = ["-show_entries", "stream=codec_name,width,height:format=duration", "-of", "csv=p=0"]
+        let facts = try await Self.run(["ffprobe", "-v", "error"] + questions + [copy]).lines
+        let outputs = [
+            "-map", "0:v", "-pix_fmt", "rgb24", "-f", "rawvideo", pixels, "-map", "0:a", "-f", "s16le", "-ac", "1",
+            samples,
+        ]
+        try await Self.run(["ffmpeg", "-v", "error", "-i", copy] + outputs)
         let size = facts.first?.split(separator: ",").dropFirst().compactMap { Int($0) } ?? []
         try #require(size.count == 2, "\(facts)")
         return Film(
@@ -68,52 +119,8 @@ struct FilmKit {
             width: size[0],
             height: size[1],
             seconds: Double(facts.last ?? "") ?? 0,
-            pixels: pixels,
-            sound: sound
+            pixels: try Data(contentsOf: URL(filePath: pixels)),
+            sound: try Data(contentsOf: URL(filePath: samples))
         )
-    }
-}
-
-/// A film, decoded.
-struct Film {
-    enum Color { case black, red, green, blue, white, other }
-
-    var codecs: [String]
-    var width: Int
-    var height: Int
-    var seconds: Double
-    var pixels: Data
-    var sound: Data
-
-    var frameCount: Int { pixels.count / (width * height * 3) }
-
-    /// The colour of a pixel.
-    func color(_ frame: Int, _ x: Int, _ y: Int) -> Color {
-        let offset = ((frame * height + y) * width + x) * 3
-        let values = pixels[offset..<offset + 3].map { Int($0) }
-        let isHigh = values.map { $0 > 170 }
-        guard values.allSatisfy({ $0 > 170 || $0 < 85 }) else { return .other }
-        switch isHigh {
-        case [false, false, false]: return .black
-        case [true, false, false]: return .red
-        case [false, true, false]: return .green
-        case [false, false, true]: return .blue
-        case [true, true, true]: return .white
-        default: return .other
-        }
-    }
-
-    /// The colour of the middle of each frame, repetitions left out.
-    var middles: [Color] {
-        (0..<frameCount).map { color($0, width / 2, height / 2) }
-            .reduce(into: []) { colors, color in if colors.last != color { colors.append(color) } }
-    }
-
-    /// The loudest sample within a span of seconds, 0 to 32768.
-    func loudness(_ span: Range<Double>, rate: Double = 48_000) -> Int {
-        let samples = Int(span.lowerBound * rate)..<min(sound.count / 2, Int(span.upperBound * rate))
-        return samples.map { index in
-            abs(Int(Int16(bitPattern: UInt16(sound[index * 2]) | UInt16(sound[index * 2 + 1]) << 8)))
-        }.max() ?? 0
     }
 }

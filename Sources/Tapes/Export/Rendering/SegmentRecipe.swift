@@ -52,7 +52,8 @@ struct SegmentRecipe {
                             "duration=\(Self.seconds(format.microseconds(ofFrame: segment.count)))",
                             "offset=0"
                         )
-                    ],
+                        // It works with colours at full size.
+                    ] + Self.form,
                     output: "v"
                 )
             )
@@ -84,18 +85,16 @@ struct SegmentRecipe {
                 .init("tpad", "stop_mode=clone", "stop=-1"),
                 .init("trim", "start_frame=\(skipped)", "end_frame=\(skipped + segment.count)"),
                 .init("setpts", "PTS-STARTPTS"),
-                .init("format", "yuv420p"),
-                .init(
-                    "setparams",
-                    "range=tv",
-                    "color_primaries=bt709",
-                    "color_trc=bt709",
-                    "colorspace=bt709"
-                ),
-            ]
+            ] + Self.form
         // `V`: no cover pictures.
         return .init(inputs: [clip.isStill ? "\(index):v:0" : "\(index):V:0"], filters: filters, output: output)
     }
+
+    /// What every part has, or they could not be joined as they are.
+    private static let form: [FilterGraph.Filter] = [
+        .init("format", "yuv420p"),
+        .init("setparams", "range=tv", "color_primaries=bt709", "color_trc=bt709", "colorspace=bt709"),
+    ]
 
     private static func turn(_ quarterTurns: Int) -> [FilterGraph.Filter] {
         switch quarterTurns {

@@ -1,0 +1,77 @@
+import Synchronization
+import Testing
+
+@testable import Tapes
+
+/// What ffmpeg and ffprobe say.
+@Suite struct FFmpegReportTests {
+    @Test func piecesMayEndAnywhere() {
+        let told = Mutex<[Int]>([])
+        let report = FFmpegReport { frames in told.withLock { $0.append(frames) } }
+        for piece in [
+            "fra", "me=1\nfps=0.00\nout_time_us=N/A\nprogress=cont", "inue\nframe=", "30\n",
+            "frame=30\nout_time_us=1000000\nframe=4",
+        ] {
+            report.read(Array(piece.utf8)[...])
+        }
+        #expect(told.withLock { $0 } == [1, 30])
+        #expect(report.figures == FFmpegReport.Figures(frames: 30, microseconds: 1_000_000))
+    }
+
+    struct Case: CustomTestStringConvertible {
+        var name: String
+        var json: String
+        var hasPicture = true
+        var hasSound = false
+        var milliseconds: Int64?
+        var pictureMilliseconds: Int64?
+
+        var testDescription: String { name }
+    }
+
+    @Test(
+        arguments: [
+            Case(
+                name: "picture and sound",
+                json: """
+                    {"programs":[],"streams":[{"codec_type":"audio","duration":"0.500000","disposition":{"attached_pic":0}},
+                    {"codec_type":"video","duration":"4.999600","disposition":{"attached_pic":0}}],
+                    "format":{"duration":"5.000000"}}
+                    """,
+                hasSound: true,
+                milliseconds: 5000,
+                pictureMilliseconds: 5000
+            ),
+            Case(
+                name: "a cover is no picture",
+                json:
+                    #"{"streams":[{"codec_type":"audio"},{"codec_type":"video","disposition":{"attached_pic":1}}],"format":{}}"#,
+                hasPicture: false,
+                hasSound: true
+            ),
+            Case(
+                name: "only the picture tells",
+                json: #"{"streams":[{"codec_type":"video","duration":"1.5"}]}"#,
+                milliseconds: 1500,
+                pictureMilliseconds: 1500
+            ),
+            Case(
+                name: "nothing tells",
+                json: #"{"streams":[{"codec_type":"video","duration":"N/A"}],"format":{"duration":"-1"}}"#
+            ),
+            Case(name: "nothing is there", json: "{}", hasPicture: false),
+        ]
+    )
+    func probes(_ example: Case) throws {
+        let probe = try #require(MediaProbe(Array(example.json.utf8)))
+        #expect(probe.hasPicture == example.hasPicture)
+        #expect(probe.hasSound == example.hasSound)
+        #expect(probe.milliseconds == example.milliseconds)
+        #expect(probe.pictureMilliseconds == example.pictureMilliseconds)
+    }
+
+    @Test func whatIsNoAnswerIsNone() {
+        #expect(MediaProbe([]) == nil)
+        #expect(MediaProbe(Array("[]".utf8)) == nil)
+    }
+}

@@ -1,0 +1,107 @@
+import Foundation
+import MediaStore
+import TestSupport
+import Testing
+
+@testable import Tapes
+
+/// What is refused before any work is done.
+@Suite struct RenderingRefusalTests {
+    private let home: TemporaryDirectory
+    private let clip: ClipRecord
+
+    init() throws {
+        home = try TemporaryDirectory()
+        try Data([1]).write(to: URL(filePath: home.file("a.png")))
+        clip = ExportFixtures.still(home.file("a.png"))
+        for name in ["ffmpeg", "ffprobe"] {
+            // Fails the test that gets as far as running it.
+            try Data("#!/bin/false\n".utf8).write(to: URL(filePath: home.file(name)))
+            try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: home.file(name))
+        }
+    }
+
+    private func refusal(
+        _ clips: [ClipRecord],
+        to target: String = "film.mp4",
+        replacing isReplacing: Bool = false,
+        longSide: Int = 64
+    ) async throws -> TapesError {
+        let before = try FileManager.default.contentsOfDirectory(atPath: home.path).sorted()
+        let error = await #expect(throws: TapesError.self) {
+            try await TapeRendering(searchPath: home.path).render(
+                ExportFixtures.tape(),
+                clips: clips,
+                to: Array(home.file(target).utf8),
+                options: .init(longSide: longSide, isReplacing: isReplacing)
+            )
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: home.path).sorted() == before)
+        return try #require(error)
+    }
+
+    @Test(arguments: ["ffmpeg", "ffprobe"])
+    func aMissingProgramIsNamed(_ name: String) async throws {
+        try FileManager.default.removeItem(atPath: home.file(name))
+        let error = try await refusal([clip])
+        #expect(error.code == .programMissing)
+        #expect(error.value == name)
+        #expect(error.detail == "\(name) is not in PATH")
+    }
+
+    @Test func theProgramsAreRun() async throws {
+        #expect(try await refusal([clip]).code == .renderFailed)
+    }
+
+    @Test(
+        arguments: [
+            ("film.avi", "the name of a video ends in .mp4, .mov or .mkv"),
+            ("film", "the name of a video ends in .mp4, .mov or .mkv"),
+            ("gone/film.mp4", "there is no such directory"), ("", "the name of a video ends in .mp4, .mov or .mkv"),
+        ]
+    )
+    func placesThatCannotBe(_ target: String, _ detail: String) async throws {
+        let error = try await refusal([clip], to: target)
+        #expect(error.code == .targetUnusable)
+        #expect(error.detail == detail)
+    }
+
+    @Test func whatIsThereStays() async throws {
+        try Data("mine".utf8).write(to: URL(filePath: home.file("film.mp4")))
+        #expect(try await refusal([clip]).code == .targetExists)
+        try FileManager.default.createDirectory(atPath: home.file("dir.mp4"), withIntermediateDirectories: false)
+        #expect(try await refusal([clip], to: "dir.mp4").code == .targetExists)
+        #expect(try await refusal([clip], to: "dir.mp4", replacing: true).code == .targetUnusable)
+        #expect(try String(contentsOfFile: home.file("film.mp4"), encoding: .utf8) == "mine")
+    }
+
+    /// R6: an original is never touched, under whatever name.
+    @Test func noOriginalIsReplaced() async throws {
+        try Data("original".utf8).write(to: URL(filePath: home.file("a.mp4")))
+        try FileManager.default.linkItem(atPath: home.file("a.mp4"), toPath: home.file("hard.mp4"))
+        try FileManager.default.createSymbolicLink(atPath: home.file("soft.mp4"), withDestinationPath: "a.mp4")
+        let video = ExportFixtures.video(home.file("a.mp4"), 1000)
+        let live = ExportFixtures.live(home.file("a.png"), video: home.file("a.mp4"))
+        for target in ["a.mp4", "hard.mp4", "soft.mp4"] {
+            for clip in [video, live] {
+                let error = try await refusal([clip], to: target, replacing: true)
+                #expect(error.code == .targetUnusable)
+                #expect(error.detail == "it is an original of the tape")
+            }
+        }
+    }
+
+    @Test func clipsThatCannotBeShown() async throws {
+        let bare = ClipRecord(id: "x", tapeID: "t", kind: .video, source: nil)
+        #expect(try await refusal([]).code == .nothingToExport)
+        #expect(try await refusal([bare]).code == .nothingToExport)
+        let gone = try await refusal([clip, ExportFixtures.video(home.file("gone.mov"), 1)])
+        #expect(gone.code == .fileNotFound)
+        #expect(gone.path == Array(home.file("gone.mov").utf8))
+        #expect(try await refusal([ExportFixtures.still(home.path)]).code == .notRegularFile)
+        // The video of a live picture stands in for its still.
+        let live = ExportFixtures.live(home.file("gone.heic"), video: home.file("gone.mov"))
+        #expect(try await refusal([live]).code == .fileNotFound)
+        #expect(try await refusal([clip], longSide: 65).code == .outOfRange)
+    }
+}

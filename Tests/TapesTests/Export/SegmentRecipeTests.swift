@@ -1,0 +1,129 @@
+import MediaStore
+import Testing
+
+@testable import Tapes
+
+/// What ffmpeg is told, without running it.
+@Suite struct SegmentRecipeTests {
+    private static let video = RenderClip(
+        source: Array("/m/a.mov".utf8),
+        input: "/tmp/links/0.mov",
+        isStill: false,
+        hasSound: true,
+        pictureEnd: 20_000,
+        start: 1500,
+        length: 10_000,
+        quarterTurns: 1,
+        scaleMode: .fit,
+        volume: 0.5
+    )
+
+    private static let still: RenderClip = {
+        var clip = video
+        (clip.input, clip.isStill, clip.hasSound, clip.start) = ("/tmp/links/1.jpg", true, false, 0)
+        (clip.quarterTurns, clip.scaleMode) = (0, .fill)
+        return clip
+    }()
+
+    private func recipe(_ segment: RenderPlan.Segment, _ clips: [RenderClip] = [video, still]) throws -> SegmentRecipe {
+        SegmentRecipe(segment: segment, clips: clips, format: try RenderFormat(.landscape, .init(longSide: 64)))
+    }
+
+    private static let picture = [
+        "tpad=stop_mode=clone:stop=-1", "trim=start_frame=0:end_frame=45", "setpts=PTS-STARTPTS", form,
+    ].joined(separator: ",")
+
+    private static let form =
+        "format=yuv420p,setparams=range=tv:color_primaries=bt709:color_trc=bt709:colorspace=bt709"
+
+    @Test func aClipThatStandsAlone() throws {
+        let recipe = try recipe(.init(begin: 0, count: 45, part: .init(clip: 0, skipped: 0)))
+        #expect(recipe.inputs == ["-protocol_whitelist", "file", "-ss", "1.500000", "-i", "file:/tmp/links/0.mov"])
+        #expect(
+            recipe.graph.text == "[0:V:0]fps=fps=30:start_time=0,transpose=clock,scale=w=iw*sar:h=ih,setsar=1,"
+                + "scale=w=64:h=36:force_original_aspect_ratio=decrease:out_range=tv:out_color_matrix=bt709,"
+                + "pad=64:36:(ow-iw)/2:(oh-ih)/2,setsar=1,\(Self.picture)[v];"
+                + "[0:a:0]aresample=48000:async=1:first_pts=0,"
+                + "aformat=sample_fmts=fltp:sample_rates=48000:channel_layouts=stereo,"
+                + "volume=0.5,apad,atrim=start_sample=0:end_sample=72000,asetpts=N/SR/TB[a]"
+        )
+    }
+
+    @Test func aStillIsOnePictureAndSilence() throws {
+        let recipe = try recipe(.init(begin: 45, count: 45, part: .init(clip: 1, skipped: 12)))
+        #expect(recipe.inputs == ["-protocol_whitelist", "file", "-i", "file:/tmp/links/1.jpg"])
+        #expect(
+            recipe.graph.text == "[0:v:0]trim=end_frame=1,fps=fps=30:start_time=0,scale=w=iw*sar:h=ih,setsar=1,"
+                + "scale=w=64:h=36:force_original_aspect_ratio=increase:out_range=tv:out_color_matrix=bt709,"
+                + "crop=64:36,setsar=1,\(Self.picture)[v];"
+                + "anullsrc=r=48000:cl=stereo,aformat=sample_fmts=fltp:sample_rates=48000:channel_layouts=stereo,"
+                + "atrim=end_sample=72000[a]"
+        )
+    }
+
+    /// The last half second of ten goes over into a still. Reading begins two seconds before.
+    @Test(
+        arguments: [
+            (.crossfade, "fade"), (.slideLeftToRight, "slideright"), (.slideRightToLeft, "slideleft"),
+        ] as [(TapeRecord.Transition, String)]
+    )
+    func twoClipsInATransition(_ transition: TapeRecord.Transition, _ name: String) throws {
+        let recipe = try recipe(
+            .init(
+                begin: 285,
+                count: 15,
+                part: .init(clip: 0, skipped: 285),
+                next: .init(clip: 1, skipped: 0),
+                transition: transition
+            )
+        )
+        // 1.5 + 9.5 - 2
+        #expect(recipe.inputs.filter { $0.hasPrefix("9.") } == ["9.000000"])
+        #expect(recipe.inputs.filter { $0 == "-i" }.count == 2)
+        let chains = recipe.graph.chains
+        #expect(chains.map(\.output) == ["v0", "a0", "v1", "a1", "v", "a"])
+        #expect(chains[0].text.contains("trim=start_frame=60:end_frame=75"))
+        #expect(chains[1].text.contains("atrim=start_sample=96000:end_sample=120000"))
+        #expect(chains[2].text.hasPrefix("[1:v:0]"))
+        #expect(
+            chains[4].text == "[v0][v1]xfade=transition=\(name):duration=0.500000:offset=0,\(Self.form)[v]"
+        )
+        #expect(chains[5].text == "[a0][a1]acrossfade=nb_samples=24000[a]")
+    }
+
+    /// Behind the last picture nothing would be read that could stand.
+    @Test func readingBeginsBeforeThePictureEnds() throws {
+        var clip = Self.video
+        clip.pictureEnd = 4500
+        let recipe = try recipe(.init(begin: 0, count: 3, part: .init(clip: 0, skipped: 285)), [clip])
+        // 4.5 - 2
+        #expect(recipe.inputs.contains("2.500000"))
+        #expect(recipe.graph.text.contains("trim=start_frame=255:end_frame=258"))
+    }
+
+    @Test(arguments: [(0, ""), (1, "transpose=clock,"), (2, "hflip,vflip,"), (3, "transpose=cclock,")])
+    func quarterTurnsAreClockwise(_ turns: Int, _ expected: String) throws {
+        var clip = Self.video
+        clip.quarterTurns = turns
+        let recipe = try recipe(.init(begin: 0, count: 1, part: .init(clip: 0, skipped: 0)), [clip])
+        #expect(recipe.graph.text.contains("start_time=0,\(expected)scale="))
+    }
+
+    /// Sound that does not divide by the frame rate is rounded on the time line of the whole.
+    @Test func samplesDoNotDrift() throws {
+        let format = try RenderFormat(.landscape, .init(longSide: 64, frameRate: 7))
+        let counts = (0..<7).map { frame in
+            SegmentRecipe(
+                segment: .init(begin: frame, count: 1, part: .init(clip: 0, skipped: frame)),
+                clips: [Self.still],
+                format: format
+            ).graph.chains[1].filters.last?.options.first ?? ""
+        }
+        #expect(counts.compactMap { Int($0.dropFirst("end_sample=".count)) }.reduce(0, +) == 48_000)
+    }
+
+    @Test(arguments: [(0, "0.000000"), (1, "0.000001"), (1_500_000, "1.500000"), (3_600_000_001, "3600.000001")])
+    func secondsAreExact(_ microseconds: Int64, _ expected: String) {
+        #expect(SegmentRecipe.seconds(microseconds) == expected)
+    }
+}
