@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Shows the main jobs on a server of its own: upload a video, list it, take it back; send photos, and fetch them on another
-# machine; prove a picture without sending it. Touches nothing outside a temporary directory. Fails when any step does not
-# do what it says.
+# machine; prove a picture without sending it; collect clips in a tape with its album. Touches nothing outside a temporary
+# directory. Fails when any step does not do what it says.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -155,4 +155,14 @@ grep -q '"city":"Berlin"' body.json || fail "the body does not name the city"
 mediactl hash-only "$picture" --depth depth.f32 --depth-size 256x192 --location 52.5163,13.3777
 mediactl hash-only verify "$picture"
 
-say "That was all: uploaded, listed, taken back; sent, fetched, verified; proven. Next: make test, or README.md."
+say "Clips become a tape, and the tape an album: a folder of links beside the pictures. No original is touched."
+export MEDIACTL_ALBUMS_FOLDER_ROOT=$work/Albums
+mediactl tapes create Evening
+mediactl tapes add Evening "$clip" "$picture" --no-input
+mediactl tapes move Evening "#2" --to 0
+mediactl tapes show Evening
+ls -l "$work/Albums/Tapes – Evening"
+[ -L "$work/Albums/Tapes – Evening/0001-$clip" ] || fail "the album does not show the clip"
+mediactl tapes export Evening
+
+say "That was all: uploaded, listed, taken back; sent, fetched, verified; proven; collected. Next: make test, or README.md."

@@ -98,6 +98,7 @@ struct JSONSchema: @unchecked Sendable {
         case "boolean": isBoolean(value)
         case "integer":
             !isBoolean(value) && (value as? NSNumber).map { $0.doubleValue.rounded() == $0.doubleValue } == true
+        case "number": !isBoolean(value) && value is NSNumber
         case "string": value is String
         case "array": value is [Any]
         case "object": value is [String: Any]

@@ -13,7 +13,7 @@ struct DocumentationTests {
         arguments: [
             "README.md", "docs/guides/guest.md", "docs/guides/operator.md", "docs/guides/ci.md",
             "docs/guides/resumable.md", "docs/guides/scale.md", "docs/guides/sync.md",
-            "docs/guides/hash-only.md",
+            "docs/guides/hash-only.md", "docs/guides/tapes.md",
         ]
     )
     func console(document: String) async throws {
@@ -86,6 +86,11 @@ struct DocumentationTests {
     private func makePhotos(in directory: TemporaryDirectory) throws {
         try FileManager.default.createDirectory(
             atPath: directory.file("pictures"),
+            withIntermediateDirectories: true
+        )
+        // Where a desktop keeps them, and where albums are made.
+        try FileManager.default.createDirectory(
+            atPath: directory.file("Pictures"),
             withIntermediateDirectories: true
         )
         for number in 1...3 {

@@ -23,18 +23,16 @@ struct CaptureConnectionOptions: ParsableArguments, ConnectionFlags {
 
 /// How servers are talked to that records name themselves.
 struct NetworkConnectionOptions: ParsableArguments, ConnectionFlags {
-    @Option(help: ArgumentHelp("Use this profile of the settings file.", valueName: "name"))
-    var profile: String?
+    @OptionGroup var named: ProfileOptions
 
     @OptionGroup var network: NetworkOptions
 
-    var flags: SettingsFlags { network.adding(to: SettingsFlags(profile: profile)) }
+    var flags: SettingsFlags { network.adding(to: SettingsFlags(profile: named.profile)) }
 }
 
 /// For commands that ask no server.
 struct NoConnectionOptions: ParsableArguments, ConnectionFlags {
-    @Option(help: ArgumentHelp("Use this profile of the settings file.", valueName: "name"))
-    var profile: String?
+    @OptionGroup var named: ProfileOptions
 
-    var flags: SettingsFlags { SettingsFlags(profile: profile) }
+    var flags: SettingsFlags { SettingsFlags(profile: named.profile) }
 }

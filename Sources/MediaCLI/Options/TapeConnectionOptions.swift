@@ -16,11 +16,10 @@ struct TapeLibraryOptions: ParsableArguments, ConnectionFlags {
     )
     var libraryURL: String?
 
-    @Option(help: ArgumentHelp("Use this profile of the settings file.", valueName: "name"))
-    var profile: String?
+    @OptionGroup var named: ProfileOptions
 
     var flags: SettingsFlags {
-        var flags = SettingsFlags(profile: profile)
+        var flags = SettingsFlags(profile: named.profile)
         flags.albumsLibrary = library
         flags.libraryURL = libraryURL
         return flags

@@ -27,7 +27,8 @@ extension AssociationReason {
         case .accessNotDetermined: "mediactl tapes library init sets it up"
         case .accessDenied, .accessLimited:
             "mediactl tapes library status says what is missing; then mediactl tapes library grant"
-        case .libraryChanged: "mount or name the library that was there, or run mediactl tapes reconcile --apply"
+        case .libraryChanged:
+            "mount or name the library that was there; a server's key needs user.read to show that its account is the same"
         case .assetUnidentified: "allow sending originals with albums.upload: true, or add them to the library yourself"
         case .neverTried, .albumMissing, .createFailed: "mediactl tapes reconcile --apply tries again"
         case .quota: "free some space in the library, then run mediactl tapes reconcile --apply"

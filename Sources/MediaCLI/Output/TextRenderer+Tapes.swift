@@ -8,13 +8,6 @@ extension TextRenderer {
     /// The first characters of an id, which tell it from others.
     static func brief(_ id: String) -> String { TerminalText.escaped(String(id.prefix(8))) }
 
-    /// `3 clips, 1:20`
-    static func length(_ clips: Int, _ milliseconds: Int64, isKnown: Bool) -> String {
-        clips == 0
-            ? "no clips"
-            : "\(Formats.count(clips, "clip")), \(isKnown ? "" : "at least ")\(Formats.clock(.milliseconds(milliseconds)))"
-    }
-
     /// How a tape stands with its album.
     static func words(for tape: TapeRecord) -> String {
         switch tape.association {
@@ -63,7 +56,8 @@ extension TextRenderer {
         if let link = view.link {
             fields += album(link)
         }
-        fields.append(("clips", length(view.clips.count, view.milliseconds ?? 0, isKnown: view.milliseconds != nil)))
+        let length = view.milliseconds.map { Formats.clock(.milliseconds($0)) } ?? "of unknown length"
+        fields.append(("clips", "\(view.clips.count), \(length)"))
         return self.fields(fields, style) + clips(view, width: width, style: style)
     }
 

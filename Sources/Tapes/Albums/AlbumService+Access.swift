@@ -44,10 +44,20 @@ extension AlbumService {
         if let trouble {
             status.reason = trouble.reason(refusal: .internalError)
             status.detail = trouble.detail
-        } else if let identity = status.identity, let access = status.addOnly {
+        } else if let identity = status.identity, let access = status.addOnly, access.isGranted {
             let id = try record().flatMap(identity.knownID) ?? identity.libraryID
             try keep(OpenLibrary(id: id, access: access, identity: identity), isGranted: true)
         }
         return status
+    }
+}
+
+extension AlbumAccess {
+    /// Whether anything is allowed: a library that refuses is not the one that was there at the last success.
+    fileprivate var isGranted: Bool {
+        switch state {
+        case .authorized, .limited: true
+        case .notDetermined, .restricted, .denied: false
+        }
     }
 }

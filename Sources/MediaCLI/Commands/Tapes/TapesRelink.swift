@@ -66,6 +66,9 @@ struct TapesRelink: ContextCommand {
         if found + missing + unknown == 0 {
             console.note("every original is at its place")
         }
+        if found > 0, !dryRun {
+            console.note("albums follow with the next add, or with mediactl tapes reconcile --apply")
+        }
         let lost = missing + unknown
         let code = console.exitCode(lost == 0 ? .success : found == 0 ? .notFound : .partly)
         console.summary([

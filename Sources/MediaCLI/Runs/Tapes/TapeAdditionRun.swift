@@ -99,7 +99,7 @@ struct TapeAdditionRun: Sendable {
             }
         }
         if failure == nil, !options.noChecksum {
-            try await checksum(kept)
+            try await session.checksum(kept, showing: display)
         }
         let items = items(kept, of: tape)
         for item in items { tell(item) }
@@ -121,23 +121,6 @@ struct TapeAdditionRun: Sendable {
         let byID = Dictionary(now.map { ($0.id, $0) }) { $1 }
         return kept.map { clip in
             AddedClip(path: clip.source ?? [], state: .added, clip: byID[clip.id] ?? clip)
-        }
-    }
-
-    /// Reads the files once, for `relink` to find them by. A file that cannot be read now is left for later.
-    private func checksum(_ clips: [ClipRecord]) async throws {
-        let (editor, display, interruption) = (session.editor, display, console.context.interruption)
-        do {
-            try await display.during {
-                for (index, clip) in clips.enumerated() where interruption.signal == nil {
-                    display.update(
-                        TapeReading(.hashing, path: clip.source ?? [], done: Int64(index), whole: Int64(clips.count))
-                    )
-                    _ = try await interruption.cancelling { try await editor.checksum(clip) }
-                }
-            }
-        } catch let error as TapesError where error.code == .cancelled {
-            // The clips are there, and that is what was asked for.
         }
     }
 
@@ -205,5 +188,28 @@ extension TapeAdditionRun {
             position: position
         )
         return try await run.run(tape, try await UploadedFiles.paths(files, input, session: session))
+    }
+}
+
+extension TapesSession {
+    /// Reads the files of clips once, for `relink` to find them by. A file that cannot be read now is left for later, and a
+    /// signal ends it: the clips are there, and that is what was asked for.
+    ///
+    /// - Throws: `TapesError` when the store cannot be used.
+    func checksum(_ clips: [ClipRecord], showing display: RunDisplay<TapeReading>?) async throws {
+        let (editor, interruption) = (editor, console.context.interruption)
+        func work() async throws {
+            for (index, clip) in clips.enumerated() where interruption.signal == nil {
+                display?.update(
+                    TapeReading(.hashing, path: clip.source ?? [], done: Int64(index), whole: Int64(clips.count))
+                )
+                _ = try await interruption.cancelling { try await editor.checksum(clip) }
+            }
+        }
+        do {
+            if let display { try await display.during(work) } else { try await work() }
+        } catch let error as TapesError where error.code == .cancelled {
+            return
+        }
     }
 }

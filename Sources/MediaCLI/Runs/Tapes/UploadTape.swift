@@ -16,8 +16,8 @@ final class UploadTape: Sendable {
         var sources: Set<[UInt8]> = []
         /// Numbers of the files that became clips.
         var indices: [Int] = []
-        /// How many of them the album knows nothing of.
-        var freshCount = 0
+        /// Those of them that the album knows nothing of.
+        var fresh: [ClipRecord] = []
         var hasFailed = false
     }
 
@@ -102,10 +102,9 @@ final class UploadTape: Sendable {
                 let tape = if let known = state.tape { known } else { try editor.create(title: title) }
                 state.tape = tape
                 let position = state.firstPosition + state.indices.count { $0 < index }
-                _ = try editor.add([clip], to: tape, at: position)
+                state.fresh += try editor.add([clip], to: tape, at: position)
                 state.sources.insert(source)
                 state.indices.append(index)
-                state.freshCount += 1
                 return .success(isNew ? tape : nil)
             } catch {
                 return .failure(error)
@@ -147,11 +146,12 @@ final class UploadTape: Sendable {
     ///
     /// - Parameter showsProgress: Whether nothing else is drawn on the terminal.
     func conclude(showsProgress: Bool = true) async {
-        let (tape, count) = state.withLock { state in
-            defer { state.freshCount = 0 }
-            return (state.tape, state.freshCount)
+        let (tape, fresh) = state.withLock { state in
+            defer { state.fresh = [] }
+            return (state.tape, state.fresh)
         }
-        guard let tape, count > 0 else { return }
+        guard let tape, !fresh.isEmpty else { return }
+        let count = fresh.count
         let clips = Formats.count(count, "clip")
         console.note("\(clips) added to the tape \(ErrorCatalogue.quoted(tape.title))")
         do {
@@ -160,6 +160,7 @@ final class UploadTape: Sendable {
             let outcome = try await AlbumWork(console: console, service: service, display: display)
                 .run { (service) async throws(TapesError) in try await service.associate(tape.id) }
             console.warn(AlbumWarning(saved: clips, count: count, outcome))
+            try await session.checksum(fresh, showing: showsProgress ? display : nil)
         } catch {
             console.warning(
                 "\(clips) saved; the album was not updated: \(ErrorCatalogue.diagnosis(of: error).message)"

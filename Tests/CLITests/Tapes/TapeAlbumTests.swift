@@ -1,0 +1,199 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What the commands say and do when the album is in trouble, and when tapes go.
+@Suite struct TapeAlbumTests {
+    // R9: soft, one warning, exit 0; --strict-albums makes it 3. Acceptance 5: the next run makes up for it.
+    @Test func failedAlbumsAreOneWarning() async throws {
+        let stage = try await TapeStage.withTape("T")
+        // A file stands where the root is to be.
+        try Data().write(to: URL(fileURLWithPath: stage.pictures + "/Tapes"))
+        let soft = try await stage.run("add", "T", try stage.original("a.jpg"), try stage.original("b.jpg"))
+        #expect(soft.exitCode == 0, "\(soft.errors)")
+        let warnings = soft.errors.split(separator: "\n").filter { $0.contains("warning:") }
+        #expect(warnings.count == 1)
+        #expect(warnings.first?.contains("2 clips saved; their album was not updated (") == true, "\(soft.errors)")
+        #expect(warnings.first?.hasSuffix(" - will retry") == true)
+        let strict = try await stage.json("add", "T", try stage.original("c.jpg"), "--strict-albums")
+        #expect(strict.result.exitCode == 3 && strict.count("added") == 1)
+        #expect(strict.items.first?["association"] as? String == "pending")
+        #expect(strict.last["association"] as? String == "pending_association" && strict.last["reason"] is String)
+        #expect(try await stage.json("list").items.first?["pending_clips"] as? Int == 3)
+
+        try FileManager.default.removeItem(atPath: stage.pictures + "/Tapes")
+        #expect(try await stage.json("reconcile").items.map { $0["state"] as? String } == ["planned"])
+        let applied = try await stage.json("reconcile", "--apply")
+        #expect(applied.result.exitCode == 0 && applied.items.first?["created"] as? Bool == true, "\(applied.result)")
+        #expect(try stage.links("Tapes – T").count == 3)
+        #expect(try await stage.json("reconcile").items.isEmpty)
+    }
+
+    // R18.
+    @Test func albumsCanBeSwitchedOff() async throws {
+        let stage = try await TapeStage.withTape("T")
+        let off = ["MEDIACTL_ALBUMS_ENABLED": "0"]
+        let report = try await stage.json("add", "T", try stage.original("a.jpg"), extra: off)
+        #expect(report.result.exitCode == 0 && report.last["album"] as? String == "skipped")
+        #expect(report.result.errors.isEmpty && stage.albums().isEmpty)
+        let status = try await stage.json("library", "status", extra: off)
+        #expect(status.last["albums_enabled"] as? Bool == false)
+        #expect(try await stage.run("reconcile", "--apply").exitCode == 0)
+        #expect(stage.albums() == ["Tapes – T"])
+    }
+
+    // Issue: without anybody to ask, the default root is made where there are pictures, and only there.
+    @Test func rootIsMadeWherePicturesAre() async throws {
+        let stage = try TapeStage(hasPictures: false)
+        _ = try await stage.run("create", "T")
+        let result = try await stage.run("add", "T", try stage.original("a.jpg"))
+        #expect(result.exitCode == 0 && result.errors.contains("warning: 1 clip saved; its album was not updated"))
+        #expect(!FileManager.default.fileExists(atPath: stage.pictures))
+        let named = ["MEDIACTL_ALBUMS_FOLDER_ROOT": stage.runner.home.file("albums")]
+        let initialised = try await stage.json("library", "init", extra: named)
+        #expect(initialised.result.exitCode == 0, "\(initialised.result)")
+        #expect(FileManager.default.fileExists(atPath: stage.runner.home.file("albums/.mediactl-library.json")))
+    }
+
+    @Test func terminalIsAskedBeforeTheRootIsMade() async throws {
+        let stage = try await TapeStage.withTape("T")
+        let path = try stage.original("a.jpg")
+        let no = try stage.runner.start(["tapes", "add", "T", path], streams: .terminal(columns: 200))
+        try await no.wait(for: "Keep albums of links to your files in")
+        no.write("no\n")
+        #expect(try await no.finish().exitCode == 0)
+        #expect(stage.albums().isEmpty && !FileManager.default.fileExists(atPath: stage.pictures + "/Tapes"))
+        #expect(try await stage.names("T") == ["a.jpg"])
+        let yes = try stage.runner.start(["tapes", "library", "grant"], streams: .terminal(columns: 200))
+        try await yes.wait(for: "Keep albums of links to your files in")
+        yes.write("yes\n")
+        #expect(try await yes.finish().exitCode == 0)
+        #expect(stage.albums() == ["Tapes – T"])
+    }
+
+    // R2: what is committed stays; Ctrl-C ends the wait for the library.
+    @Test func interruptionKeepsTheClips() async throws {
+        let stage = try await TapeStage.withTape("T")
+        let asked = Gate()
+        let server = try ScriptedServer { connection, _ in
+            _ = try connection.readHead()
+            asked.open()
+            connection.waitForClose()
+        }
+        let library = ["MEDIACTL_LIBRARY_URL": "http://127.0.0.1:\(server.port)", "MEDIACTL_API_KEY": "k"]
+        let path = try stage.original("a.jpg")
+        let child = try stage.runner.start(["tapes", "add", "T", path, "--json"], extra: library)
+        child.closeInput()
+        #expect(await asked.opened())
+        child.signal(SIGINT)
+        let report = try SyncStage.report(of: try await child.finish())
+        #expect(report.result.exitCode == 130 && report.last["signal"] as? String == "SIGINT", "\(report.result)")
+        #expect(report.items.first?["association"] as? String == "pending")
+        #expect(try await stage.names("T") == ["a.jpg"])
+    }
+
+    // MARK: Deleting
+
+    // R11 off: the album stays, and is named.
+    @Test func albumsStayWhenTapesGo() async throws {
+        let stage = try await TapeStage.withTape("T")
+        let path = try stage.original("a.jpg")
+        let before = try stage.witness(path)
+        _ = try await stage.run("add", "T", path)
+        let refused = try await stage.run("delete", "T")
+        #expect(refused.exitCode == 2 && refused.errors.contains("--yes"))
+        let result = try await stage.run("delete", "T", "--yes")
+        #expect(result.exitCode == 0 && result.output.contains("its album stays: \"Tapes – T\""))
+        #expect(try stage.links("Tapes – T") == ["0001-a.jpg"])
+        #expect(try await stage.json("list").items.isEmpty)
+        #expect(try stage.witness(path) == before)
+    }
+
+    // R11 on, trap 18, trap 9.
+    @Test func albumsGoWithTheFlag() async throws {
+        let stage = try await TapeStage.withTape("T")
+        let path = try stage.original("a.jpg")
+        let before = try stage.witness(path)
+        _ = try await stage.run("create", "Kept")
+        _ = try await stage.run("create", "Foreign")
+        for tape in ["T", "Kept", "Foreign"] { _ = try await stage.run("add", tape, path) }
+        try Data("mine".utf8).write(to: URL(fileURLWithPath: stage.album("Tapes – Foreign") + "/notes.txt"))
+        let on = ["MEDIACTL_FEATURE_DELETE_ALBUM": "1"]
+        let kept = try await stage.json("delete", "Kept", "--keep-album", "--yes", extra: on)
+        #expect((kept.items.first?["albums"] as? [[String: Any]])?.first?["state"] as? String == "kept")
+        let all = try await stage.json("delete", "--all", "--yes", extra: on)
+        #expect(all.result.exitCode == 0 && all.count("deleted") == 2)
+        let states = all.items.compactMap { ($0["albums"] as? [[String: Any]])?.first?["state"] as? String }
+        #expect(states.sorted() == ["deleted", "kept_foreign"])
+        #expect(stage.albums() == ["Tapes – Foreign", "Tapes – Kept"])
+        #expect(try stage.witness(path) == before)
+    }
+
+    // R12 on, trap 8.
+    @Test func clipsLeaveTheAlbumWithTheFlag() async throws {
+        let stage = try await TapeStage.withTape("T")
+        let path = try stage.original("a.jpg")
+        _ = try await stage.run("add", "T", path, path)
+        let on = ["MEDIACTL_FEATURE_DELETE_ALBUM": "1"]
+        #expect(try await stage.run("remove", "T", "#1", extra: on).exitCode == 0)
+        #expect(try stage.links("Tapes – T") == ["0001-a.jpg"])
+        #expect(try await stage.run("remove", "T", "#1", extra: on).exitCode == 0)
+        #expect(try stage.links("Tapes – T").isEmpty && stage.albums() == ["Tapes – T"])
+    }
+
+    @Test func terminalIsAskedBeforeATapeGoes() async throws {
+        let stage = try await TapeStage.withTape("T")
+        let child = try stage.runner.start(["tapes", "delete", "T"], streams: .terminal(columns: 200))
+        try await child.wait(for: "Delete it?")
+        child.write("no\n")
+        #expect(try await child.finish().exitCode == 1)
+        #expect(try await stage.json("list").items.count == 1)
+    }
+
+    // MARK: Linking by hand
+
+    // R3, and its exception for the user's own word.
+    @Test func albumsAreLinkedByTheirIdOnly() async throws {
+        let stage = try await TapeStage.withTape("T")
+        _ = try await stage.run("add", "T", try stage.original("a.jpg"))
+        let id = try #require(try await stage.json("album", "show", "T").items.first?["album_id"] as? String)
+        _ = try await stage.run("create", "Other")
+        #expect(try await stage.json("album", "link", "Other", id).error["code"] as? String == "album_taken")
+        let unlinked = try await stage.json("album", "unlink", "T")
+        #expect(unlinked.last["album_id"] as? String == id)
+        #expect(try await stage.json("album", "link", "Other", id).result.exitCode == 0)
+        #expect(try await stage.json("album", "link", "T", UUID().uuidString.lowercased()).result.exitCode == 5)
+        // The title is no identity: a second album of that title is made.
+        #expect(try await stage.json("add", "T", try stage.original("b.jpg")).last["created"] as? Bool == true)
+        #expect(stage.albums().count == 2)
+    }
+
+    // Acceptance 3.
+    @Test func albumsThatAreGoneAreMadeAnew() async throws {
+        let stage = try await TapeStage.withTape("T")
+        let added = try await stage.json("add", "T", try stage.original("a.jpg"))
+        try FileManager.default.removeItem(atPath: stage.album("Tapes – T"))
+        let verified = try await stage.json("reconcile", "--verify")
+        #expect(verified.items.map { $0["state"] as? String } == ["missing"])
+        #expect(stage.albums().isEmpty)
+        let again = try await stage.json("add", "T", try stage.original("b.jpg"))
+        #expect(again.last["created"] as? Bool == true)
+        #expect(again.last["album_id"] as? String != added.last["album_id"] as? String)
+        #expect(try stage.links("Tapes – T").count == 2)
+    }
+
+    // MARK: Logs
+
+    // R19: titles and paths only at the highest verbosity.
+    @Test func logsNameIdsAndNoTitles() async throws {
+        let stage = try await TapeStage.withTape("Secret plan")
+        let id = try #require(try await stage.json("list").items.first?["tape_id"] as? String)
+        let info = try await stage.run("add", id, try stage.original("hidden.jpg"), "-v")
+        let logs = info.errors.split(separator: "\n").filter { $0.contains("photos:") }
+        #expect(!logs.isEmpty && logs.allSatisfy { $0.contains(id) })
+        #expect(!logs.contains { $0.contains("Secret") || $0.contains("hidden") }, "\(logs)")
+        try FileManager.default.removeItem(atPath: stage.album("Tapes – Secret plan"))
+        let debug = try await stage.run("add", id, try stage.original("other.jpg"), "-vv")
+        #expect(debug.errors.contains("photos: create:") && debug.errors.contains("Secret plan"), "\(debug.errors)")
+    }
+}

@@ -1,0 +1,113 @@
+import Foundation
+import MediaStore
+import Tapes
+import Testing
+
+@testable import MediaCLI
+
+@Suite struct TapeErrorTests {
+    @Test(arguments: TapesError.Code.allCases)
+    func everyCodeHasAMessageInOurStyle(code: TapesError.Code) {
+        for error in [
+            TapesError(code),
+            TapesError(
+                code,
+                detail: "It said \u{1b}[31mso.",
+                path: Array("a\u{1b}.jpg".utf8),
+                value: "x\u{7}",
+                candidates: ["a\u{7}", "b"],
+                underlying: AlbumError(.insufficient(["album.read"]), detail: "No\u{1b}.")
+            ),
+        ] {
+            let diagnosis = ErrorCatalogue.diagnosis(of: error)
+            for line in [diagnosis.message, diagnosis.hint].compactMap({ $0 }) {
+                #expect(!line.isEmpty && !line.hasSuffix(".") && !line.contains("\n"))
+                #expect(!line.unicodeScalars.contains { $0.properties.generalCategory == .control })
+                #expect(line.prefix(1) == line.prefix(1).lowercased())
+            }
+            #expect(diagnosis.exitCode != .success && diagnosis.exitCode != .partly)
+            #expect(diagnosis.code == code.rawValue)
+        }
+    }
+
+    @Test(
+        arguments: [
+            (.tapeNotFound, 5), (.tapeAmbiguous, 2), (.clipNotFound, 5), (.titleEmpty, 2), (.fileNotFound, 2),
+            (.fileUnreadable, 2), (.notRegularFile, 2), (.emptyFile, 2), (.unknownMediaType, 2), (.trimTooLong, 2),
+            (.notForThisKind, 2), (.outOfRange, 2), (.albumNotFound, 5), (.albumsOff, 2), (.libraryUnusable, 4),
+            (.albumTaken, 10), (.nothingToExport, 2), (.programMissing, 2), (.renderFailed, 1), (.targetExists, 10),
+            (.targetUnusable, 2), (.diskFull, 12), (.storeUnusable, 12), (.cancelled, 130), (.internalError, 1),
+        ] as [(TapesError.Code, Int32)]
+    )
+    func codesHaveTheirPublishedExitCode(code: TapesError.Code, exitCode: Int32) {
+        #expect(ErrorCatalogue.exitCode(of: code).rawValue == exitCode)
+    }
+
+    @Test func lowerLayersKeepTheirWords() {
+        let store = TapesError(.storeUnusable, underlying: StoreError(.corrupt, path: "/d/library.sqlite"))
+        #expect(ErrorCatalogue.diagnosis(of: store).exitCode == .store)
+        let down = TapesError(
+            .libraryUnusable,
+            underlying: AlbumError(.unreachable(retryAfter: nil), detail: "No way.")
+        )
+        let diagnosis = ErrorCatalogue.diagnosis(of: down)
+        #expect(diagnosis.exitCode == .network && diagnosis.isRetryable && diagnosis.message.hasSuffix(": No way"))
+        let other = TapesError(.libraryUnusable, underlying: AlbumError(.libraryChanged))
+        #expect(ErrorCatalogue.diagnosis(of: other).exitCode == .conflict)
+    }
+
+    // Contract 2.3: each reason has one sentence.
+    @Test func reasonsHaveOneSentenceEach() {
+        let words = AssociationReason.allCases.map(\.words)
+        #expect(Set(words).count == words.count)
+        for line in words + AssociationReason.allCases.compactMap(\.hint) {
+            #expect(!line.isEmpty && !line.hasSuffix(".") && line.prefix(1) == line.prefix(1).lowercased())
+        }
+        #expect(AssociationReason.allCases.allSatisfy { $0.exitCode != .success })
+    }
+
+    // MARK: The one warning (R9)
+
+    private static let link = AlbumLink(
+        tapeID: "t",
+        libraryID: "folder:l",
+        albumID: "a",
+        titleAtCreation: "Tapes – T",
+        createdAt: Date(timeIntervalSince1970: 0)
+    )
+
+    @Test(
+        arguments: [
+            (
+                AlbumOutcome(.pending, reason: .unreachable, pendingClips: 3), 3,
+                "3 clips saved; their album was not updated (library unreachable) - will retry"
+            ),
+            (
+                AlbumOutcome(.pending, reason: .unreachable, detail: "Connection refused.", pendingClips: 1), 1,
+                "1 clip saved; its album was not updated (library unreachable: connection refused) - will retry"
+            ),
+            (
+                AlbumOutcome(.partly, link: link, reason: .assetRejected, pendingClips: 1), 2,
+                "2 clips saved; 1 clip is not in the album (the library refuses the original)"
+            ),
+            (
+                AlbumOutcome(.pending, reason: .accessLimited, missingPermissions: ["album.create"], pendingClips: 1),
+                1,
+                "1 clip saved; its album was not updated (access to the library is limited: album.create missing) - will retry"
+            ),
+            (
+                AlbumOutcome(.associated, link: link, hiddenClips: 2), 2,
+                "2 clips are in the library's trash, invisible until you restore them there"
+            ),
+            (AlbumOutcome(.associated, link: link, addedClips: 2), 2, nil), (AlbumOutcome(.skipped), 1, nil),
+        ] as [(AlbumOutcome, Int, String?)]
+    )
+    func albumsHaveOneWarning(outcome: AlbumOutcome, count: Int, text: String?) {
+        #expect(AlbumWarning(saved: Formats.count(count, "clip"), count: count, outcome)?.text == text)
+    }
+
+    @Test func interruptedWorkIsSaid() {
+        let warning = AlbumWarning(saved: "1 clip", count: 1, nil)
+        #expect(warning?.text == "1 clip saved; its album was not updated (interrupted) - will retry")
+    }
+}

@@ -1,0 +1,109 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The commands against a stand-in for an Immich server, which reads every request with the models of immichpy.
+@Suite struct TapeImmichTests {
+    private let stage: TapeStage
+    private let server: ImmichStandIn
+
+    init() async throws {
+        server = try await ImmichStandIn.start()
+        var stage = try TapeStage()
+        stage.runner.environment["MEDIACTL_LIBRARY_URL"] = server.address
+        self.stage = stage
+    }
+
+    private func key(_ secret: String) throws -> String {
+        let path = stage.runner.home.file(secret)
+        try Data((secret + "\n").utf8).write(to: URL(fileURLWithPath: path))
+        try #require(chmod(path, 0o600) == 0)
+        return path
+    }
+
+    // Acceptance 1 and 2 on the server; acceptance 4 with the flag on.
+    @Test func keysAreKeptAndClipsArrive() async throws {
+        _ = try await stage.run("create", "Sea")
+        let early = try await stage.run("add", "Sea", try stage.original("a.mp4"))
+        #expect(early.exitCode == 0 && early.errors.contains("mediactl tapes library init"), "\(early.errors)")
+        let kept = try await stage.json("library", "init", "--api-key-file", try key("key-1"))
+        #expect(kept.result.exitCode == 0 && kept.last["key_kept"] as? Bool == true, "\(kept.result)")
+        #expect(!kept.result.output.contains("key-1") && !kept.result.errors.contains("key-1"))
+
+        let added = try await stage.json("add", "Sea", try stage.original("b.jpg"), "--progress-events")
+        #expect(added.result.exitCode == 0 && added.last["created"] as? Bool == true, "\(added.result)")
+        #expect(added.last["added_to_album"] as? Int == 2 && added.last["pending_clips"] as? Int == 0)
+        let again = try await stage.json("add", "Sea", try stage.original("c.jpg"))
+        #expect(again.last["album_id"] as? String == added.last["album_id"] as? String)
+        var report = try await server.report()
+        #expect(report.violations.isEmpty, "\(report.violations)")
+        #expect(report.albums.map(\.name) == ["Tapes – Sea"] && report.albums.first?.assets.count == 3)
+        #expect(try await stage.run("reconcile", "--verify").output.contains("found the album of \"Sea\""))
+
+        let on = ["MEDIACTL_FEATURE_DELETE_ALBUM": "1"]
+        #expect(try await stage.run("remove", "Sea", "#1", extra: on).exitCode == 0)
+        #expect(try await stage.run("delete", "Sea", "--yes", extra: on).exitCode == 0)
+        report = try await server.report()
+        #expect(report.albums.isEmpty && report.assets.count == 3 && report.violations.isEmpty)
+        #expect(
+            try await stage.runner.run(["logout", "--server", server.address + "/api"]).output.contains(
+                "forgot the key"
+            )
+        )
+    }
+
+    // R9, R11: deleting with the flag off asks nobody; listing never does.
+    @Test func librariesThatAreDownStopNothing() async throws {
+        let environment = ["MEDIACTL_API_KEY": "key-1"]
+        _ = try await stage.run("create", "T")
+        try await server.add(faults: ["method": "POST", "path": "/albums.*", "status": 503])
+        let added = try await stage.json("add", "T", try stage.original("a.jpg"), extra: environment)
+        #expect(added.result.exitCode == 0 && added.last["reason"] as? String == "unreachable", "\(added.result)")
+        #expect(added.result.errors.contains("1 clip saved; its album was not updated (library unreachable"))
+        try await server.clearFaults()
+        let mended = try await stage.json("reconcile", "--apply", extra: environment)
+        #expect(mended.items.map { $0["state"] as? String } == ["associated"], "\(mended.result)")
+        try await server.clearRequests()
+        for words in [["list"], ["show", "T"], ["album", "show", "T"], ["reconcile"]] {
+            #expect(try await stage.runner.run(["tapes"] + words).exitCode == 0, "\(words)")
+        }
+        #expect(try await stage.run("delete", "T", "--yes", extra: environment).output.contains("its album stays"))
+        #expect(try await server.report().requests.isEmpty)
+    }
+
+    // 4.3: what is missing is named; a key that may nothing is not kept, and is not what the next one is compared with.
+    @Test func missingPermissionsAreNamed() async throws {
+        try await server.add(key: "reader", permissions: ["album.read"])
+        try await server.add(key: "adder", permissions: ["album.create", "albumAsset.create", "asset.upload"])
+        let useless = try await stage.json("library", "init", "--api-key-file", try key("reader"))
+        #expect(useless.result.exitCode == 4 && useless.last["key_kept"] as? Bool == false)
+        #expect(useless.result.errors.contains("permissions"))
+        let adder = try await stage.json("library", "init", "--api-key-file", try key("adder"))
+        #expect(adder.result.exitCode == 0 && adder.last["key_kept"] as? Bool == true, "\(adder.result)")
+        let missing = (adder.last["read_write"] as? [String: Any])?["missing"] as? [String]
+        #expect(missing?.sorted() == ["album.delete", "album.read", "albumAsset.delete"])
+        _ = try await stage.run("create", "T")
+        #expect(
+            try await stage.json("add", "T", try stage.original("a.jpg")).last["association"] as? String == "associated"
+        )
+        let verified = try await stage.json("reconcile", "--verify")
+        #expect(verified.result.exitCode == 4, "\(verified.result)")
+    }
+
+    // R19, and credentials of uploads: the key of one server is never offered to another.
+    @Test func uploadsUseTheKeptKeyOnly() async throws {
+        let scene = try await BatchScene()
+        let login = ["MEDIACTL_SERVER": scene.sandbox.baseURL, "MEDIACTL_API_KEY": "for-the-uploads"]
+        let path = try stage.original("a.mp4")
+        let result = try await stage.runner.run(["upload", path, "--tape", "T", "-vv"], extra: login)
+        let report = try await server.report()
+        #expect(!report.requests.contains { $0.values(of: "x-api-key").contains("for-the-uploads") })
+        #expect(!result.errors.contains("for-the-uploads"))
+    }
+
+    @Test func addressesAreNeeded() async throws {
+        let nowhere = ["MEDIACTL_LIBRARY_URL": "", "MEDIACTL_ALBUMS_LIBRARY": "immich"]
+        let result = try await stage.json("library", "status", extra: nowhere)
+        #expect(result.error["code"] as? String == "no_server" && result.result.exitCode == 2)
+    }
+}

@@ -1,0 +1,92 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The built program in a home with a directory of pictures, and some originals, which no command may change.
+struct TapeStage: Sendable {
+    /// What a command must leave alone.
+    struct Witness: Equatable {
+        var inode: UInt64
+        var size: Int
+        var modified: Date
+        var content: Data
+    }
+
+    var runner: BinaryRunner
+    /// `$HOME/Pictures`
+    let pictures: String
+
+    init(hasPictures: Bool = true) throws {
+        runner = try BinaryRunner()
+        runner.environment["MEDIACTL_RETRIES"] = "0"
+        pictures = runner.home.file("Pictures")
+        if hasPictures {
+            try FileManager.default.createDirectory(atPath: pictures, withIntermediateDirectories: true)
+        }
+    }
+
+    /// A stage with an empty tape.
+    static func withTape(_ title: String) async throws -> TapeStage {
+        let stage = try TapeStage()
+        try #require(try await stage.run("create", title).exitCode == 0)
+        return stage
+    }
+
+    // MARK: Commands
+
+    /// Runs a command of `tapes` to its end.
+    func run(_ arguments: String..., extra: [String: String] = [:]) async throws -> ChildResult {
+        try await runner.run(["tapes"] + arguments, extra: extra)
+    }
+
+    /// Runs a command with `--json`; every line must have its documented shape, and the last must be the end.
+    func json(_ arguments: String..., extra: [String: String] = [:]) async throws -> SyncStage.Report {
+        try SyncStage.report(of: try await runner.run(["tapes"] + arguments + ["--json"], extra: extra))
+    }
+
+    /// The clips of a tape.
+    func clips(_ tape: String) async throws -> [[String: Any]] { try await json("show", tape).items }
+
+    /// Names of the originals of a tape, in its order.
+    func names(_ tape: String) async throws -> [String] {
+        try await clips(tape).compactMap { ($0["path"] as? String)?.split(separator: "/").last.map(String.init) }
+    }
+
+    // MARK: Files
+
+    /// An original: a picture, or by its ending the small video with the name at its end.
+    @discardableResult
+    func original(_ name: String) throws -> String {
+        let path = runner.home.file(name)
+        let directory = URL(fileURLWithPath: path).deletingLastPathComponent()
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        let clip = JSONSchemaTests.root.appendingPathComponent("fixtures/media/clip.mp4")
+        let head = name.hasSuffix(".mp4") ? try Data(contentsOf: clip) : Data([0xFF, 0xD8, 0xFF, 0xE0])
+        try (head + Data(name.utf8)).write(to: URL(fileURLWithPath: path))
+        return path
+    }
+
+    func witness(_ path: String) throws -> Witness {
+        let facts = try FileManager.default.attributesOfItem(atPath: path)
+        return Witness(
+            inode: try #require(facts[.systemFileNumber] as? UInt64),
+            size: try #require(facts[.size] as? Int),
+            modified: try #require(facts[.modificationDate] as? Date),
+            content: try Data(contentsOf: URL(fileURLWithPath: path))
+        )
+    }
+
+    /// The folder of an album by its title.
+    func album(_ title: String) -> String { "\(pictures)/Tapes/\(title)" }
+
+    /// What is in the folder of an album, without what is ours alone.
+    func links(_ title: String) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: album(title)).filter { $0.hasPrefix("0") }.sorted()
+    }
+
+    /// The albums that are there.
+    func albums() -> [String] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: "\(pictures)/Tapes")) ?? []
+        return names.filter { !$0.hasPrefix(".") }.sorted()
+    }
+}
