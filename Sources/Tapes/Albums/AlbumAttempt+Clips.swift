@@ -103,6 +103,7 @@ extension AlbumAttempt {
             case .added, .alreadyThere: succeed(clip, asset)
             case .notAllowed, .notFound: refused.append(clip)
             case .failed(let detail): fail(clip, AlbumSetback(.internalError, detail: detail))
+            case .notNow(let error): fail(clip, AlbumSetback(error), isAlone: true)
             case nil: break
             }
         }

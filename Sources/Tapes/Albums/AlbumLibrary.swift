@@ -174,6 +174,8 @@ public enum AddResult: Sendable, Equatable {
     case notAllowed
     case notFound
     case failed(String)
+    /// Not now: this part of the request failed, others have not.
+    case notNow(AlbumError)
 }
 
 /// What became of one asset in `remove`.

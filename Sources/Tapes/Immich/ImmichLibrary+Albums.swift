@@ -77,6 +77,7 @@ extension ImmichLibrary {
             case .refused("no_permission")?: .notAllowed
             case .refused("not_found")?: .notFound
             case .refused(let reason)?: .failed(reason)
+            case .notNow(let error)?: .notNow(error)
             case nil: .failed("the server said nothing of it")
             }
         }
@@ -97,6 +98,7 @@ extension ImmichLibrary {
             case .done?, .refused("not_found")?: .removed
             case .refused("no_permission")?: .notAllowed
             case .refused(let reason)?: .failed(reason)
+            case .notNow(let error)?: .failed(error.detail)
             case nil: .failed("the server said nothing of it")
             }
         }
@@ -122,6 +124,8 @@ extension ImmichLibrary {
     private enum Verdict {
         case done
         case refused(String)
+        /// Its part of the request failed.
+        case notNow(AlbumError)
     }
 
     /// Adds or removes, in chunks. Status 200 says nothing about success, so every element is read.
@@ -152,7 +156,7 @@ extension ImmichLibrary {
             } catch {
                 // The album is gone, or the user wants to stop: that is not the affair of single assets.
                 if answers.isEmpty || error.kind == .albumMissing || error.kind == .cancelled { throw error }
-                for id in rest { answers[id] = .refused(error.detail) }
+                for id in rest { answers[id] = .notNow(error) }
                 return answers
             }
             rest = rest.dropFirst(chunk.count)

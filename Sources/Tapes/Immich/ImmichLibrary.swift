@@ -71,14 +71,21 @@ public struct ImmichLibrary: AlbumLibrary {
     /// - Throws: `AlbumError`: `.libraryChanged` when neither account nor key is known to be that of before.
     public func identity() async throws(AlbumError) -> AlbumLibraryIdentity {
         let grant = try await grant()
-        let library = try libraryID(of: grant)
         let host = base.origin.scope
-        return AlbumLibraryIdentity(
-            libraryID: library.id,
-            accountID: library.accountID,
+        var identity = AlbumLibraryIdentity(
+            libraryID: "immich:\(address)#" + (grant.accountID ?? "key:" + grant.keyID),
+            accountID: grant.accountID,
             keyID: grant.keyID,
             name: grant.accountName.map { "Immich at \(host), \($0)" } ?? "Immich at \(host)"
         )
+        guard let record = try record(), record.libraryID != nil else { return identity }
+        if let known = identity.knownID(record) {
+            identity.libraryID = known
+            identity.accountID = identity.accountID ?? record.accountID
+        } else if identity.accountID == nil {
+            throw AlbumError(.libraryChanged, detail: "another API key, which may not say whose it is (user.read)")
+        }
+        return identity
     }
 
     /// What the key may, as the server says.
@@ -185,23 +192,12 @@ extension ImmichLibrary {
         return Int(clamping: major)
     }
 
-    /// Which library this is to us (contract 4.2): the one that was here at the last success when the key or the account
-    /// still is the same.
-    private func libraryID(of grant: ImmichGrant) throws(AlbumError) -> (id: String, accountID: String?) {
-        let record: AlbumLibraryRecord?
+    /// Who was here at the last success.
+    private func record() throws(AlbumError) -> AlbumLibraryRecord? {
         do {
-            record = try store.albumLibrary(kind: kind, address: address)
+            return try store.albumLibrary(kind: kind, address: address)
         } catch {
             throw AlbumError(.libraryChanged, detail: "what was here before cannot be read: \(error)")
-        }
-        let own = grant.accountID.map { "immich:\(address)#\($0)" } ?? "immich:\(address)#key:\(grant.keyID)"
-        guard let record, let known = record.libraryID else { return (own, grant.accountID) }
-        switch (grant.accountID, record.accountID) {
-        case (let now?, let before?): return now == before ? (known, now) : (own, now)
-        case (let now, let before):
-            if grant.keyID == record.keyID { return (known, now ?? before) }
-            if let now { return (own, now) }
-            throw AlbumError(.libraryChanged, detail: "another API key, which may not say whose it is (user.read)")
         }
     }
 

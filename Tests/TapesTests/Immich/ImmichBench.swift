@@ -103,6 +103,13 @@ extension AssetResolution {
     }
 }
 
+extension AddResult {
+    /// Whether its part of the request was not answered.
+    var isUnreachable: Bool {
+        if case .notNow(let error) = self { error.kind == .unreachable(retryAfter: nil) } else { false }
+    }
+}
+
 /// The error that a call throws.
 func albumError(_ call: () async throws -> Void) async -> AlbumError? {
     do {
