@@ -1,3 +1,4 @@
+internal import MediaCrypto
 internal import MediaFiles
 internal import MediaStore
 
@@ -7,43 +8,43 @@ struct ClipChecksums {
     let store: LibraryStore
     private var made: [ClipRecord] = []
     /// Of files that were read for another clip.
-    private var known: [[UInt8]: [UInt8]] = [:]
+    private var known: [[UInt8]: ClipRecord] = [:]
     /// Where a file system did not answer: its other files are not waited for.
-    private var silent: Set<[UInt8]> = []
+    var silent: Set<[UInt8]> = []
 
     init(store: LibraryStore) {
         self.store = store
     }
 
-    /// The checksum of a clip's file, 20 bytes.
-    mutating func sha1(of clip: ClipRecord) async throws(ClipOriginal.Trouble) -> [UInt8] {
+    /// The checksum of a clip's file.
+    mutating func checksum(of clip: ClipRecord) async throws(ClipOriginal.Trouble) -> ImmichChecksum {
         guard let source = clip.source else { throw .away("no file is known") }
         let directory = Array(source[..<(source.lastIndex(of: UInt8(ascii: "/")) ?? 0)])
         guard !silent.contains(directory) else { throw .silent }
+        let candidates = [clip, known[source]].compactMap { $0 }
         let original: ClipOriginal
         do {
-            original = try await ClipOriginal.open(source)
+            original = try await ClipOriginal(source) { status in
+                !candidates.contains { $0.checksum(of: status) != nil }
+            }
         } catch {
             if case .silent = error { silent.insert(directory) }
             throw error
         }
-        let status = original.file.status
-        let isFresh = (clip.size, clip.modifiedNanoseconds) == (status.size, status.modificationNanoseconds)
-        if isFresh, let text = clip.sha1, let sha1 = HexText.bytes(text), sha1.count == 20 { return sha1 }
-        let sha1: [UInt8]
-        if let read = known[source] {
-            sha1 = read
-        } else {
-            sha1 = try await original.sha1()
+        guard let digests = original.digests else {
+            guard let known = candidates.lazy.compactMap({ $0.checksum(of: original.file.status) }).first else {
+                throw .away("no checksum was made")
+            }
+            return known
         }
-        known[source] = sha1
         var clip = clip
-        if !isFresh { clip.sha256 = nil }
-        clip.size = status.size
-        clip.modifiedNanoseconds = status.modificationNanoseconds
-        clip.sha1 = HexText.text(sha1)
+        clip.size = original.file.status.size
+        clip.modifiedNanoseconds = original.file.status.modificationNanoseconds
+        clip.sha1 = digests.sha1Hex
+        clip.sha256 = digests.sha256.hex
+        known[source] = clip
         made.append(clip)
-        return sha1
+        return ImmichChecksum(digests.sha1)
     }
 
     /// Keeps what was made, all at once. It saves reading the files again, no more: a store that fails says so elsewhere.
@@ -54,18 +55,10 @@ struct ClipChecksums {
     }
 }
 
-/// Bytes as hexadecimal text.
-enum HexText {
-    /// Lower case.
-    static func text(_ bytes: [UInt8]) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
-    }
-
-    /// nil for what is no such text.
-    static func bytes(_ text: String) -> [UInt8]? {
-        let digits = text.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
-        guard digits.count == text.utf8.count, digits.count % 2 == 0 else { return nil }
-        return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+extension ClipRecord {
+    /// The checksum that is known, while the file is as it was then.
+    fileprivate func checksum(of status: FileStatus) -> ImmichChecksum? {
+        guard size == status.size, modifiedNanoseconds == status.modificationNanoseconds else { return nil }
+        return sha1.flatMap(ImmichChecksum.init(hex:))
     }
 }

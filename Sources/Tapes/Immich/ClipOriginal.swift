@@ -3,7 +3,6 @@ internal import Glibc
 internal import MediaCrypto
 internal import MediaFiles
 internal import MediaTransport
-internal import Synchronization
 
 /// An original, open for reading (rule R14): what is away is told apart from what never will do. Nothing is ever written.
 struct ClipOriginal: Sendable {
@@ -18,37 +17,55 @@ struct ClipOriginal: Sendable {
         case cancelled
     }
 
-    /// How long a file system may take to open a file.
-    static let patience = Duration.seconds(30)
-
     let file: SourceFile
+    /// Of the content; nil when it was not wanted.
+    let digests: FileDigests?
 
-    /// Opens an original; a file system that does not answer is given up after a while.
-    static func open(_ path: [UInt8], patience: Duration = patience) async throws(Trouble) -> ClipOriginal {
-        let opened = await PatientWork.run(upTo: patience) {
-            Result { () throws(SourceFileError) in try SourceFile(path: path) }
-        }
-        if Task.isCancelled { throw .cancelled }
-        guard let opened else { throw .silent }
+    /// Opens an original, and reads it where its digests are wanted. A file system that does not answer is given up.
+    ///
+    /// - Parameters:
+    ///   - path: Absolute, as bytes.
+    ///   - patience: How long one step may take: to open the file, to read a block.
+    ///   - wantsDigests: Whether the digests of a file of this status are wanted.
+    /// - Throws: `Trouble`, also when the file changes while it is read.
+    init(
+        _ path: [UInt8],
+        patience: Duration = OriginalReading.patience,
+        wantsDigests: @escaping @Sendable (FileStatus) -> Bool = { _ in false }
+    ) async throws(Trouble) {
+        let read: Result<(SourceFile, FileDigests?), Trouble>
         do {
-            return ClipOriginal(file: try opened.get())
+            read = try await BoundedWork.run(stallLimit: patience) { steps in
+                Result { () throws(Trouble) in try Self.read(path, wantsDigests, steps) }
+            }
+        } catch {
+            throw error.kind == .cancelled ? .cancelled : .silent
+        }
+        (file, digests) = try read.get()
+    }
+
+    private static func read(
+        _ path: [UInt8],
+        _ wantsDigests: (FileStatus) -> Bool,
+        _ steps: WorkSteps
+    ) throws(Trouble) -> (SourceFile, FileDigests?) {
+        let file: SourceFile
+        do {
+            file = try SourceFile(path: path)
         } catch {
             throw Trouble(error)
         }
-    }
-
-    /// SHA-1 of the content, 20 bytes; reads all of it.
-    func sha1() async throws(Trouble) -> [UInt8] {
-        let digest: [UInt8]
+        guard wantsDigests(file.status) else { return (file, nil) }
+        let digests: FileDigests
         do {
-            digest = try await DigestAlgorithm.sha1.digest(ofFile: file.descriptor, byteCount: file.status.size)
-        } catch is CancellationError {
+            digests = try FileDigests(ofFile: file.descriptor, byteCount: file.status.size) { try steps.next() }
+        } catch is AlbumError {
             throw .cancelled
         } catch {
             throw .away("\(error)")
         }
-        guard isUnchanged else { throw .away("the file changed while it was read") }
-        return digest
+        guard (try? file.currentStatus()) == file.status else { throw .away("the file changed while it was read") }
+        return (file, digests)
     }
 
     /// Whether the file still is what was opened.
@@ -75,70 +92,6 @@ extension ClipOriginal.Trouble {
         case .isDirectory: self = .unfit("it is a directory")
         case .notRegular: self = .unfit("it is not a regular file")
         case .empty: self = .unfit("the file is empty")
-        }
-    }
-}
-
-/// Work that may wait for a disk for ever, given up after a while; the thread stays until the disk answers.
-enum PatientWork {
-    /// Runs `work` on a thread that may wait.
-    ///
-    /// - Parameters:
-    ///   - limit: How long its result is waited for.
-    ///   - work: What to do; its result is dropped when it comes too late.
-    /// - Returns: The result; nil when the limit has passed, or the task was cancelled.
-    static func run<Value: Sendable>(
-        upTo limit: Duration,
-        _ work: @escaping @Sendable () -> Value
-    ) async -> Value? {
-        await withTaskGroup(of: Value?.self) { group in
-            let waiting = Waiting<Value>()
-            group.addTask { await waiting.value(of: work) }
-            group.addTask {
-                try? await Task.sleep(for: limit)
-                return nil
-            }
-            let first = await group.next() ?? nil
-            waiting.giveUp()
-            group.cancelAll()
-            return first
-        }
-    }
-
-    /// Somebody who waits, until there is a value or no patience.
-    private final class Waiting<Value: Sendable>: Sendable {
-        private enum State {
-            case idle
-            case waiting(CheckedContinuation<Value?, Never>)
-            case over
-        }
-
-        private let state = Mutex(State.idle)
-
-        func value(of work: @escaping @Sendable () -> Value) async -> Value? {
-            await withCheckedContinuation { continuation in
-                let begins = state.withLock { state in
-                    guard case .idle = state else { return false }
-                    state = .waiting(continuation)
-                    return true
-                }
-                guard begins else { return continuation.resume(returning: nil) }
-                Task {
-                    let value = await BlockingWork.run(work)
-                    self.end(with: value)
-                }
-            }
-        }
-
-        func giveUp() { end(with: nil) }
-
-        private func end(with value: Value?) {
-            let continuation: CheckedContinuation<Value?, Never>? = state.withLock { state in
-                defer { state = .over }
-                if case .waiting(let continuation) = state { return continuation }
-                return nil
-            }
-            continuation?.resume(returning: value)
         }
     }
 }

@@ -14,8 +14,8 @@ struct ImmichAssetSearch {
     private let clips: [ClipRecord]
     /// What is known of each clip; nil while nothing is.
     private var resolutions: [AssetResolution?]
-    /// SHA-1 of each clip's file, 20 bytes.
-    private var checksums: [[UInt8]?]
+    /// Of each clip's file.
+    private var checksums: [ImmichChecksum?]
 
     init(_ library: ImmichLibrary, grant: ImmichGrant, clips: [ClipRecord]) {
         self.library = library
@@ -55,7 +55,7 @@ struct ImmichAssetSearch {
         defer { reading.keep() }
         for index in open {
             do throws(ClipOriginal.Trouble) {
-                checksums[index] = try await reading.sha1(of: clips[index])
+                checksums[index] = try await reading.checksum(of: clips[index])
             } catch {
                 resolutions[index] = try AssetResolution(error)
             }
@@ -65,7 +65,7 @@ struct ImmichAssetSearch {
     private mutating func findByChecksum() async throws(AlbumError) {
         if grant.allows(.upload) {
             let files = open.compactMap { index in
-                checksums[index].map { ImmichLibrary.CheckedFile(id: clips[index].id, sha1: $0) }
+                checksums[index].map { ImmichLibrary.CheckedFile(id: clips[index].id, checksum: $0) }
             }
             let found = try await library.check(files)
             for index in open { resolutions[index] = found[clips[index].id] }
@@ -88,7 +88,7 @@ struct ImmichAssetSearch {
         for index in waiting {
             guard let checksum = checksums[index] else { continue }
             if Task.isCancelled { throw AlbumError(.cancelled) }
-            resolutions[index] = try await sender.send(clips[index], sha1: checksum)
+            resolutions[index] = try await sender.send(clips[index], checksum)
         }
     }
 }

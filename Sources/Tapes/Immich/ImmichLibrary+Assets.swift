@@ -11,8 +11,8 @@ extension ImmichLibrary {
     struct CheckedFile {
         /// Ours: the answer repeats it.
         var id: String
-        /// 20 bytes.
-        var sha1: [UInt8]
+        /// Of its content.
+        var checksum: ImmichChecksum
     }
 
     /// `POST /assets/bulk-upload-check` in blocks of 5,000. Answers are told apart by id, not by order.
@@ -25,7 +25,7 @@ extension ImmichLibrary {
             let block = rest.prefix(ImmichAssetSearch.largestCheck)
             rest = rest.dropFirst(block.count)
             let members = block.map { file in
-                JSONText.object([("id", .string(file.id)), ("checksum", .string(Self.base64(file.sha1)))])
+                JSONText.object([("id", .string(file.id)), ("checksum", .string(file.checksum.base64))])
             }
             let body = "{\"assets\":[\(members.joined(separator: ","))]}"
             let answer = try await json(
@@ -54,11 +54,10 @@ extension ImmichLibrary {
     }
 
     /// `POST /search/metadata` by checksum: for keys that may read and not upload.
-    func asset(withChecksum sha1: [UInt8]) async throws(AlbumError) -> AssetResolution? {
-        let checksum = Self.base64(sha1)
-        let page = try await search([("checksum", .string(checksum))])
+    func asset(withChecksum checksum: ImmichChecksum) async throws(AlbumError) -> AssetResolution? {
+        let page = try await search([("checksum", .string(checksum.base64))])
         return page.items.lazy
-            .filter { $0["checksum"]?.text ?? checksum == checksum }
+            .filter { ($0["checksum"]?.text ?? checksum.base64) == checksum.base64 }
             .compactMap { Self.asset($0["id"], isTrashed: $0["isTrashed"]) }
             .first
     }
@@ -129,9 +128,6 @@ extension ImmichLibrary {
         if case .bool(true)? = isTrashed { return .asset(Array(id.utf8), isHidden: true) }
         return .asset(Array(id.utf8))
     }
-
-    /// 28 characters for a SHA-1: of any other length the server reads hexadecimal digits (trap 14).
-    static func base64(_ sha1: [UInt8]) -> String { Data(sha1).base64EncodedString() }
 
     /// What a server that leaves something out means for it.
     private static let noAnswer = AlbumError(.unreachable(retryAfter: nil), detail: "the server said nothing of it")

@@ -1,12 +1,13 @@
 internal import Foundation
+internal import MediaCrypto
 internal import MediaFiles
 internal import MediaStore
 internal import MediaTransport
 
 /// The video of a live picture, which is sent before its still.
 struct PairedVideo {
-    /// 20 bytes.
-    var sha1: [UInt8]
+    /// Of its content.
+    var checksum: ImmichChecksum
     /// The server's name for it; nil while it has none.
     var assetID: [UInt8]?
 }
@@ -18,7 +19,7 @@ struct ImmichSender {
     /// By clip.
     private var videos: [String: Result<PairedVideo, ClipOriginal.Trouble>]
     /// What became of files that were sent for another clip, by checksum.
-    private var sent: [[UInt8]: [UInt8]] = [:]
+    private var sent: [ImmichChecksum: [UInt8]] = [:]
     /// Why nothing more is sent.
     private var stoppedBy: AlbumError?
 
@@ -30,16 +31,16 @@ struct ImmichSender {
     /// Sends the original of a clip, the video of a live picture first.
     ///
     /// - Throws: `AlbumError` that ends the whole operation.
-    mutating func send(_ clip: ClipRecord, sha1: [UInt8]) async throws(AlbumError) -> AssetResolution {
+    mutating func send(_ clip: ClipRecord, _ checksum: ImmichChecksum) async throws(AlbumError) -> AssetResolution {
         guard let source = clip.source else { return .unavailable("no file is known") }
-        if let id = sent[sha1] { return .asset(id) }
+        if let id = sent[checksum] { return .asset(id) }
         var videoID: [UInt8]?
         if let video = videos[clip.id] {
             let resolution = try await resolution(of: video, clip)
             guard case .asset(let id, _) = resolution else { return resolution }
             videoID = id
         }
-        return try await send(source, sha1: sha1, as: clip.id, videoID: videoID)
+        return try await send(source, checksum, as: clip.id, videoID: videoID)
     }
 
     private mutating func resolution(
@@ -49,15 +50,15 @@ struct ImmichSender {
         switch video {
         case .failure(let trouble): return try AssetResolution(trouble)
         case .success(let video):
-            if let id = video.assetID ?? sent[video.sha1] { return .asset(id) }
+            if let id = video.assetID ?? sent[video.checksum] { return .asset(id) }
             guard let source = clip.pairedSource else { return .unavailable("no file is known") }
-            return try await send(source, sha1: video.sha1, as: ImmichLibrary.videoID(of: clip), videoID: nil)
+            return try await send(source, video.checksum, as: ImmichLibrary.videoID(of: clip), videoID: nil)
         }
     }
 
     private mutating func send(
         _ path: [UInt8],
-        sha1: [UInt8],
+        _ checksum: ImmichChecksum,
         as deviceAssetID: String,
         videoID: [UInt8]?
     ) async throws(AlbumError) -> AssetResolution {
@@ -71,7 +72,7 @@ struct ImmichSender {
         let original: ClipOriginal
         let content: FileContent
         do throws(ClipOriginal.Trouble) {
-            original = try await ClipOriginal.open(path)
+            original = try await ClipOriginal(path)
             content = try original.content()
         } catch {
             return try AssetResolution(error)
@@ -79,7 +80,7 @@ struct ImmichSender {
         let upload = ImmichUpload(
             deviceAssetID: deviceAssetID,
             fileName: name,
-            sha1: sha1,
+            checksum: checksum,
             modifiedAt: original.modifiedAt,
             livePhotoVideoID: videoID.map { String(decoding: $0, as: UTF8.self) },
             content: content
@@ -96,7 +97,7 @@ struct ImmichSender {
         case .asset(let id):
             // What arrived may be neither the file of before nor that of now; the next try finds out.
             guard original.isUnchanged else { return .unavailable("the file changed while it was being sent") }
-            sent[sha1] = id
+            sent[checksum] = id
             return .asset(id)
         }
     }
@@ -112,9 +113,10 @@ extension ImmichLibrary {
         for clip in clips {
             guard clip.kind == .live, let source = clip.pairedSource else { continue }
             do throws(ClipOriginal.Trouble) {
-                let sha1 = try await ClipOriginal.open(source).sha1()
-                videos[clip.id] = .success(PairedVideo(sha1: sha1))
-                files.append(CheckedFile(id: Self.videoID(of: clip), sha1: sha1))
+                let video = try await ClipOriginal(source) { _ in true }
+                guard let checksum = video.digests.map({ ImmichChecksum($0.sha1) }) else { continue }
+                videos[clip.id] = .success(PairedVideo(checksum: checksum))
+                files.append(CheckedFile(id: Self.videoID(of: clip), checksum: checksum))
             } catch {
                 videos[clip.id] = .failure(error)
             }

@@ -20,8 +20,8 @@ struct ImmichUpload {
     var deviceAssetID: String
     /// The true name, without directories.
     var fileName: String
-    /// 20 bytes.
-    var sha1: [UInt8]
+    /// Of the content.
+    var checksum: ImmichChecksum
     /// When the file was last modified; the server looks into the file for a better one.
     var modifiedAt: Date
     /// The video of a live picture, sent before.
@@ -59,7 +59,7 @@ extension ImmichLibrary {
         let answer = AnswerKeeper()
         var request = client.request(.post, "/assets", repeatability: .atMostOnce)
         request.headers += [
-            HTTPHeader("Content-Type", form.contentType), HTTPHeader("x-immich-checksum", Self.base64(upload.sha1)),
+            HTTPHeader("Content-Type", form.contentType), HTTPHeader("x-immich-checksum", upload.checksum.base64),
         ]
         request.body = form
         request.destination = .receiver(answer)
@@ -113,7 +113,7 @@ extension ImmichLibrary {
         _ upload: ImmichUpload,
         or failure: AlbumError
     ) async throws(AlbumError) -> ImmichUpload.Outcome {
-        let file = CheckedFile(id: upload.deviceAssetID, sha1: upload.sha1)
+        let file = CheckedFile(id: upload.deviceAssetID, checksum: upload.checksum)
         if Task.isCancelled { throw AlbumError(.cancelled) }
         guard let found = try? await check([file])[file.id], case .asset(let id, _) = found else {
             return .failed(failure, endsSending: false)

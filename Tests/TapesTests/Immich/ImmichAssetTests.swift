@@ -1,5 +1,4 @@
 import Foundation
-import MediaFiles
 import MediaStore
 import TestSupport
 import Testing
@@ -16,10 +15,10 @@ struct ImmichAssetTests {
 
     @Test("trap 14: a checksum is 28 characters of base64")
     func base64() throws {
-        let bytes = try #require(HexText.bytes(Self.sha1OfABC))
-        #expect(ImmichLibrary.base64(bytes) == Self.base64OfABC)
+        #expect(ImmichChecksum(hex: Self.sha1OfABC)?.base64 == Self.base64OfABC)
         #expect(Self.base64OfABC.count == 28)
-        #expect(HexText.text(bytes) == Self.sha1OfABC)
+        #expect(ImmichChecksum(hex: Self.sha1OfABC + "00") == nil)
+        #expect(ImmichChecksum(hex: String(repeating: "g", count: 40)) == nil)
     }
 
     @Test("6.3, trap 14: one check by SHA-1 for all, answers matched by id", arguments: [2, 3])
@@ -78,7 +77,10 @@ struct ImmichAssetTests {
     func blocks() async throws {
         let bench = try await ImmichBench()
         let files = (0..<5001).map { number in
-            ImmichLibrary.CheckedFile(id: "clip-\(number)", sha1: Array(repeating: UInt8(number % 251), count: 20))
+            ImmichLibrary.CheckedFile(
+                id: "clip-\(number)",
+                checksum: ImmichChecksum(Array(repeating: UInt8(number % 251), count: 20))
+            )
         }
         let library = try bench.library()
         try await bench.server.add(faults: ["method": "POST", "skip": 1, "body": #"{"results":[]}"#])
@@ -86,43 +88,6 @@ struct ImmichAssetTests {
         #expect(found.count == 1)
         #expect(found["clip-5000"]?.failure?.kind == .unreachable(retryAfter: nil))
         #expect(try await bench.report().requests.map { $0.json?.assets?.count } == [5000, nil])
-    }
-
-    @Test("acceptance, counted: 1,000 clips cost one check, one look at the album and four requests of 250")
-    func thousandClips() async throws {
-        let bench = try await ImmichBench()
-        let library = try bench.library()
-        // One file with a thousand checksums: those that are kept are believed while the file is the same.
-        var clip = try bench.clip("a.jpg", "abc")
-        let status = try #require(FileStatus(ofRegularFile: clip.source ?? []))
-        (clip.size, clip.modifiedNanoseconds) = (status.size, status.modificationNanoseconds)
-        let clips = (0..<1000).map { number in
-            var numbered = clip
-            numbered.id = UUID().uuidString.lowercased()
-            numbered.sha1 = String(repeating: "0", count: 36) + String(number + 1000)
-            return numbered
-        }
-        try await bench.server.add(assets: clips.map { ["checksum": $0.sha1 ?? ""] })
-        let made = try await library.createAlbum(title: "a", tapeID: "t")
-        _ = try await library.identity()
-        try await bench.server.clearRequests()
-
-        guard case .found = try await library.album(made.id, hint: nil) else {
-            Issue.record("no album")
-            return
-        }
-        let found = try await library.resolveAssets(clips, mayUpload: true)
-        let ids = found.compactMap(\.assetID)
-        let results = try await library.add(ids.map(AlbumAsset.init), to: made.id, hint: nil)
-        #expect(results.count == 1000 && results.allSatisfy { $0 == .added })
-        let report = try await bench.report()
-        let put = "PUT /albums/\(made.id)/assets"
-        #expect(
-            report.requests.map(\.line) == ["GET /albums/\(made.id)", "POST /assets/bulk-upload-check"]
-                + Array(repeating: put, count: 4)
-        )
-        #expect(report.requests.compactMap { $0.json?.ids?.count } == [250, 250, 250, 250])
-        #expect(report.albums.first?.assets == ids)
     }
 
     // MARK: Originals
@@ -176,30 +141,30 @@ struct ImmichAssetTests {
         #expect(try await bench.lines() == ["POST /assets/bulk-upload-check"])
     }
 
-    @Test("R14: a file system that does not answer is given up, and not waited for twice")
+    @Test("R14: a file system that does not answer is given up")
     func silence() async throws {
+        let bench = try await ImmichBench()
+        let source = try #require(try bench.clip("a.jpg", "abc").source)
         let gate = Gate()
-        let value = await PatientWork.run(upTo: .milliseconds(20)) {
-            gate.wait()
-            return 1
+        defer { gate.open() }
+        let isSilent: Bool
+        do throws(ClipOriginal.Trouble) {
+            _ = try await ClipOriginal(source, patience: .milliseconds(20)) { _ in gate.wait() }
+            isSilent = false
+        } catch {
+            if case .silent = error { isSilent = true } else { isSilent = false }
         }
-        gate.open()
-        #expect(value == nil)
-        #expect(await PatientWork.run(upTo: .seconds(60)) { 2 } == 2)
+        #expect(isSilent)
     }
 
-    @Test("R14: waiting for a file system ends with the task")
-    func cancelledWait() async throws {
-        let gate = Gate()
-        let task = Task {
-            await PatientWork.run(upTo: .seconds(600)) {
-                gate.wait()
-                return 1
-            }
-        }
-        task.cancel()
-        #expect(await task.value == nil)
-        gate.open()
+    @Test("R14: other files of a file system that does not answer are not waited for")
+    func silentDirectory() async throws {
+        let bench = try await ImmichBench()
+        var reading = ClipChecksums(store: bench.store)
+        let clip = try bench.clip("a.jpg", "abc")
+        #expect(try await reading.checksum(of: clip).base64 == Self.base64OfABC)
+        reading.silent.insert(Array(bench.directory.path.utf8))
+        await #expect(throws: ClipOriginal.Trouble.self) { try await reading.checksum(of: clip) }
     }
 
     @Test("R6: originals are as they were, whatever was asked and sent")

@@ -1,4 +1,5 @@
 import Foundation
+import MediaFiles
 import MediaStore
 import MediaTransport
 import TestSupport
@@ -56,6 +57,19 @@ struct ImmichBench {
         let path = directory.file(name)
         try Data(content.utf8).write(to: URL(filePath: path))
         return ClipRecord(id: UUID().uuidString.lowercased(), tapeID: "tape", kind: kind, source: Array(path.utf8))
+    }
+
+    /// Clips of one file with as many checksums: those that are kept are believed while the file is the same.
+    func clips(_ count: Int) throws -> [ClipRecord] {
+        var clip = try clip("many.jpg", "many")
+        let status = try #require(FileStatus(ofRegularFile: clip.source ?? []))
+        (clip.size, clip.modifiedNanoseconds) = (status.size, status.modificationNanoseconds)
+        return (1...count).map { number in
+            let digits = String(number)
+            clip.id = UUID().uuidString.lowercased()
+            clip.sha1 = String(repeating: "0", count: 40 - digits.count) + digits
+            return clip
+        }
     }
 
     /// What the server saw; fails the test when immichpy's models refused any of it.

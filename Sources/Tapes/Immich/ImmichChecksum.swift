@@ -1,0 +1,19 @@
+internal import Foundation
+
+/// SHA-1 of a file, as the server names files (tapes contract 6.3, trap 14).
+struct ImmichChecksum: Sendable, Hashable {
+    /// 28 characters; of any other length the server reads hexadecimal digits.
+    let base64: String
+
+    /// A digest of 20 bytes.
+    init(_ digest: [UInt8]) {
+        base64 = Data(digest).base64EncodedString()
+    }
+
+    /// Reads 40 hexadecimal characters; nil for anything else.
+    init?(hex: String) {
+        let digits = hex.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
+        guard hex.utf8.count == 40, digits.count == 40 else { return nil }
+        self.init(stride(from: 0, to: 40, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) })
+    }
+}

@@ -1,0 +1,171 @@
+import Foundation
+import MediaStore
+import TestSupport
+import Testing
+
+@testable import Tapes
+
+/// Tapes and their albums on a server, through the service: the acceptance of contract section 10.
+@Suite("tapes in Immich")
+struct ImmichTapeTests {
+    /// Everything below one server: a store, originals, and the service as each command has it.
+    struct Bench {
+        let immich: ImmichBench
+        let data: DataDirectory
+
+        init(_ immich: ImmichBench) throws {
+            self.immich = immich
+            data = try DataDirectory.open(immich.directory.file("data"))
+        }
+
+        /// The service of a new process.
+        func service(key: String = "key-1", deleting: Bool = false) throws -> AlbumService {
+            AlbumService(
+                store: immich.store,
+                directory: data,
+                library: try immich.library(key: key),
+                policy: AlbumService.Policy(deletesAlbums: deleting)
+            )
+        }
+
+        func tape(_ title: String, _ contents: [String]) throws -> String {
+            let id = UUID().uuidString.lowercased()
+            try immich.store.create(TapeRecord(id: id, title: title, createdAt: Date()))
+            try add(contents, to: id)
+            return id
+        }
+
+        func add(_ contents: [String], to tapeID: String) throws {
+            let clips = try contents.map { try immich.clip("\($0).jpg", $0) }
+            _ = try immich.store.addClips(clips, to: tapeID, at: nil, now: Date())
+        }
+
+        func states(_ tapeID: String) throws -> [ClipRecord.Association] {
+            try immich.store.clips(of: tapeID).map(\.association)
+        }
+    }
+
+    @Test("acceptance 1, 2: the first add makes one album, the second uses it; each checksum once", arguments: [2, 3])
+    func firstAndSecond(major: Int) async throws {
+        let bench = try Bench(try await ImmichBench(major: major))
+        let tape = try bench.tape("Summer", ["a", "b"])
+        let first = try await bench.service().associate(tape)
+        #expect(first.state == .associated && first.isCreated)
+        try bench.add(["b", "c"], to: tape)
+        let second = try await bench.service().associate(tape)
+        #expect(second.state == .associated && !second.isCreated)
+        #expect(second.link?.albumID == first.link?.albumID)
+        let report = try await bench.immich.report()
+        #expect(report.albums.map(\.name) == ["Tapes – Summer"])
+        #expect(report.albums.first?.description == "mediactl tape \(tape)")
+        #expect(report.assets.map(\.name) == ["a.jpg", "b.jpg", "c.jpg"])
+        #expect(report.albums.first?.assets == report.assets.map(\.id))
+        #expect(Set(report.assets.map(\.checksum)).count == 3)
+        #expect(try bench.states(tape).allSatisfy { $0 == .linked })
+    }
+
+    @Test("acceptance 3: same title twice is two albums; one deleted elsewhere comes back complete", arguments: [2, 3])
+    func recreation(major: Int) async throws {
+        let bench = try Bench(try await ImmichBench(major: major))
+        let tape = try bench.tape("Summer", ["a", "b"])
+        _ = try await bench.service().associate(try bench.tape("Summer", ["a"]))
+        let first = try #require(try await bench.service().associate(tape).link)
+        #expect(try await bench.immich.report().albums.map(\.name) == ["Tapes – Summer", "Tapes – Summer"])
+        try await bench.immich.server.forget(album: first.albumID)
+        try bench.add(["c"], to: tape)
+        let again = try await bench.service().associate(tape)
+        let link = try #require(again.link)
+        #expect(again.isCreated && again.state == .associated && link.albumID != first.albumID)
+        let report = try await bench.immich.report()
+        #expect(report.albums.first { $0.id == link.albumID }?.assets.count == 3)
+        #expect(report.albums.count == 2)
+    }
+
+    @Test("trap 3: without album.read the album is used unseen, and made once")
+    func addOnly() async throws {
+        let scopes = ["album.create", "albumAsset.create", "asset.upload"]
+        let bench = try Bench(try await ImmichBench(permissions: scopes))
+        let tape = try bench.tape("Summer", ["a"])
+        _ = try await bench.service().associate(tape)
+        try bench.add(["b"], to: tape)
+        #expect(try await bench.service().associate(tape).state == .associated)
+        let lines = try await bench.immich.lines()
+        #expect(lines.filter { $0 == "POST /albums" }.count == 1)
+        #expect(!lines.contains { $0.hasPrefix("GET /albums") })
+    }
+
+    @Test("trap 1: a key of another account sees none of the albums, and makes none")
+    func otherAccount() async throws {
+        let bench = try Bench(try await ImmichBench())
+        try await bench.immich.server.add(key: "bob", user: "Bob")
+        let tape = try bench.tape("Summer", ["a"])
+        _ = try await bench.service().associate(tape)
+        try bench.add(["b"], to: tape)
+        let outcome = try await bench.service(key: "bob").associate(tape)
+        #expect(outcome.state == .pending && outcome.reason == .libraryChanged)
+        #expect(try await bench.immich.report().albums.count == 1)
+        #expect(try await bench.service().associate(tape, isAsked: true).state == .associated)
+    }
+
+    @Test("acceptance 5: a revoked key, a missing scope, a full account and a server that is away", arguments: [2, 3])
+    func trouble(major: Int) async throws {
+        let bench = try Bench(try await ImmichBench(major: major))
+        try await bench.immich.server.add(
+            key: "narrow",
+            permissions: ["albumAsset.create", "asset.upload", "user.read"]
+        )
+        let tape = try bench.tape("Summer", ["a"])
+        #expect(try await bench.service(key: "wrong").associate(tape).reason == .accessDenied)
+        #expect(try await bench.service(key: "narrow").associate(tape).reason == .accessLimited)
+        try await bench.immich.server.add(faults: ["path": "^/albums$", "status": 503, "times": 2, "body": "{}"])
+        #expect(try await bench.service().associate(tape).reason == .unreachable)
+        #expect(try bench.states(tape) == [.pending])
+        // R10: another grant is tried of itself; what failed on the way waits, unless the user asks.
+        let outcome = try await bench.service().associate(tape, isAsked: true)
+        #expect(outcome.state == .associated)
+        #expect(try await bench.immich.report().albums.count == 1)
+    }
+
+    @Test("6.4: a full account leaves clips pending, and those that the server has are added")
+    func quota() async throws {
+        let bench = try Bench(try await ImmichBench(quota: 3))
+        let tape = try bench.tape("Summer", ["abc", "more"])
+        let outcome = try await bench.service().associate(tape)
+        #expect(outcome.state == .partly && outcome.reason == .quota)
+        #expect(try bench.states(tape) == [.linked, .pending])
+    }
+
+    @Test("R11, acceptance 4: deleting with the flag takes the album, and no asset")
+    func deletion() async throws {
+        let bench = try Bench(try await ImmichBench())
+        let tape = try bench.tape("Summer", ["a"])
+        let kept = try bench.tape("Winter", ["a"])
+        for id in [tape, kept] { _ = try await bench.service().associate(id) }
+        try await bench.immich.server.clearRequests()
+        _ = try await bench.service().deleteTape(kept, keepingAlbum: false)
+        #expect(try await bench.immich.report().requests.isEmpty)
+        _ = try await bench.service(deleting: true).deleteTape(tape, keepingAlbum: false)
+        let report = try await bench.immich.report()
+        #expect(report.albums.map(\.name) == ["Tapes – Winter"])
+        #expect(report.assets.count == 1)
+    }
+
+    @Test("counted: adding 1,000 clips to a tape with an album is one look, one check and four requests of 250")
+    func thousand() async throws {
+        let bench = try Bench(try await ImmichBench())
+        let tape = try bench.tape("Summer", ["a"])
+        _ = try await bench.service().associate(tape)
+        let clips = try bench.immich.clips(1000)
+        try await bench.immich.server.add(assets: clips.map { ["checksum": $0.sha1 ?? ""] })
+        _ = try bench.immich.store.addClips(clips, to: tape, at: nil, now: Date())
+        try await bench.immich.server.clearRequests()
+        let outcome = try await bench.service().associate(tape)
+        #expect(outcome.state == .associated && outcome.addedClips == 1000)
+        let lines = try await bench.immich.lines()
+        let album = try #require(outcome.link?.albumID)
+        let put = "PUT /albums/\(album)/assets"
+        #expect(
+            lines == ["GET /albums/\(album)", "POST /assets/bulk-upload-check"] + Array(repeating: put, count: 4)
+        )
+    }
+}
