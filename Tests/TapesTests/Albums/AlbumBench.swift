@@ -31,8 +31,9 @@ struct AlbumBench {
         func keep(_ event: AlbumEvent) { values.withLock { $0.append(event) } }
     }
 
-    init(_ library: ScriptedLibrary = ScriptedLibrary()) throws {
-        temporary = try TemporaryDirectory()
+    init(_ library: ScriptedLibrary = ScriptedLibrary(), in temporary: TemporaryDirectory? = nil) throws {
+        let temporary = try temporary ?? TemporaryDirectory()
+        self.temporary = temporary
         directory = try DataDirectory.open(temporary.file("data"))
         store = try LibraryStore(in: directory)
         self.library = library
@@ -53,6 +54,41 @@ struct AlbumBench {
             now: { clock.now },
             report: { events.keep($0) }
         )
+    }
+
+    // MARK: Several processes
+
+    /// With a library that other processes see as well.
+    static func shared() throws -> AlbumBench {
+        let temporary = try TemporaryDirectory()
+        return try AlbumBench(ScriptedLibrary(file: temporary.file("library.json")), in: temporary)
+    }
+
+    /// In another process: the service on the files of a bench.
+    static func service(
+        in path: String,
+        _ policy: AlbumService.Policy = AlbumService.Policy()
+    ) throws -> AlbumService {
+        let directory = try DataDirectory.open(path + "/data")
+        return AlbumService(
+            store: try LibraryStore(in: directory),
+            directory: directory,
+            library: ScriptedLibrary(file: path + "/library.json"),
+            policy: policy
+        )
+    }
+
+    /// In another process: what `tapes add` does.
+    static func addAndAssociate(_ name: String, in path: String, _ tapeID: String) async throws {
+        let service = try service(in: path)
+        let clip = ClipRecord(
+            id: UUID().uuidString.lowercased(),
+            tapeID: tapeID,
+            kind: .image,
+            source: Array("/\(name)".utf8)
+        )
+        _ = try service.store.addClips([clip], to: tapeID, at: nil, now: Date())
+        _ = try await service.associate(tapeID)
     }
 
     static let deleting = AlbumService.Policy(deletesAlbums: true)
