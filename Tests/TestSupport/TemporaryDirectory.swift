@@ -6,8 +6,13 @@ public final class TemporaryDirectory: Sendable {
     public let path: String
 
     /// Creates it under the system's temporary directory.
-    public init() throws {
-        path = NSTemporaryDirectory() + "mediactl-test-" + UUID().uuidString.lowercased()
+    ///
+    /// - Parameter isInMemory: Whether it may be in memory, where there is such a place: for tests that wait for the disk
+    ///   often, and for nothing that a disk has to prove.
+    public init(isInMemory: Bool = false) throws {
+        let memory = "/dev/shm/"
+        let parent = isInMemory && access(memory, W_OK) == 0 ? memory : NSTemporaryDirectory()
+        path = parent + "mediactl-test-" + UUID().uuidString.lowercased()
         try FileManager.default.createDirectory(
             atPath: path,
             withIntermediateDirectories: true,

@@ -32,7 +32,7 @@ struct AlbumBench {
     }
 
     init(_ library: ScriptedLibrary = ScriptedLibrary(), in temporary: TemporaryDirectory? = nil) throws {
-        let temporary = try temporary ?? TemporaryDirectory()
+        let temporary = try temporary ?? TemporaryDirectory(isInMemory: true)
         self.temporary = temporary
         directory = try DataDirectory.open(temporary.file("data"))
         store = try LibraryStore(in: directory)
@@ -60,7 +60,7 @@ struct AlbumBench {
 
     /// With a library that other processes see as well.
     static func shared() throws -> AlbumBench {
-        let temporary = try TemporaryDirectory()
+        let temporary = try TemporaryDirectory(isInMemory: true)
         return try AlbumBench(ScriptedLibrary(file: temporary.file("library.json")), in: temporary)
     }
 

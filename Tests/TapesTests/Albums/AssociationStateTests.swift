@@ -40,7 +40,8 @@ import Testing
             _ = try await bench.service().associate(id)
         },
         Arrow("pending_association never_tried", "refused otherwise", "pending_association access_limited") {
-            bench, id in
+            bench,
+            id in
             bench.library.tell { $0.addOnly = AlbumAccess(.denied, fingerprint: "1") }
             _ = try await bench.service().associate(id)
             bench.library.tell {
