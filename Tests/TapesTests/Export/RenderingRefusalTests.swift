@@ -50,7 +50,26 @@ import Testing
     }
 
     @Test func theProgramsAreRun() async throws {
-        #expect(try await refusal([clip]).code == .renderFailed)
+        let error = try await refusal([clip])
+        #expect(error.code == .renderFailed)
+        #expect(error.detail == "ffmpeg failed with exit code 1")
+        #expect(error.path == clip.source)
+    }
+
+    /// An ffmpeg that says what it likes.
+    @Test(
+        arguments: [
+            ("echo frame=119; exit 0", "there are 119 of 120 frames"),
+            (
+                "echo frame=120; echo 'a b' >&2; echo 'x: c' >&2; echo >&2; echo 'Conversion failed!' >&2; exit 1",
+                "x: c"
+            ),
+            ("kill -9 $$", "ffmpeg was ended by signal 9"),
+        ]
+    )
+    func whatItSaysIsRead(_ script: String, _ detail: String) async throws {
+        try Data("#!/bin/sh\n\(script)\n".utf8).write(to: URL(filePath: home.file("ffmpeg")))
+        #expect(try await refusal([clip]).detail == detail)
     }
 
     @Test(

@@ -29,23 +29,25 @@ import Testing
         SegmentRecipe(segment: segment, clips: clips, format: try RenderFormat(.landscape, .init(longSide: 64)))
     }
 
-    private static let picture = [
-        "tpad=stop_mode=clone:stop=-1", "trim=start_frame=0:end_frame=45", "setpts=PTS-STARTPTS", form,
-    ].joined(separator: ",")
+    private static func picture(_ frames: Range<Int>) -> String {
+        "tpad=stop_mode=clone:stop=-1,trim=start_frame=\(frames.lowerBound):end_frame=\(frames.upperBound),"
+            + "setpts=PTS-STARTPTS,\(form)"
+    }
 
     private static let form =
         "format=yuv420p,setparams=range=tv:color_primaries=bt709:color_trc=bt709:colorspace=bt709"
 
     @Test func aClipThatStandsAlone() throws {
         let recipe = try recipe(.init(begin: 0, count: 45, part: .init(clip: 0, skipped: 0)))
-        #expect(recipe.inputs == ["-protocol_whitelist", "file", "-ss", "1.500000", "-i", "file:/tmp/links/0.mov"])
+        // 1.5 s are 45 frames, all of which are read for the picture that may stand at their end.
+        #expect(recipe.inputs == ["-protocol_whitelist", "file", "-i", "file:/tmp/links/0.mov"])
         #expect(
             recipe.graph.text == "[0:V:0]fps=fps=30:start_time=0,transpose=clock,scale=w=iw*sar:h=ih,setsar=1,"
                 + "scale=w=64:h=36:force_original_aspect_ratio=decrease:out_range=tv:out_color_matrix=bt709,"
-                + "pad=64:36:(ow-iw)/2:(oh-ih)/2,setsar=1,\(Self.picture)[v];"
+                + "pad=64:36:(ow-iw)/2:(oh-ih)/2,setsar=1,\(Self.picture(45..<90))[v];"
                 + "[0:a:0]aresample=48000:async=1:first_pts=0,"
                 + "aformat=sample_fmts=fltp:sample_rates=48000:channel_layouts=stereo,"
-                + "volume=0.5,apad,atrim=start_sample=0:end_sample=72000,asetpts=N/SR/TB[a]"
+                + "volume=0.5,apad,atrim=start_sample=72000:end_sample=144000,asetpts=N/SR/TB[a]"
         )
     }
 
@@ -55,7 +57,7 @@ import Testing
         #expect(
             recipe.graph.text == "[0:v:0]trim=end_frame=1,fps=fps=30:start_time=0,scale=w=iw*sar:h=ih,setsar=1,"
                 + "scale=w=64:h=36:force_original_aspect_ratio=increase:out_range=tv:out_color_matrix=bt709,"
-                + "crop=64:36,setsar=1,\(Self.picture)[v];"
+                + "crop=64:36,setsar=1,\(Self.picture(0..<45))[v];"
                 + "anullsrc=r=48000:cl=stereo,aformat=sample_fmts=fltp:sample_rates=48000:channel_layouts=stereo,"
                 + "atrim=end_sample=72000[a]"
         )
@@ -91,14 +93,31 @@ import Testing
         #expect(chains[5].text == "[a0][a1]acrossfade=nb_samples=24000[a]")
     }
 
-    /// Behind the last picture nothing would be read that could stand.
-    @Test func readingBeginsBeforeThePictureEnds() throws {
+    /// Two seconds before what is wanted, or before the picture ends, where that is earlier: behind it there is none that
+    /// could stand. At 30 frames a second.
+    @Test(
+        arguments: [
+            (start: 0, pictureEnd: 20_000, skipped: 0, seek: nil, frames: 0),
+            (start: 0, pictureEnd: 20_000, skipped: 60, seek: nil, frames: 60),
+            (start: 0, pictureEnd: 20_000, skipped: 75, seek: "0.500000", frames: 60),
+            (start: 1500, pictureEnd: 20_000, skipped: 285, seek: "9.000000", frames: 60),
+            (start: 10_000, pictureEnd: 20_000, skipped: 0, seek: "8.000000", frames: 60),
+            (start: 1010, pictureEnd: 20_000, skipped: 0, seek: "0.010000", frames: 30),
+            (start: 1500, pictureEnd: 4500, skipped: 285, seek: "2.500000", frames: 255),
+            (start: 9000, pictureEnd: 4500, skipped: 3, seek: "2.500000", frames: 198),
+            (start: 9000, pictureEnd: 100, skipped: 0, seek: nil, frames: 270),
+        ] as [(start: Int64, pictureEnd: Int64, skipped: Int, seek: String?, frames: Int)]
+    )
+    func whereReadingBegins(_ start: Int64, _ pictureEnd: Int64, _ skipped: Int, _ seek: String?, _ frames: Int) throws
+    {
         var clip = Self.video
-        clip.pictureEnd = 4500
-        let recipe = try recipe(.init(begin: 0, count: 3, part: .init(clip: 0, skipped: 285)), [clip])
-        // 4.5 - 2
-        #expect(recipe.inputs.contains("2.500000"))
-        #expect(recipe.graph.text.contains("trim=start_frame=255:end_frame=258"))
+        (clip.start, clip.pictureEnd) = (start, pictureEnd)
+        let recipe = try recipe(.init(begin: 0, count: 3, part: .init(clip: 0, skipped: skipped)), [clip])
+        #expect(recipe.inputs.dropFirst(2).first == (seek == nil ? "-i" : "-ss"))
+        #expect(recipe.inputs.count == (seek == nil ? 4 : 6))
+        if let seek { #expect(recipe.inputs[3] == seek) }
+        #expect(recipe.graph.text.contains("trim=start_frame=\(frames):end_frame=\(frames + 3)"))
+        #expect(recipe.graph.text.contains("atrim=start_sample=\(frames * 1600):"))
     }
 
     @Test(arguments: [(0, ""), (1, "transpose=clock,"), (2, "hflip,vflip,"), (3, "transpose=cclock,")])

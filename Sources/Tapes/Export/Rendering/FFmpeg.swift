@@ -79,6 +79,8 @@ struct FFmpeg: Sendable {
             default: throw TapesError(.renderFailed, detail: "\(name) \(error.detail)")
             }
         }
+        // A terminal interrupts it as well, and it may be the first to end.
+        if result.failure != nil, Task.isCancelled { throw TapesError(.cancelled) }
         if let failure = result.failure { throw Self.refused("\(name) \(failure)", result.errors) }
         return result
     }

@@ -7,8 +7,8 @@ struct SegmentRecipe {
     var clips: [RenderClip]
     var format: RenderFormat
 
-    /// A clip is not read from its beginning, but from here before what is wanted of it: a picture may stand longer than
-    /// one frame, and a seek drops those that began before it.
+    /// A clip is read from here before what is wanted of it: a picture may stand longer than one frame, and a seek drops
+    /// those that began before it.
     private static let leadSeconds = 2
 
     /// The clips that it shows, in the order of its inputs.
@@ -18,18 +18,19 @@ struct SegmentRecipe {
     var inputs: [String] {
         parts.flatMap { part in
             let clip = clips[part.clip]
-            let seek = clip.isStill ? 0 : clip.start * 1000 + format.microseconds(ofFrame: leadless(part))
+            let seek = clip.isStill ? 0 : clip.start * 1000 + format.microseconds(ofFrame: firstRead(part))
             return FFmpeg.input(clip.input, seekMicroseconds: seek)
         }
     }
 
-    /// The frame, counted from the beginning of the clip, that reading begins with. Behind the last picture of a file there
-    /// would be none that could stand.
-    private func leadless(_ part: RenderPlan.Part) -> Int {
+    /// The frame, counted from where the clip begins, that reading begins with; below 0 in what is trimmed off. Behind the
+    /// last picture of a file there would be none that could stand.
+    private func firstRead(_ part: RenderPlan.Part) -> Int {
         let clip = clips[part.clip]
         if clip.isStill { return 0 }
-        let last = min(part.skipped, format.frame(at: max(0, clip.pictureEnd - clip.start)))
-        return max(0, last - Self.leadSeconds * format.frameRate)
+        let behind = Int((clip.pictureEnd - clip.start) * Int64(format.frameRate) / 1000)
+        let beginOfFile = -Int(clip.start * Int64(format.frameRate) / 1000)
+        return max(beginOfFile, min(part.skipped, behind) - Self.leadSeconds * format.frameRate)
     }
 
     /// From the inputs to `[v]` and `[a]`, both exactly as long as the segment.
@@ -72,7 +73,7 @@ struct SegmentRecipe {
 
     private func picture(_ part: RenderPlan.Part, _ index: Int, to output: String) -> FilterGraph.Chain {
         let clip = clips[part.clip]
-        let skipped = clip.isStill ? 0 : part.skipped - leadless(part)
+        let skipped = clip.isStill ? 0 : part.skipped - firstRead(part)
         let filters: [FilterGraph.Filter] =
             (clip.isStill ? [.init("trim", "end_frame=1")] : [])
             + [.init("fps", "fps=\(format.frameRate)", "start_time=0")]
@@ -135,7 +136,7 @@ struct SegmentRecipe {
                 output: output
             )
         }
-        let skipped = format.sample(ofFrame: part.skipped - leadless(part))
+        let skipped = format.sample(ofFrame: part.skipped - firstRead(part))
         let filters: [FilterGraph.Filter] = [
             // Sound that begins late, or has gaps, keeps its place.
             .init("aresample", "\(RenderFormat.sampleRate)", "async=1", "first_pts=0"),
