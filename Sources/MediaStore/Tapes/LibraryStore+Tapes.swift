@@ -190,15 +190,6 @@ extension LibraryStore {
         }
     }
 
-    /// The pending tapes, the one that was not changed for the longest time first.
-    ///
-    /// - Throws: `StoreError`.
-    public func pendingTapes() throws(StoreError) -> [TapeRecord] {
-        try connection.readBeside { db in
-            try TapeRow.fetch(db, where: "association = 'pending_association' ORDER BY updated_at, rowid", [])
-        }
-    }
-
     /// Ids get into names of files and into what libraries keep.
     func checkID(_ id: String, of what: String) throws(StoreError) {
         guard CaptureID.isValid(id) else {

@@ -143,7 +143,6 @@ struct TapeStoreTests {
         #expect(tapes.map(\.association) == [.pending, .none, .pending, .none])
         #expect(tapes.map(\.reason) == [.quota, nil, .neverTried, nil])
         #expect(tapes[2].updatedAt == TapeFixture.start + 2)
-        #expect(try store.pendingTapes().map(\.title) == ["Tape 2", "Tape 4"])
     }
 
     @Test("R17, trap 7: a copy has new ids, no link, no intent, no state, and the clips in their order")
