@@ -35,6 +35,8 @@ struct DocumentationTests {
         try makeMedia(in: directory)
         try makePhotos(in: directory)
         try makeCapture(in: directory)
+        // Where a desktop keeps pictures, and where albums are made.
+        try FileManager.default.createDirectory(atPath: directory.file("Pictures"), withIntermediateDirectories: true)
         try await addLegacyPhotos(to: sandbox)
         try "\(sandbox.address)/upload/\(Self.guestToken)\n"
             .write(toFile: directory.file("event-link.txt"), atomically: true, encoding: .utf8)
@@ -86,11 +88,6 @@ struct DocumentationTests {
     private func makePhotos(in directory: TemporaryDirectory) throws {
         try FileManager.default.createDirectory(
             atPath: directory.file("pictures"),
-            withIntermediateDirectories: true
-        )
-        // Where a desktop keeps them, and where albums are made.
-        try FileManager.default.createDirectory(
-            atPath: directory.file("Pictures"),
             withIntermediateDirectories: true
         )
         for number in 1...3 {

@@ -79,14 +79,21 @@ struct ReconcileRun: Sendable {
         try console.requireOutput()
         let titles = Dictionary(try session.store.tapeSummaries().map { ($0.tape.id, $0.tape.title) }) { $1 }
         let run = self
-        let (missing, count) = try await console.context.interruption.cancelling { [service] in
+        let (missing, unknown, count) = try await console.context.interruption.cancelling { [service] in
             let tally = ItemTally<String>()
             let missing = try await service.verifyAlbums { link, presence in
                 let item = Item(link, presence, title: titles[link.tapeID])
                 tally.add(item.state, .success)
                 run.tell(item)
             }
-            return (missing, tally.total)
+            return (missing, tally.count("unknown"), tally.total)
+        }
+        guard unknown == 0 else {
+            console.warning(
+                "\(Formats.count(unknown, "album")) may not be looked at",
+                hint: "mediactl tapes library status says what is missing"
+            )
+            return finish(nil, items: count, left: missing, unknown == count ? .unauthorized : .partly)
         }
         console.note(
             missing == 0
