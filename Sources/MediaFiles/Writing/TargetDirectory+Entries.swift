@@ -78,6 +78,13 @@ extension TargetDirectory {
         try systemStatus(of: name).map { FileKind(mode: $0.st_mode) }
     }
 
+    /// Whether an entry belongs to another user; false where there is none.
+    ///
+    /// - Throws: `FileWriteError`.
+    package func isOfOthers(_ name: [UInt8]) throws(FileWriteError) -> Bool {
+        try systemStatus(of: name).map { $0.st_uid != geteuid() } ?? false
+    }
+
     /// Whether going up so many times leads to the directory of a path.
     package func ancestor(_ levels: Int, isDirectory path: [UInt8]) -> Bool {
         var above = stat()

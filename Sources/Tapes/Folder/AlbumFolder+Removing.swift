@@ -58,7 +58,15 @@ extension AlbumFolder {
                 try directory.synchronize()
                 return .keptForeign(foreign)
             }
-            try root.directory.removeDirectory(name)
+            do throws(FileWriteError) {
+                try root.directory.removeDirectory(name)
+            } catch {
+                // The folder stays: it is ours as long as it has its manifest, and the next try finds it.
+                var empty = self
+                empty.manifest.removeEntries { _ in true }
+                try? empty.writeManifest()
+                throw error
+            }
             try root.directory.synchronize()
             return .deleted
         }

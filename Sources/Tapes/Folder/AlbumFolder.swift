@@ -38,7 +38,10 @@ struct AlbumFolder {
             TapeKillPoint.manifestWritten.reach()
             return folder
         } catch {
-            throw AlbumError(error, needing: .addOnly)
+            // Who may not add to the root may still add to the albums that are there.
+            let isLimited = error.kind == .denied && (try? root.directory.rights().isReadOnly) == false
+            throw isLimited
+                ? AlbumError(.insufficient(["write"]), detail: error.detail) : AlbumError(error, needing: .addOnly)
         }
     }
 

@@ -95,10 +95,12 @@ extension AlbumManifest.Entry {
 extension JSONCursor {
     /// Steps over a value.
     ///
-    /// - Returns: Its bytes, perhaps with blanks behind it.
+    /// - Returns: Its bytes.
     fileprivate mutating func rawValue(in text: ArraySlice<UInt8>) throws(Broken) -> ArraySlice<UInt8> {
         let first = start()
         try skip()
-        return text[first..<start()]
+        let value = text[first..<start()]
+        // `start` has stepped over the blanks behind it.
+        return value.dropLast(value.reversed().prefix { $0 <= 0x20 }.count)
     }
 }

@@ -60,8 +60,8 @@ extension AlbumError {
             switch error.kind {
             case .full: .quota
             case .denied: .unauthorized(level)
-            case .busy, .io: .unreachable(retryAfter: nil)
-            case .exists, .unsafe: .rejected(status: nil)
+            // The user can put these right, or they pass.
+            case .busy, .io, .exists, .unsafe: .unreachable(retryAfter: nil)
             }
         self.init(kind, detail: error.detail)
     }

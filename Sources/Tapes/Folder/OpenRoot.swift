@@ -88,8 +88,10 @@ struct OpenRoot {
             guard manifest.libraryID == marker.id else { return .nothing }
             return .album(AlbumFolder(root: self, directory: folder, name: name, manifest: manifest))
         } catch {
-            // Files, links to directories, and what only looks like a manifest.
-            return error.kind == .unsafe ? .nothing : .doubt(AlbumError(error, needing: level))
+            // Files, links to directories, what only looks like a manifest; and what others keep for themselves, such as
+            // the `lost+found` of a disk.
+            let isForeign = error.kind == .denied && (try? directory.isOfOthers(name)) == true
+            return error.kind == .unsafe || isForeign ? .nothing : .doubt(AlbumError(error, needing: level))
         }
     }
 }

@@ -1,0 +1,160 @@
+import Foundation
+import Glibc
+import MediaStore
+import TestSupport
+import Testing
+
+@testable import Tapes
+
+/// Which library it is (contract 4.2), and trap 1.
+@Suite struct FolderIdentityTests {
+    @Test func theMarkerIsTheLibrary() async throws {
+        let fixture = try await FolderFixture.ready()
+        let data = try Data(contentsOf: URL(fileURLWithPath: fixture.root + "/.mediactl-library.json"))
+        let marker = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
+        #expect(marker["format"] as? String == "mediactl.library" && marker["version"] as? Int == 1)
+        let id = try #require(marker["id"] as? String)
+        #expect(UUID(uuidString: id) != nil)
+        #expect(ISO8601DateFormatter().date(from: try #require(marker["createdAt"] as? String)) != nil)
+        let identity = try await fixture.library.identity()
+        #expect(identity.libraryID == "folder:" + id && identity.accountID == nil && identity.keyID == nil)
+        // The same directory at another path is the same library.
+        try FileManager.default.createSymbolicLink(
+            atPath: fixture.temporary.file("other"),
+            withDestinationPath: fixture.root
+        )
+        #expect(try await fixture.library(at: fixture.temporary.file("other")).identity().libraryID == "folder:" + id)
+    }
+
+    @Test func whereNothingEverWasThereIsNoLibraryYet() async throws {
+        let fixture = try FolderFixture()
+        let missing = try await albumErrorKind { try await fixture.library.identity() }
+        #expect(missing == .unauthorized(.addOnly))
+        try FileManager.default.createDirectory(atPath: fixture.root, withIntermediateDirectories: false)
+        let empty = try await albumErrorKind { try await fixture.library.identity() }
+        #expect(empty == .unauthorized(.addOnly))
+    }
+
+    /// What may happen to a root behind our back.
+    enum Loss: String, CaseIterable {
+        case unmounted, removed, replacedByFile, damagedMarker, foreignMarker, fifoMarker
+    }
+
+    private func lose(_ fixture: FolderFixture, _ loss: Loss) throws {
+        let marker = fixture.root + "/.mediactl-library.json"
+        let files = FileManager.default
+        switch loss {
+        // The mount point stays behind, empty.
+        case .unmounted:
+            try files.moveItem(atPath: fixture.root, toPath: fixture.root + "-away")
+            try files.createDirectory(atPath: fixture.root, withIntermediateDirectories: false)
+        case .removed: try files.moveItem(atPath: fixture.root, toPath: fixture.root + "-away")
+        case .replacedByFile:
+            try files.moveItem(atPath: fixture.root, toPath: fixture.root + "-away")
+            try fixture.write("x", to: fixture.root)
+        case .damagedMarker: try fixture.write("{\"format\":", to: marker)
+        case .foreignMarker: try fixture.write("{\"format\":\"x\",\"version\":1,\"id\":\"y\"}", to: marker)
+        case .fifoMarker:
+            try files.removeItem(atPath: marker)
+            try #require(mkfifo(marker, 0o600) == 0)
+        }
+    }
+
+    @Test("trap 1: a root that is gone is another library, and nothing is said to be missing", arguments: Loss.allCases)
+    func gone(loss: Loss) async throws {
+        let fixture = try await FolderFixture.ready()
+        let path = try fixture.original("a.jpg")
+        let album = try await fixture.album()
+        let witness = try fixture.witness()
+        try lose(fixture, loss)
+        let library = fixture.library
+        let calls: [@Sendable () async throws -> Void] = [
+            { _ = try await library.identity() }, { _ = try await library.access(.addOnly) },
+            { _ = try await library.requestAccess(.addOnly) }, { _ = try await library.album(album.id, hint: nil) },
+            { _ = try await library.albumMarked(FolderFixture.tapeID) },
+            { _ = try await library.createAlbum(title: "x", tapeID: FolderFixture.tapeID) },
+            { _ = try await library.add(fixture.assets([path]), to: album.id, hint: album.hint) },
+            { _ = try await library.remove([path], from: album.id, hint: album.hint) },
+            { _ = try await library.deleteAlbum(album.id, hint: album.hint) },
+            { try await library.arrange(album.id, hint: album.hint, tape: fixture.tape(), clips: []) },
+        ]
+        for call in calls { #expect(try await albumErrorKind(call) == .libraryChanged) }
+        // Nothing was made anew.
+        if loss == .unmounted { #expect(try FileManager.default.contentsOfDirectory(atPath: fixture.root).isEmpty) }
+        if loss == .removed { #expect(!fixture.exists(fixture.root)) }
+        try witness.check()
+    }
+
+    @Test("trap 1: another disk at the same place has its own albums, and says of none that it is gone")
+    func anotherLibrary() async throws {
+        let fixture = try await FolderFixture.ready()
+        let path = try fixture.original("a.jpg")
+        let album = try await fixture.album()
+        let known = try await fixture.library.identity().libraryID
+        try lose(fixture, .unmounted)
+        // The other disk has a library of its own, made elsewhere.
+        let other = try await FolderFixture.ready()
+        try FileManager.default.copyItem(
+            atPath: other.root + "/.mediactl-library.json",
+            toPath: fixture.root + "/.mediactl-library.json"
+        )
+        // The service compares this with what it remembers.
+        #expect(try await fixture.library.identity().libraryID != known)
+        for hint in [album.hint, nil] {
+            let found = try await albumErrorKind { try await fixture.library.album(album.id, hint: hint) }
+            #expect(found == .libraryChanged)
+            let deleted = try await albumErrorKind { try await fixture.library.deleteAlbum(album.id, hint: hint) }
+            #expect(deleted == .libraryChanged)
+        }
+        let added = try await albumErrorKind { try await fixture.add([path], to: album) }
+        #expect(added == .libraryChanged)
+        // An album that was copied there carries the mark of the other library.
+        try FileManager.default.copyItem(
+            atPath: fixture.root + "-away/Tapes – Summer",
+            toPath: fixture.root + "/Tapes – Summer"
+        )
+        let copied = try await albumErrorKind { try await fixture.add([path], to: album) }
+        #expect(copied == .libraryChanged)
+        #expect(try await fixture.library.albumMarked(FolderFixture.tapeID) == nil)
+    }
+
+    @Test("trap 1: a library that is gone is made anew only when somebody says so") func madeAnew() async throws {
+        let fixture = try await FolderFixture.ready()
+        let before = try await fixture.library.identity()
+        try lose(fixture, .removed)
+        let refusing = try await fixture.library { _ in false }.requestAccess(.addOnly)
+        #expect(refusing.state == .denied && !fixture.exists(fixture.root))
+        #expect(try await fixture.library { _ in true }.requestAccess(.addOnly).state == .authorized)
+        #expect(try await fixture.library.identity() != before)
+        // A marker that is there is never replaced, whatever it says.
+        try fixture.write("{", to: fixture.root + "/.mediactl-library.json")
+        let damaged = try await albumErrorKind { try await fixture.library { _ in true }.requestAccess(.addOnly) }
+        #expect(damaged == .libraryChanged)
+    }
+
+    @Test(arguments: [
+        (Array("/home/me/Bilder é".utf8), "/home/me/Bilder é"), (Array("/a%41".utf8), "/a%2541"),
+        (Array("/a\nb".utf8), "/a%0Ab"), ([0x2f, 0xff, 0x61], "/%FFa"), (Array("/a//".utf8), "/a"), ([0x2f], "/"),
+    ] as [([UInt8], String)])
+    func addresses(path: [UInt8], expected: String) throws {
+        let fixture = try FolderFixture()
+        let root = FolderLibrary.Root(path: path, picturesDirectory: nil, isConfigured: true)
+        let library = FolderLibrary(root: root, directory: fixture.data, store: fixture.store)
+        #expect(library.address == expected && library.kind == "folder")
+    }
+
+    @Test func identifiersOfOthersAreMistakes() async throws {
+        let fixture = try await FolderFixture.ready()
+        for id in ["", "x", "../x"] {
+            let kind = try await albumErrorKind { try await fixture.library.album(id, hint: nil) }
+            #expect(kind == .rejected(status: nil))
+            let added = try await albumErrorKind { () async throws in
+                try await fixture.library.add(fixture.assets([[0x2f]]), to: id, hint: nil)
+            }
+            #expect(added == .rejected(status: nil))
+        }
+        // Nothing is asked for nothing.
+        #expect(try await fixture.library.add([], to: UUID().uuidString, hint: nil).isEmpty)
+        #expect(try await fixture.library.remove([], from: UUID().uuidString, hint: nil).isEmpty)
+    }
+}
