@@ -23,7 +23,8 @@ import Testing
         manifest.nextSequence = 3
         let text = String(decoding: manifest.text, as: UTF8.self)
         for kept in [
-            "\"big\": 123456789012345678901234567890.50", "{ \"a\" : [1, 2,{}] }", "\"note\": 1e2", "{\"newKind\":true}",
+            "\"big\": 123456789012345678901234567890.50", "{ \"a\" : [1, 2,{}] }", "\"note\": 1e2",
+            "{\"newKind\":true}",
         ] {
             #expect(text.contains(kept))
         }
@@ -35,10 +36,12 @@ import Testing
     }
 
     /// Trap 17.
-    @Test(arguments: [
-        (Array("/p/é".utf8), "target", "/p/é"), (Array("/p/e\u{301}".utf8), "target", "/p/e\u{301}"),
-        (Array("/p/a\nb\"\\".utf8), "target", "/p/a\nb\"\\"), ([0x2f, 0xff], "targetBase64", "L/8="),
-    ] as [([UInt8], String, String)])
+    @Test(
+        arguments: [
+            (Array("/p/é".utf8), "target", "/p/é"), (Array("/p/e\u{301}".utf8), "target", "/p/e\u{301}"),
+            (Array("/p/a\nb\"\\".utf8), "target", "/p/a\nb\"\\"), ([0x2f, 0xff], "targetBase64", "L/8="),
+        ] as [([UInt8], String, String)]
+    )
     func targetsAreBytes(target: [UInt8], key: String, value: String) throws {
         var manifest = AlbumManifest(id: "i", libraryID: "l", tapeID: "t", title: "x", createdAt: "c")
         manifest.elements = [

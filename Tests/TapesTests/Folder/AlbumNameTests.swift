@@ -55,14 +55,17 @@ import Testing
         #expect(AlbumName.link(sequence, source: Array(source.utf8)) == Array(expected.utf8))
     }
 
-    @Test("trap 17: each byte that is no UTF-8 becomes _", arguments: [
-        ([0xff, 0xfe, 0x2e, 0x6a], "0001-__.j"),
-        // A sequence cut short, then a letter; Latin-1 é; a lone surrogate; an overlong slash.
-        ([0xe2, 0x80, 0x61], "0001-__a"), ([0x63, 0xe9], "0001-c_"), ([0xed, 0xa0, 0x80], "0001-___"),
-        ([0xc0, 0xaf], "0001-__"),
-        // U+FFFD itself is text.
-        ([0xef, 0xbf, 0xbd], "0001-\u{fffd}"),
-    ] as [([UInt8], String)])
+    @Test(
+        "trap 17: each byte that is no UTF-8 becomes _",
+        arguments: [
+            ([0xff, 0xfe, 0x2e, 0x6a], "0001-__.j"),
+            // A sequence cut short, then a letter; Latin-1 é; a lone surrogate; an overlong slash.
+            ([0xe2, 0x80, 0x61], "0001-__a"), ([0x63, 0xe9], "0001-c_"), ([0xed, 0xa0, 0x80], "0001-___"),
+            ([0xc0, 0xaf], "0001-__"),
+            // U+FFFD itself is text.
+            ([0xef, 0xbf, 0xbd], "0001-\u{fffd}"),
+        ] as [([UInt8], String)]
+    )
     func invalidBytes(last: [UInt8], expected: String) {
         #expect(AlbumName.link(1, source: Array("/p/".utf8) + last) == Array(expected.utf8))
     }

@@ -132,10 +132,12 @@ import Testing
         #expect(damaged == .libraryChanged)
     }
 
-    @Test(arguments: [
-        (Array("/home/me/Bilder é".utf8), "/home/me/Bilder é"), (Array("/a%41".utf8), "/a%2541"),
-        (Array("/a\nb".utf8), "/a%0Ab"), ([0x2f, 0xff, 0x61], "/%FFa"), (Array("/a//".utf8), "/a"), ([0x2f], "/"),
-    ] as [([UInt8], String)])
+    @Test(
+        arguments: [
+            (Array("/home/me/Bilder é".utf8), "/home/me/Bilder é"), (Array("/a%41".utf8), "/a%2541"),
+            (Array("/a\nb".utf8), "/a%0Ab"), ([0x2f, 0xff, 0x61], "/%FFa"), (Array("/a//".utf8), "/a"), ([0x2f], "/"),
+        ] as [([UInt8], String)]
+    )
     func addresses(path: [UInt8], expected: String) throws {
         let fixture = try FolderFixture()
         let root = FolderLibrary.Root(path: path, picturesDirectory: nil, isConfigured: true)

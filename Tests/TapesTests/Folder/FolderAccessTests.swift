@@ -1,0 +1,245 @@
+import Foundation
+import Glibc
+import MediaFiles
+import MediaStore
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Tapes
+
+/// What is allowed (contract 4.3, folder library).
+@Suite struct FolderAccessTests {
+    private func allowed(_ fixture: FolderFixture, _ level: AccessLevel = .addOnly) async throws -> AlbumAccess.State {
+        try await fixture.library.access(level).state
+    }
+
+    // MARK: Asking
+
+    @Test func theDefaultRootIsMadeWhereThereArePictures() async throws {
+        let fixture = try FolderFixture()
+        #expect(try await allowed(fixture) == .notDetermined)
+        // Looking has made nothing.
+        #expect(!fixture.exists(fixture.root))
+        #expect(try await fixture.library.requestAccess(.addOnly).state == .authorized)
+        #expect(try await fixture.library.requestAccess(.readWrite).state == .authorized)
+        #expect(fixture.exists(fixture.root + "/.mediactl-library.json"))
+    }
+
+    @Test func theDefaultRootIsNotMadeWhereThereAreNone() async throws {
+        let fixture = try FolderFixture()
+        try FileManager.default.removeItem(atPath: fixture.pictures)
+        #expect(try await fixture.library.requestAccess(.addOnly).state == .notDetermined)
+        #expect(!fixture.exists(fixture.pictures))
+        // Without a directory of pictures at all.
+        let root = FolderLibrary.Root(path: fixture.library.root.path, picturesDirectory: nil, isConfigured: false)
+        let library = FolderLibrary(root: root, directory: fixture.data, store: fixture.store)
+        #expect(try await library.requestAccess(.addOnly).state == .notDetermined)
+    }
+
+    @Test func aConfiguredRootIsMadeAnywhere() async throws {
+        let fixture = try FolderFixture()
+        let root = fixture.temporary.file("a/b/c")
+        let library = fixture.library(at: root, isConfigured: true)
+        #expect(try await library.requestAccess(.addOnly).state == .authorized)
+        #expect(fixture.exists(root + "/.mediactl-library.json"))
+    }
+
+    @Test("whoever can be asked is asked, and a no is kept apart from never having asked", arguments: [true, false])
+    func asking(answer: Bool) async throws {
+        let fixture = try FolderFixture()
+        let asked = Mutex<[[UInt8]]>([])
+        let library = fixture.library(isConfigured: true) { path in
+            asked.withLock { $0.append(path) }
+            return answer
+        }
+        let access = try await library.requestAccess(.addOnly)
+        #expect(access.state == (answer ? .authorized : .denied))
+        #expect(asked.withLock { $0 } == [Array(fixture.root.utf8)])
+        #expect(fixture.exists(fixture.root) == answer)
+        // The one that refused has the fingerprint that the next look has, so that nobody is asked again and again (R10).
+        if !answer { #expect(try await library.access(.addOnly).fingerprint == access.fingerprint) }
+        // A library that is there is not asked for.
+        if answer { _ = try await library.requestAccess(.addOnly) }
+        #expect(asked.withLock { $0.count } == 1)
+    }
+
+    @Test func anExistingDirectoryBecomesTheRootWithAllThatIsInIt() async throws {
+        let fixture = try FolderFixture()
+        try FileManager.default.createDirectory(atPath: fixture.root, withIntermediateDirectories: false)
+        try fixture.write("mine", to: fixture.root + "/note.txt")
+        #expect(try await fixture.library.requestAccess(.addOnly).state == .authorized)
+        let note = try String(contentsOfFile: fixture.root + "/note.txt", encoding: .utf8)
+        #expect(note == "mine")
+    }
+
+    @Test("two processes that make the root make one library") func atOnce() async throws {
+        let fixture = try FolderFixture()
+        let library = fixture.library
+        let ids = try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    _ = try await library.requestAccess(.addOnly)
+                    return try await library.identity().libraryID
+                }
+            }
+            return try await group.reduce(into: Set()) { $0.insert($1) }
+        }
+        #expect(ids.count == 1)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: fixture.root) == [".mediactl-library.json"])
+    }
+
+    @Test(arguments: ["file", "below a file"]) func whereNoRootCanBe(place: String) async throws {
+        let fixture = try FolderFixture()
+        try fixture.write("x", to: fixture.temporary.file("file"))
+        let root = fixture.temporary.file(place == "file" ? "file" : "file/Tapes")
+        let library = fixture.library(at: root, isConfigured: true)
+        #expect(try await library.access(.addOnly).state == .denied)
+        #expect(try await library.requestAccess(.addOnly).state == .denied)
+        let kind = try await albumErrorKind { try await library.createAlbum(title: "x", tapeID: "y") }
+        #expect(kind == .unauthorized(.addOnly))
+    }
+
+    @Test("a newer version's library is left alone") func newerMarker() async throws {
+        let fixture = try await FolderFixture.ready()
+        let album = try await fixture.album()
+        let marker = fixture.root + "/.mediactl-library.json"
+        let text = try String(contentsOfFile: marker, encoding: .utf8)
+        try fixture.write(text.replacingOccurrences(of: "\"version\":1", with: "\"version\":2"), to: marker)
+        #expect(try await allowed(fixture) == .restricted)
+        let created = try await albumErrorKind { try await fixture.album("Tapes – Other") }
+        #expect(created == .insufficient(["write"]))
+        let added = try await albumErrorKind { try await fixture.add([[0x2f, 0x61]], to: album) }
+        #expect(added == .insufficient(["write"]))
+    }
+
+    // MARK: Rights
+
+    /// Rights of the root, and what follows from them for somebody who does not own it.
+    @Test(
+        .enabled(if: OtherUser.isAvailable, OtherUser.requirement),
+        arguments: [
+            (0o777, AlbumAccess.State.authorized, AlbumAccess.State.authorized),
+            // Adding needs no right to read.
+            (0o773, .authorized, .limited(missing: ["read"])),
+            // Albums that are there may still be added to.
+            (0o775, .limited(missing: ["write"]), .limited(missing: ["write"])),
+            (0o771, .limited(missing: ["write"]), .limited(missing: ["write", "read"])), (0o776, .denied, .denied),
+            (0o770, .denied, .denied),
+            // The sticky bit keeps entries of others.
+            (0o1777, .authorized, .limited(missing: ["unlink"])),
+        ]
+    )
+    func rights(mode: Int, addOnly: AlbumAccess.State, readWrite: AlbumAccess.State) async throws {
+        let fixture = try await FolderFixture.ready()
+        chmod(fixture.temporary.path, 0o711)
+        chmod(fixture.root, mode_t(mode))
+        let library = fixture.library
+        let seen = try OtherUser.run { [try library.sight(of: .addOnly), try library.sight(of: .readWrite)] }
+        let states = seen.map { sight -> AlbumAccess.State? in
+            if case .library(let access) = sight { access.state } else { nil }
+        }
+        #expect(states == [addOnly, readWrite])
+        // Root, or the owner, may do everything all the same.
+        if geteuid() == 0 { #expect(try await allowed(fixture, .readWrite) == .authorized) }
+    }
+
+    @Test(
+        "a root that cannot be made is denied, not undetermined",
+        .enabled(if: OtherUser.isAvailable, OtherUser.requirement)
+    )
+    func unwritablePlace() throws {
+        let fixture = try FolderFixture()
+        chmod(fixture.temporary.path, 0o711)
+        chmod(fixture.pictures, 0o755)
+        let library = fixture.library
+        // Opens the store, which the other user may not.
+        _ = try library.sight(of: .addOnly)
+        let sight = try OtherUser.run { try library.sight(of: .addOnly) }
+        let state: AlbumAccess.State? =
+            if case .place(let access, wasLibrary: false) = sight { access.state } else { nil }
+        #expect(state == .denied)
+    }
+
+    @Test(
+        "a read-only file system is restricted, and what is tried there is refused",
+        .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement)
+    )
+    func readOnly() async throws {
+        let disk = try SmallDisk(kibibytes: 256)
+        let fixture = try await FolderFixture.ready(root: disk.path + "/Tapes")
+        let album = try await fixture.album()
+        let before = try await fixture.library.access(.addOnly).fingerprint
+        try #require(try await ChildProcess.run("mount", ["-o", "remount,ro", disk.path]).status == 0)
+        let access = try await fixture.library.access(.addOnly)
+        #expect(access.state == .restricted && access.fingerprint != before)
+        #expect(try await fixture.library.requestAccess(.addOnly).state == .restricted)
+        let path = try fixture.original("a.jpg")
+        let added = try await albumErrorKind { try await fixture.add([path], to: album) }
+        #expect(added == .unauthorized(.addOnly))
+        let created = try await albumErrorKind { try await fixture.album("Tapes – Other") }
+        #expect(created == .unauthorized(.addOnly))
+        let elsewhere = fixture.library(at: disk.path + "/Other", isConfigured: true)
+        #expect(try await elsewhere.requestAccess(.addOnly).state == .restricted)
+    }
+
+    @Test("R10: the fingerprint changes with mode, owner and library, and with nothing else") func fingerprint()
+        async throws
+    {
+        let fixture = try FolderFixture()
+        let none = try await fixture.library.access(.addOnly).fingerprint
+        _ = try await fixture.library.requestAccess(.addOnly)
+        let first = try await fixture.library.access(.addOnly).fingerprint
+        #expect(first != none)
+        _ = try await fixture.album()
+        #expect(try await fixture.library.access(.readWrite).fingerprint == first)
+        chmod(fixture.root, 0o700)
+        let second = try await fixture.library.access(.addOnly).fingerprint
+        #expect(second != first)
+        if geteuid() == 0 {
+            chown(fixture.root, 65534, gid_t.max)
+            #expect(try await fixture.library.access(.addOnly).fingerprint != second)
+        }
+    }
+
+    @Test(
+        "R10: rights in the root say what may be made, rights in an album what may be added",
+        .enabled(if: OtherUser.isAvailable, OtherUser.requirement)
+    )
+    func operationsDecide() async throws {
+        let fixture = try await FolderFixture.ready()
+        let album = try await fixture.album()
+        chmod(fixture.temporary.path, 0o711)
+        let library = fixture.library
+        let kinds = try OtherUser.run { () -> [AlbumError.Kind?] in
+            let root = try library.open(needing: .addOnly)
+            return [
+                refusal { () throws(AlbumError) in
+                    _ = try AlbumFolder.make(title: "x", tapeID: "y", in: root, at: Date())
+                },
+                refusal { () throws(AlbumError) in
+                    guard let folder = try root.album(album.id, hint: album.hint, needing: .addOnly) else { return }
+                    var addition = try AlbumError.needing(.addOnly) { () throws(FileWriteError) in
+                        try AlbumAddition(to: folder, at: Date())
+                    }
+                    _ = try addition.add([AlbumAsset(id: [0x2f, 0x61], kind: .image)], WorkSteps())
+                },
+                refusal { () throws(AlbumError) in
+                    _ = try root.album(album.id, hint: album.hint, needing: .readWrite)?.delete(WorkSteps())
+                },
+            ]
+        }
+        #expect(kinds == [.insufficient(["write"]), .unauthorized(.addOnly), .unauthorized(.readWrite)])
+        // Still there for its owner.
+        #expect(try await library.album(album.id, hint: nil) == .found(title: album.title, count: 0, hint: album.hint))
+    }
+
+    private func refusal(_ body: () throws(AlbumError) -> Void) -> AlbumError.Kind? {
+        do throws(AlbumError) {
+            try body()
+            return nil
+        } catch {
+            return error.kind
+        }
+    }
+}

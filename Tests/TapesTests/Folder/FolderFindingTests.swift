@@ -1,0 +1,156 @@
+import Foundation
+import Glibc
+import MediaStore
+import TestSupport
+import Testing
+
+@testable import Tapes
+
+/// Which folder is which album (contract section 5, finding): the manifest says so, never the name.
+@Suite struct FolderFindingTests {
+    @Test("R3: an album that was renamed by hand stays ours", arguments: [true, false]) func renamed(hint: Bool)
+        async throws
+    {
+        let fixture = try await FolderFixture.ready()
+        let path = try fixture.original("a.jpg")
+        let album = try await fixture.album()
+        _ = try await fixture.add([path], to: album)
+        try FileManager.default.moveItem(
+            atPath: fixture.root + "/Tapes – Summer",
+            toPath: fixture.root + "/Italy \u{1F1EE}\u{1F1F9}"
+        )
+        // Another folder takes the name.
+        _ = try await fixture.album(tapeID: UUID().uuidString.lowercased())
+        let found = try await fixture.library.album(album.id, hint: hint ? album.hint : nil)
+        let place = Array((fixture.root + "/Italy \u{1F1EE}\u{1F1F9}").utf8)
+        #expect(found == .found(title: "Tapes – Summer", count: 1, hint: place))
+        #expect(try await fixture.add([path], to: album) == [.alreadyThere])
+        #expect(try await fixture.library.albumMarked(FolderFixture.tapeID)?.hint == place)
+    }
+
+    @Test("R5: only a look at the whole root says that an album is missing") func missing() async throws {
+        let fixture = try await FolderFixture.ready()
+        let album = try await fixture.album()
+        try FileManager.default.removeItem(atPath: fixture.root + "/Tapes – Summer")
+        #expect(try await fixture.library.album(album.id, hint: album.hint) == .missing)
+        let added = try await albumErrorKind { try await fixture.add([[0x2f, 0x61]], to: album) }
+        #expect(added == .albumMissing)
+        #expect(try await fixture.library.deleteAlbum(album.id, hint: album.hint) == .alreadyGone)
+    }
+
+    /// A folder of the title without a manifest, with one of another id, with one that is no manifest.
+    @Test("R3: what has the name only is not ours", arguments: ["none", "other", "broken", "directory", "fifo"])
+    func lookalikes(manifest: String) async throws {
+        let fixture = try await FolderFixture.ready()
+        let id = UUID().uuidString.lowercased()
+        let folder = fixture.root + "/Tapes – Summer"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        let file = folder + "/.mediactl-album.json"
+        switch manifest {
+        case "other": try fixture.write(#"{"format":"mediactl.album","version":1,"id":"\#(UUID())"}"#, to: file)
+        case "broken": try fixture.write("{", to: file)
+        case "directory": try FileManager.default.createDirectory(atPath: file, withIntermediateDirectories: false)
+        case "fifo": try #require(mkfifo(file, 0o600) == 0)
+        default: break
+        }
+        #expect(try await fixture.library.album(id, hint: nil) == .missing)
+        #expect(try await fixture.library.albumMarked(FolderFixture.tapeID) == nil)
+    }
+
+    @Test("R5: a damaged manifest where the album was is a doubt, not a missing album") func damaged() async throws {
+        let fixture = try await FolderFixture.ready()
+        let album = try await fixture.album()
+        try fixture.write("{", to: fixture.path(".mediactl-album.json"))
+        let kind = try await albumErrorKind { try await fixture.library.album(album.id, hint: album.hint) }
+        #expect(kind == .unreachable(retryAfter: nil))
+    }
+
+    @Test("trap 18: a directory that is a link is not looked into") func linkedDirectory() async throws {
+        let fixture = try await FolderFixture.ready()
+        let path = try fixture.original("a.jpg")
+        let album = try await fixture.album()
+        _ = try await fixture.add([path], to: album)
+        // The folder is moved out, and a link to it takes its place.
+        let outside = fixture.temporary.file("outside")
+        try FileManager.default.moveItem(atPath: fixture.root + "/Tapes – Summer", toPath: outside)
+        try FileManager.default.createSymbolicLink(
+            atPath: fixture.root + "/Tapes – Summer",
+            withDestinationPath: outside
+        )
+        let witness = try OriginalsWitness(outside)
+        #expect(try await fixture.library.album(album.id, hint: album.hint) == .missing)
+        #expect(try await fixture.library.deleteAlbum(album.id, hint: album.hint) == .alreadyGone)
+        let added = try await albumErrorKind { try await fixture.add([path], to: album) }
+        #expect(added == .albumMissing)
+        try witness.check()
+    }
+
+    @Test("a copy of an album does not take its place") func copied() async throws {
+        let fixture = try await FolderFixture.ready()
+        let album = try await fixture.album()
+        let copy = fixture.root + "/A copy"
+        try FileManager.default.copyItem(atPath: fixture.root + "/Tapes – Summer", toPath: copy)
+        _ = try await fixture.add([try fixture.original("a.jpg")], to: album)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: copy) == [".mediactl-album.json"])
+        #expect(try fixture.names().contains("0001-a.jpg"))
+    }
+
+    @Test("R4: an album is found by the mark of its tape, whatever its name") func marked() async throws {
+        let fixture = try await FolderFixture.ready()
+        #expect(try await fixture.library.albumMarked(FolderFixture.tapeID) == nil)
+        let album = try await fixture.album()
+        _ = try await fixture.album(tapeID: UUID().uuidString.lowercased())
+        #expect(try await fixture.library.albumMarked(FolderFixture.tapeID.uppercased()) == album)
+    }
+
+    /// Adding needs no right to read: the hint is enough, and where it is not, nothing is said to be missing (trap 3).
+    @Test(
+        "R5: who may not list the root says of no album that it is missing",
+        .enabled(if: OtherUser.isAvailable, OtherUser.requirement)
+    )
+    func unreadableRoot() async throws {
+        let fixture = try await FolderFixture.ready()
+        let album = try await fixture.album()
+        chmod(fixture.temporary.path, 0o711)
+        chmod(fixture.root, 0o711)
+        let library = fixture.library
+        let other = UUID().uuidString.lowercased()
+        try OtherUser.run {
+            let root = try library.open(needing: .addOnly)
+            #expect(try root.album(album.id, hint: album.hint, needing: .addOnly)?.name == Array("Tapes – Summer".utf8))
+            for id in [album.id, other] {
+                do throws(AlbumError) {
+                    _ = try root.album(id, hint: nil, needing: .addOnly)
+                    Issue.record("a root that cannot be listed was searched")
+                } catch {
+                    #expect(error.kind == .insufficient(["read"]))
+                }
+            }
+        }
+    }
+
+    @Test(
+        "R5: a folder of ours that may not be entered is a doubt; one of others is none of ours",
+        .enabled(if: OtherUser.isAvailable, OtherUser.requirement)
+    )
+    func unreadableFolders() async throws {
+        let fixture = try await FolderFixture.ready()
+        chmod(fixture.temporary.path, 0o711)
+        // As in the root of a disk.
+        let lost = fixture.root + "/lost+found"
+        try FileManager.default.createDirectory(atPath: lost, withIntermediateDirectories: false)
+        chmod(lost, 0o700)
+        let library = fixture.library
+        let id = UUID().uuidString.lowercased()
+        try OtherUser.run {
+            let root = try library.open(needing: .addOnly)
+            #expect(try root.album(id, hint: nil, needing: .addOnly) == nil)
+        }
+        chown(lost, OtherUser.id, OtherUser.id)
+        chmod(lost, 0)
+        try OtherUser.run {
+            let root = try library.open(needing: .addOnly)
+            #expect(throws: AlbumError.self) { _ = try root.album(id, hint: nil, needing: .addOnly) }
+        }
+    }
+}
