@@ -7,10 +7,12 @@ public final class TemporaryDirectory: Sendable {
 
     /// Creates it under the system's temporary directory.
     ///
-    /// - Parameter isInMemory: Whether it may be one that no disk has to be waited for, where there is such a thing.
-    public init(inMemory isInMemory: Bool = false) throws {
-        let memory = "/dev/shm"
-        let parent = isInMemory && access(memory, W_OK | X_OK) == 0 ? memory + "/" : NSTemporaryDirectory()
+    /// - Parameter isInMemory: Whether it may be in memory, where there is such a place: for tests that wait for the disk
+    ///   often, and for nothing that a disk has to prove.
+    /// - Throws: What the file system says.
+    public init(isInMemory: Bool = false) throws {
+        let memory = "/dev/shm/"
+        let parent = isInMemory && access(memory, W_OK) == 0 ? memory : NSTemporaryDirectory()
         path = parent + "mediactl-test-" + UUID().uuidString.lowercased()
         try FileManager.default.createDirectory(
             atPath: path,

@@ -44,19 +44,23 @@ struct AlbumAddition {
 
     /// Adds links to originals, in their order: links first, then the manifest. No original is looked at (rule R14).
     ///
-    /// - Returns: One result for each.
-    /// - Throws: `.quota`, `.unauthorized`, `.unreachable`, `.cancelled`; what was linked until then stays.
+    /// - Returns: One result for each; `.notNow` from the first on that the file system refused, when others went before.
+    /// - Throws: `.quota`, `.unauthorized`, `.unreachable`, `.cancelled`; what was linked until then stays, and the next
+    ///   round knows it again.
     mutating func add(_ assets: [AlbumAsset], _ steps: WorkSteps) throws(AlbumError) -> [AddResult] {
         var results: [AddResult] = []
-        do throws(AlbumError) {
-            for asset in assets {
+        for asset in assets {
+            do throws(AlbumError) {
                 try steps.next()
                 results.append(try add(asset))
+            } catch {
+                guard hasChanged, error.kind != .cancelled else {
+                    try? keep()
+                    throw error
+                }
+                results += repeatElement(.notNow(error), count: assets.count - results.count)
+                break
             }
-        } catch {
-            // The next round knows the links again when the manifest cannot be written either.
-            try? keep()
-            throw error
         }
         TapeKillPoint.linksMade.reach()
         try steps.next()

@@ -149,6 +149,54 @@ import Testing
         try witness.check()
     }
 
+    /// Targets of more than 60 bytes need a page of their own on this file system.
+    @Test(
+        "R7: links that a full disk let through are known again when there is room",
+        .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement)
+    )
+    func fullBetweenLinks() async throws {
+        let disk = try SmallDisk(kibibytes: 256)
+        let fixture = try await FolderFixture.ready(root: disk.path + "/Tapes")
+        let long = "/away/" + String(repeating: "x", count: 2000)
+        let paths = (0..<12).map { Array("\(long)\($0).jpg".utf8) }
+        let album = try await fixture.album()
+        _ = try await fixture.add([paths[0]], to: album)
+        // Twelve entries of 2 KiB make seven pages: there is room for the manifest, or for some links, not for both.
+        try disk.fill(leavingPages: 9)
+        let kind = try await albumErrorKind { try await fixture.add(paths, to: album) }
+        let links = try fixture.names().filter { $0.hasPrefix("0") }.count
+        #expect(kind == .quota)
+        #expect(links > 1 && links < 12)
+        try disk.empty()
+        let again = try await fixture.add(paths, to: album)
+        #expect(again.allSatisfy { $0 == .added || $0 == .alreadyThere })
+        #expect(again.filter { $0 == .added }.count == 12 - links)
+        #expect((try fixture.manifest()["entries"] as? [Any])?.count == 12)
+    }
+
+    @Test(
+        "R9: what was linked before the file system refused is told one by one",
+        .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement)
+    )
+    func partialAnswer() async throws {
+        let disk = try SmallDisk(kibibytes: 256)
+        let fixture = try await FolderFixture.ready(root: disk.path + "/Tapes")
+        let paths = (0..<5).map { Array("/away/\($0).jpg".utf8) }
+        let album = try await fixture.album()
+        // The manifest needs no inode of its own with this; of those for links three are left.
+        try fixture.write("half", to: fixture.path(Self.manifest + ".mediactl-part"))
+        var volume = statvfs()
+        try #require(statvfs(disk.path, &volume) == 0)
+        let inodes = Int(volume.f_files - volume.f_ffree) + 3
+        let mount = try await ChildProcess.run("mount", ["-o", "remount,nr_inodes=\(inodes)", disk.path])
+        try #require(mount.status == 0)
+        let full = AddResult.notNow(AlbumError(.quota, detail: "no space left on the disk"))
+        #expect(try await fixture.add(paths, to: album) == [.added, .added, .added, full, full])
+        #expect((try fixture.manifest()["entries"] as? [Any])?.count == 3)
+        let kind = try await albumErrorKind { try await fixture.add(Array(paths.suffix(2)), to: album) }
+        #expect(kind == .quota)
+    }
+
     // MARK: Two at once
 
     @Test("two tasks that add to one album make each link once") func twoAtOnce() async throws {
