@@ -9,7 +9,7 @@ public final class TemporaryDirectory: Sendable {
     ///
     /// - Parameter isInMemory: Whether it may be in memory, where there is such a place: for tests that wait for the disk
     ///   often, and for nothing that a disk has to prove.
-    /// - Throws: What the file system says.
+    /// - Throws: When it cannot be made.
     public init(isInMemory: Bool = false) throws {
         let memory = "/dev/shm/"
         let parent = isInMemory && access(memory, W_OK) == 0 ? memory : NSTemporaryDirectory()
