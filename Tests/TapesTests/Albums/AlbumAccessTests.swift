@@ -98,6 +98,14 @@ import Testing
         bench.library.tell { $0.failures["access"] = [AlbumError(.unreachable(retryAfter: nil), detail: "silent")] }
         let silent = try await bench.service().status()
         #expect(silent.reason == .unreachable && silent.detail == "silent" && silent.identity == nil)
+        bench.library.tell { $0.addOnly = AlbumAccess(.denied, fingerprint: "none") }
+        _ = try await bench.service().associate(try bench.tape("Summer", ["a"]))
+        let address = ("test", "/one")
+        #expect(try bench.store.albumLibrary(kind: address.0, address: address.1)?.refusedFingerprint == "none")
+        // What was refused is forgotten even when nobody answers.
+        bench.library.tell { $0.failures["request"] = [AlbumError(.unreachable(retryAfter: nil))] }
+        #expect(try await bench.service().requestAccess(.addOnly).reason == .unreachable)
+        #expect(try bench.store.albumLibrary(kind: address.0, address: address.1)?.refusedFingerprint == nil)
         _ = try await bench.service().requestAccess(.readWrite)
         #expect(bench.library.calls.contains(.request("read_write")))
         #expect(try bench.store.albumLibrary(kind: "test", address: "/one")?.libraryID == "test:one")

@@ -85,7 +85,7 @@ import Testing
         #expect(try await service.deleteTape(first, keepingAlbum: false).albums.first?.reason == .libraryChanged)
         bench.library.tell {
             $0.identity.libraryID = "test:one"
-            $0.readWrite = AlbumAccess(.denied, fingerprint: "no")
+            $0.readWrite = AlbumAccess(.denied, fingerprint: "all")
         }
         #expect(try await service.deleteTape(second, keepingAlbum: false).albums.first?.reason == .accessDenied)
         #expect(!bench.library.work.contains("delete") && bench.library.albums.count == 2)
@@ -101,6 +101,10 @@ import Testing
         let links = (try #require(try bench.link(first)), try #require(try bench.link(second)))
         bench.library.meddle { $0.albums["album-1"] = nil }
         #expect(try await service.deleteTape(first, keepingAlbum: false).albums == [.deleted(links.0)])
+        let third = try await bench.associated()
+        bench.library.tell { $0.failures["delete"] = [AlbumError(.albumMissing)] }
+        #expect(try await service.deleteTape(third, keepingAlbum: false).albums.first?.reason == nil)
+        #expect(try bench.store.albumTombstones().isEmpty)
         bench.library.tell { $0.deletion = .keptForeign(2) }
         #expect(try await service.deleteTape(second, keepingAlbum: false).albums == [.keptForeign(links.1, 2)])
         #expect(try bench.store.albumTombstones().isEmpty)
@@ -130,6 +134,17 @@ import Testing
         try bench.store.keep(stone)
         #expect(try await service.reconcile(limit: 0) { _, _ in }.deletedAlbums == 0)
         #expect(bench.library.albums.count == 1)
+    }
+
+    @Test("R11: the flag is checked where the deleting is done, not above it alone")
+    func deepest() async throws {
+        let bench = try AlbumBench()
+        _ = try await bench.associated()
+        let stone = AlbumTombstone(libraryID: "test:one", albumID: "album-1", tapeTitle: "")
+        for policy in [AlbumService.Policy(), AlbumService.Policy(isEnabled: false, deletesAlbums: true)] {
+            _ = try await bench.service(policy).workOff(stone, hint: nil)
+        }
+        #expect(bench.library.calls.isEmpty && bench.library.albums.count == 1)
     }
 
     @Test("R11, trap 9: every deletion of many goes the way of the single one")
@@ -193,6 +208,16 @@ import Testing
         let first = try #require(try bench.store.clips(of: id).first)
         _ = try await service.removeClips([first.id], of: id)
         #expect(try bench.assets(id) == ["/a"] && !bench.library.work.contains("remove"))
+    }
+
+    @Test("R12, trap 8: two files that are one asset")
+    func removeSameAsset() async throws {
+        let bench = try AlbumBench()
+        let id = try bench.tape("Summer", ["a", "copy"])
+        bench.library.tell { $0.resolutions["/copy"] = .asset(Array("/a".utf8)) }
+        _ = try await bench.service().associate(id)
+        _ = try await remove(["/copy"], of: id, bench, bench.service(AlbumBench.deleting))
+        #expect(try bench.assets(id) == ["/a"])
     }
 
     @Test("R12: what the library does not take out stays there, softly")

@@ -181,7 +181,11 @@ import Testing
         other.tell { $0.identity.libraryID = "test:two" }
         #expect(try bench.service(library: other).reconcilePlan().tapes.map(\.id) == [id])
         try bench.add(["b"], to: id)
-        let outcome = try await bench.service(library: other).associate(id)
+        other.tell { $0.failures["create"] = [AlbumError(.unreachable(retryAfter: nil))] }
+        _ = try await bench.service(library: other).associate(id)
+        // It has an album, but none in the library in use.
+        #expect(try bench.state(id) == "pending_association unreachable")
+        let outcome = try await bench.service(library: other).associate(id, isAsked: true)
         #expect(outcome.isCreated && outcome.addedClips == 2)
         #expect(other.albums["album-1"]?.assets == ["/a", "/b"])
         #expect(try bench.store.albumLinks(of: id).map(\.libraryID).sorted() == ["test:one", "test:two"])
