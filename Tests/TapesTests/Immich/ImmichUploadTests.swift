@@ -216,6 +216,19 @@ struct ImmichUploadTests {
         #expect(try await bench.report().requests.filter { $0.line == "POST /assets" }.count == 2)
     }
 
+    @Test("R14: a file that changes while it is being sent waits for the next try")
+    func changing() async throws {
+        let bench = try await ImmichBench()
+        let clip = try bench.clip("a.jpg", "abc")
+        let library = try bench.library { path, _, _ in
+            let handle = FileHandle(forWritingAtPath: String(decoding: path, as: UTF8.self))
+            _ = try? handle?.seekToEnd()
+            try? handle?.write(contentsOf: Data("more".utf8))
+        }
+        let found = try await library.resolveAssets([clip], mayUpload: true)
+        #expect(found == [.unavailable("the file changed while it was being sent")])
+    }
+
     @Test("trap 12: a whole 200 that comes before the body was read counts, also when the connection resets")
     func earlyAnswer() async throws {
         let length = 4 << 20
