@@ -229,15 +229,25 @@ struct ImmichUploadTests {
         #expect(found == [.unavailable("the file changed while it was being sent")])
     }
 
-    @Test("trap 12: a whole 200 that comes before the body was read counts, also when the connection resets")
-    func earlyAnswer() async throws {
-        let length = 4 << 20
+    @Test(
+        "trap 12: a whole 200 that comes before the body was read counts, also when the connection resets",
+        arguments: [(0, "Content-Length: 66\r\n"), (1 << 20, "Content-Length: 66\r\n"), (1 << 20, "")]
+    )
+    func earlyAnswer(bytesRead: Int, length: String) async throws {
         let asset = SampleID.asset
+        let body = #"{"id":"\#(asset)","status":"duplicate"}"#
+        #expect(body.utf8.count == 66)
         let server = try ScriptedServer { connection, _ in
             while true {
                 let head = try connection.readHead()
                 if head.hasPrefix("POST /api/assets ") {
-                    try connection.answer(200, #"{"id":"\#(asset)","status":"duplicate"}"#)
+                    if bytesRead > 0 {
+                        try connection.write("HTTP/1.1 100 Continue\r\n\r\n")
+                        try connection.readBody(bytesRead)
+                    }
+                    try connection.write("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\(length)\r\n\(body)")
+                    // What is read on shows that the client is sending on with the answer in its hands.
+                    try connection.readBody(bytesRead)
                     connection.reset()
                     return
                 }
@@ -245,7 +255,7 @@ struct ImmichUploadTests {
                 try connection.answer(200, Self.answer(to: head))
             }
         }
-        let (library, clip, directory) = try Self.setUp(server, length: length)
+        let (library, clip, directory) = try Self.setUp(server, length: 4 << 20)
         let found = try await library.resolveAssets([clip], mayUpload: true)
         #expect(found.map(\.assetID) == [asset])
         withExtendedLifetime(directory) {}
