@@ -67,15 +67,15 @@ extension AlbumAttempt {
             case .asset(let id, let isHidden):
                 named.append((clip, id))
                 if isHidden, !afresh { hiddenClips += 1 }
-            case .unavailable(let detail): fail(clip, AlbumSetback(.originalUnavailable, detail: detail))
-            case .unidentified: fail(clip, AlbumSetback(.assetUnidentified))
+            case .unavailable(let detail): postpone(clip, AlbumSetback(.originalUnavailable, detail: detail))
+            case .unidentified: postpone(clip, AlbumSetback(.assetUnidentified))
             case .rejected(let detail): refuse(clip, detail)
             case .failed(let error):
                 if error.kind == .cancelled { throw error }
                 if case .rejected = error.kind {
                     refuse(clip, error.detail)
                 } else {
-                    fail(clip, AlbumSetback(error), isAlone: true)
+                    postpone(clip, AlbumSetback(error))
                 }
             }
         }
@@ -102,7 +102,7 @@ extension AlbumAttempt {
             switch byAsset[asset] {
             case .added, .alreadyThere: succeed(clip, asset)
             case .notAllowed, .notFound: refused.append(clip)
-            case .failed(let detail): fail(clip, AlbumSetback(.internalError, detail: detail))
+            case .failed(let detail): postpone(clip, AlbumSetback(.internalError, detail: detail))
             case .notNow(let error): fail(clip, AlbumSetback(error), isAlone: true)
             case nil: break
             }
@@ -131,6 +131,12 @@ extension AlbumAttempt {
         )
     }
 
+    /// This one alone not now.
+    private mutating func postpone(_ clip: ClipRecord, _ setback: AlbumSetback) {
+        note(clip, setback.reason, setback.detail)
+        fail(clip, setback, isAlone: true)
+    }
+
     /// Not now: it is tried again after a time that doubles, or when the grant is another one.
     ///
     /// - Parameters:
@@ -138,7 +144,6 @@ extension AlbumAttempt {
     ///   - setback: Why.
     ///   - isAlone: Whether other clips may have fared better, so that time alone decides.
     mutating func fail(_ clip: ClipRecord, _ setback: AlbumSetback, isAlone: Bool = false) {
-        note(clip, setback.reason, setback.detail)
         let attempts = clip.attempts + (setback.isBelieved ? 0 : 1)
         let needsTime = isAlone || !(setback.reason.isOfAccess || setback.reason == .libraryChanged)
         let pause = Backoff.pause(after: attempts, patience: setback.retryAfter)

@@ -207,6 +207,16 @@ import Testing
         #expect(try bench.assets(id) == ["/a", "/b", "/c"])
     }
 
+    @Test("trap 10: what an album counts proves nothing; what was added is not added again")
+    func count() async throws {
+        let bench = try AlbumBench()
+        let id = try await bench.associated("Summer", ["a"])
+        bench.library.meddle { $0.albums["album-1"]?.assets = [] }
+        try bench.add(["b"], to: id)
+        _ = try await bench.service().associate(id)
+        #expect(bench.library.calls.contains(.add(["/b"], to: "album-1")))
+    }
+
     @Test("R8: a rename changes no album")
     func rename() async throws {
         let bench = try AlbumBench()

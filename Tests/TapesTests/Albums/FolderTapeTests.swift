@@ -1,0 +1,204 @@
+import Foundation
+import MediaStore
+import TestSupport
+import Testing
+
+@testable import Tapes
+
+/// Acceptance on the folder library, through the service: what a user sees.
+@Suite struct FolderTapeTests {
+    /// A tape, its service and originals that are watched.
+    private struct Bench {
+        let fixture: FolderFixture
+        let tape: String
+        let witness: OriginalsWitness
+
+        init(_ names: [String] = ["a.jpg", "b.jpg"], title: String = "Summer") throws {
+            fixture = try FolderFixture()
+            for name in ["a.jpg", "b.jpg", "c.jpg"] { try fixture.original(name) }
+            witness = try fixture.witness()
+            tape = UUID().uuidString.lowercased()
+            try fixture.store.create(TapeRecord(id: tape, title: title, createdAt: Date()))
+            try add(names)
+        }
+
+        func add(_ names: [String], to other: String? = nil) throws {
+            let clips = names.map { name in
+                ClipRecord(
+                    id: UUID().uuidString.lowercased(),
+                    tapeID: tape,
+                    kind: .image,
+                    source: Array("\(fixture.originals)/\(name)".utf8)
+                )
+            }
+            _ = try fixture.store.addClips(clips, to: other ?? tape, at: nil, now: Date())
+        }
+
+        func service(_ policy: AlbumService.Policy = AlbumService.Policy()) -> AlbumService {
+            FolderTapeTests.service(fixture.library, fixture.store, fixture.data, policy)
+        }
+
+        func state() throws -> String {
+            let tape = try #require(try fixture.store.tape(tape))
+            return tape.association.rawValue + (tape.reason.map { " " + $0.rawValue } ?? "")
+        }
+
+        /// Folders that are albums, and the links in them.
+        func albums() throws -> [String: [String]] {
+            let files = FileManager.default
+            var albums: [String: [String]] = [:]
+            for name in try files.contentsOfDirectory(atPath: fixture.root) {
+                let folder = fixture.root + "/" + name
+                guard files.fileExists(atPath: folder + "/.mediactl-album.json") else { continue }
+                albums[name] = try files.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".jpg") }.sorted()
+            }
+            return albums
+        }
+    }
+
+    private static func service(
+        _ library: FolderLibrary,
+        _ store: LibraryStore,
+        _ data: DataDirectory,
+        _ policy: AlbumService.Policy = AlbumService.Policy()
+    ) -> AlbumService {
+        AlbumService(store: store, directory: data, library: library, policy: policy)
+    }
+
+    @Test("acceptance 1, 2, R6: one album by links, made by the first add and used by the next")
+    func firstContent() async throws {
+        let bench = try Bench()
+        let first = try await bench.service().associate(bench.tape)
+        #expect(first.state == .associated && first.isCreated)
+        try bench.add(["c.jpg", "a.jpg"])
+        #expect(try await bench.service().associate(bench.tape).link?.albumID == first.link?.albumID)
+        #expect(try bench.albums() == ["Tapes – Summer": ["0001-a.jpg", "0002-b.jpg", "0003-c.jpg"]])
+        try bench.witness.check()
+    }
+
+    @Test("acceptance 3: one title twice is two albums; one that was thrown away comes back complete")
+    func twoAlbums() async throws {
+        let bench = try Bench()
+        let first = try await bench.service().associate(bench.tape)
+        let copy = UUID().uuidString.lowercased()
+        try bench.fixture.store.create(TapeRecord(id: copy, title: "Summer", createdAt: Date()))
+        try bench.add(["c.jpg"], to: copy)
+        _ = try await bench.service().associate(copy)
+        #expect(try bench.albums().keys.sorted() == ["Tapes – Summer", "Tapes – Summer (2)"])
+
+        try FileManager.default.removeItem(atPath: bench.fixture.root + "/Tapes – Summer")
+        try bench.add(["c.jpg"])
+        let again = try await bench.service().associate(bench.tape)
+        #expect(again.isCreated && again.link?.albumID != first.link?.albumID)
+        #expect(try bench.albums()["Tapes – Summer"] == ["0001-a.jpg", "0002-b.jpg", "0003-c.jpg"])
+        try bench.witness.check()
+    }
+
+    @Test("acceptance 4: a rename changes no album; deleting leaves it, or takes it and nothing else")
+    func deleting() async throws {
+        let bench = try Bench()
+        _ = try await bench.service().associate(bench.tape)
+        _ = try bench.fixture.store.changeTape(bench.tape, at: Date()) { $0.title = "Winter" }
+        try bench.add(["c.jpg"])
+        _ = try await bench.service().associate(bench.tape)
+        #expect(try bench.albums().keys.sorted() == ["Tapes – Summer"])
+        let copy = try #require(try bench.fixture.store.duplicateTape(bench.tape, at: Date()))
+        _ = try await bench.service().associate(copy.id)
+        _ = try await bench.service().deleteTape(copy.id, keepingAlbum: false)
+        #expect(try bench.albums().keys.sorted() == ["Tapes – Summer", "Tapes – Winter Copy"])
+        _ = try await bench.service(AlbumBench.deleting).deleteTape(bench.tape, keepingAlbum: false)
+        #expect(try bench.albums().keys.sorted() == ["Tapes – Winter Copy"])
+        try bench.witness.check()
+    }
+
+    /// What an unmounted disk looks like.
+    enum Loss: CaseIterable {
+        case emptyMountPoint, noMountPoint, anotherLibrary
+    }
+
+    @Test(
+        "trap 1, acceptance 5: a disk that is away makes no album anywhere, and is made good when it is back",
+        arguments: Loss.allCases
+    )
+    func unmounted(_ loss: Loss) async throws {
+        let bench = try Bench()
+        _ = try await bench.service().associate(bench.tape)
+        let (root, away) = (bench.fixture.root, bench.fixture.pictures + "/away")
+        try FileManager.default.moveItem(atPath: root, toPath: away)
+        if loss != .noMountPoint {
+            try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: false)
+        }
+        if loss == .anotherLibrary {
+            let marker = try String(contentsOfFile: away + "/.mediactl-library.json", encoding: .utf8)
+            let id = try #require(marker.firstMatch(of: /[0-9a-fA-F]{8}-[0-9a-fA-F-]{27}/)?.output)
+            let other = marker.replacing(id, with: "0b5b1c8e-5d1f-4a36-9df3-0d5e3f6f8a10")
+            try bench.fixture.write(other, to: root + "/.mediactl-library.json")
+        }
+        let before = try? FileManager.default.subpathsOfDirectory(atPath: root)
+        try bench.add(["c.jpg"])
+        for isAsked in [false, true] {
+            let outcome = try await bench.service().associate(bench.tape, isAsked: isAsked)
+            #expect(outcome.state == .pending && outcome.reason == .libraryChanged)
+        }
+        #expect(try bench.state() == "pending_association library_changed")
+        #expect((try? FileManager.default.subpathsOfDirectory(atPath: root)) == before)
+
+        if loss != .noMountPoint { try FileManager.default.removeItem(atPath: root) }
+        try FileManager.default.moveItem(atPath: away, toPath: root)
+        #expect(try await bench.service().associate(bench.tape).state == .associated)
+        #expect(try bench.albums() == ["Tapes – Summer": ["0001-a.jpg", "0002-b.jpg", "0003-c.jpg"]])
+        try bench.witness.check()
+    }
+
+    @Test("trap 1: a new tape in another library at the place does not draw the old ones there")
+    func otherDisk() async throws {
+        let bench = try Bench()
+        _ = try await bench.service().associate(bench.tape)
+        let (root, away) = (bench.fixture.root, bench.fixture.pictures + "/away")
+        try FileManager.default.moveItem(atPath: root, toPath: away)
+        // The user makes a library there, and says so.
+        let asking = bench.fixture.library(confirm: { _ in true })
+        let service = Self.service(asking, bench.fixture.store, bench.fixture.data)
+        #expect(try await service.requestAccess(.addOnly).addOnly?.state == .authorized)
+        let new = UUID().uuidString.lowercased()
+        try bench.fixture.store.create(TapeRecord(id: new, title: "New", createdAt: Date()))
+        try bench.add(["c.jpg"], to: new)
+        #expect(try await bench.service().associate(new).state == .associated)
+        try bench.add(["c.jpg"])
+        #expect(try await bench.service().associate(bench.tape, isAsked: true).reason == .libraryChanged)
+        #expect(try bench.albums().keys.sorted() == ["Tapes – New"])
+        // The old disk again.
+        try FileManager.default.moveItem(atPath: root, toPath: away + "-new")
+        try FileManager.default.moveItem(atPath: away, toPath: root)
+        #expect(try await bench.service().associate(bench.tape).state == .associated)
+        #expect(try bench.albums() == ["Tapes – Summer": ["0001-a.jpg", "0002-b.jpg", "0003-c.jpg"]])
+    }
+
+    private static let points: [TapeKillPoint] = [
+        .intentKept, .folderMade, .manifestWritten, .albumCreated, .linkKept, .assetsResolved, .linkMade, .linksMade,
+        .manifestRewritten, .assetsAdded, .clipsSettled, .playlistWritten,
+    ]
+
+    @Test("acceptance 7, R7: kill -9 between any two steps: one album, each original once", arguments: points)
+    func killed(_ point: TapeKillPoint) async throws {
+        let bench = try Bench()
+        let place = [point.rawValue, bench.fixture.data.path, bench.fixture.root, bench.fixture.pictures, bench.tape]
+        await #expect(processExitsWith: .signal(SIGKILL)) { [place = place as [String]] in
+            setenv("MEDIACTL_KILL_AT", place[0], 1)
+            let data = try DataDirectory.open(place[1])
+            let store = try LibraryStore(in: data)
+            let root = FolderLibrary.Root(
+                path: Array(place[2].utf8),
+                picturesDirectory: Array(place[3].utf8),
+                isConfigured: false
+            )
+            let library = FolderLibrary(root: root, directory: data, store: store)
+            _ = try await AlbumService(store: store, directory: data, library: library, policy: AlbumService.Policy())
+                .associate(place[4])
+        }
+        try bench.add(["c.jpg"])
+        #expect(try await bench.service().associate(bench.tape).state == .associated)
+        #expect(try bench.albums().values.map { $0 } == [["0001-a.jpg", "0002-b.jpg", "0003-c.jpg"]])
+        try bench.witness.check()
+    }
+}
