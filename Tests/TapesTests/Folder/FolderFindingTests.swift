@@ -98,9 +98,24 @@ import Testing
     @Test("R4: an album is found by the mark of its tape, whatever its name") func marked() async throws {
         let fixture = try await FolderFixture.ready()
         #expect(try await fixture.library.albumMarked(FolderFixture.tapeID) == nil)
-        let album = try await fixture.album()
+        // Of the same title, and the first by name.
         _ = try await fixture.album(tapeID: UUID().uuidString.lowercased())
+        let album = try await fixture.album()
         #expect(try await fixture.library.albumMarked(FolderFixture.tapeID.uppercased()) == album)
+    }
+
+    @Test("trap 18: a manifest that is a link is nobody's") func linkedManifest() async throws {
+        let fixture = try await FolderFixture.ready()
+        let album = try await fixture.album()
+        let outside = fixture.temporary.file("manifest.json")
+        try FileManager.default.moveItem(atPath: fixture.path(".mediactl-album.json"), toPath: outside)
+        try FileManager.default.createSymbolicLink(
+            atPath: fixture.path(".mediactl-album.json"),
+            withDestinationPath: outside
+        )
+        #expect(try await fixture.library.album(album.id, hint: album.hint) == .missing)
+        #expect(try await fixture.library.deleteAlbum(album.id, hint: album.hint) == .alreadyGone)
+        #expect(fixture.exists(outside) && fixture.exists(fixture.path(".mediactl-album.json")))
     }
 
     /// Adding needs no right to read: the hint is enough, and where it is not, nothing is said to be missing (trap 3).
