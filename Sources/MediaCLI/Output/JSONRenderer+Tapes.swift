@@ -29,7 +29,8 @@ extension JSONRenderer {
         [
             "clip_id": .string(clip.id), "tape_id": .string(clip.tapeID), "position": JSONValue(clip.position),
             "kind": .string(clip.kind.rawValue), "path": clip.source.map { path($0) } ?? .null,
-            "paired_path": clip.pairedSource.map { path($0) } ?? .null, "size_bytes": JSONValue(clip.size),
+            "path_base64": pathBase64(clip.source), "paired_path": clip.pairedSource.map { path($0) } ?? .null,
+            "paired_path_base64": pathBase64(clip.pairedSource), "size_bytes": JSONValue(clip.size),
             "sha1": JSONValue(clip.sha1), "sha256": JSONValue(clip.sha256),
             "duration_ms": JSONValue(clip.durationMilliseconds),
             "trim_start_ms": .integer(clip.trimStartMilliseconds), "trim_end_ms": .integer(clip.trimEndMilliseconds),
@@ -46,7 +47,7 @@ extension JSONRenderer {
         let clip = item.clip
         let isKept = item.state == .added
         return [
-            "path": path(item.path), "state": .string(item.state.rawValue),
+            "path": path(item.path), "path_base64": pathBase64(item.path), "state": .string(item.state.rawValue),
             "clip_id": isKept ? JSONValue(clip?.id) : .null, "position": isKept ? JSONValue(clip?.position) : .null,
             "kind": JSONValue(clip?.kind.rawValue), "duration_ms": JSONValue(clip?.durationMilliseconds),
             "association": isKept ? JSONValue(clip?.association.rawValue) : .null,
@@ -151,7 +152,8 @@ extension JSONRenderer {
         return [
             "clip_id": .string(result.clip.id), "tape_id": .string(result.clip.tapeID),
             "position": JSONValue(result.clip.position), "state": .string(state),
-            "path": result.clip.source.map { path($0) } ?? .null, "found": found.map { path($0) } ?? .null,
+            "path": result.clip.source.map { path($0) } ?? .null, "path_base64": pathBase64(result.clip.source),
+            "found": found.map { path($0) } ?? .null, "found_base64": pathBase64(found),
         ]
     }
 }

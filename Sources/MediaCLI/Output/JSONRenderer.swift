@@ -1,3 +1,4 @@
+internal import Foundation
 internal import GigHive
 internal import MediaFiles
 internal import MediaStore
@@ -26,6 +27,12 @@ enum JSONRenderer {
     static func exitCode(_ code: ExitCode) -> JSONValue { .integer(Int64(code.rawValue)) }
 
     static func path(_ path: [UInt8]) -> JSONValue { .string(String(decoding: path, as: UTF8.self)) }
+
+    /// The bytes of a path that is no UTF-8, which a text cannot say; else null.
+    static func pathBase64(_ path: [UInt8]?) -> JSONValue {
+        guard let path, String(validating: path, as: UTF8.self) == nil else { return .null }
+        return .string(Data(path).base64EncodedString())
+    }
 
     // MARK: Uploads
 

@@ -129,7 +129,7 @@ extension TextRenderer {
         let clips = Formats.count(outcome.addedClips, "clip")
         return outcome.isCreated
             ? ["\(style.green("made")) the album \(title) with \(clips)"]
-            : ["album \(title): \(clips) added"]
+            : ["album \(title): \(clips) linked"]
     }
 
     // MARK: Deletions
@@ -138,10 +138,15 @@ extension TextRenderer {
         let name = ErrorCatalogue.quoted(item.tape.title)
         return switch item.state {
         case .deleted: ["\(style.green("deleted")) the tape \(name)"] + item.albums.compactMap { words(for: $0) }
-        case .planned: ["the tape \(name) would be deleted"] + item.albums.compactMap { words(for: $0) }
+        case .planned: ["the tape \(name) would be deleted"] + item.albums.compactMap { plannedWords(for: $0) }
         case .declined: ["the tape \(name) was not deleted"]
         case .failed: []
         }
+    }
+
+    private static func plannedWords(for album: TapeDeletion.Album) -> String? {
+        guard case .deleted(let link) = album else { return words(for: album) }
+        return "  and its album \(ErrorCatalogue.quoted(link.titleAtCreation)), but for things of others in it"
     }
 
     private static func words(for album: TapeDeletion.Album) -> String? {
@@ -191,7 +196,7 @@ extension TextRenderer {
         let name = ErrorCatalogue.quoted(item.title ?? "")
         let reason = item.reason.map { " (\($0.words))" } ?? ""
         return switch (item.work, item.state) {
-        case (.tape, "planned"): ["\(name) would get its album\(reason)"]
+        case (.tape, "planned"): ["\(name) would be brought up to date\(reason)"]
         case (.tape, "associated"):
             ["\(style.green("associated")) \(name)" + (item.isCreated == true ? ", album made" : "")]
         case (.tape, "partly"): ["\(name): \(Formats.count(item.pendingClips ?? 0, "clip")) not in the album\(reason)"]

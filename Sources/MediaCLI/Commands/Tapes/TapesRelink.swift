@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Glibc
 internal import MediaStore
 internal import Tapes
 
@@ -44,7 +45,7 @@ struct TapesRelink: ContextCommand {
         let named = try tapes.map { try session.tape($0) }
         console.record(.start, ["dry_run": .bool(dryRun)])
         try console.requireOutput()
-        let (editor, places, isDryRun) = (session.editor, directories.map { RawArguments.bytes(of: $0) }, dryRun)
+        let (editor, places, isDryRun) = (session.editor, try self.places(), dryRun)
         let results = try await console.context.interruption.cancelling {
             try await editor.relink(named, in: places, isDryRun: isDryRun)
         }
@@ -55,6 +56,17 @@ struct TapesRelink: ContextCommand {
             )
         }
         return finish(results, console)
+    }
+
+    /// - Throws: `Diagnosis` (usage) for what is no directory: a slip must not look like originals that are lost.
+    private func places() throws(Diagnosis) -> [[UInt8]] {
+        let places = directories.map { RawArguments.bytes(of: $0) }
+        for place in places {
+            var status = stat()
+            guard stat(place.map(CChar.init(bitPattern:)) + [0], &status) == 0, status.st_mode & S_IFMT == S_IFDIR
+            else { throw .usage("--in: \(ErrorCatalogue.quoted(place)) is not a directory") }
+        }
+        return places
     }
 
     private func finish(_ results: [RelinkResult], _ console: Console) -> ExitCode {

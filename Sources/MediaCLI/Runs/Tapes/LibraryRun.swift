@@ -29,7 +29,7 @@ struct LibraryRun: Sendable {
     func finish(_ status: LibraryStatus, needs level: AccessLevel = .addOnly, extra: JSONObject) -> ExitCode {
         console.text(TextRenderer.library(status, style: console.outputStyle))
         if !service.policy.isEnabled {
-            console.note("albums are switched off; set albums.enabled: true")
+            console.note(ReconcileRun.albumsAreOff)
         }
         let code = console.exitCode(exitCode(status, level))
         if code != .success {

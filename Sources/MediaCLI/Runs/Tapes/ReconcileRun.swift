@@ -23,6 +23,7 @@ struct ReconcileRun: Sendable {
 
     /// Tapes of one run, so that no library is flooded.
     static let usualLimit = 20
+    static let albumsAreOff = "albums are switched off; set albums.enabled: true"
 
     let session: TapesSession
     let service: AlbumService
@@ -63,7 +64,9 @@ struct ReconcileRun: Sendable {
                 )
             )
         }
-        if plan.tapes.isEmpty, plan.tombstones.isEmpty {
+        if !service.policy.isEnabled {
+            console.note(Self.albumsAreOff)
+        } else if plan.tapes.isEmpty, plan.tombstones.isEmpty {
             console.note("there is nothing to do")
         } else {
             console.note("nothing was done; mediactl tapes reconcile --apply does it")
@@ -160,7 +163,7 @@ struct ReconcileRun: Sendable {
         } else if outcome.left > 0 {
             console.note("\(Formats.count(outcome.left, "tape")) left; run it again, or raise --limit")
         } else if outcome.done == 0, outcome.deletedAlbums == 0 {
-            console.note("there is nothing to do")
+            console.note(service.policy.isEnabled ? "there is nothing to do" : Self.albumsAreOff)
         }
         return finish(outcome, items: outcome.done, left: outcome.left, code)
     }
