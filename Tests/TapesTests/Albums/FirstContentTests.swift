@@ -39,7 +39,7 @@ import Testing
         #expect(Array(made.utf8) == [0x54, 0x61, 0x70, 0x65, 0x73, 0x20, 0xe2, 0x80, 0x93, 0x20] + Array(shown.utf8))
     }
 
-    @Test("R2, trap 4: clips first, then lock, access, album, its identifier, every pending clip, results")
+    @Test("R2, trap 4: clips first, then lock, access, album, identifier, every pending clip, results")
     func order() async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a", "b"])

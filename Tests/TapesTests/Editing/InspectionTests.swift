@@ -47,6 +47,14 @@ struct InspectionTests {
         #expect((clip.size, clip.sha1, clip.sha256) == (nil, nil, nil))
     }
 
+    /// Its dates count from 2001 and its paths lead into another device: it is no format that is read.
+    @Test("trap 21: a database of the app is no medium", arguments: ["tapes.json", "tapes"])
+    func appDatabase(name: String) throws {
+        let bench = try bench.get()
+        let path = try bench.write(Array(#"[{"title":"Summer","createdAt":774000000.5,"clips":[]}]"#.utf8), name)
+        #expect(tapesErrorCode { _ = try bench.editor.inspect(path, allowingMissing: false) } == .unknownMediaType)
+    }
+
     @Test("trap 17: names that are no UTF-8, with newlines, and long ones are kept byte by byte")
     func bytes() throws {
         let bench = try bench.get()

@@ -183,7 +183,7 @@ struct ImmichAssetTests {
 
     // MARK: By path
 
-    @Test("6.3: the longest mapped prefix counts, and a whole directory name of it")
+    @Test("6.3, trap 16: only mapped directories of originals are known there; the longest prefix counts")
     func serverPath() async throws {
         let bench = try await ImmichBench()
         let library = try bench.library(pathMap: [
