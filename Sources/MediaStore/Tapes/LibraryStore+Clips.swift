@@ -184,4 +184,18 @@ extension LibraryStore {
             try ClipRow.fetch(db, where: "source IS NOT NULL AND kind IN (\(kinds))", [])
         }
     }
+    /// Paths of all originals of all tapes, the videos of live pictures too, whatever the kind of their clips.
+    ///
+    /// - Throws: `StoreError`.
+    public func originalPaths() throws(StoreError) -> [[UInt8]] {
+        try connection.readBeside { db in
+            try Data.fetchAll(
+                db,
+                sql: """
+                    SELECT source FROM clips WHERE source IS NOT NULL
+                    UNION SELECT paired_source FROM clips WHERE paired_source IS NOT NULL
+                    """
+            ).map { Array($0) }
+        }
+    }
 }

@@ -25,6 +25,8 @@ struct ClipStoreTests {
         #expect(kept[0].source == [0x2f, 0xff, 0x0a])
         #expect(kept[1].durationMilliseconds == nil)
         #expect(try fixture.store.clipsWithSources().map(\.id) == [sampleID(1), sampleID(3)])
+        let originals = [expected.source, expected.pairedSource, sampleClip(3).source].compactMap { $0 }
+        #expect(try Set(fixture.store.originalPaths()) == Set(originals))
     }
 
     @Test("the same original twice in a tape is two clips")

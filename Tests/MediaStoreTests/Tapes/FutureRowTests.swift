@@ -112,6 +112,8 @@ struct FutureRowTests {
         #expect(try store.clips(of: other.id).count == 1)
         #expect(try store.tapeSummaries().map(\.clipCount) == [1, 2])
         #expect(try store.clipsWithSources().count == 2)
+        // An original is one whatever the kind of its clip: nothing is written over it.
+        #expect(try store.originalPaths().count == 3)
         // What needs not to know it goes on.
         _ = try store.addClips([sampleClip(7)], to: tape.id, at: 0, now: later)
         #expect(try store.moveClip(sampleID(1000), of: tape.id, to: 0, now: later) == 0)

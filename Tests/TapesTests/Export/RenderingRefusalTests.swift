@@ -105,9 +105,26 @@ import Testing
             for clip in [video, live] {
                 let error = try await refusal([clip], to: target, replacing: true)
                 #expect(error.code == .targetUnusable)
-                #expect(error.detail == "it is an original of the tape")
+                #expect(error.detail == "it is an original of a tape")
             }
         }
+    }
+
+    /// R6: nor one of another tape, nor one that came into the place while there was work.
+    @Test func noOriginalOfAnotherTapeIsReplaced() async throws {
+        let path = home.file("other.mp4")
+        try Data("original".utf8).write(to: URL(filePath: path))
+        let error = await #expect(throws: TapesError.self) {
+            try await TapeRendering(searchPath: home.path).render(
+                ExportFixtures.tape(),
+                clips: [clip],
+                to: Array(path.utf8),
+                options: .init(longSide: 64, isReplacing: true),
+                protecting: [Array(path.utf8)]
+            )
+        }
+        #expect(error?.detail == "it is an original of a tape")
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == "original")
     }
 
     @Test func clipsThatCannotBeShown() async throws {
@@ -117,6 +134,7 @@ import Testing
         let gone = try await refusal([clip, ExportFixtures.video(home.file("gone.mov"), 1)])
         #expect(gone.code == .fileNotFound)
         #expect(gone.path == Array(home.file("gone.mov").utf8))
+        #expect(gone.value == "video-clip")
         #expect(try await refusal([ExportFixtures.still(home.path)]).code == .notRegularFile)
         // The video of a live picture stands in for its still.
         let live = ExportFixtures.live(home.file("gone.heic"), video: home.file("gone.mov"))

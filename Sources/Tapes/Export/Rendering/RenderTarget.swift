@@ -4,7 +4,6 @@ internal import MediaFiles
 struct RenderTarget: Sendable {
     let directory: TargetDirectory
     let name: [UInt8]
-    let isReplacing: Bool
     /// What ffmpeg calls the container.
     let container: String
 
@@ -13,7 +12,7 @@ struct RenderTarget: Sendable {
     /// Opens the place. Blocks.
     ///
     /// - Throws: `TapesError` `.targetUnusable`, `.targetExists`.
-    init(_ path: [UInt8], replacing isReplacing: Bool) throws(TapesError) {
+    init(_ path: [UInt8], replacing isReplacing: Bool, originals: [[UInt8]]) throws(TapesError) {
         let slash = path.lastIndex(of: UInt8(ascii: "/"))
         let name = Array(path[(slash.map { $0 + 1 } ?? 0)...])
         self.name = name
@@ -22,14 +21,12 @@ struct RenderTarget: Sendable {
             throw TapesError(.targetUnusable, detail: "the name of a video ends in .mp4, .mov or .mkv", path: path)
         }
         self.container = container
-        self.isReplacing = isReplacing
         let parent = slash.map { $0 == 0 ? Array("/".utf8) : Array(path[..<$0]) } ?? Array(".".utf8)
         do {
             guard !name.contains(0), let directory = try TargetDirectory.open(parent, creating: false) else {
                 throw TapesError(.targetUnusable, detail: "there is no such directory", path: parent)
             }
             self.directory = directory
-            guard try directory.status(of: name) != nil else { return }
         } catch let error as FileWriteError {
             throw TapesError(error)
         } catch let error as TapesError {
@@ -37,22 +34,11 @@ struct RenderTarget: Sendable {
         } catch {
             throw TapesError(.internalError, detail: "\(error)", path: path)
         }
-        guard isReplacing else { throw TapesError(FileWriteError(.exists, path: path)) }
-        guard FileStatus(ofRegularFile: self.path) != nil else {
-            throw TapesError(.targetUnusable, detail: "there is something that is no file", path: path)
-        }
+        try ExportTarget.check(self.path, replacing: isReplacing, originals: originals)
     }
 
     /// As bytes.
     var path: [UInt8] { directory.path(of: name) }
-
-    /// Whether it is a file that must not be replaced: an original, under whatever name.
-    func isFile(at path: [UInt8]) -> Bool {
-        guard let mine = FileStatus(ofRegularFile: self.path), let other = FileStatus(ofRegularFile: path) else {
-            return false
-        }
-        return (mine.device, mine.inode) == (other.device, other.inode)
-    }
 }
 
 extension TapesError {

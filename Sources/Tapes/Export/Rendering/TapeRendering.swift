@@ -46,6 +46,7 @@ public struct TapeRendering: Sendable {
     ///   - clips: Its clips in order.
     ///   - target: Path of the video, as bytes; its extension chooses the container (`.mp4`, `.mov`, `.mkv`).
     ///   - options: What it is to be.
+    ///   - originals: Those of other tapes, which are not replaced either.
     ///   - progress: Gets the milliseconds that are done and their total, on another thread.
     /// - Throws: `TapesError` `.programMissing`, which names the program; `.nothingToExport`; `.fileNotFound`,
     ///   `.fileUnreadable`, `.notRegularFile`, `.emptyFile` with the original; `.trimTooLong` when its file is shorter than
@@ -56,15 +57,17 @@ public struct TapeRendering: Sendable {
         clips: [ClipRecord],
         to target: [UInt8],
         options: Options,
+        protecting originals: [[UInt8]] = [],
         progress: (@Sendable (_ done: Int64, _ total: Int64) -> Void)? = nil
     ) async throws(TapesError) {
         let format = try RenderFormat(tape.orientation, options)
         let shown = clips.filter { $0.source != nil }
         guard !shown.isEmpty else { throw TapesError(.nothingToExport, detail: "no clip has a file", value: tape.id) }
         let ffmpeg = FFmpeg(searchPath: searchPath)
+        let protected = originals + clips.flatMap { [$0.source, $0.pairedSource].compactMap { $0 } }
         let (place, workplace) = try await BlockingWork.run { () throws(TapesError) in
             try ffmpeg.requirePrograms()
-            return try Self.prepare(shown, target, options)
+            return try Self.prepare(shown, target, options, protected)
         }
         let run = RenderRun(
             tape: tape,
@@ -85,6 +88,8 @@ public struct TapeRendering: Sendable {
         try await BlockingWork.run { () throws(TapesError) in
             defer { workplace.remove() }
             try result.get()
+            // Much time has passed: another file may have the name by now.
+            try ExportTarget.check(place.path, replacing: options.isReplacing, originals: protected)
             do throws(FileWriteError) {
                 try workplace.publish(as: place.name, replacing: options.isReplacing)
             } catch {
@@ -97,15 +102,11 @@ public struct TapeRendering: Sendable {
     private static func prepare(
         _ clips: [ClipRecord],
         _ target: [UInt8],
-        _ options: Options
+        _ options: Options,
+        _ originals: [[UInt8]]
     ) throws(TapesError) -> (RenderTarget, RenderWorkplace) {
-        let place = try RenderTarget(target, replacing: options.isReplacing)
-        for clip in clips {
-            for path in [clip.source, clip.pairedSource].compactMap({ $0 }) where place.isFile(at: path) {
-                throw TapesError(.targetUnusable, detail: "it is an original of the tape", path: target)
-            }
-            try requireOriginal(clip)
-        }
+        let place = try RenderTarget(target, replacing: options.isReplacing, originals: originals)
+        for clip in clips { try requireOriginal(clip) }
         do {
             return (place, try RenderWorkplace(beside: place.directory))
         } catch {
@@ -119,7 +120,10 @@ public struct TapeRendering: Sendable {
         do {
             _ = try SourceFile(path: path)
         } catch {
-            throw TapesError(error, path: path)
+            var error = TapesError(error, path: path)
+            // It is a file of a tape that is missed, not a name that was given.
+            error.value = clip.id
+            throw error
         }
     }
 }
