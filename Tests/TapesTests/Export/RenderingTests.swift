@@ -40,6 +40,21 @@ struct RenderingTests {
         #expect(steps.map { $0[0] } == steps.map { $0[0] }.sorted())
     }
 
+    /// A still, and a video that ends before the middle of a frame, last at every rate.
+    @Test(arguments: [1, 5, 10, 24]) func everyRate(_ rate: Int) async throws {
+        let kit = try FilmKit()
+        var clips = [try await kit.still("a.png", "color=red:s=64x36")]
+        clips.append(try await kit.video("b.mov", "color=blue:s=64x36:r=30:d=0.1", sound: "sine=440:d=1"))
+        clips[0].imageMilliseconds = 2000
+        let target = Array(kit.home.file("film.mp4").utf8)
+        let options = TapeRendering.Options(longSide: 64, frameRate: rate)
+        try await TapeRendering(searchPath: FilmKit.searchPath)
+            .render(FilmKit.tape(), clips: clips, to: target, options: options)
+        let film = try await kit.look(target)
+        #expect(film.frameCount == 3 * rate)
+        #expect(film.middles == [.red, .blue])
+    }
+
     /// Four quarters: red and green above, blue and white below.
     private static let quarters =
         "color=black:s=64x36,drawbox=0:0:32:18:red:fill,drawbox=32:0:32:18:lime:fill,"

@@ -76,7 +76,8 @@ struct SegmentRecipe {
         let skipped = clip.isStill ? 0 : part.skipped - firstRead(part)
         let filters: [FilterGraph.Filter] =
             (clip.isStill ? [.init("trim", "end_frame=1")] : [])
-            + [.init("fps", "fps=\(format.frameRate)", "start_time=0")]
+            // What ends before the middle of a frame would leave none: its last picture is passed all the same.
+            + [.init("fps", "fps=\(format.frameRate)", "start_time=0", "eof_action=pass")]
             + Self.turn(clip.quarterTurns)
             // Pixels that are not square become so.
             + [.init("scale", "w=iw*sar", "h=ih"), .init("setsar", "1")]
