@@ -46,7 +46,8 @@ public enum TerminalText {
         }
     }
 
-    private static func isDangerous(_ scalar: Unicode.Scalar) -> Bool {
+    /// Whether a character could steer a terminal or reorder a line.
+    package static func isDangerous(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0...0x1F, 0x7F...0x9F: true
         // Marks, overrides and isolates of the bidirectional algorithm (UAX #9).

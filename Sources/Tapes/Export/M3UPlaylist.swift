@@ -38,9 +38,27 @@ struct M3UPlaylist {
     /// - Parameter path: Absolute, as bytes.
     /// - Returns: One line, without its end.
     static func line(for path: [UInt8]) -> [UInt8] {
-        let isPlain = !path.contains { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }
+        // A name that could steer a terminal, or that looks like another, is not written as it is.
+        let isPlain = TerminalText.isPlain(path)
         // Players cut blanks at the end of a line off.
         if isPlain, let last = path.last, last != UInt8(ascii: " "), last != UInt8(ascii: "\t") { return path }
         return Array(FileURL.text(of: path).utf8)
+    }
+}
+
+extension TerminalText {
+    /// Whether the bytes hold no control and no format character; bytes that are no UTF-8 are no such characters.
+    fileprivate static func isPlain(_ path: [UInt8]) -> Bool {
+        var parser = Unicode.UTF8.ForwardParser()
+        var iterator = path.makeIterator()
+        while true {
+            switch parser.parseScalar(from: &iterator) {
+            case .valid(let encoded):
+                let scalar = Unicode.UTF8.decode(encoded)
+                if isDangerous(scalar) || scalar.properties.generalCategory == .format { return false }
+            case .error: break
+            case .emptyInput: return true
+            }
+        }
     }
 }

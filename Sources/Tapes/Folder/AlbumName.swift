@@ -49,11 +49,14 @@ enum AlbumName {
 
     private static func orPlaceholder(_ text: String) -> String { text.isEmpty ? "_" : text }
 
+    /// Control characters are those of Unicode, and what reorders or breaks a line: marks and overrides of the bidirectional
+    /// algorithm, line and paragraph separators. A playlist has the names as they are, and its relative lines know no way to
+    /// encode. What joins characters (emoji, Persian) stays.
     private static func safe(_ text: String) -> String {
         var scalars = String.UnicodeScalarView()
         scalars.append(
             contentsOf: text.unicodeScalars.lazy.map { scalar in
-                scalar == "/" || scalar.properties.generalCategory == .control ? "_" : scalar
+                scalar == "/" || TerminalText.isDangerous(scalar) ? "_" : scalar
             }
         )
         if scalars.first == "." { scalars.replaceSubrange(..<scalars.index(after: scalars.startIndex), with: ["_"]) }

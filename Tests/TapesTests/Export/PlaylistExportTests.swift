@@ -47,6 +47,13 @@ import Testing
             ("/m/a\n/etc/passwd", "#EXTINF:1,passwd", "file:///m/a%0A/etc/passwd"),
             ("/m/x\r\n#EXT:9,y.mov", "#EXTINF:1,x\\u{d}\\u{a}#EXT:9,y.mov", "file:///m/x%0D%0A%23EXT%3A9%2Cy.mov"),
             ("/m/ends in a blank ", "#EXTINF:1,ends in a blank ", "file:///m/ends%20in%20a%20blank%20"),
+            ("/m/\u{1b}[31m.mov", "#EXTINF:1,\\u{1b}[31m.mov", "file:///m/%1B%5B31m.mov"),
+            ("/m/a\tb.mov", "#EXTINF:1,a\\u{9}b.mov", "file:///m/a%09b.mov"),
+            ("/m/\u{7f}.mov", "#EXTINF:1,\\u{7f}.mov", "file:///m/%7F.mov"),
+            ("/m/\u{9b}.mov", "#EXTINF:1,\\u{9b}.mov", "file:///m/%C2%9B.mov"),
+            ("/m/vom\u{202e}.mov", "#EXTINF:1,vom\\u{202e}.mov", "file:///m/vom%E2%80%AE.mov"),
+            ("/m/\u{2028}.mov", "#EXTINF:1,\\u{2028}.mov", "file:///m/%E2%80%A8.mov"),
+            ("/m/\u{200b}.mov", "#EXTINF:1,\u{200b}.mov", "file:///m/%E2%80%8B.mov"),
             ("/m/50%,#1:é.mov", "#EXTINF:1,50%,#1:é.mov", "/m/50%,#1:é.mov"),
         ]
     )

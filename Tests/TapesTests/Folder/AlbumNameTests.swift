@@ -10,6 +10,7 @@ import Testing
         arguments: [
             ("Tapes – Summer", "Tapes – Summer"), ("a/b\0c\u{1}d\u{7f}e\u{85}f\ng", "a_b_c_d_e_f_g"),
             ("end. . .", "end"), ("  both ", "  both"), (".hidden", "_hidden"), ("..", "_"), ("", "_"), (". .", "_"),
+            ("a\u{202e}b", "a_b"),
             // e with an acute accent in two scalars becomes one.
             ("Cafe\u{301}", "Caf\u{e9}"),
         ]
@@ -50,6 +51,9 @@ import Testing
         (12345, "/p/x", "12345-x"), (3, "/p/.hidden.jpg", "0003-_hidden.jpg"), (4, "/p/a\nb\t.jpg", "0004-a_b_.jpg"),
         (5, "/p/name. ", "0005-name"), (6, "/p/...", "0006-_"), (7, "/p/Cafe\u{301}.jpg", "0007-Caf\u{e9}.jpg"),
         (8, "/p/dir/", "0008-dir"),
+        // What reorders a line, or breaks it, controls; what joins characters does not.
+        (9, "/p/a\u{202e}gpj\u{2066}\u{200f}\u{2028}.mov", "0009-a_gpj___.mov"),
+        (10, "/p/👨‍👩‍👧.jpg", "0010-👨‍👩‍👧.jpg"),
     ])
     func links(sequence: Int64, source: String, expected: String) {
         #expect(AlbumName.link(sequence, source: Array(source.utf8)) == Array(expected.utf8))
