@@ -61,7 +61,8 @@ extension JSONRenderer {
         [
             "album": JSONValue(outcome?.state.rawValue), "album_id": JSONValue(outcome?.link?.albumID),
             "library_id": JSONValue(outcome?.link?.libraryID), "created": JSONValue(outcome?.isCreated),
-            "pending_clips": JSONValue(outcome?.pendingClips), "added_to_album": JSONValue(outcome?.addedClips),
+            "pending_clips": JSONValue(outcome?.pendingClips),
+            "added_to_album": JSONValue(outcome.map { $0.addedClips + ($0.isFiled ? 1 : 0) }),
             "hidden_clips": JSONValue(outcome?.hiddenClips),
             "missing_permissions": .array((outcome?.missingPermissions ?? []).map { .string($0) }),
             "detail": (outcome?.detail).flatMap { $0.isEmpty ? nil : .string($0) } ?? .null,

@@ -124,12 +124,14 @@ extension TextRenderer {
 
     /// What became of the album, when there is good news.
     static func album(_ outcome: AlbumOutcome, style: Style) -> [String] {
-        guard let link = outcome.link, outcome.isCreated || outcome.addedClips > 0 else { return [] }
+        guard let link = outcome.link else { return [] }
         let title = ErrorCatalogue.quoted(link.titleAtCreation)
+        let video = outcome.isFiled ? ["album \(title): the video is in it"] : []
+        guard outcome.isCreated || outcome.addedClips > 0 else { return video }
         let clips = Formats.count(outcome.addedClips, "clip")
         return outcome.isCreated
-            ? ["\(style.green("made")) the album \(title) with \(clips)"]
-            : ["album \(title): \(clips) linked"]
+            ? ["\(style.green("made")) the album \(title) with \(clips)"] + video
+            : ["album \(title): \(clips) added"] + video
     }
 
     // MARK: Deletions

@@ -115,7 +115,10 @@ extension AlbumAttempt {
     // MARK: What became of a clip
 
     private mutating func succeed(_ clip: ClipRecord, _ asset: [UInt8]) {
-        guard clip.id != filed?.id else { return }
+        guard clip.id != filed?.id else {
+            isFiled = true
+            return
+        }
         settlements[clip.id] = ClipSettlement(clipID: clip.id, association: .linked, assetID: asset)
         addedClips += 1
     }

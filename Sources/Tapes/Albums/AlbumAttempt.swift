@@ -30,6 +30,7 @@ struct AlbumAttempt {
     var clipDetail = ""
     /// Why the video is not filed.
     var filingReason: AssociationReason?
+    var isFiled = false
     var setback: AlbumSetback?
     /// Whether the account, or the disk, has no room for any other clip either.
     var isFull = false
@@ -171,6 +172,7 @@ struct AlbumAttempt {
             missingPermissions: permissions,
             pendingClips: missing.count,
             addedClips: addedClips,
+            isFiled: isFiled,
             hiddenClips: hiddenClips
         )
     }

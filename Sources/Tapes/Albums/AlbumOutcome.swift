@@ -30,6 +30,8 @@ public struct AlbumOutcome: Sendable, Equatable {
     public var pendingClips: Int
     /// How many were added by this attempt.
     public var addedClips: Int
+    /// Whether the rendered video is in it (rule R16).
+    public var isFiled: Bool
     /// How many are in the library's trash, and invisible until the user restores them.
     public var hiddenClips: Int
 
@@ -43,6 +45,7 @@ public struct AlbumOutcome: Sendable, Equatable {
         missingPermissions: [String] = [],
         pendingClips: Int = 0,
         addedClips: Int = 0,
+        isFiled: Bool = false,
         hiddenClips: Int = 0
     ) {
         self.state = state
@@ -53,6 +56,7 @@ public struct AlbumOutcome: Sendable, Equatable {
         self.missingPermissions = missingPermissions
         self.pendingClips = pendingClips
         self.addedClips = addedClips
+        self.isFiled = isFiled
         self.hiddenClips = hiddenClips
     }
 }

@@ -133,13 +133,14 @@ import Testing
         let id = try bench.tape("Summer", ["a"])
         let video = Array("/Summer.mp4".utf8)
         let outcome = try await bench.service().file(video, into: id)
-        #expect(outcome.state == .associated && outcome.isCreated && outcome.addedClips == 1)
+        #expect(outcome.state == .associated && outcome.isCreated && outcome.addedClips == 1 && outcome.isFiled)
         #expect(try bench.assets(id) == ["/a", "/Summer.mp4"] && bench.clips(id) == ["a linked"])
         #expect(try await bench.service().file(video, into: id).state == .associated)
         #expect(bench.library.albums.map(\.value.assets) == [["/a", "/Summer.mp4"]])
         bench.library.tell { $0.resolutions["/Summer.mp4"] = .rejected("a format") }
         let refused = try await bench.service().file(video, into: id)
         #expect(refused.state == .partly && refused.reason == .assetRejected && refused.detail == "a format")
+        #expect(!refused.isFiled)
     }
 
     @Test("R17, trap 7: a copy has no album of its original, and earns its own at once")
