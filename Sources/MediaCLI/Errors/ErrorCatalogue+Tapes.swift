@@ -84,13 +84,18 @@ extension ErrorCatalogue {
         }
     }
 
+    /// For originals that are not where the tape says.
+    static let relinkingHint = "mediactl tapes relink TAPE --in DIR finds originals that were moved"
+
     private static func fileWords(for error: TapesError) -> Words {
         let file = error.path.map { quoted($0) } ?? "the file"
         return switch error.code {
         case .fileNotFound:
             Words(
                 "cannot read \(file): no such file",
-                hint: "check the spelling of the path; --allow-missing adds it all the same"
+                // One with the id of its clip is an original of a tape.
+                hint: error.value == nil
+                    ? "check the spelling of the path; --allow-missing adds it all the same" : relinkingHint
             )
         case .fileUnreadable: Words("cannot read \(file)\(said(error, else: "permission denied"))")
         case .notRegularFile: Words("cannot use \(file): it is not a regular file")
@@ -139,7 +144,8 @@ extension ErrorCatalogue {
         case .targetExists: Words("\(file) is there already", hint: "choose another name, or replace it with --force")
         case .targetUnusable: Words("cannot write \(file)" + said(error))
         case .diskFull: Words("no space left for \(file)", hint: "free some space; nothing of it was left behind")
-        default: Words("ffmpeg could not render the tape" + said(error))
+        default:
+            Words("ffmpeg could not render \(error.path.map { quoted($0) } ?? "the tape")" + said(error))
         }
     }
 

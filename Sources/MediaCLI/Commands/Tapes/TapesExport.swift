@@ -29,7 +29,7 @@ struct TapesExport: ContextCommand {
     var tape: String
 
     @Option(
-        help: ArgumentHelp("m3u8 (by default), json or otio; the ending of the file tells too.", valueName: "format")
+        help: ArgumentHelp("m3u8 (by default), json or otio; else the ending of the file tells.", valueName: "format")
     )
     var format: Format?
 
@@ -65,6 +65,13 @@ struct TapesExport: ContextCommand {
         guard output != "" else { throw ValidationError("--output: an empty path.") }
         guard !render || format == nil else { throw ValidationError("--render makes a video: leave --format out.") }
         guard !render || output != nil else { throw ValidationError("--render needs a file: --output FILE.") }
+        guard render || format != nil || namedFormat != nil else {
+            throw ValidationError(
+                Self.videoEndings.contains(ending ?? "")
+                    ? "--output: a video needs --render; anything else with this name needs --format."
+                    : "--output: name the file .m3u8, .m3u, .json or .otio, or say which it is with --format."
+            )
+        }
         guard render || (longSide == nil && frameRate == nil) else {
             throw ValidationError("--long-side and --frame-rate are for --render.")
         }
@@ -101,11 +108,27 @@ struct TapesExport: ContextCommand {
 
     private var form: TapeExportRun.Form {
         guard render else {
-            let named = output.flatMap { name in TapeExport.allCases.first { name.hasSuffix($0.fileExtension) } }
-            return .text(format.flatMap { TapeExport(rawValue: $0.rawValue) } ?? named ?? .m3u8)
+            return .text(format.flatMap { TapeExport(rawValue: $0.rawValue) } ?? namedFormat ?? .m3u8)
         }
         return .video(
             TapeRendering.Options(longSide: longSide ?? 1920, frameRate: frameRate ?? 30, isReplacing: force)
         )
+    }
+
+    // MARK: The ending of the file
+
+    private static let videoEndings = ["mp4", "mov", "mkv"]
+
+    /// In small letters; nil where the name has none.
+    private var ending: String? {
+        guard let name = output?.split(separator: "/").last, let dot = name.lastIndex(of: "."), dot != name.startIndex
+        else { return nil }
+        return name[name.index(after: dot)...].lowercased()
+    }
+
+    /// What the ending says; a playlist without one. nil when it says nothing that is known.
+    private var namedFormat: TapeExport? {
+        guard let ending, ending != "m3u" else { return .m3u8 }
+        return TapeExport(rawValue: ending)
     }
 }

@@ -35,10 +35,17 @@ struct TapeExportRun: Sendable {
     /// - Throws: `TapesError`, `Diagnosis`.
     func run(_ tape: TapeRecord) async throws -> ExitCode {
         let clips = try session.store.clips(of: tape.id)
+        let originals = target == nil ? [] : try session.store.originalPaths()
+        let isReplacing = isReplacing
+        if let target {
+            try await BlockingWork.run { () throws(TapesError) in
+                try ExportTarget.check(target, replacing: isReplacing, originals: originals)
+            }
+        }
         let outcome: AlbumOutcome?
         switch form {
         case .text(let format): outcome = try await write(format, tape, clips)
-        case .video(let options): outcome = try await render(options, tape, clips)
+        case .video(let options): outcome = try await render(options, tape, clips, protecting: originals)
         }
         if !isDryRun, service != nil, outcome?.isComplete != true {
             console.warn(AlbumWarning(saved: target.map { ErrorCatalogue.quoted($0) } ?? "the tape", count: 1, outcome))
@@ -51,8 +58,13 @@ struct TapeExportRun: Sendable {
     /// A tape without an album gets it now (rule R13); one that has it is left alone.
     private func write(_ format: TapeExport, _ tape: TapeRecord, _ clips: [ClipRecord]) async throws -> AlbumOutcome? {
         let bytes = try format.bytes(of: tape, clips: clips)
+        await warnOfMissing(clips)
         guard let target else {
-            console.context.output.write(bytes)
+            if isDryRun {
+                console.text(["would write \(ErrorCatalogue.quoted(tape.title)) to standard output"])
+            } else {
+                console.context.output.write(bytes)
+            }
             return try await associate(tape)
         }
         if !isDryRun {
@@ -63,6 +75,16 @@ struct TapeExportRun: Sendable {
         }
         say(target, length: nil)
         return try await associate(tape)
+    }
+
+    /// What is written names these files all the same: they may be back when it is read.
+    private func warnOfMissing(_ clips: [ClipRecord]) async {
+        let count = await BlockingWork.run { clips.count { $0.source != nil && !$0.isThere } }
+        guard count > 0 else { return }
+        console.warning(
+            "\(Formats.count(count, "original")) of the tape cannot be found",
+            hint: ErrorCatalogue.relinkingHint
+        )
     }
 
     private func associate(_ tape: TapeRecord) async throws -> AlbumOutcome? {
@@ -76,7 +98,8 @@ struct TapeExportRun: Sendable {
     private func render(
         _ options: TapeRendering.Options,
         _ tape: TapeRecord,
-        _ clips: [ClipRecord]
+        _ clips: [ClipRecord],
+        protecting originals: [[UInt8]]
     ) async throws -> AlbumOutcome? {
         guard let target else { throw Diagnosis.usage("a video needs a place: --output FILE") }
         let length = TapeRendering.milliseconds(of: tape, clips: clips)
@@ -88,7 +111,13 @@ struct TapeExportRun: Sendable {
         let display = display
         try await display.during {
             try await console.context.interruption.cancelling {
-                try await rendering.render(tape, clips: clips, to: target, options: options) { done, total in
+                try await rendering.render(
+                    tape,
+                    clips: clips,
+                    to: target,
+                    options: options,
+                    protecting: originals
+                ) { done, total in
                     display.update(TapeReading(.rendering, path: target, done: done, whole: total))
                 }
             }

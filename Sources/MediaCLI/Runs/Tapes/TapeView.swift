@@ -34,7 +34,7 @@ struct TapeView: Sendable {
 
 extension ClipRecord {
     /// Whether there is something at the path of its original.
-    fileprivate var isThere: Bool {
+    var isThere: Bool {
         guard let source else { return false }
         var status = stat()
         return stat(source.map(CChar.init(bitPattern:)) + [0], &status) == 0
