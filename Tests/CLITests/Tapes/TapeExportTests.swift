@@ -1,0 +1,113 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// `tapes export` over what is there already, and what it says of files and places.
+@Suite struct TapeExportTests {
+    /// A stage with a tape of one video, and another of one picture.
+    private func twoTapes() async throws -> (stage: TapeStage, originals: [String]) {
+        let stage = try await TapeStage.withTape("T")
+        try #require(try await stage.run("create", "Other").exitCode == 0)
+        let originals = [try stage.original("a.mp4"), try stage.original("b.jpg")]
+        for (tape, path) in zip(["T", "Other"], originals) {
+            try #require(try await stage.run("add", tape, path, "--no-album").exitCode == 0)
+        }
+        return (stage, originals)
+    }
+
+    // R6: originals of every tape, in every format, under whatever name.
+    @Test func exportReplacesNoOriginal() async throws {
+        let (stage, originals) = try await twoTapes()
+        let before = try originals.map(stage.witness)
+        let (hard, soft) = (stage.runner.home.file("hard.mp4"), stage.runner.home.file("soft.mp4"))
+        #expect(link(originals[0], hard) == 0 && symlink(originals[0], soft) == 0)
+        for format in ["m3u8", "json", "otio"] {
+            for path in originals + [hard, soft] {
+                let refused = try await stage.json(
+                    "export",
+                    "T",
+                    "-o",
+                    path,
+                    "--format",
+                    format,
+                    "--force",
+                    "--no-album"
+                )
+                #expect(refused.error["code"] as? String == "target_unusable" && refused.result.exitCode == 2)
+                #expect((refused.error["message"] as? String)?.contains("original of a tape") == true)
+            }
+        }
+        // The video of a tape over that of another.
+        let video = try await stage.json("export", "Other", "--render", "-o", originals[0], "--force", "--no-album")
+        #expect(video.error["code"] as? String == "target_unusable")
+        #expect(try originals.map(stage.witness) == before)
+    }
+
+    @Test func exportReplacesOnlyRegularFiles() async throws {
+        let (stage, _) = try await twoTapes()
+        let home = stage.runner.home
+        #expect(mkfifo(home.file("p.m3u8"), 0o600) == 0 && mkdir(home.file("d.m3u8"), 0o700) == 0)
+        try Data("mine".utf8).write(to: URL(fileURLWithPath: home.file("mine")))
+        #expect(symlink("mine", home.file("l.m3u8")) == 0)
+        for name in ["p.m3u8", "d.m3u8", "l.m3u8"] {
+            for extra in [[], ["--dry-run"]] {
+                let refused = try await stage.runner.run(
+                    ["tapes", "export", "T", "-o", home.file(name), "--force", "--no-album"] + extra
+                )
+                #expect(refused.exitCode == 2 && refused.errors.contains("it is not a regular file"))
+            }
+        }
+        #expect(try String(contentsOfFile: home.file("mine"), encoding: .utf8) == "mine")
+    }
+
+    @Test func theEndingOfTheFileIsItsFormat() async throws {
+        let (stage, _) = try await twoTapes()
+        for (name, format) in [("t.M3U", "m3u8"), ("t.json", "json"), ("t.otio", "otio"), ("t", "m3u8")] {
+            let written = try await stage.json("export", "T", "-o", stage.runner.home.file(name), "--no-album")
+            #expect(written.last["format"] as? String == format)
+        }
+        for name in ["t.xyz", "t.mp4"] {
+            let refused = try await stage.run("export", "T", "-o", stage.runner.home.file(name))
+            #expect(refused.exitCode == 2 && refused.errors.contains(name == "t.mp4" ? "--render" : "--format"))
+        }
+        let forced = stage.runner.home.file("t.xyz")
+        #expect(try await stage.run("export", "T", "-o", forced, "--format", "json", "--no-album").exitCode == 0)
+        let dry = try await stage.run("export", "T", "--dry-run")
+        #expect(dry.exitCode == 0 && dry.output == "would write \"T\" to standard output\n")
+    }
+
+    @Test func missingOriginalsAreToldOnce() async throws {
+        let (stage, originals) = try await twoTapes()
+        _ = try await stage.run("add", "T", try stage.original("c.mp4"), "--no-album")
+        for path in [originals[0], stage.runner.home.file("c.mp4")] { try FileManager.default.removeItem(atPath: path) }
+        let playlist = try await stage.run("export", "T", "--no-album")
+        #expect(playlist.exitCode == 0 && playlist.output.hasPrefix("#EXTM3U\n"))
+        #expect(playlist.errors.components(separatedBy: "cannot be found").count == 2)
+        #expect(
+            playlist.errors.contains("2 originals") && playlist.errors.contains("mediactl tapes relink TAPE --in DIR")
+        )
+        guard Self.hasFFmpeg else { return }
+        let film = stage.runner.home.file("t.mp4")
+        let video = try await stage.json("export", "T", "--render", "-o", film, "--no-album")
+        #expect(video.error["code"] as? String == "file_not_found")
+        #expect((video.error["hint"] as? String)?.contains("mediactl tapes relink TAPE --in DIR") == true)
+    }
+
+    private static let hasFFmpeg = ["ffmpeg", "ffprobe"].allSatisfy { name in
+        ["/usr/bin", "/bin"].contains { FileManager.default.isExecutableFile(atPath: "\($0)/\(name)") }
+    }
+
+    // R16
+    @Test(.enabled(if: hasFFmpeg, "ffmpeg and ffprobe are not installed"))
+    func theAlbumOfAVideoIsTold() async throws {
+        let (stage, _) = try await twoTapes()
+        let film = stage.runner.home.file("t.mp4")
+        let words = ["export", "T", "--render", "-o", film, "--long-side", "64", "--frame-rate", "10"]
+        let text = try await stage.runner.run(["tapes"] + words)
+        #expect(text.exitCode == 0 && text.output.contains("album \"Tapes – T\": the video is in it"))
+        #expect(try stage.links("Tapes – T").count == 2)
+        let json = try await stage.runner.run(["tapes"] + words + ["--force", "--json"])
+        #expect(try SyncStage.report(of: json).count("added_to_album") == 1)
+    }
+}
