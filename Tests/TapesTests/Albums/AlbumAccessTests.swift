@@ -106,6 +106,10 @@ import Testing
         bench.library.tell { $0.failures["request"] = [AlbumError(.unreachable(retryAfter: nil))] }
         #expect(try await bench.service().requestAccess(.addOnly).reason == .unreachable)
         #expect(try bench.store.albumLibrary(kind: address.0, address: address.1)?.refusedFingerprint == nil)
+        bench.library.tell {
+            $0.addOnly = AlbumAccess(.authorized, fingerprint: "all")
+            $0.granted = AlbumAccess(.authorized, fingerprint: "all")
+        }
         _ = try await bench.service().requestAccess(.readWrite)
         #expect(bench.library.calls.contains(.request("read_write")))
         #expect(try bench.store.albumLibrary(kind: "test", address: "/one")?.libraryID == "test:one")
