@@ -44,7 +44,7 @@ extension ErrorCatalogue {
         case .libraryChanged: .conflict
         case .unreachable: .network
         case .rejected(let status): (status ?? 0) >= 500 ? .server : .failure
-        case .quota: .failure
+        case .quota, .albumDamaged: .failure
         case .cancelled: .interrupt
         }
     }
@@ -126,7 +126,8 @@ extension ErrorCatalogue {
         default:
             Words(
                 "the library cannot be used" + said(error),
-                hint: "mediactl tapes library status says what is missing"
+                hint: error.value.flatMap(AssociationReason.init(rawValue:))?.hint
+                    ?? "mediactl tapes library status says what is missing"
             )
         }
     }

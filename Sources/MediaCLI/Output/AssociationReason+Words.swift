@@ -28,13 +28,27 @@ extension AssociationReason {
         case .accessDenied, .accessLimited:
             "mediactl tapes library status says what is missing; then mediactl tapes library grant"
         case .libraryChanged:
-            "mount or name the library that was there; a server's key needs user.read to show that its account is the same"
+            "mount the disk or put its .mediactl-library.json back, or use a key with user.read of the account that has the "
+                + "albums; else mediactl tapes album unlink TAPE forgets the old album and lets a new one be made"
         case .assetUnidentified: "allow sending originals with albums.upload: true, or add them to the library yourself"
         case .neverTried, .albumMissing, .createFailed: "mediactl tapes reconcile --apply tries again"
         case .quota: "free some space in the library, then run mediactl tapes reconcile --apply"
         case .unreachable, .originalUnavailable, .assetRejected, .internalError: nil
         }
     }
+
+    /// What happens next of itself; nil where nothing does.
+    var prospect: String? {
+        switch self {
+        case .neverTried, .unreachable, .albumMissing, .originalUnavailable, .assetUnidentified, .quota: "will retry"
+        case .accessNotDetermined, .accessDenied, .accessLimited: "waits for access"
+        case .libraryChanged: "waits for that library"
+        case .createFailed, .assetRejected, .internalError: nil
+        }
+    }
+
+    /// Whether the rights decide.
+    var isOfAccess: Bool { [.accessNotDetermined, .accessDenied, .accessLimited].contains(self) }
 
     /// How a command ends whose only purpose was the album.
     var exitCode: ExitCode {

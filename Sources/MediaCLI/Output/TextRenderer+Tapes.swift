@@ -197,6 +197,9 @@ extension TextRenderer {
     static func reconciled(_ item: ReconcileRun.Item, style: Style) -> [String] {
         let name = ErrorCatalogue.quoted(item.title ?? "")
         let reason = item.reason.map { " (\($0.words))" } ?? ""
+        guard !item.isDamaged else {
+            return ["the album of \(name) cannot be read: \(ErrorCatalogue.clean(item.detail ?? ""))"]
+        }
         return switch (item.work, item.state) {
         case (.tape, "planned"): ["\(name) would be brought up to date\(reason)"]
         case (.tape, "associated"):

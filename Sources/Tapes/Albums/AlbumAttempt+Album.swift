@@ -19,11 +19,10 @@ extension AlbumAttempt {
         let record = try service.kept { () throws(TapesError) in try service.record() }
         if let former = links.first(where: { service.isOfThisAddress($0, record) }) {
             // Another library where that of the tape was: a disk that is not mounted, another account (trap 1).
-            throw .setback(
-                AlbumSetback(.libraryChanged, detail: "its album is in \(former.libraryID)", isLibraryWide: false)
-            )
+            throw .setback(AlbumSetback(.libraryChanged, detail: "its album is in \(former.libraryID)"))
         }
         if !links.isEmpty {
+            formerLink = links.last
             // The user has chosen another place: the album there is a new one, the link to the old one stays.
             try service.kept { () throws(TapesError) in try makePending(.libraryChanged) }
         }
@@ -61,6 +60,7 @@ extension AlbumAttempt {
         case .missing:
             try await remakeAlbum(known.albumID, opened)
             return
+        case .damaged(let detail): throw AlbumTrouble(AlbumError(.albumDamaged, detail: detail))
         }
         report(.reuse)
     }
@@ -82,6 +82,8 @@ extension AlbumAttempt {
             report(.reuse, "found by its mark")
             return
         }
+        // What is known to be forbidden is not asked for: it would be refused, or leave an empty album (rule R10).
+        guard !opened.access.forbidsNewAlbums else { throw .setback(AlbumSetback(opened.access)) }
         let title = AlbumTitle.of(tape)
         let intent = AlbumIntent(tapeID: tape.id, libraryID: opened.id, title: title, startedAt: service.now())
         try stored { () throws(StoreError) in try service.store.keep(intent) }
@@ -120,7 +122,7 @@ extension AlbumAttempt {
     private func forgetIntent(after error: AlbumError, _ opened: OpenLibrary) throws(AlbumTrouble) {
         switch error.kind {
         case .unreachable, .cancelled: return
-        case .unauthorized, .insufficient, .albumMissing, .libraryChanged, .rejected, .quota: break
+        case .unauthorized, .insufficient, .albumMissing, .albumDamaged, .libraryChanged, .rejected, .quota: break
         }
         let id = tape.id
         try stored { () throws(StoreError) in try service.store.removeAlbumIntent(of: id, in: opened.id) }

@@ -20,6 +20,8 @@ struct AlbumAttempt {
     /// The album, once it is known to be usable.
     var link: AlbumLink?
     var isCreated = false
+    /// The album in the library that was in use before.
+    var formerLink: AlbumLink?
     /// An album is made anew once; if that is gone as well, somebody is at work there.
     var isRemade = false
     /// What became of clips, not yet kept.
@@ -167,8 +169,10 @@ struct AlbumAttempt {
             isUsable ? (isComplete ? .associated : .partly) : .pending,
             link: link,
             isCreated: isCreated,
+            formerLink: isCreated ? formerLink : nil,
             reason: setback?.reason ?? tape.reason ?? filingReason ?? missing.first { $0.reason != nil }?.reason,
             detail: setback?.detail ?? clipDetail,
+            isAlbumDamaged: setback?.isOfAlbum ?? false,
             missingPermissions: permissions,
             pendingClips: missing.count,
             addedClips: addedClips,

@@ -8,6 +8,8 @@ public struct AlbumError: Error, Sendable, Equatable, CustomStringConvertible {
         case insufficient([String])
         /// The album does not exist in this very library: a definite answer, nothing less.
         case albumMissing
+        /// The album is there, and what it keeps of itself cannot be read: trouble of this album alone.
+        case albumDamaged
         /// The library at this address is not the one, or cannot be recognised.
         case libraryChanged
         /// Not answered, or not in a way that means anything; passes.

@@ -100,12 +100,15 @@ public struct AlbumAccess: Sendable, Equatable {
     public var fingerprint: String
     /// What the system said; for people.
     public var detail: String
+    /// Whether the grant itself says that no new album could be made, or nothing put into it: then none is begun.
+    public var forbidsNewAlbums: Bool
 
     /// Makes an answer.
-    public init(_ state: State, fingerprint: String, detail: String = "") {
+    public init(_ state: State, fingerprint: String, detail: String = "", forbidsNewAlbums: Bool = false) {
         self.state = state
         self.fingerprint = fingerprint
         self.detail = detail
+        self.forbidsNewAlbums = forbidsNewAlbums
     }
 }
 
@@ -117,6 +120,8 @@ public enum AlbumPresence: Sendable, Equatable {
     case missing
     /// Looking is not allowed.
     case unknown
+    /// It is there, and cannot be read; why, for people.
+    case damaged(String)
 }
 
 /// An album that was made, or found by its mark.

@@ -20,10 +20,14 @@ public struct AlbumOutcome: Sendable, Equatable {
     public var link: AlbumLink?
     /// Whether this attempt has made it.
     public var isCreated: Bool
+    /// The album that the tape has in another library, and keeps, when this attempt has made one in the library in use.
+    public var formerLink: AlbumLink?
     /// Why it is not complete: the tape's reason, else that of its first clip.
     public var reason: AssociationReason?
     /// What the library said, for people. May hold control characters.
     public var detail: String
+    /// Whether it is this album alone that cannot be read; the library answers.
+    public var isAlbumDamaged: Bool
     /// The permissions that are missing, by the library's names.
     public var missingPermissions: [String]
     /// How many clips are not in the album.
@@ -40,8 +44,10 @@ public struct AlbumOutcome: Sendable, Equatable {
         _ state: State,
         link: AlbumLink? = nil,
         isCreated: Bool = false,
+        formerLink: AlbumLink? = nil,
         reason: AssociationReason? = nil,
         detail: String = "",
+        isAlbumDamaged: Bool = false,
         missingPermissions: [String] = [],
         pendingClips: Int = 0,
         addedClips: Int = 0,
@@ -51,8 +57,10 @@ public struct AlbumOutcome: Sendable, Equatable {
         self.state = state
         self.link = link
         self.isCreated = isCreated
+        self.formerLink = formerLink
         self.reason = reason
         self.detail = detail
+        self.isAlbumDamaged = isAlbumDamaged
         self.missingPermissions = missingPermissions
         self.pendingClips = pendingClips
         self.addedClips = addedClips

@@ -58,6 +58,7 @@ extension AlbumService {
                 verifiedAt: now()
             )
         case .missing: throw TapesError(.albumNotFound, value: albumID)
+        case .damaged(let detail): throw TapesError(.libraryUnusable, detail: detail, value: albumID)
         case .unknown: throw TapesError(.libraryUnusable, detail: "looking at albums is not allowed", value: albumID)
         }
     }

@@ -47,6 +47,12 @@ extension AlbumService {
         outcome.left = tapes.count
         for tape in tapes.prefix(max(0, limit)) {
             let (album, isLibraryWide) = try await attempt(tape.id, isAsked: true)
+            if isLibraryWide, album.reason == .libraryChanged {
+                // Nothing was done: another disk, or another account, than that which has the albums.
+                outcome.stoppedBy = album.reason
+                outcome.detail = album.detail
+                return outcome
+            }
             outcome.left -= 1
             guard album.state != .skipped else { continue }
             outcome.done += 1
@@ -107,8 +113,12 @@ extension AlbumService {
         do throws(AlbumError) {
             presence = try await library.album(link.albumID, hint: current.hint)
         } catch {
-            guard error.kind == .albumMissing else { throw AlbumTrouble(error) }
-            presence = .missing
+            switch error.kind {
+            case .albumMissing: presence = .missing
+            // One album that cannot be read says nothing of the others.
+            case .albumDamaged: presence = .damaged(error.detail)
+            default: throw AlbumTrouble(error)
+            }
         }
         switch presence {
         case .missing:
@@ -124,7 +134,7 @@ extension AlbumService {
             current.hint = hint ?? current.hint
             current.verifiedAt = now()
             try kept { () throws(TapesError) in try keepVerified(current) }
-        case .unknown: break
+        case .unknown, .damaged: break
         }
         return presence
     }

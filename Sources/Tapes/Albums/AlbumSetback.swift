@@ -13,6 +13,8 @@ struct AlbumSetback: Sendable, Equatable {
     var retryAfter: Duration?
     /// Whether every other tape would fare the same.
     var isLibraryWide = true
+    /// Whether it is the album that cannot be read.
+    var isOfAlbum = false
     /// Whether nothing was tried: a refusal is believed to stand (rule R10).
     var isBelieved = false
 
@@ -30,6 +32,9 @@ struct AlbumSetback: Sendable, Equatable {
         case .rejected:
             // The same request would be refused again.
             retryAfter = .seconds(Backoff.longest)
+            isLibraryWide = false
+        case .albumDamaged:
+            isOfAlbum = true
             isLibraryWide = false
         case .albumMissing, .cancelled: isLibraryWide = false
         case .unauthorized, .libraryChanged, .quota: break
@@ -70,7 +75,7 @@ extension AlbumError {
         case .insufficient: .accessLimited
         case .albumMissing: .albumMissing
         case .libraryChanged: .libraryChanged
-        case .unreachable: .unreachable
+        case .unreachable, .albumDamaged: .unreachable
         case .rejected: refusal
         case .quota: .quota
         case .cancelled: .internalError

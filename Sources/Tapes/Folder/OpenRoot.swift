@@ -25,7 +25,7 @@ struct OpenRoot {
             case .album(let album) where album.manifest.id == id: return album
             case .doubt(let error): doubt = error
             // The folder that was ours has a manifest that nobody can read: what is in it cannot be said to be gone.
-            case .damaged: doubt = Self.isDamaged
+            case .damaged: doubt = Self.isDamaged(name)
             case .album, .nothing: break
             }
         }
@@ -35,7 +35,13 @@ struct OpenRoot {
         return nil
     }
 
-    private static let isDamaged = AlbumError(.unreachable(retryAfter: nil), detail: "the album's manifest is damaged")
+    private static func isDamaged(_ name: [UInt8]) -> AlbumError {
+        AlbumError(
+            .albumDamaged,
+            detail: "the manifest in \(TerminalText.escaped(name)) is damaged; put its .mediactl-album.json back from "
+                + "a backup, or remove that file: then the next try makes a new album beside the folder"
+        )
+    }
 
     /// The album of a tape, by the mark that its manifest carries (rule R4).
     func album(markedBy tapeID: String) throws(AlbumError) -> AlbumFolder? {

@@ -97,7 +97,11 @@ public struct ImmichLibrary: AlbumLibrary {
         }
         do {
             let grant = try await grant()
-            return AlbumAccess(grant.state(of: level), fingerprint: grant.fingerprint(at: address))
+            return AlbumAccess(
+                grant.state(of: level),
+                fingerprint: grant.fingerprint(at: address),
+                forbidsNewAlbums: grant.state(of: .addOnly) != .authorized
+            )
         } catch {
             switch error.kind {
             case .unauthorized, .insufficient:

@@ -14,7 +14,7 @@ import Testing
         let warnings = soft.errors.split(separator: "\n").filter { $0.contains("warning:") }
         #expect(warnings.count == 1)
         #expect(warnings.first?.contains("2 clips saved; their album was not updated (") == true, "\(soft.errors)")
-        #expect(warnings.first?.hasSuffix(" - will retry") == true)
+        #expect(warnings.first?.hasSuffix(" - waits for access") == true, "\(soft.errors)")
         let strict = try await stage.json("add", "T", try stage.original("c.jpg"), "--strict-albums")
         #expect(strict.result.exitCode == 3 && strict.count("added") == 1)
         #expect(strict.items.first?["association"] as? String == "pending")
@@ -180,6 +180,29 @@ import Testing
         #expect(again.last["created"] as? Bool == true)
         #expect(again.last["album_id"] as? String != added.last["album_id"] as? String)
         #expect(try stage.links("Tapes – T").count == 2)
+    }
+
+    // R13: an album that cannot be read is told, and keeps no other from being looked at.
+    @Test func damagedAlbumsAreUnknown() async throws {
+        let stage = try await TapeStage.withTape("T")
+        _ = try await stage.run("create", "Other")
+        for name in ["T", "Other"] { _ = try await stage.json("add", name, try stage.original("\(name).jpg")) }
+        try Data("{".utf8).write(to: URL(fileURLWithPath: stage.album("Tapes – T") + "/.mediactl-album.json"))
+        let verified = try await stage.json("reconcile", "--verify")
+        #expect(verified.result.exitCode == 3 && verified.last["left"] as? Int == 1, "\(verified.result)")
+        #expect(Set(verified.items.compactMap { $0["state"] as? String }) == ["unknown", "found"])
+    }
+
+    // An address that was forgotten, or mistaken: the tape gets another album there, and that is said once.
+    @Test func albumsElsewhereAreNoted() async throws {
+        let stage = try await TapeStage.withTape("T")
+        _ = try await stage.run("add", "T", try stage.original("a.jpg"))
+        let elsewhere = ["MEDIACTL_ALBUMS_FOLDER_ROOT": stage.runner.home.file("albums")]
+        let noted = try await stage.json("add", "T", try stage.original("b.jpg"), extra: elsewhere)
+        let note = "note: the album \"Tapes – T\" in \(stage.pictures)/Tapes stays; a new one was made in "
+        #expect(noted.result.exitCode == 0 && noted.result.errors.contains(note), "\(noted.result)")
+        let second = try await stage.json("add", "T", try stage.original("c.jpg"), extra: elsewhere)
+        #expect(!second.result.errors.contains("stays"))
     }
 
     // MARK: Logs

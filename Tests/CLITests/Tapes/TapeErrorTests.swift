@@ -93,7 +93,19 @@ import Testing
             (
                 AlbumOutcome(.pending, reason: .accessLimited, missingPermissions: ["album.create"], pendingClips: 1),
                 1,
-                "1 clip saved; its album was not updated (access to the library is limited: album.create missing) - will retry"
+                "1 clip saved; its album was not updated (access to the library is limited: album.create missing) - waits for access"
+            ),
+            (
+                AlbumOutcome(.pending, reason: .libraryChanged, pendingClips: 1), 1,
+                "1 clip saved; its album was not updated (it is not the library that has the album) - waits for that library"
+            ),
+            (
+                AlbumOutcome(.pending, reason: .internalError, detail: "400", pendingClips: 1), 1,
+                "1 clip saved; its album was not updated (internal error: 400)"
+            ),
+            (
+                AlbumOutcome(.pending, reason: .unreachable, detail: "damaged", isAlbumDamaged: true, pendingClips: 1),
+                1, "1 clip saved; its album was not updated (damaged) - will retry"
             ),
             (
                 AlbumOutcome(.associated, link: link, hiddenClips: 2), 2,

@@ -76,6 +76,26 @@ import Testing
         #expect(!bench.library.work.contains("create"))
     }
 
+    @Test("R10: where the grant itself forbids a new album none is begun, and one that is there is added to")
+    func forbidden() async throws {
+        let bench = try AlbumBench()
+        let old = try await bench.associated()
+        let missing = ["asset.upload"]
+        bench.library.tell {
+            $0.addOnly = AlbumAccess(.limited(missing: missing), fingerprint: "less", forbidsNewAlbums: true)
+        }
+        let id = try bench.tape("Other", ["c"])
+        let outcome = try await bench.service().associate(id)
+        #expect(outcome.state == .pending && !outcome.isCreated)
+        #expect(outcome.reason == .accessLimited && outcome.missingPermissions == missing)
+        #expect(try bench.state(id) == "pending_association access_limited")
+        #expect(bench.library.work.isEmpty)
+        try bench.add(["b"], to: old)
+        #expect(try await bench.service().associate(old).state == .associated)
+        bench.library.tell { $0.addOnly = AlbumAccess(.authorized, fingerprint: "more") }
+        #expect(try await bench.service().associate(id).state == .associated)
+    }
+
     @Test("access that nobody was asked for is asked for, once")
     func request() async throws {
         let bench = try AlbumBench()

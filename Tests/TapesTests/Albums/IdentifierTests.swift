@@ -187,11 +187,15 @@ import Testing
         #expect(try bench.state(id) == "pending_association unreachable")
         let outcome = try await bench.service(library: other).associate(id, isAsked: true)
         #expect(outcome.isCreated && outcome.addedClips == 2)
-        #expect(other.albums["album-1"]?.assets == ["/a", "/b"])
+        // It is said, once: the user may not have meant it.
+        #expect(outcome.formerLink?.libraryID == "test:one" && outcome.formerLink?.albumID == "album-1")
+        try bench.add(["d"], to: id)
+        #expect(try await bench.service(library: other).associate(id).formerLink == nil)
+        #expect(other.albums["album-1"]?.assets == ["/a", "/b", "/d"])
         #expect(try bench.store.albumLinks(of: id).map(\.libraryID).sorted() == ["test:one", "test:two"])
         // And back: the album there is still the one, and is made complete.
         #expect(try await bench.service().associate(id, isAsked: true).state == .associated)
-        #expect(bench.library.albums["album-1"]?.assets == ["/a", "/b"] && bench.library.albums.count == 1)
+        #expect(bench.library.albums["album-1"]?.assets == ["/a", "/b", "/d"] && bench.library.albums.count == 1)
     }
 
     @Test("trap 3: whoever may only add does not look, and makes no album at every add")

@@ -127,6 +127,50 @@ import Testing
         #expect(error?.code == .libraryUnusable)
     }
 
+    @Test("R13: a damaged album is trouble of its own tape: the others are reconciled, and verified")
+    func damaged() async throws {
+        let bench = try AlbumBench()
+        let first = try await bench.associated("1")
+        bench.clock.advance(1)
+        let second = try await bench.associated("2", ["b"])
+        for id in [first, second] { try bench.add(["c"], to: id) }
+        let error = AlbumError(.albumDamaged, detail: "words")
+        bench.library.tell { $0.failures["album"] = [error] }
+        let seen = Seen()
+        let outcome = try await bench.service().reconcile(limit: 20) { _, outcome in
+            seen.keep("\(outcome.reason?.rawValue ?? "-") \(outcome.isAlbumDamaged) \(outcome.detail)")
+        }
+        #expect(outcome.stoppedBy == nil && outcome.done == 2)
+        #expect(seen.all == ["unreachable true words", "- false "])
+        // It has an album, and no other one is made.
+        #expect(try bench.state(first) == "associated" && bench.library.albums.count == 2)
+        #expect(try bench.clips(first) == ["a linked", "c pending unreachable"])
+
+        bench.library.tell { $0.failures["album"] = [error] }
+        let verified = Seen()
+        #expect(
+            try await bench.service().verifyAlbums { link, presence in
+                verified.keep(presence == .damaged("words") ? "damaged" : link.albumID)
+            } == 0
+        )
+        #expect(verified.all.count == 2 && verified.all.contains("damaged"))
+    }
+
+    @Test("R13, trap 1: another library at the address stops it at the first tape that has its album elsewhere")
+    func otherLibrary() async throws {
+        let bench = try AlbumBench()
+        var ids: [String] = []
+        for number in 0..<3 { ids.append(try await bench.associated("\(number)")) }
+        for id in ids { try bench.add(["b"], to: id) }
+        bench.library.tell { $0.identity.libraryID = "test:two" }
+        let outcome = try await bench.service().reconcile(limit: 20) { _, _ in }
+        #expect(outcome.stoppedBy == .libraryChanged && outcome.done == 0 && outcome.detail.contains("test:one"))
+        #expect(outcome.left >= 2 && bench.library.work.isEmpty)
+        let states = try ids.map { try bench.state($0) }
+        #expect(states.count { $0 == "pending_association library_changed" } == 1)
+        #expect(states.count { $0 == "associated" } == 2)
+    }
+
     @Test("R16: a rendered file goes into the tape's own album, which is made if need be, and is no clip")
     func filing() async throws {
         let bench = try AlbumBench()

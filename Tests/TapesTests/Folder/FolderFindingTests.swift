@@ -62,7 +62,12 @@ import Testing
         let album = try await fixture.album()
         try fixture.write("{", to: fixture.path(".mediactl-album.json"))
         let kind = try await albumErrorKind { try await fixture.library.album(album.id, hint: album.hint) }
-        #expect(kind == .unreachable(retryAfter: nil))
+        #expect(kind == .albumDamaged)
+        // What the words promise: without the file the album is gone, and a new one gets a folder of its own.
+        try FileManager.default.removeItem(atPath: fixture.path(".mediactl-album.json"))
+        #expect(try await fixture.library.album(album.id, hint: album.hint) == .missing)
+        _ = try await fixture.album()
+        #expect(fixture.exists(fixture.path(".mediactl-album.json", in: "Tapes – Summer (2)")))
     }
 
     @Test("trap 18: a directory that is a link is not looked into") func linkedDirectory() async throws {

@@ -117,6 +117,8 @@ struct ImmichTapeTests {
         let tape = try bench.tape("Summer", ["a"])
         #expect(try await bench.service(key: "wrong").associate(tape).reason == .accessDenied)
         #expect(try await bench.service(key: "narrow").associate(tape).reason == .accessLimited)
+        // R10: what the key is known not to allow is not asked for.
+        #expect(try await !bench.immich.lines().contains("POST /albums"))
         try await bench.immich.server.add(faults: ["path": "^/albums$", "status": 503, "times": 2, "body": "{}"])
         #expect(try await bench.service().associate(tape).reason == .unreachable)
         #expect(try bench.states(tape) == [.pending])

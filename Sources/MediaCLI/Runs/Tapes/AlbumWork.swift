@@ -1,3 +1,4 @@
+internal import MediaFiles
 internal import MediaStore
 internal import Tapes
 
@@ -15,9 +16,11 @@ struct AlbumWork: Sendable {
         _ body: @escaping @Sendable (AlbumService) async throws(TapesError) -> AlbumOutcome
     ) async throws -> AlbumOutcome? {
         do {
-            return try await display.during {
+            let outcome = try await display.during {
                 try await console.context.interruption.cancelling { [service] in try await body(service) }
             }
+            if let note = outcome.noteOfChange { console.note(note) }
+            return outcome
         } catch let error as TapesError where error.code == .cancelled {
             return nil
         }
@@ -50,9 +53,7 @@ struct AlbumWarning: Sendable, Equatable {
                         + "\(outcome.pendingClips == 1 ? "is" : "are") not in the album (\(reason))"
                     : waits + " (\(reason))"
             )
-            if outcome.reason != .assetRejected {
-                parts[0] += " - will retry"
-            }
+            if let prospect = outcome.reason?.prospect { parts[0] += " - " + prospect }
         } else if !outcome.missingPermissions.isEmpty {
             parts.append("access to the library is limited: \(Self.list(outcome.missingPermissions)) missing")
         }
@@ -68,6 +69,7 @@ struct AlbumWarning: Sendable, Equatable {
     }
 
     private static func words(for outcome: AlbumOutcome) -> String {
+        if outcome.isAlbumDamaged { return ErrorCatalogue.clean(outcome.detail) }
         let reason = outcome.reason?.words ?? "nothing is known"
         if !outcome.missingPermissions.isEmpty { return "\(reason): \(list(outcome.missingPermissions)) missing" }
         return outcome.detail.isEmpty ? reason : "\(reason): \(ErrorCatalogue.clean(outcome.detail))"
@@ -79,8 +81,25 @@ struct AlbumWarning: Sendable, Equatable {
 }
 
 extension AlbumOutcome {
+    /// That the tape has an album elsewhere as well: the settings may have led to another library unnoticed.
+    var noteOfChange: String? {
+        guard let formerLink, let link else { return nil }
+        let title = ErrorCatalogue.clean(formerLink.titleAtCreation)
+        return "the album \"\(title)\" in \(formerLink.libraryPlace) stays; a new one was made in \(link.libraryPlace)"
+    }
+
     /// Whether the album has everything that it is to have, or is not to be looked after.
     var isComplete: Bool { state == .associated || state == .skipped }
+}
+
+extension AlbumLink {
+    /// The root of a folder, or the address of a server: what the user has chosen.
+    fileprivate var libraryPlace: String {
+        if let hint, let slash = hint.lastIndex(of: UInt8(ascii: "/")) {
+            return TerminalText.escaped(Array(hint[..<slash]))
+        }
+        return ErrorCatalogue.clean(libraryID.split(separator: "#").first.map(String.init) ?? libraryID)
+    }
 }
 
 extension Console {

@@ -58,8 +58,10 @@ struct LibraryRun: Sendable {
                 "make a key with these permissions in the account settings of the server, under API keys; then "
                     + "mediactl tapes library init keeps it"
             )
-        } else if let hint = status.reason?.hint {
-            console.note(hint)
+        } else if let reason = status.reason {
+            // That of access leads to this very command.
+            let hint = reason.isOfAccess ? "mediactl tapes library grant asks again" : reason.hint
+            if let hint { console.note(hint) }
         } else if status.addOnly?.state == .notDetermined {
             console.note("mediactl tapes library init sets it up")
         }

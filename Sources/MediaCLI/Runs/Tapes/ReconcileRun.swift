@@ -19,6 +19,8 @@ struct ReconcileRun: Sendable {
         var isCreated: Bool?
         var pendingClips: Int?
         var detail: String?
+        /// Whether the album is there and cannot be read; `detail` says what helps.
+        var isDamaged = false
     }
 
     /// Tapes of one run, so that no library is flooded.
@@ -82,29 +84,39 @@ struct ReconcileRun: Sendable {
         try console.requireOutput()
         let titles = Dictionary(try session.store.tapeSummaries().map { ($0.tape.id, $0.tape.title) }) { $1 }
         let run = self
-        let (missing, unknown, count) = try await console.context.interruption.cancelling { [service] in
+        let (missing, tally) = try await console.context.interruption.cancelling { [service] in
             let tally = ItemTally<String>()
             let missing = try await service.verifyAlbums { link, presence in
                 let item = Item(link, presence, title: titles[link.tapeID])
-                tally.add(item.state, .success)
+                tally.add(item.isDamaged ? "damaged" : item.state, .success)
                 run.tell(item)
             }
-            return (missing, tally.count("unknown"), tally.total)
+            return (missing, tally)
         }
-        guard unknown == 0 else {
-            console.warning(
-                "\(Formats.count(unknown, "album")) may not be looked at",
-                hint: "mediactl tapes library status says what is missing"
-            )
-            return finish(nil, items: count, left: missing, unknown == count ? .unauthorized : .partly)
-        }
+        let count = tally.total
+        let unseen = tally.count("unknown") + tally.count("damaged")
+        let checked = unseen == 0 ? Formats.count(count, "album") : "\(count - unseen) of \(count) albums checked"
         console.note(
             missing == 0
-                ? "\(Formats.count(count, "album")), none missing"
-                : "\(missing) of \(Formats.count(count, "album")) missing; the next add, or --apply, makes "
-                    + "\(missing == 1 ? "it" : "them") anew"
+                ? "\(checked), none missing"
+                : "\(checked), \(missing) missing; the next add, or --apply, makes \(missing == 1 ? "it" : "them") anew"
         )
-        return finish(nil, items: count, left: missing, .success)
+        return finish(nil, items: count, left: missing + unseen, unseen == 0 ? .success : complain(tally))
+    }
+
+    /// Says what could not be looked at: that an album was not seen to be missing does not mean that it is there.
+    private func complain(_ tally: ItemTally<String>) -> ExitCode {
+        let damaged = tally.count("damaged")
+        if damaged > 0 {
+            console.warning("\(Formats.count(damaged, "album")) cannot be read")
+        }
+        let unknown = tally.count("unknown")
+        guard unknown > 0 else { return .partly }
+        console.warning(
+            "\(Formats.count(unknown, "album")) may not be looked at",
+            hint: AssociationReason.accessLimited.hint
+        )
+        return unknown == tally.total ? .unauthorized : .partly
     }
 
     // MARK: Working
@@ -206,7 +218,8 @@ extension ReconcileRun.Item {
             reason: outcome.reason,
             isCreated: outcome.isCreated,
             pendingClips: outcome.pendingClips,
-            detail: outcome.detail.isEmpty ? nil : outcome.detail
+            detail: outcome.detail.isEmpty ? nil : outcome.detail,
+            isDamaged: outcome.isAlbumDamaged
         )
     }
 
@@ -216,15 +229,19 @@ extension ReconcileRun.Item {
             switch presence {
             case .found: "found"
             case .missing: "missing"
-            case .unknown: "unknown"
+            case .unknown, .damaged: "unknown"
             }
+        var detail: String?
+        if case .damaged(let words) = presence { detail = words }
         self.init(
             work: .verification,
             state: state,
             tapeID: link.tapeID,
             title: title ?? link.titleAtCreation,
             albumID: link.albumID,
-            libraryID: link.libraryID
+            libraryID: link.libraryID,
+            detail: detail,
+            isDamaged: detail != nil
         )
     }
 }
