@@ -46,7 +46,7 @@ fi
 # The bundle itself, since two `swift test` would wait for each other. The first half is mostly programs that wait.
 bundle=$(swift build --show-bin-path)/mediactlPackageTests.xctest
 first_half='^(ProofTests|TusTests|MediaTransportTests|SandboxTests|PhotoSyncTests)\.'
-half() { "$bundle" --testing-library swift-testing --no-parallel "$@" 2>&1; }
+half() { NO_COLOR=1 "$bundle" --testing-library swift-testing --no-parallel "$@" 2>&1; }
 
 half --skip "$first_half" >"$logs/second" &
 second_job=$!

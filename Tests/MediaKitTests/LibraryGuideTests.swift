@@ -179,6 +179,37 @@ struct LibraryGuideTests {
         #expect(try await sandbox.captures().count == 1)
     }
 
+    @Test("collects clips in a tape with its album")
+    func tapes() async throws {
+        let temporary = try TemporaryDirectory()
+        let (folder, albums, picture) = (
+            temporary.file("data"), temporary.file("albums"), temporary.file("picture.jpg")
+        )
+        try Data([0xFF, 0xD8, 0xFF, 0xD9]).write(to: URL(fileURLWithPath: picture))
+
+        // guide: tapes
+        let directory = try DataDirectory.open(folder)
+        let store = try LibraryStore(in: directory)
+        let editor = TapeEditor(store: store)
+        let tape = try editor.create(title: "Summer")
+        let clip = try editor.inspect(Array(picture.utf8), allowingMissing: false)
+        _ = try editor.add([clip], to: tape)
+
+        let root = FolderLibrary.Root(path: Array(albums.utf8), picturesDirectory: nil, isConfigured: true)
+        let service = AlbumService(
+            store: store,
+            directory: directory,
+            library: FolderLibrary(root: root, directory: directory, store: store),
+            policy: AlbumService.Policy()
+        )
+        let outcome = try await service.associate(tape.id)
+        print(outcome.state, outcome.link?.titleAtCreation ?? "")
+        // guide: end
+        #expect(outcome.state == .associated && outcome.isCreated)
+        let link = albums + "/Tapes – Summer/0001-picture.jpg"
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == picture)
+    }
+
     @Test("the guide shows exactly the code that runs here")
     func guideIsThisCode() throws {
         let source = try String(contentsOf: URL(filePath: #filePath), encoding: .utf8)

@@ -131,7 +131,7 @@ extension TextRenderer {
         let clips = Formats.count(outcome.addedClips, "clip")
         return outcome.isCreated
             ? ["\(style.green("made")) the album \(title) with \(clips)"] + video
-            : ["album \(title): \(clips) added"] + video
+            : ["album \(title): \(clips) linked"] + video
     }
 
     // MARK: Deletions

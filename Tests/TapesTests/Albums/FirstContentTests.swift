@@ -57,7 +57,7 @@ import Testing
         #expect(
             seen.all == [
                 "access pending,pending -", "identity pending,pending -", "create pending,pending -",
-                // The identifier is there before anything is added.
+                // Trap 4: the identifier is there before anything is added.
                 "resolve pending,pending album-1", "add pending,pending album-1", "arrange linked,linked album-1",
             ]
         )

@@ -42,7 +42,9 @@ import Testing
         // 1.5 s are 45 frames, all of which are read for the picture that may stand at their end.
         #expect(recipe.inputs == ["-protocol_whitelist", "file", "-i", "file:/tmp/links/0.mov"])
         #expect(
-            recipe.graph.text == "[0:V:0]fps=fps=30:start_time=0:eof_action=pass,transpose=clock,scale=w=iw*sar:h=ih,setsar=1,"
+            recipe.graph.text
+                == "[0:V:0]fps=fps=30:start_time=0:eof_action=pass,"
+                + "transpose=clock,scale=w=iw*sar:h=ih,setsar=1,"
                 + "scale=w=64:h=36:force_original_aspect_ratio=decrease:out_range=tv:out_color_matrix=bt709,"
                 + "pad=64:36:(ow-iw)/2:(oh-ih)/2,setsar=1,\(Self.picture(45..<90))[v];"
                 + "[0:a:0]aresample=48000:async=1:first_pts=0,"
@@ -55,7 +57,9 @@ import Testing
         let recipe = try recipe(.init(begin: 45, count: 45, part: .init(clip: 1, skipped: 12)))
         #expect(recipe.inputs == ["-protocol_whitelist", "file", "-i", "file:/tmp/links/1.jpg"])
         #expect(
-            recipe.graph.text == "[0:v:0]trim=end_frame=1,fps=fps=30:start_time=0:eof_action=pass,scale=w=iw*sar:h=ih,setsar=1,"
+            recipe.graph.text
+                == "[0:v:0]trim=end_frame=1,fps=fps=30:start_time=0:eof_action=pass,"
+                + "scale=w=iw*sar:h=ih,setsar=1,"
                 + "scale=w=64:h=36:force_original_aspect_ratio=increase:out_range=tv:out_color_matrix=bt709,"
                 + "crop=64:36,setsar=1,\(Self.picture(0..<45))[v];"
                 + "anullsrc=r=48000:cl=stereo,aformat=sample_fmts=fltp:sample_rates=48000:channel_layouts=stereo,"

@@ -14,7 +14,7 @@ struct FolderFixture {
 
     /// The root is `Pictures/Tapes` in the home by default, which is not configured then.
     init(root: String? = nil, confirm: (@Sendable ([UInt8]) async -> Bool)? = nil) throws {
-        temporary = try TemporaryDirectory(inMemory: true)
+        temporary = try TemporaryDirectory(isInMemory: true)
         let pictures = temporary.file("Pictures")
         try FileManager.default.createDirectory(atPath: pictures + "/2024", withIntermediateDirectories: true)
         data = try DataDirectory.open(temporary.file("data"))
