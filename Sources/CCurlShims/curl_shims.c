@@ -139,3 +139,11 @@ const struct curl_slist *shim_first_certificate(CURL *handle) {
         return NULL;
     return info->certinfo[0];
 }
+
+const char *shim_library_version(void) {
+    return curl_version_info(CURLVERSION_NOW)->version;
+}
+
+const char *shim_library_tls(void) {
+    return curl_version_info(CURLVERSION_NOW)->ssl_version;
+}

@@ -96,4 +96,8 @@ int depth_png_read_samples(const uint8_t *bytes, size_t count, double scale, flo
     return read_png(&source, &header, scale, samples, sample_count);
 }
 
+const char *depth_png_library_version(void) {
+    return png_get_libpng_ver(NULL);
+}
+
 #endif

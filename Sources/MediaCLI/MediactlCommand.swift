@@ -21,7 +21,7 @@ struct MediactlCommand: ParsableCommand {
 
             The password may also be in MEDIACTL_PASSWORD or ~/.netrc; else a terminal is asked.
             """,
-        version: "mediactl \(version)",
+        version: VersionText.program,
         subcommands: [
             Upload.self, Uploads.self, Sync.self, ClaimLegacy.self, HashOnly.self, TapeCommands.self, LogIn.self,
             LogOut.self, Doctor.self,

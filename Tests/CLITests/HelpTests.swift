@@ -52,8 +52,34 @@ import Testing
         #expect(result.exitCode == 0 && result.output.contains("--event-date"))
     }
 
-    @Test func versionIsOneLine() async throws {
-        #expect(try await BinaryRunner().run(["--version"]).output == "mediactl 0.1.0\n")
+    // Scripts read the first line. Of each library pkg-config knows the version too; on a system that was not put together
+    // by hand that is the one programs run with.
+    @Test func versionNamesTheLibrariesInUse() async throws {
+        let lines = try await BinaryRunner().run(["--version"]).output.split(separator: "\n").map(String.init)
+        #expect(lines.first == "mediactl 0.1.0")
+        var modules = ["libcurl": "libcurl", "OpenSSL": "libcrypto", "SQLite": "sqlite3"]
+        #if ImageLibraries
+            modules.merge(["libpng": "libpng", "zlib": "zlib"]) { $1 }
+        #endif
+        var versions: [String: String] = [:]
+        for line in lines.dropFirst() {
+            let words = line.split(separator: " ").map(String.init)
+            versions[words[0]] = words[1]
+        }
+        var expected: [String: String] = [:]
+        for (name, module) in modules {
+            expected[name] = try await ChildProcess.run("pkg-config", ["--modversion", module]).output
+                .trimmingCharacters(in: .whitespacesAndNewlines)
+        }
+        #expect(versions == expected)
+        let openSSL = try #require(expected["OpenSSL"])
+        #expect(lines.contains { $0.hasPrefix("libcurl ") && $0.hasSuffix(" (OpenSSL/\(openSSL))") })
+    }
+
+    @Test(arguments: [["uploads", "list", "--version"], ["--version", "--json"], ["--quiet", "--version"]])
+    func versionIsTheSameEverywhere(arguments: [String]) async throws {
+        let runner = try BinaryRunner()
+        #expect(try await runner.run(arguments).output == runner.run(["--version"]).output)
     }
 
     @Test(arguments: ["bash", "zsh", "fish"])

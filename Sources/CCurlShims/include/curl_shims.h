@@ -53,4 +53,9 @@ int64_t shim_socket_unsent(curl_socket_t socket);
 // value with `curl_free`.
 CURLUcode shim_url_get_host(CURLU *url, char **host);
 
+// What this process runs with, not what it was built with. Both live as long as the process; the second is NULL without
+// TLS.
+const char *shim_library_version(void);
+const char *shim_library_tls(void);
+
 #endif

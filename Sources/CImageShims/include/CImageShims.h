@@ -27,4 +27,7 @@ int depth_png_read_header(const uint8_t *bytes, size_t count, struct depth_png_h
 int depth_png_read_samples(const uint8_t *bytes, size_t count, double scale, float *samples, size_t sample_count,
                            char *message);
 
+/// The version of the libpng that this process runs with, as `1.6.39`. Lives as long as the process.
+const char *depth_png_library_version(void);
+
 #endif

@@ -7,4 +7,7 @@
 /// For the whole process, and only before its first database is opened: later calls change nothing.
 void sqlite_shim_leave_memory_uncounted(void);
 
+/// The version of the SQLite that this process runs with, as `3.40.1`. Lives as long as the process.
+const char *sqlite_shim_library_version(void);
+
 #endif

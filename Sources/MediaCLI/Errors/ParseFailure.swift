@@ -15,7 +15,8 @@ struct ParseFailure {
     func report(in context: CommandContext) -> ExitCode {
         let text = MediactlCommand.fullMessage(for: error)
         guard MediactlCommand.exitCode(for: error) != .success || unknownCommandOfHelp != nil else {
-            context.output.write(text + "\n")
+            let answer = text == VersionText.program ? VersionText.lines.joined(separator: "\n") : text
+            context.output.write(answer + "\n")
             return .success
         }
         let diagnosis = diagnosis

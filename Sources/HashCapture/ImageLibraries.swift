@@ -1,0 +1,18 @@
+#if ImageLibraries
+    internal import CImageShims
+    internal import CImages
+#endif
+
+/// Which libraries for pictures this process runs with. They may be newer than those it was built with.
+public enum ImageLibraries {
+    /// Their names and versions, such as `libpng` and `1.6.39`; empty in a build without them. libexif is not among them:
+    /// it does not tell its version.
+    public static var versions: [(name: String, number: String)] {
+        #if ImageLibraries
+            // Constants of the libraries, which stay loaded.
+            [("libpng", String(cString: depth_png_library_version())), ("zlib", String(cString: zlibVersion()))]
+        #else
+            []
+        #endif
+    }
+}
