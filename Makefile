@@ -2,6 +2,8 @@
 
 PREFIX ?= /usr/local
 DESTDIR ?=
+# Where zsh looks: below PREFIX, unless a distribution has a place of its own.
+ZSH_COMPLETIONS ?= $(PREFIX)/share/zsh/site-functions
 FUZZ_SECONDS ?= 60
 
 # Warnings are errors wherever we build for ourselves, and never where somebody else's compiler builds a release.
@@ -14,10 +16,11 @@ RELEASE_FLAGS := --static-swift-stdlib -Xswiftc -use-ld=lld -Xlinker -s -Xlinker
 SWIFT_DIRS := $(wildcard Sources Tests Benchmarks Fuzz)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test release man install lint format bench fuzz sanitize proof docs clean
+.PHONY: help demo build test release man dist check-package install install-files uninstall lint format bench fuzz sanitize \
+	proof docs clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## upload a video to a local sandbox, take it back; send and fetch photos
 	@scripts/demo.sh
@@ -33,24 +36,43 @@ test: ## install what is missing, build without warnings, run every test
 
 release: dist/mediactl ## optimised binary with the Swift library inside: dist/mediactl
 
+# The list of what was linked stays beside the binary: from it comes what `make dist` says of licences and components.
 dist/mediactl: Package.swift $(shell find Sources -type f)
 	@scripts/setup.sh build
 	swift build -c release --product mediactl $(RELEASE_FLAGS)
-	install -D -m 755 "$$(swift build -c release $(RELEASE_FLAGS) --show-bin-path)/mediactl" $@
+	bin=$$(swift build -c release $(RELEASE_FLAGS) --show-bin-path) && \
+		install -D -m 644 "$$bin/mediactl.product/Objects.LinkFileList" $@.objects && install -m 755 "$$bin/mediactl" $@
 
 man: dist/man/mediactl.1 ## manual pages and shell completions: dist/man, dist/completions
 
 dist/man/mediactl.1: dist/mediactl
 	scripts/generate-manual.sh dist
 
+dist: man ## tarball, Debian package, SPDX document, SHA256SUMS: dist/packages
+	@scripts/setup.sh dist
+	scripts/package.sh dist/packages
+
+check-package: ## install, run and remove the Debian package of `make dist` in a fresh root (takes root)
+	@scripts/setup.sh check-package
+	scripts/check-package.sh
+
 # Builds only what is older than its source, so that `make man && sudo make install` builds nothing as root.
-install: man ## install under PREFIX (/usr/local), below DESTDIR if set
+install: man install-files ## install under PREFIX (/usr/local), below DESTDIR if set
+
+install-files:
 	install -D -m 755 dist/mediactl $(DESTDIR)$(PREFIX)/bin/mediactl
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 dist/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
 	install -D -m 644 dist/completions/mediactl.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/mediactl
-	install -D -m 644 dist/completions/_mediactl $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_mediactl
+	install -D -m 644 dist/completions/_mediactl $(DESTDIR)$(ZSH_COMPLETIONS)/_mediactl
 	install -D -m 644 dist/completions/mediactl.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/mediactl.fish
+
+uninstall: ## remove what install has put under PREFIX; settings and delete tokens stay
+	rm -f $(DESTDIR)$(PREFIX)/bin/mediactl
+	rm -f $(DESTDIR)$(PREFIX)/share/man/man1/mediactl.1 $(DESTDIR)$(PREFIX)/share/man/man1/mediactl-*.1
+	rm -f $(DESTDIR)$(PREFIX)/share/bash-completion/completions/mediactl
+	rm -f $(DESTDIR)$(ZSH_COMPLETIONS)/_mediactl
+	rm -f $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/mediactl.fish
 
 lint: ## check format, shell syntax and forbidden constructs; repairs nothing
 	swift format lint --strict --parallel -r $(SWIFT_DIRS) Package.swift

@@ -11,6 +11,20 @@ mkdir -p "$directory/man" "$directory/completions"
 "$directory/mediactl" --generate-completion-script zsh >"$directory/completions/_mediactl"
 "$directory/mediactl" --generate-completion-script fish >"$directory/completions/mediactl.fish"
 
-swift package plugin generate-manual --multi-page
+# The parser's own tool, by itself: as a plugin of this package it would first build mediactl once more, with other flags.
+tool=(--package-path .build/checkouts/swift-argument-parser --scratch-path .build/manual --product generate-manual)
+swift build "${tool[@]}"
+# The pages bear a date. That of the last commit, so that the same sources give the same pages.
+: "${SOURCE_DATE_EPOCH:=$(git log -1 --format=%ct 2>/dev/null || date +%s)}"
 rm -f "$directory"/man/*.1
-cp .build/plugins/GenerateManual/outputs/mediactl/*.1 "$directory/man/"
+"$(swift build "${tool[@]}" --show-bin-path)/generate-manual" "$directory/mediactl" --multi-page \
+    --date "$(date --utc --date="@$SOURCE_DATE_EPOCH" +%Y-%m-%d)" --output-directory "$directory/man"
+
+# `man mediactl uploads list` looks for the page mediactl-uploads-list, and so do the indexes of man-db: the name is one word. The
+# synopsis says what to type.
+for page in "$directory"/man/*.1; do
+    words=$(sed -n '/^\.Sh NAME$/{n;s/^\.Nm "\{0,1\}\([^"]*\)"\{0,1\}$/\1/p}' "$page")
+    sed -i -e "/^\.Sh NAME\$/{n;s/.*/.Nm ${words// /-}/}" -e "/^\.Sh SYNOPSIS\$/{n;s/^\.Nm\$/.Nm \"$words\"/}" \
+        -e '/^\.\(Dt\|Xr\) /s/\./-/2g' "$page"
+    [ "$page" -ef "$directory/man/${words// /-}.1" ] || mv "$page" "$directory/man/${words// /-}.1"
+done

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs what is missing to build, demonstrate, test or benchmark mediactl. Only the Swift toolchain is presupposed.
+# Installs what is missing to build, demonstrate, test, benchmark or package mediactl. Only the Swift toolchain is presupposed.
 #
-#   scripts/setup.sh [build|demo|test|bench]
+#   scripts/setup.sh [build|demo|test|bench|dist|check-package]
 #
 # Safe to run again: silent when everything is there. Python packages go to .build/venv and nowhere else.
 set -euo pipefail
@@ -59,6 +59,20 @@ need_for_test() {
     need tpm2-tools has_command tpm2_certify
 }
 
+need_for_dist() {
+    need_for_build
+    need python3 has_command python3
+    # Elsewhere there is no Debian package to be made.
+    if has_command apt-get; then
+        need dpkg-dev has_command dpkg-shlibdeps
+    fi
+}
+
+need_for_check_package() {
+    need debootstrap has_command debootstrap
+    need lintian has_command lintian
+}
+
 need_for_bench() {
     need_for_demo
     need openssl has_command openssl
@@ -93,14 +107,14 @@ install_packages() {
 }
 
 case $level in
-build | demo | test | bench) "need_for_$level" ;;
+build | demo | test | bench | dist | check-package) "need_for_${level//-/_}" ;;
 *)
-    echo "usage: scripts/setup.sh [build|demo|test|bench]" >&2
+    echo "usage: scripts/setup.sh [build|demo|test|bench|dist|check-package]" >&2
     exit 2
     ;;
 esac
 
-if ! has_command swift; then
+if [ "$level" != check-package ] && ! has_command swift; then
     echo "setup: swift is not in PATH; install a toolchain from https://www.swift.org/install (6.1 or later)" >&2
     exit 1
 fi
