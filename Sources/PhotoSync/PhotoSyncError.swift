@@ -6,47 +6,85 @@ public struct PhotoSyncError: Error, Sendable, CustomStringConvertible {
     /// Stable codes; the raw values appear in `--json` output.
     public enum Code: String, Sendable, CaseIterable {
         // Before anything is sent.
+        /// No key is known for the server, or it refused e-mail address and password.
         case notLoggedIn = "not_logged_in"
+        /// The account has no device yet; sending and claiming need one (`DeviceRegistration`).
         case noDevice = "no_device"
+        /// A time outside the years 0000 to 9999, which RFC 3339 cannot write.
         case invalidDate = "invalid_date"
+        /// There is no such file.
         case fileNotFound = "file_not_found"
+        /// The file cannot be opened or read.
         case fileUnreadable = "file_unreadable"
+        /// It is a directory, a FIFO, a socket or a device.
         case notRegularFile = "not_regular_file"
+        /// The file has no bytes.
         case emptyFile = "empty_file"
+        /// It has more bytes than the server takes, or the server said so (413).
         case fileTooLarge = "file_too_large"
+        /// The server takes no files with this extension.
         case unknownExtension = "unknown_extension"
+        /// The index has no photo with this id.
         case unknownPhoto = "unknown_photo"
+        /// The directory or file of a download cannot be written.
         case targetUnusable = "target_unusable"
+        /// No space left for a download. What has arrived is kept, and the next run goes on.
         case diskFull = "disk_full"
+        /// `index.sqlite` or `library.sqlite` failed; see `store`.
         case storeUnusable = "store_unusable"
+        /// The index knows nothing complete of this server yet; `Pull` comes first.
         case neverSynchronized = "never_synchronized"
         // Answers (photosync contract sections 0, 1.1, 3.3).
+        /// A 4xx that has no code of its own here.
         case badRequest = "bad_request"
+        /// The server stopped waiting for the body: it takes 30 seconds at most (contract 3.4).
         case bodyTooSlow = "body_too_slow"
+        /// 401: the key is not (or no longer) the account's.
         case invalidAPIKey = "invalid_api_key"
+        /// 403: the photo is another user's, or nobody's.
         case forbidden = "forbidden"
+        /// 404: no such address, photo or device.
         case notFound = "not_found"
+        /// The server has not been set up yet; `value` is where that is done, when it says so.
         case setupRequired = "setup_required"
+        /// 408, 429 and 5xx without a code of their own here.
         case serverError = "server_error"
+        /// A login by password could not save the new key. The old key goes on working.
         case keyNotRotated = "key_not_rotated"
+        /// The server does not know this machine's device as one of this user.
         case invalidDevice = "invalid_device"
+        /// 3xx, never followed; `value` is the `Location`.
         case redirected = "redirected"
+        /// An answer that cannot be understood; often a proxy's.
         case unexpectedAnswer = "unexpected_answer"
         // What the listing shows.
+        /// The server lists no more than one page: it runs without PostgreSQL (contract section 5).
         case stubServer = "stub_server"
+        /// The listing breaks off, or does not add up. Nothing was recorded as complete.
         case listingIncomplete = "listing_incomplete"
+        /// The listing came back to a cursor it had given before.
         case repeatedCursor = "repeated_cursor"
+        /// The server stores uploads without an owner, and deletes such photos by itself. No second one is sent.
         case ownershipDefect = "ownership_defect"
+        /// The server has the bytes and does not list them as this account's. The original must be kept.
         case notOwned = "not_owned"
         // Integrity.
+        /// The bytes are not those with the digest that the server, or this machine, recorded.
         case checksumMismatch = "checksum_mismatch"
+        /// More or fewer bytes than were announced.
         case lengthMismatch = "length_mismatch"
+        /// The file changed while it was read or sent, or since its copy was recorded.
         case sourceChanged = "source_changed"
+        /// A file of that name has appeared meanwhile; it was left as it is.
         case targetExists = "target_exists"
         // Ends.
+        /// No answer; see `transport`.
         case transport
+        /// The task was cancelled, or a stop was asked for. What was done stays, and the next run goes on.
         case cancelled
+        /// Another process is at work on the same server's index, or in the same directory.
         case busy
+        /// A mistake of this library's.
         case internalError = "internal_error"
     }
 

@@ -4,14 +4,23 @@ public import Foundation
 public struct TusFeatures: Sendable, Equatable {
     /// Extensions of tus 1.0.0.
     public enum Extension: String, Sendable, CaseIterable {
+        /// Uploads are made with `POST`.
         case creation
+        /// The `POST` may carry the first bytes.
         case creationWithUpload = "creation-with-upload"
+        /// The length may be told later.
         case creationDeferLength = "creation-defer-length"
+        /// Unfinished uploads end; `Upload-Expires` says when.
         case expiration
+        /// `Upload-Checksum` with a request.
         case checksum
+        /// `Upload-Checksum` after the body.
         case checksumTrailer = "checksum-trailer"
+        /// `DELETE` gives an upload up.
         case termination
+        /// Uploads can be put together to one.
         case concatenation
+        /// They may be put together before they are complete.
         case concatenationUnfinished = "concatenation-unfinished"
     }
 

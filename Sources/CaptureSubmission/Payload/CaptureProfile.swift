@@ -8,6 +8,8 @@ public enum CaptureProfile: String, Sendable, CaseIterable {
 
 /// What kind of media a capture is (contract 1.2).
 public enum CaptureMediaType: String, Sendable, CaseIterable {
+    /// One picture.
     case photo
+    /// A film, with hash chain, frame count and duration.
     case video
 }

@@ -3,7 +3,9 @@
 public struct UploadBatch: Sendable {
     /// In which order files are begun.
     public enum Order: String, Sendable, CaseIterable {
+        /// As they were named.
         case asGiven = "given"
+        /// By size, so that no large file is begun last and alone.
         case largestFirst = "largest-first"
     }
 
@@ -27,6 +29,7 @@ public struct UploadBatch: Sendable {
 
     /// One input.
     public enum Item: Sendable {
+        /// May be sent.
         case ready(PreparedUpload)
         /// Refused before anything was sent; reported in its turn.
         case refused(UploadResult)

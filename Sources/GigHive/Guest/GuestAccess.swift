@@ -51,9 +51,13 @@ public struct GuestAccess: Sendable, CustomStringConvertible {
 public struct GuestStatus: Sendable, Equatable {
     /// What the organiser has decided.
     public enum State: String, Sendable, CaseIterable {
+        /// Nothing yet.
         case pending
+        /// The file may be seen.
         case approved
+        /// The file is refused.
         case rejected
+        /// The link has ended.
         case expired
     }
 

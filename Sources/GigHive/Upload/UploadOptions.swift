@@ -32,7 +32,9 @@ public struct UploadOptions: Sendable {
     public enum TransportChoice: String, Sendable, CaseIterable {
         /// tus from 64 MiB where the server offers it, else multipart.
         case auto
+        /// One request, whatever the size.
         case multipart
+        /// Resumable; an error where the server does not offer it.
         case tus
     }
 

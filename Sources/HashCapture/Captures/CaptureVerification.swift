@@ -21,7 +21,9 @@ public struct CaptureVerification: Sendable {
 
     /// How it came out.
     public enum Finding: Sendable, Equatable {
+        /// As it should be.
         case passed
+        /// Not so, and in what way.
         case failed(String)
         /// It was not looked at, and why.
         case skipped(String)

@@ -6,7 +6,9 @@
 public struct Manifest: Sendable, Equatable {
     /// How a manifest is written.
     public enum Format: String, Sendable, CaseIterable {
+        /// RFC 4180, with a header line.
         case csv
+        /// One JSON object a line.
         case jsonLines = "jsonl"
     }
 

@@ -20,7 +20,9 @@ public struct CaptureRecord: Sendable, Equatable {
 
     /// How a capture is told to a server.
     public enum Mode: String, Sendable, CaseIterable {
+        /// Hash, depth analysis and what the settings allow; the media stays here.
         case hashOnly = "hash_only"
+        /// The media as well.
         case full
     }
 

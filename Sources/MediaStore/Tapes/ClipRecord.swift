@@ -4,7 +4,10 @@ public import Foundation
 public struct ClipRecord: Sendable, Equatable {
     /// What it shows.
     public enum Kind: String, Sendable, CaseIterable {
-        case video, image
+        /// A film.
+        case video
+        /// A still picture.
+        case image
         /// A still with its paired video file.
         case live
     }

@@ -12,14 +12,23 @@ public struct TapeRecord: Sendable, Equatable {
 
     /// How a clip of another shape fills the picture; used by exports only.
     public enum ScaleMode: String, Sendable, CaseIterable {
-        case fit, fill
+        /// All of it is seen, with bars.
+        case fit
+        /// It fills the picture; what does not fit is cut off.
+        case fill
     }
 
     /// What stands between two clips; used by exports only.
     public enum Transition: String, Sendable, CaseIterable {
-        case none, crossfade
+        /// Nothing: a cut.
+        case none
+        /// One fades into the other.
+        case crossfade
+        /// The next one comes in from the left.
         case slideLeftToRight = "slide_lr"
+        /// The next one comes in from the right.
         case slideRightToLeft = "slide_rl"
+        /// One of the three above, chosen by the tape: the same every time.
         case randomise
     }
 
@@ -76,18 +85,31 @@ public struct TapeRecord: Sendable, Equatable {
 
 /// Why a tape or a clip is not in its album (contract 2.3).
 public enum AssociationReason: String, Sendable, CaseIterable {
+    /// No attempt was made yet.
     case neverTried = "never_tried"
+    /// The library is not set up: nobody was asked for access.
     case accessNotDetermined = "access_not_determined"
+    /// The library refuses access.
     case accessDenied = "access_denied"
+    /// Some permissions are missing.
     case accessLimited = "access_limited"
+    /// What is at the address is not the library that has the album.
     case libraryChanged = "library_changed"
+    /// The library, or this album, cannot be read now.
     case unreachable
+    /// The album is gone from the library.
     case albumMissing = "album_missing"
+    /// The library refused to make the album.
     case createFailed = "create_failed"
+    /// The original cannot be read now: on a disk that is not there, for example.
     case originalUnavailable = "original_unavailable"
+    /// The library does not know the original, and sending it is not allowed.
     case assetUnidentified = "asset_unidentified"
+    /// The library refuses the original for good.
     case assetRejected = "asset_rejected"
+    /// The library is full.
     case quota
+    /// Anything else.
     case internalError = "internal"
 }
 

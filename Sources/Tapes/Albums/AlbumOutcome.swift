@@ -77,6 +77,7 @@ public struct TapeDeletion: Sendable, Equatable {
         case none
         /// It stays: the flag is off, it was to be kept, or another tape has it.
         case kept(AlbumLink)
+        /// It is gone from the library, or was before.
         case deleted(AlbumLink)
         /// Ours is gone from it; so many things of others keep it.
         case keptForeign(AlbumLink, Int)
@@ -180,9 +181,22 @@ public struct LibraryStatus: Sendable, Equatable {
 public struct AlbumEvent: Sendable, Equatable {
     /// What happened.
     public enum Kind: String, Sendable {
-        case ensure, create, reuse, add
+        /// An attempt begins.
+        case ensure
+        /// An album was made.
+        case create
+        /// An album that was there is used.
+        case reuse
+        /// All clips of the attempt are in the album.
+        case add
+        /// The library refused some of them.
         case addPartly = "partial add"
-        case remove, delete, pending
+        /// Clips were taken out.
+        case remove
+        /// An album was deleted.
+        case delete
+        /// An attempt went no further; the message says why.
+        case pending
     }
 
     /// What happened.

@@ -8,7 +8,9 @@ public struct RelinkResult: Sendable, Equatable {
     public enum State: Sendable, Equatable {
         /// Still there; or on a file system that does not answer, and left alone.
         case present
+        /// At this path, as bytes; the clip points there now.
         case found([UInt8])
+        /// Not in any of the directories.
         case notFound
         /// Nothing is known that would identify it.
         case noChecksum
