@@ -3,96 +3,106 @@ import MediaKit
 import TestSupport
 import Testing
 
-/// What docs/guides/library.md shows, compiled and run: the guide's Swift blocks are the marked parts of this file.
+/// What docs/library.md shows, compiled and run: the document's Swift blocks are the marked parts of this file.
 @Suite("Library guide")
 struct LibraryGuideTests {
+    private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+
+    // MARK: Uploads
+
     @Test("uploads with progress, and takes back")
     func uploadAndTakeBack() async throws {
         let sandbox = try await SandboxProcess.start()
         let temporary = try TemporaryDirectory()
-        let (address, folder) = (sandbox.baseURL, temporary.file("data"))
-        let path = temporary.file("clip.mp4")
-        try Data("a small clip".utf8).write(to: URL(fileURLWithPath: path))
-
-        // guide: session
-        let server = try ServerURL(address)
-        let directory = try DataDirectory.open(folder)
-        let store = try TokenStore(in: directory)
-        let client = GigHiveClient(
-            server: server,
-            http: try HTTPClient(),
-            authorization: .basic(user: "uploader", password: "uploader", for: server.origin)
-        )
-        let uploader = Uploader(client: client, store: store, directory: directory, options: UploadOptions())
-        // guide: end
+        let (address, folder, password) = (sandbox.baseURL, temporary.file("data"), "uploader")
+        let path = Array(temporary.file("clip.mp4").utf8)
+        try Data("a small clip".utf8).write(to: URL(fileURLWithPath: temporary.file("clip.mp4")))
 
         // guide: upload
-        let details = try UploadDetails.validated(
-            eventDate: "2026-06-13",
-            orgName: "The Larks",
-            eventType: "band",
-            label: "First dance"
-        )
-        let prepared = try uploader.prepare(.file(path: Array(path.utf8)), details: details)
+        let server = try ServerURL(address)
+        let login = Authorization.basic(user: "uploader", password: password, for: server.origin)
+        let client = GigHiveClient(server: server, http: try HTTPClient(), authorization: login)
+        let uploader = try Uploader(client: client, directory: try DataDirectory.open(folder))
+        let details = try UploadDetails.validated(eventDate: "2026-06-13", orgName: "The Larks", label: "First dance")
+        let prepared = try uploader.prepare(.file(path: path), details: details)
         let result = await uploader.upload(prepared) { event in
-            if case .progress(let progress) = event {
-                print("\(progress.phase): \(progress.bytesAcknowledged) of \(progress.bodyByteCount) bytes")
-            }
+            if case .progress(let sent) = event { print(sent.bytesAcknowledged, "of", sent.bodyByteCount) }
         }
         print(result.state, result.fileID ?? 0, result.mediaURL ?? "")
         // guide: end
         #expect(result.state == .done)
         #expect(result.isVerified == true)
-        #expect(try store.tokens(host: server.scope).map(\.fileID) == [result.fileID])
+        #expect(result.details?.eventType == "band")
+        let directory = try DataDirectory.open(folder)
+        #expect(try TokenStore(in: directory).tokens(host: server.scope).map(\.fileID) == [result.fileID])
 
+        try await takeBack(client, server, directory)
+        #expect(try TokenStore(in: directory).tokens(host: nil).isEmpty)
+        #expect(try await client.asset(result.fileID ?? 0) == nil)
+    }
+
+    private func takeBack(_ client: GigHiveClient, _ server: ServerURL, _ directory: DataDirectory) async throws {
         // guide: delete
+        let store = try TokenStore(in: directory)
         let deleter = Deleter(client: client, store: store, host: server.scope)
         for entry in try store.tokens(host: server.scope) {
             let deletion = await deleter.delete(entry) { _ in .keep }
             print(deletion.state)
         }
         // guide: end
-        #expect(try store.tokens(host: nil).isEmpty)
-        #expect(try await client.asset(result.fileID ?? 0) == nil)
     }
 
-    @Test("a cancelled task ends the upload while bytes are being sent")
-    func cancel() async throws {
-        let sending = Gate()
-        let sandbox = try await SandboxProcess.start(faults: ["upload:stall,after=65536"])
+    @Test("a cancelled task ends the upload while bytes are being sent, and the next process goes on")
+    func cancelAndGoOn() async throws {
+        let sandbox = try await SandboxProcess.start(faults: ["tus-patch:stall,after=65536,skip=1"])
         let temporary = try TemporaryDirectory()
-        let path = temporary.file("long.mp4")
-        try Data(count: 32 << 20).write(to: URL(fileURLWithPath: path))
+        let path = Array(temporary.file("long.mp4").utf8)
+        try Data(repeating: 7, count: 4 << 20).write(to: URL(fileURLWithPath: temporary.file("long.mp4")))
         let server = try ServerURL(sandbox.baseURL)
         let directory = try DataDirectory.open(temporary.file("data"))
-        let store = try TokenStore(in: directory)
-        let client = GigHiveClient(
-            server: server,
-            http: try HTTPClient(),
-            authorization: .basic(user: "uploader", password: "uploader", for: server.origin)
-        )
-        let uploader = Uploader(client: client, store: store, directory: directory, options: UploadOptions())
-        let details = try UploadDetails.validated(
-            eventDate: "2026-06-13",
-            orgName: "The Larks",
-            eventType: "band",
-            label: "Long"
-        )
-        let prepared = try uploader.prepare(.file(path: Array(path.utf8)), details: details)
+        let login = Authorization.basic(user: "uploader", password: "uploader", for: server.origin)
+        let client = GigHiveClient(server: server, http: try HTTPClient(), authorization: login)
+        let chunks = TusSendOptions(chunkBytes: 1 << 20)
+        let options = UploadOptions(transport: .tus, chunks: chunks)
+        let uploader = try Uploader(client: client, directory: directory, options: options)
+        let details = try UploadDetails.validated(eventDate: "2026-06-13", orgName: "The Larks", label: "Long")
+        let prepared = try uploader.prepare(.file(path: path), details: details)
+        let underWay = Gate()
+        let report: @Sendable (UploadEvent) -> Void = { event in
+            if case .progress(let sent) = event, sent.bytesAcknowledged > 1 << 20 { underWay.open() }
+        }
+        func userHasHadEnough() async { await underWay.opened() }
 
         // guide: cancel
-        let upload = Task {
-            await uploader.upload(prepared) { event in
-                if case .progress(let progress) = event, progress.phase == .sending { sending.open() }
-            }
-        }
-        await sending.opened()
+        let upload = Task { await uploader.upload(prepared, onEvent: report) }
+        await userHasHadEnough()
         upload.cancel()
         print(await upload.value.state)
         // guide: end
         #expect(await upload.value.state == .cancelled)
-        #expect(try store.uploads(states: [], host: nil).map(\.state) == [.cancelled])
+        try await sandbox.clearFaults()
+
+        try await goOn(uploader, server, directory)
+        let ended = try TokenStore(in: directory).uploads(states: [], host: nil)
+        #expect(ended.map(\.state) == [.done])
+        #expect(ended.first?.uploadID == (await upload.value.uploadID))
     }
+
+    private func goOn(_ uploader: Uploader, _ server: ServerURL, _ directory: DataDirectory) async throws {
+        // guide: resume
+        let store = try TokenStore(in: directory)
+        for note in try await RescueAdoption.run(store: store, directory: directory) { print(note) }
+        for row in try store.uploads(states: [], host: server.scope) where try Uploader.isResumable(row, in: store) {
+            let result = await uploader.resume(row) { event in
+                if case .resuming(let offset) = event { print("goes on after", offset, "bytes") }
+            }
+            print(result.state)
+        }
+        // guide: end
+    }
+
+    // MARK: The other systems
 
     @Test("keeps photos in step")
     func photos() async throws {
@@ -100,134 +110,162 @@ struct LibraryGuideTests {
         try await sandbox.addPhotos(#"{"user":"alice@example.test","content":"old"}"#)
         let temporary = try TemporaryDirectory()
         let (address, folder) = (sandbox.baseURL, temporary.file("data"))
-        let (apiKey, pictures) = (SandboxProcess.aliceKey, temporary.file("Pictures"))
-        try FileManager.default.createDirectory(atPath: pictures, withIntermediateDirectories: true)
-        try Data("new".utf8).write(to: URL(fileURLWithPath: pictures + "/new.jpg"))
-
-        // guide: photos
-        let server = try ServerURL(address)
-        let directory = try DataDirectory.open(folder)
-        let library = try LibraryStore(in: directory)
-        let client = PhotoSyncClient(
-            server: server,
-            http: try HTTPClient(),
-            authorization: .apiKey(apiKey, for: server.origin)
-        )
-        let login = try await DeviceRegistration(client: client, library: library, deviceName: "studio")
-            .logIn(apiKey: apiKey)
-        let account = SyncAccount(
-            client: client,
-            deviceID: login.deviceID,
-            index: try SyncIndex(in: directory),
-            library: library
-        )
-        // guide: end
+        let (apiKey, pictures) = (SandboxProcess.aliceKey, Array(temporary.file("Pictures").utf8))
+        try FileManager.default.createDirectory(atPath: temporary.file("Pictures"), withIntermediateDirectories: true)
+        try Data("new".utf8).write(to: URL(fileURLWithPath: temporary.file("Pictures/new.jpg")))
 
         // guide: sync
-        let listing = try await Pull(account).run()
-        print("\(listing.changes.added) new, \(listing.counts.total) in all")
-
+        let directory = try DataDirectory.open(folder)
+        let server = try ServerURL(address)
+        let account = try await SyncAccount.logIn(to: server, apiKey: apiKey, deviceName: "studio", in: directory)
+        let listing = try await Pull(account).run { print($0.photos, "listed") }
+        print(listing.changes.added, "new,", listing.counts.total, "in all")
         let hashes = HashCache(directory: folder)
-        _ = try await Push(account, hashes: hashes).run([Array(pictures.utf8)]) { item in
-            print(item.state, String(decoding: item.path, as: UTF8.self))
-        }
-        _ = try await Download(account, hashes: hashes).run(.missing, to: Array(pictures.utf8)) { item in
-            print(item.state, item.originalFilename ?? item.id)
-        }
+        let pushed = try await Push(account, hashes: hashes).run([pictures]) { print($0.state) }
+        let fetched = try await Download(account, hashes: hashes).run(.missing, to: pictures) { print($0.state) }
+        print(pushed.counts[.uploaded, default: 0], "sent,", fetched.counts[.verified, default: 0], "fetched")
         // guide: end
         #expect(listing.changes.added == 1)
+        #expect(pushed.counts == [.uploaded: 1])
+        #expect(fetched.counts == [.verified: 1, .present: 1])
         #expect(try await sandbox.photos().count == 2)
         let result = try await Verification(account, hashes: hashes).run { _ in }
         #expect(result.photos == 2 && result.copies == 2 && result.counts.isEmpty)
+    }
+
+    @Test("a login is kept for the next process, and one that fails leaves none")
+    func keptLogin() async throws {
+        let sandbox = try await SandboxProcess.start()
+        let temporary = try TemporaryDirectory()
+        let directory = try DataDirectory.open(temporary.file("data"))
+        let server = try ServerURL(sandbox.baseURL)
+        await #expect {
+            _ = try await SyncAccount.logIn(to: server, apiKey: "wrong", deviceName: "studio", in: directory)
+        } throws: {
+            ($0 as? PhotoSyncError)?.code == .invalidAPIKey
+        }
+        #expect(try SyncAccount.kept(for: server, in: directory) == nil)
+
+        let made = try await SyncAccount.logIn(
+            to: server,
+            apiKey: " \(SandboxProcess.aliceKey)\n",
+            deviceName: "studio",
+            in: directory
+        )
+        let kept = try #require(try SyncAccount.kept(for: server, in: directory))
+        #expect(kept.deviceID != nil && kept.deviceID == made.deviceID)
+        for account in [made, kept] {
+            #expect(try await Pull(account).run().counts.total == 0)
+        }
     }
 
     @Test("proves a picture without sending it")
     func captures() async throws {
         let sandbox = try await SandboxProcess.start()
         let temporary = try TemporaryDirectory()
-        let (address, folder, picture) = (sandbox.baseURL, temporary.file("data"), temporary.file("picture.jpg"))
-        try Data([0xFF, 0xD8, 0xFF, 0xD9]).write(to: URL(fileURLWithPath: picture))
+        let (address, folder) = (sandbox.baseURL, temporary.file("data"))
+        let picture = Array(temporary.file("picture.jpg").utf8)
+        try Data([0xFF, 0xD8, 0xFF, 0xD9]).write(to: URL(fileURLWithPath: temporary.file("picture.jpg")))
 
-        // guide: captures
+        // guide: hash-only
         let directory = try DataDirectory.open(folder)
-        let session = CaptureSession(
-            client: CaptureClient(server: try ServerURL(address), http: try HTTPClient()),
-            profile: .mediactl1,
-            surroundings: CaptureSession.Surroundings(
-                directory: directory,
-                library: try LibraryStore(in: directory),
-                vaultKey: .file,
-                programVersion: "1.0",
-                now: { Date() }
-            )
-        )
-        let plan = DeviceEnrolment.Plan(key: .new, model: "studio", rpID: "mediactl-1")
-        let device = try await DeviceEnrolment(session).register(plan)
-        print(device.deviceID, device.level)
-        // guide: end
-
-        // guide: prove
-        var settings = PrivacySettings()
-        settings.timestamp = .dayOnly
-        let request = CaptureRequest(.file(Array(picture.utf8)), settings: settings)
+        let client = CaptureClient(server: try ServerURL(address), http: try HTTPClient())
+        let place = CaptureSession.Surroundings(directory: directory, library: try LibraryStore(in: directory))
+        let session = CaptureSession(client: client, profile: .mediactl1, surroundings: place)
+        _ = try await DeviceEnrolment(session).register(.init(key: .new, model: "studio", rpID: "mediactl-1"))
+        let request = CaptureRequest(.file(picture), settings: PrivacySettings())
         print(String(decoding: try await session.preview(request).body.bytes, as: UTF8.self))
-        let outcome = try await session.capture(request)
+        let outcome = try await session.capture(request) { print($0, "of", $1, "bytes read") }
         print(outcome.record.state, outcome.record.serverCaptureID ?? "")
-        print(try await session.verify(file: Array(picture.utf8), isOffline: false).isGood)
+        print(try await session.verify(file: picture, isOffline: false).isGood)
         // guide: end
         #expect(outcome.record.state == .accepted && outcome.record.keyLevel == "software")
+        #expect(try await session.verify(file: picture, isOffline: false).isGood)
         #expect(try await sandbox.captures().count == 1)
     }
 
     @Test("collects clips in a tape with its album")
     func tapes() async throws {
         let temporary = try TemporaryDirectory()
-        let (folder, albums, picture) = (
-            temporary.file("data"), temporary.file("albums"), temporary.file("picture.jpg")
-        )
-        try Data([0xFF, 0xD8, 0xFF, 0xD9]).write(to: URL(fileURLWithPath: picture))
+        let (folder, albums) = (temporary.file("data"), Array(temporary.file("albums").utf8))
+        let picture = Array(temporary.file("picture.jpg").utf8)
+        try Data([0xFF, 0xD8, 0xFF, 0xD9]).write(to: URL(fileURLWithPath: temporary.file("picture.jpg")))
 
         // guide: tapes
         let directory = try DataDirectory.open(folder)
         let store = try LibraryStore(in: directory)
         let editor = TapeEditor(store: store)
         let tape = try editor.create(title: "Summer")
-        let clip = try editor.inspect(Array(picture.utf8), allowingMissing: false)
-        _ = try editor.add([clip], to: tape)
-
-        let root = FolderLibrary.Root(path: Array(albums.utf8), picturesDirectory: nil, isConfigured: true)
-        let service = AlbumService(
-            store: store,
-            directory: directory,
-            library: FolderLibrary(root: root, directory: directory, store: store),
-            policy: AlbumService.Policy()
-        )
-        let outcome = try await service.associate(tape.id)
+        _ = try editor.add([try editor.inspect(picture, allowingMissing: false)], to: tape)
+        let root = FolderLibrary.Root(path: albums, picturesDirectory: nil, isConfigured: true)
+        let library = FolderLibrary(root: root, directory: directory, store: store)
+        let outcome = try await AlbumService(store: store, directory: directory, library: library).associate(tape.id)
         print(outcome.state, outcome.link?.titleAtCreation ?? "")
         // guide: end
         #expect(outcome.state == .associated && outcome.isCreated)
-        let link = albums + "/Tapes – Summer/0001-picture.jpg"
-        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == picture)
+        let link = temporary.file("albums/Tapes – Summer/0001-picture.jpg")
+        let original = try FileManager.default.destinationOfSymbolicLink(atPath: link)
+        #expect(original == temporary.file("picture.jpg"))
     }
 
-    @Test("the guide shows exactly the code that runs here")
-    func guideIsThisCode() throws {
+    // MARK: The document
+
+    @Test("the document shows exactly the code that runs here, each system in ten lines")
+    func documentIsThisCode() throws {
         let source = try String(contentsOf: URL(filePath: #filePath), encoding: .utf8)
-        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-        let guide = try String(contentsOf: root.appending(path: "docs/guides/library.md"), encoding: .utf8)
-        let shown = guide.components(separatedBy: "```swift\n").dropFirst().map {
-            $0.components(separatedBy: "```")[0]
-        }
+        let document = try String(contentsOf: Self.root.appending(path: "docs/library.md"), encoding: .utf8)
+        let shown = Self.swiftBlocks(in: document)
         let run = source.components(separatedBy: "// guide: ").dropFirst()
             .filter { !$0.hasPrefix("end\n") && $0.contains("\n        ") }
             .map { part in
                 part.split(separator: "\n", omittingEmptySubsequences: false).dropFirst().dropLast()
                     .map { $0.hasPrefix("        ") ? $0.dropFirst(8) : $0 }.joined(separator: "\n") + "\n"
             }
-        #expect(shown.count >= 6)
+        #expect(shown.count == 7)
         for block in shown {
             #expect(run.contains(block), "\(block)")
         }
+        for heading in ["Upload", "Sync", "Hash-only", "Tapes"] {
+            let section = try #require(document.components(separatedBy: "\n## \(heading)\n").dropFirst().first)
+            let example = try #require(Self.swiftBlocks(in: section).first)
+            #expect(example.split(separator: "\n").count <= 10, "\(heading)")
+        }
+    }
+
+    private static func swiftBlocks(in text: String) -> [String] {
+        text.components(separatedBy: "```swift\n").dropFirst().map { $0.components(separatedBy: "```")[0] }
+    }
+
+    // Package.swift could say anything; what a module imports is what is linked.
+    @Test("needs nothing of the command line, nor of the sandbox")
+    func standsAlone() throws {
+        var (reached, waiting, foreign) = (Set<String>(), ["MediaKit"], Set<String>())
+        while let module = waiting.popLast() {
+            guard reached.insert(module).inserted else { continue }
+            for name in try Self.imports(of: module) {
+                if FileManager.default.fileExists(atPath: Self.root.appending(path: "Sources/\(name)").path) {
+                    waiting.append(name)
+                } else {
+                    foreign.insert(name)
+                }
+            }
+        }
+        #expect(foreign == ["Dispatch", "Foundation", "GRDB", "GRDBSQLite", "Glibc", "Synchronization"])
+        #expect(reached.isSuperset(of: ["GigHive", "Tus", "PhotoSync", "HashCapture", "CaptureSubmission", "Tapes"]))
+        #expect(reached.isDisjoint(with: ["MediaCLI", "Sandbox", "mediactl", "mediactl-sandbox"]))
+    }
+
+    private static func imports(of module: String) throws -> Set<String> {
+        let folder = root.appending(path: "Sources/\(module)")
+        let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)?.allObjects ?? []
+        let modifiers: Set<Substring> = ["@_exported", "@preconcurrency", "internal", "package", "public"]
+        var names: Set<String> = []
+        for case let file as URL in files where file.pathExtension == "swift" {
+            for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") {
+                let words = line.split(separator: " ").drop { modifiers.contains($0) }
+                if words.count >= 2, words.first == "import" { names.insert(String(words.last ?? "")) }
+            }
+        }
+        return names
     }
 }

@@ -17,7 +17,7 @@ extension Uploader {
     ///   needs another login or event link than the uploader has; the row is then as it was.
     public func resume(
         _ record: UploadRecord,
-        details: UploadDetails?,
+        details: UploadDetails? = nil,
         control: TransferControl = TransferControl(),
         onEvent: @escaping @Sendable (UploadEvent) -> Void = { _ in }
     ) async -> UploadResult {

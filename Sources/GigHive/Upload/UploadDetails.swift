@@ -33,7 +33,7 @@ public struct UploadDetails: Sendable, Equatable {
     public static func validated(
         eventDate: String,
         orgName: String,
-        eventType: String,
+        eventType: String = "band",
         label: String,
         participants: String? = nil,
         keywords: String? = nil,

@@ -31,7 +31,7 @@ public struct Uploader: Sendable {
         client: GigHiveClient,
         store: TokenStore,
         directory: DataDirectory,
-        options: UploadOptions,
+        options: UploadOptions = UploadOptions(),
         hashes: HashCache? = nil
     ) {
         self.init(
@@ -42,6 +42,19 @@ public struct Uploader: Sendable {
             schedule: OutcomeInquiry.Schedule(),
             hashes: hashes
         )
+    }
+
+    /// The same over the token store of a directory, which is opened.
+    ///
+    /// - Throws: `StoreError`. A corrupt, empty or newer store is refused and left as it is.
+    public init(
+        client: GigHiveClient,
+        directory: DataDirectory,
+        options: UploadOptions = UploadOptions(),
+        hashes: HashCache? = nil
+    ) throws(StoreError) {
+        let store = try TokenStore(in: directory)
+        self.init(client: client, store: store, directory: directory, options: options, hashes: hashes)
     }
 
     /// With another rhythm of asking, for tests.

@@ -17,18 +17,18 @@ public struct CaptureSession: Sendable {
         public var library: LibraryStore
         /// Where the vault's key comes from.
         public var vaultKey: VaultKey
-        /// Of this program, for the level `full`.
+        /// Of this program, for the level `full`; `unknown` is told where it is empty.
         public var programVersion: String
         /// This machine's clock.
         public var now: @Sendable () -> Date
 
-        /// Makes surroundings.
+        /// Makes surroundings; by default the vault's key is a file beside the vault.
         public init(
             directory: DataDirectory,
             library: LibraryStore,
-            vaultKey: VaultKey,
-            programVersion: String,
-            now: @escaping @Sendable () -> Date
+            vaultKey: VaultKey = .file,
+            programVersion: String = "",
+            now: @escaping @Sendable () -> Date = { Date() }
         ) {
             self.directory = directory
             self.library = library

@@ -7,11 +7,29 @@ public import MediaStore
 /// a state of the tape and its clips (rule R9); what is thrown is the store's trouble, and cancelling.
 ///
 /// ## Topics
-/// - Bringing tapes into albums: `associate`, `file`, `rearrange`
-/// - Taking away: `removeClips`, `deleteTape`
-/// - Making good: `reconcilePlan`, `reconcile`, `verifyAlbums`
-/// - By hand: `link`, `unlink`, `knownLink`
-/// - Access: `status`, `requestAccess`
+///
+/// ### Bringing tapes into albums
+/// - ``associate(_:isAsked:)``
+/// - ``file(_:into:)``
+/// - ``rearrange(_:)``
+///
+/// ### Taking away
+/// - ``removeClips(_:of:)``
+/// - ``deleteTape(_:keepingAlbum:)``
+///
+/// ### Making good
+/// - ``reconcilePlan()``
+/// - ``reconcile(limit:each:)``
+/// - ``verifyAlbums(each:)``
+///
+/// ### By hand
+/// - ``link(_:to:)``
+/// - ``unlink(_:)``
+/// - ``knownLink(of:)``
+///
+/// ### Access
+/// - ``status()``
+/// - ``requestAccess(_:)``
 public struct AlbumService: Sendable {
     /// What the settings allow.
     public struct Policy: Sendable {
@@ -48,7 +66,7 @@ public struct AlbumService: Sendable {
         store: LibraryStore,
         directory: DataDirectory,
         library: any AlbumLibrary,
-        policy: Policy,
+        policy: Policy = Policy(),
         now: @escaping @Sendable () -> Date = { Date() },
         report: @escaping @Sendable (AlbumEvent) -> Void = { _ in }
     ) {
