@@ -99,7 +99,9 @@ proof: release ## kill the release binary at random, 200 times over each transpo
 	scripts/random-kills.py 200 multipart
 	scripts/random-kills.py 200 tus
 
-docs: man ## manual pages, and check that the links between the documents hold
+docs: ## pages of the library (DocC): dist/docs; checks that the links between the documents hold
+	@scripts/setup.sh build
+	scripts/docs.sh
 	scripts/check-links.sh
 
 clean: ## remove everything that was built

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# Builds the pages of the library (DocC) from what MediaKit exports. Fails on any warning of DocC, a link that leads
+# nowhere for example, and on a public symbol without a comment.
+#
+#   scripts/docs.sh [DIRECTORY]      default: dist/docs
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+output=${1:-dist/docs}
+graphs=.build/symbol-graphs
+swift build --target MediaKit
+bin=$(swift build --show-bin-path)
+
+# What Swift needs to load the modules again: the C modules that they were built with.
+maps=()
+for map in "$bin"/C*.build/module.modulemap Sources/C*/module.modulemap \
+    .build/checkouts/GRDB.swift/Sources/GRDBSQLite/module.modulemap; do
+    [ -e "Sources/$(basename "$(dirname "$map")" .build)" ] || [[ $map == *GRDBSQLite* ]] || continue
+    maps+=(-Xcc "-fmodule-map-file=$map")
+done
+
+target=$(swift -print-target-info | sed -n 's/.*"unversionedTriple": "\(.*\)".*/\1/p')
+rm -rf "$graphs"
+mkdir -p "$graphs"
+for module in MediaKit $(sed -n 's/^@_exported public import //p' Sources/MediaKit/MediaKit.swift); do
+    swift symbolgraph-extract -module-name "$module" -target "$target" -I "$bin/Modules" "${maps[@]}" \
+        -minimum-access-level public -skip-synthesized-members -emit-extension-block-symbols -output-dir "$graphs"
+done
+
+python3 - "$graphs" <<'PYTHON'
+import json, pathlib, sys
+
+# Operators that are written for us, and extensions, whose members are documented each.
+def is_ours(symbol):
+    return "::SYNTHESIZED::" not in symbol["identifier"]["precise"] and symbol["kind"]["identifier"] != "swift.extension"
+
+bare = []
+count = 0
+for path in sorted(pathlib.Path(sys.argv[1]).glob("*.symbols.json")):
+    for symbol in filter(is_ours, json.loads(path.read_text())["symbols"]):
+        count += 1
+        if not any(line["text"].strip() for line in symbol.get("docComment", {}).get("lines", [])):
+            bare.append(f"{path.name.removesuffix('.symbols.json')}: {'.'.join(symbol['pathComponents'])}")
+if bare or count < 1000:
+    sys.exit("docs: public symbols without a comment:\n" + "\n".join(bare) if bare else f"docs: only {count} symbols found")
+print(f"docs: {count} public symbols, each with its comment")
+PYTHON
+
+rm -rf "$output"
+mkdir -p "$(dirname "$output")"
+docc convert Sources/MediaKit/MediaKit.docc --additional-symbol-graph-dir "$graphs" --output-dir "$output" \
+    --fallback-bundle-identifier mediactl.MediaKit --warnings-as-errors
+echo "docs: pages in $output; they are served from the root of a web server"
