@@ -127,7 +127,7 @@ struct LibraryGuideTests {
         // guide: end
         #expect(listing.changes.added == 1)
         #expect(pushed.counts == [.uploaded: 1])
-        #expect(fetched.counts == [.verified: 1, .present: 1])
+        #expect(fetched.counts == [.verified: 1])
         #expect(try await sandbox.photos().count == 2)
         let result = try await Verification(account, hashes: hashes).run { _ in }
         #expect(result.photos == 2 && result.copies == 2 && result.counts.isEmpty)
