@@ -39,7 +39,7 @@ import Testing
         #expect(change.rotateQuarterTurns == 2 && change.imageMilliseconds == 60_000)
         #expect(change.volume == .some(nil) && change.scaleOverride == .some(nil))
         let tape = try #require(
-            try TapeCommands.parseAsRoot(["set", "T", "--transition", "slide-rl", "--scale", "fit"])
+            try TapesCommand.parseAsRoot(["set", "T", "--transition", "slide-rl", "--scale", "fit"])
                 as? TapesSet
         )
         #expect(try tape.ofTape.change(scale: tape.scale).transition == .slideRightToLeft)
@@ -69,7 +69,7 @@ import Testing
         ["album", "link", "T"], ["album", "link", "T", ""], ["library", "make"],
     ])
     func contradictionsAreUsage(words: [String]) {
-        #expect(throws: (any Error).self) { try TapeCommands.parseAsRoot(words) }
+        #expect(throws: (any Error).self) { try TapesCommand.parseAsRoot(words) }
     }
 
     @Test(arguments: [
@@ -78,7 +78,7 @@ import Testing
     ])
     func valuesOutOfRangeAreRefused(words: [String]) throws {
         let command = try #require(
-            try TapeCommands.parseAsRoot(["set", "T", "--clip", "#1"] + words) as? TapesSet
+            try TapesCommand.parseAsRoot(["set", "T", "--clip", "#1"] + words) as? TapesSet
         )
         #expect(throws: Diagnosis.self) { try command.ofClips.change(scale: nil) }
     }
@@ -86,7 +86,7 @@ import Testing
     @Test(arguments: ["99", "2001", "-1"])
     func transitionsHaveTheirLimits(text: String) throws {
         let command = try #require(
-            try TapeCommands.parseAsRoot(["set", "T", "--transition-ms", text]) as? TapesSet
+            try TapesCommand.parseAsRoot(["set", "T", "--transition-ms", text]) as? TapesSet
         )
         #expect(throws: Diagnosis.self) { try command.ofTape.change(scale: nil) }
     }
@@ -97,7 +97,7 @@ import Testing
             command.configuration.subcommands.map { $0._commandName }
         }
         #expect(
-            names(TapeCommands.self) == [
+            names(TapesCommand.self) == [
                 "create", "list", "show", "rename", "duplicate", "delete", "add", "insert", "remove", "move", "set",
                 "relink", "export", "reconcile", "album", "library",
             ]

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import MediaStore
 internal import PhotoSync
 
-/// `mediactl sync status`
+/// `mediactl sync status`; the server's answer is called SyncStatus.
 struct SyncStatusCommand: ContextCommand {
     static let schema = "mediactl.sync-status/1"
     static let configuration = CommandConfiguration(

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 
-/// `mediactl tapes …`
-struct TapeCommands: ParsableCommand {
+/// `mediactl tapes …`; the module is called Tapes.
+struct TapesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "tapes",
         abstract: "Lists of clips, each with its album in a photo library.",
