@@ -67,14 +67,7 @@ install-files:
 	install -D -m 644 dist/completions/_mediactl $(DESTDIR)$(ZSH_COMPLETIONS)/_mediactl
 	install -D -m 644 dist/completions/mediactl.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/mediactl.fish
 
-uninstall: ## remove what install has put under PREFIX; settings and delete tokens stay
-	rm -f $(DESTDIR)$(PREFIX)/bin/mediactl
-	rm -f $(DESTDIR)$(PREFIX)/share/man/man1/mediactl.1 $(DESTDIR)$(PREFIX)/share/man/man1/mediactl-*.1
-	rm -f $(DESTDIR)$(PREFIX)/share/bash-completion/completions/mediactl
-	rm -f $(DESTDIR)$(ZSH_COMPLETIONS)/_mediactl
-	rm -f $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/mediactl.fish
-
-lint: ## check format, shell syntax and forbidden constructs; repairs nothing
+lint: ## check format, shell syntax, forbidden constructs and imports; repairs nothing
 	swift format lint --strict --parallel -r $(SWIFT_DIRS) Package.swift
 	scripts/lint.sh
 

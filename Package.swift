@@ -97,7 +97,7 @@ let package = Package(
         ),
         .target(
             name: "Tapes",
-            dependencies: ["CFileSystem", "MediaTransport", "MediaCrypto", "MediaFiles", "MediaStore"],
+            dependencies: ["MediaTransport", "MediaCrypto", "MediaFiles", "MediaStore"],
             swiftSettings: strict
         ),
         .target(
@@ -234,7 +234,11 @@ let package = Package(
         ),
         .testTarget(
             name: "CLITests",
-            dependencies: ["MediaCLI", "MediaStore", "TestSupport", "mediactl", "mediactl-sandbox"],
+            dependencies: [
+                "MediaCLI", "GigHive", "PhotoSync", "HashCapture", "CaptureSubmission", "Tapes", "MediaTransport",
+                "MediaCrypto", "MediaFiles", "MediaStore", "TestSupport", "mediactl", "mediactl-sandbox",
+                argumentParser,
+            ],
             swiftSettings: strict
         ),
         .testTarget(

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What `swift format lint` does not look at: shell syntax, and constructs that must not reach a user.
+# What `swift format lint` does not look at: shell syntax, constructs that must not reach a user, and imports.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -21,10 +21,5 @@ if grep -rnE '(^|[^a-zA-Z_.])(print|exit)\(' Sources --include='*.swift' |
     grep -vE '^Sources/(MediaCLI|Sandbox|mediactl|mediactl-sandbox)/|///|//' >&2; then
     complain "only the command line prints or exits"
 fi
-if grep -rnE '^(public |internal |package |private |@testable )*import (CCurl|CCurlShims)$' Sources | grep -v '^Sources/MediaTransport/' >&2; then
-    complain "only MediaTransport may import libcurl"
-fi
-if grep -rnE '^public import (CCurl|CCurlShims|COpenSSL|GRDB)$' Sources >&2; then
-    complain "foreign types stay out of public signatures"
-fi
+scripts/check-imports.py || failed=1
 exit $failed

@@ -1,0 +1,107 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `scripts/check-imports.py`, which the gate relies on, against small trees with the names of our modules.
+@Suite struct ImportCheckTests {
+    /// A tree with some of the real modules' names, each with one file.
+    private func check(
+        _ imports: [String: String],
+        declared: [String: [String]] = [:],
+        undeclaredDirectory: String? = nil
+    ) async throws -> ChildResult {
+        let tree = try TemporaryDirectory()
+        var targets: [String] = []
+        for (module, lines) in imports {
+            try write(lines + "\n", to: tree.file("Sources/\(module)"), named: "File.swift")
+            let dependencies = (declared[module] ?? []).map { "\"\($0)\"" }.joined(separator: ", ")
+            targets.append(".target(name: \"\(module)\", dependencies: [\(dependencies)])")
+        }
+        if let undeclaredDirectory {
+            try write("\n", to: tree.file("Sources/\(undeclaredDirectory)"), named: "File.swift")
+        }
+        let manifest = """
+            // swift-tools-version: 6.1
+            import PackageDescription
+            let package = Package(name: "tree", targets: [\(targets.joined(separator: ", "))])
+
+            """
+        try write(manifest, to: tree.path, named: "Package.swift")
+        let child = try ChildProcess(repositoryRoot + "/scripts/check-imports.py", [tree.path], home: tree)
+        return try await child.finish(deadline: .seconds(120))
+    }
+
+    private func write(_ text: String, to directory: String, named name: String) throws {
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        try Data(text.utf8).write(to: URL(fileURLWithPath: directory + "/" + name))
+    }
+
+    private func sortedLines(_ text: String) -> [String] {
+        text.split(separator: "\n").map(String.init).sorted()
+    }
+
+    private var repositoryRoot: String {
+        URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().path
+    }
+
+    @Test func treeThatKeepsTheTable() async throws {
+        let result = try await check(
+            [
+                "MediaTransport": "internal import Foundation",
+                "MediaCrypto": #"let text = """\#nimport GigHive\#n""""#,
+                "Tus": "public import MediaTransport",
+                "GigHive": "internal import MediaTransport\ninternal import Tus // import PhotoSync",
+            ],
+            declared: ["Tus": ["MediaTransport"], "GigHive": ["MediaTransport", "Tus"]]
+        )
+        #expect(result.errors == "")
+        #expect(result.status == 0)
+    }
+
+    @Test func eachWrongArrowIsNamed() async throws {
+        let result = try await check(
+            [
+                "MediaTransport": "",
+                "MediaFiles": "private import GigHive",
+                "GigHive": "import Foundation; @preconcurrency import PhotoSync",
+                "PhotoSync": "import struct ArgumentParser.Flag",
+                "CaptureSubmission": "import MediaFiles",
+                "MediaStore": "public import GRDB",
+                "Sandbox": "@testable import MediaTransport",
+                "Tapes": "@_exported public import MediaTransport",
+                "Surprise": "",
+            ],
+            declared: [
+                "GigHive": ["PhotoSync"], "CaptureSubmission": ["MediaFiles", "MediaTransport"],
+                "Sandbox": ["MediaTransport"],
+            ],
+            undeclaredDirectory: "Forgotten"
+        )
+        let expected = """
+            imports: Sources/MediaFiles/File.swift:1: MediaFiles may not import GigHive, only: CFileSystem
+            imports: Sources/GigHive/File.swift:1: GigHive may not import PhotoSync, only: MediaCrypto MediaFiles MediaStore MediaTransport \
+            Tus
+            imports: Package.swift: GigHive may not depend on PhotoSync, only: MediaCrypto MediaFiles MediaStore MediaTransport Tus
+            imports: Sources/PhotoSync/File.swift:1: PhotoSync may not import ArgumentParser, only: MediaCrypto MediaFiles \
+            MediaStore MediaTransport
+            imports: Sources/CaptureSubmission/File.swift:1: CaptureSubmission may not import MediaFiles, only: MediaCrypto \
+            MediaTransport
+            imports: Package.swift: CaptureSubmission may not depend on MediaFiles, only: MediaCrypto MediaTransport
+            imports: Package.swift: CaptureSubmission declares MediaTransport, which none of its files imports
+            imports: Sources/MediaStore/File.swift:1: types of GRDB stay out of signatures that other modules see
+            imports: Sources/MediaStore/File.swift:1: MediaStore imports GRDB, which Package.swift does not declare for it
+            imports: Sources/Sandbox/File.swift:1: Sandbox may not import MediaTransport, only: ArgumentParser COpenSSL GRDB HTTPTypes HummingbirdCore Logging NIOCore NIOHTTPTypes \
+            NIOPosix ServiceLifecycle UnixSignals
+            imports: Package.swift: Sandbox may not depend on MediaTransport, only: ArgumentParser COpenSSL GRDB HTTPTypes HummingbirdCore Logging NIOCore NIOHTTPTypes \
+            NIOPosix ServiceLifecycle UnixSignals
+            imports: Sources/Sandbox/File.swift:1: only tests see what is internal
+            imports: Sources/Tapes/File.swift:1: only MediaKit passes modules on
+            imports: Sources/Tapes/File.swift:1: Tapes imports MediaTransport, which Package.swift does not declare for it
+            imports: Package.swift: Surprise is not in the table of scripts/check-imports.py
+            imports: Sources/Forgotten: no target of Package.swift
+            """
+        #expect(sortedLines(result.errors) == sortedLines(expected))
+        #expect(result.status == 1)
+    }
+}

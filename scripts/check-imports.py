@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+"""Fails when a module imports what it may not, or when Package.swift declares something else than what is imported.
+
+    scripts/check-imports.py [DIRECTORY]
+
+`make lint` runs it. A new module or a new import goes into the table below first, where it can be argued about.
+"""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+SYSTEM = "Dispatch Foundation Glibc Synchronization"  # for everyone
+FOUNDATIONS = "MediaCrypto MediaFiles MediaStore MediaTransport"
+SYSTEMS = "CaptureSubmission GigHive HashCapture PhotoSync Tapes"
+
+# Module: what it may import besides SYSTEM. Arrows only point upwards in this table, and none joins two modules of a tier.
+TABLE = {
+    # C
+    "CCurl": "",
+    "CCurlShims": "CCurl",
+    "CFileSystem": "",
+    "CImages": "",
+    "CImageShims": "",
+    "COpenSSL": "",
+    "CPlaces": "",
+    "CSQLiteShims": "",
+    # Foundations. Each foreign library has one owner.
+    "MediaTransport": "CCurl CCurlShims",
+    "MediaCrypto": "COpenSSL",
+    "MediaFiles": "CFileSystem",
+    "MediaStore": "CFileSystem CSQLiteShims GRDB GRDBSQLite",
+    # Protocols that several servers share: bytes in, proofs out.
+    "Tus": "MediaCrypto MediaTransport",
+    # Systems. What leaves of a capture can reach neither files nor the store.
+    "CaptureSubmission": "MediaCrypto MediaTransport",
+    "GigHive": f"Tus {FOUNDATIONS}",
+    "PhotoSync": FOUNDATIONS,
+    "HashCapture": f"CaptureSubmission CImages CImageShims CPlaces {FOUNDATIONS}",
+    "Tapes": FOUNDATIONS,
+    # The library product, and the command line.
+    "MediaKit": f"{SYSTEMS} Tus {FOUNDATIONS}",
+    "MediaCLI": f"{SYSTEMS} Tus {FOUNDATIONS} ArgumentParser Configuration Yams",
+    "mediactl": "MediaCLI",
+    # The server to try things on: no module of the client, so that a misreading cannot hide on both sides.
+    "Sandbox": "COpenSSL ArgumentParser GRDB HTTPTypes HummingbirdCore Logging NIOCore NIOHTTPTypes NIOPosix "
+    "ServiceLifecycle UnixSignals",
+    "mediactl-sandbox": "Sandbox ArgumentParser",
+    # What measures and attacks.
+    "transport-bench": "MediaTransport Tus",
+    "depth-bench": "CaptureSubmission HashCapture",
+    "FuzzEntries": f"{SYSTEMS} {FOUNDATIONS}",
+    # Tests. `XTests` may import X and what X may import; these are the others. TestSupport knows no module of ours, so
+    # that the sandbox's tests share nothing with the client either.
+    "CTestSupport": "",
+    "TestSupport": "CTestSupport FoundationNetworking Testing",
+    "store-worker": "MediaStore",
+    "CLITests": f"MediaCLI {SYSTEMS} {FOUNDATIONS} ArgumentParser",
+    "ProofTests": "MediaStore",
+    "ConformanceTests": f"{SYSTEMS} Tus {FOUNDATIONS} FuzzEntries",
+}
+
+for fuzzer in ("FuzzReply", "FuzzHeaders", "FuzzPages"):
+    TABLE |= {fuzzer: f"FuzzEntries C{fuzzer}", f"C{fuzzer}": ""}
+
+# Linked by these programs, which never import it: it holds their `main`.
+ONLY_LINKED = re.compile("CFuzz")
+# A module of another package's product that is named otherwise.
+PRODUCTS = {"GRDBSQLite": "GRDB"}
+# The library product is nothing but the modules it passes on.
+PASSES_ON = {"MediaKit"}
+# Whose public signatures show a type of another package.
+SHOWS_FOREIGN = {("Sandbox", "ArgumentParser"), ("TestSupport", "Testing")}
+
+IMPORT = re.compile(
+    r"^\s*(?P<attributes>(?:@\w+(?:\([^)]*\))?\s+)*)"
+    r"(?:(?P<access>public|package|internal|fileprivate|private)\s+)?"
+    r"import\s+(?:(?:struct|class|enum|protocol|typealias|func|let|var|actor)\s+)?(?P<module>\w+)"
+)
+
+
+class Target:
+    """A target of Package.swift, with what its files import."""
+
+    def __init__(self, root, manifest):
+        self.name = manifest["name"]
+        self.kind = manifest["type"]
+        parent = "Tests" if self.kind == "test" else "Sources"
+        self.directory = root / (manifest.get("path") or f"{parent}/{self.name}")
+        self.declared = {
+            dependency[kind][0]
+            for dependency in manifest["dependencies"]
+            for kind in ("byName", "target", "product")
+            if kind in dependency
+        }
+        self.files = sorted(self.directory.rglob("*.swift"))
+        self.imports = [
+            (f"{file.relative_to(root)}:{number}", match) for file in self.files for number, match in imports(file)
+        ]
+
+    def may_import(self):
+        """Module names, or None for a target that the table does not know."""
+        modules = TABLE.get(self.name)
+        if self.kind == "test":
+            subject = self.name.removesuffix("Tests")
+            if modules is None and subject in TABLE:
+                modules = f"{subject} {TABLE[subject]}"
+            if modules is not None:
+                modules += " FoundationNetworking TestSupport Testing"
+        return None if modules is None else set(modules.split())
+
+
+def imports(file):
+    """(line number, match) of every import; what stands in a comment or in a string of several lines is none."""
+    until = None
+    for number, line in enumerate(file.read_text().splitlines(), 1):
+        if until is None:
+            for statement in line.split(";"):
+                match = IMPORT.match(statement)
+                if match is None:
+                    break
+                yield number, match
+        for mark in re.findall(r'"""|/\*|\*/|//', line):
+            if until is None and mark == "//":
+                break
+            if until is None and mark in ('"""', "/*"):
+                until = '"""' if mark == '"""' else "*/"
+            elif mark == until:
+                until = None
+
+
+def complaints_of_imports(target, may, swift_modules):
+    for place, match in target.imports:
+        module = match["module"]
+        if module in SYSTEM.split():
+            continue
+        if module not in may:
+            yield f"{place}: {target.name} may not import {module}, only: {' '.join(sorted(may)) or 'nothing of ours'}"
+        shown = match["access"] in ("public", "package")
+        if shown and module not in swift_modules and (target.name, module) not in SHOWS_FOREIGN:
+            yield f"{place}: types of {module} stay out of signatures that other modules see"
+        if "@_exported" in match["attributes"] and target.name not in PASSES_ON:
+            yield f"{place}: only {' '.join(sorted(PASSES_ON))} passes modules on"
+        if "@testable" in match["attributes"] and target.kind != "test":
+            yield f"{place}: only tests see what is internal"
+
+
+def complaints_of_manifest(target, may, programs):
+    runs = target.declared & programs
+    if runs and target.kind != "test":
+        yield f"Package.swift: {target.name} may not depend on a program: {' '.join(sorted(runs))}"
+    for module in sorted(target.declared - programs - may):
+        yield f"Package.swift: {target.name} may not depend on {module}, only: {' '.join(sorted(may))}"
+    if not target.files:
+        return
+    imported = {match["module"]: place for place, match in reversed(target.imports)}
+    for module in sorted(target.declared - programs - imported.keys()):
+        if not ONLY_LINKED.match(module):
+            yield f"Package.swift: {target.name} declares {module}, which none of its files imports"
+    known = target.declared | {*SYSTEM.split(), "FoundationNetworking", "Testing"}
+    for module, place in imported.items():
+        if module in may and PRODUCTS.get(module, module) not in known:
+            yield f"{place}: {target.name} imports {module}, which Package.swift does not declare for it"
+
+
+def complaints(root):
+    with tempfile.TemporaryDirectory() as scratch:
+        manifest = subprocess.run(
+            ["swift", "package", "--scratch-path", scratch, "dump-package"],
+            cwd=root,
+            env=os.environ | {"MEDIACTL_BENCHMARKS": "1", "MEDIACTL_FUZZ": "1"},
+            stdout=subprocess.PIPE,
+            check=True,
+        )
+    targets = [Target(root, each) for each in json.loads(manifest.stdout)["targets"]]
+    programs = {target.name for target in targets if target.kind == "executable"}
+    swift_modules = {target.name for target in targets if target.files}
+    for target in targets:
+        may = target.may_import()
+        if may is None:
+            yield f"Package.swift: {target.name} is not in the table of scripts/check-imports.py"
+        else:
+            yield from complaints_of_imports(target, may, swift_modules)
+            yield from complaints_of_manifest(target, may, programs)
+    for directory in sorted((root / "Sources").iterdir()):
+        if directory.is_dir() and all(directory != target.directory for target in targets):
+            yield f"{directory.relative_to(root)}: no target of Package.swift"
+
+
+root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent).resolve()
+found = list(complaints(root))
+for complaint in found:
+    print(f"imports: {complaint}", file=sys.stderr)
+sys.exit(1 if found else 0)
