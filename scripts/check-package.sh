@@ -66,7 +66,7 @@ list_root() {
 }
 
 if command -v lintian >/dev/null; then
-    lintian --fail-on error --info --display-info "$package" || exit 1
+    lintian --fail-on error "$package" || exit 1
     say "lintian: no errors"
 else
     say "lintian is not here"

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 directory=${1:?usage: scripts/generate-manual.sh DIR}
 mkdir -p "$directory/man" "$directory/completions"
 
-"$directory/mediactl" --generate-completion-script bash >"$directory/completions/mediactl.bash"
+"$directory/mediactl" --generate-completion-script bash | sed '1{/^#!/d}' >"$directory/completions/mediactl.bash"
 "$directory/mediactl" --generate-completion-script zsh >"$directory/completions/_mediactl"
 "$directory/mediactl" --generate-completion-script fish >"$directory/completions/mediactl.fish"
 
@@ -25,6 +25,6 @@ rm -f "$directory"/man/*.1
 for page in "$directory"/man/*.1; do
     words=$(sed -n '/^\.Sh NAME$/{n;s/^\.Nm "\{0,1\}\([^"]*\)"\{0,1\}$/\1/p}' "$page")
     sed -i -e "/^\.Sh NAME\$/{n;s/.*/.Nm ${words// /-}/}" -e "/^\.Sh SYNOPSIS\$/{n;s/^\.Nm\$/.Nm \"$words\"/}" \
-        -e '/^\.\(Dt\|Xr\) /s/\./-/2g' "$page"
+        -e '/^\.\(Dt\|Xr\) /s/\./-/2g' -e 's/^$/.Pp/' "$page"
     [ "$page" -ef "$directory/man/${words// /-}.1" ] || mv "$page" "$directory/man/${words// /-}.1"
 done
