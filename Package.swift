@@ -61,13 +61,18 @@ let package = Package(
         .target(name: "CPlaces", exclude: ["README.md", "places.bin"]),
         .target(name: "CSQLiteShims", linkerSettings: [.linkedLibrary("sqlite3")]),
 
+        // What the foundations need of the operating system.
+        .target(name: "MediaSystem", swiftSettings: strict),
+
         // Foundations.
-        .target(name: "MediaTransport", dependencies: ["CCurl", "CCurlShims"], swiftSettings: strict),
-        .target(name: "MediaCrypto", dependencies: ["COpenSSL"], swiftSettings: strict),
-        .target(name: "MediaFiles", dependencies: ["CFileSystem"], swiftSettings: strict),
+        .target(name: "MediaTransport", dependencies: ["CCurl", "CCurlShims", "MediaSystem"], swiftSettings: strict),
+        .target(name: "MediaCrypto", dependencies: ["COpenSSL", "MediaSystem"], swiftSettings: strict),
+        .target(name: "MediaFiles", dependencies: ["CFileSystem", "MediaSystem"], swiftSettings: strict),
         .target(
             name: "MediaStore",
-            dependencies: ["CFileSystem", "CSQLiteShims", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: [
+                "CFileSystem", "CSQLiteShims", "MediaSystem", .product(name: "GRDB", package: "GRDB.swift"),
+            ],
             swiftSettings: strict
         ),
 
@@ -77,12 +82,12 @@ let package = Package(
         // Systems.
         .target(
             name: "GigHive",
-            dependencies: ["Tus", "MediaTransport", "MediaCrypto", "MediaFiles", "MediaStore"],
+            dependencies: ["Tus", "MediaTransport", "MediaCrypto", "MediaFiles", "MediaStore", "MediaSystem"],
             swiftSettings: strict
         ),
         .target(
             name: "PhotoSync",
-            dependencies: ["MediaTransport", "MediaCrypto", "MediaFiles", "MediaStore"],
+            dependencies: ["MediaTransport", "MediaCrypto", "MediaFiles", "MediaStore", "MediaSystem"],
             swiftSettings: strict
         ),
         // What leaves the machine of a hash-only capture. It cannot reach files or the store: it does not import them.
@@ -91,20 +96,20 @@ let package = Package(
             name: "HashCapture",
             dependencies: [
                 "CaptureSubmission", "CImageShims", "CPlaces", "MediaTransport", "MediaCrypto", "MediaFiles",
-                "MediaStore", .target(name: "CImages", condition: .when(traits: ["ImageLibraries"])),
+                "MediaStore", "MediaSystem", .target(name: "CImages", condition: .when(traits: ["ImageLibraries"])),
             ],
             swiftSettings: strict
         ),
         .target(
             name: "Tapes",
-            dependencies: ["MediaTransport", "MediaCrypto", "MediaFiles", "MediaStore"],
+            dependencies: ["MediaTransport", "MediaCrypto", "MediaFiles", "MediaStore", "MediaSystem"],
             swiftSettings: strict
         ),
         .target(
             name: "MediaKit",
             dependencies: [
                 "GigHive", "PhotoSync", "HashCapture", "CaptureSubmission", "Tapes", "Tus", "MediaTransport",
-                "MediaCrypto", "MediaFiles", "MediaStore",
+                "MediaCrypto", "MediaFiles", "MediaStore", "MediaSystem",
             ],
             swiftSettings: strict
         ),
@@ -114,7 +119,7 @@ let package = Package(
             name: "MediaCLI",
             dependencies: [
                 "GigHive", "PhotoSync", "HashCapture", "CaptureSubmission", "Tapes", "Tus", "MediaTransport",
-                "MediaCrypto", "MediaFiles", "MediaStore", argumentParser,
+                "MediaCrypto", "MediaFiles", "MediaStore", "MediaSystem", argumentParser,
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Yams", package: "Yams"),
             ],
@@ -169,17 +174,22 @@ let package = Package(
             exclude: ["scripts"],
             swiftSettings: strict
         ),
-        .testTarget(name: "MediaFilesTests", dependencies: ["MediaFiles", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "MediaFilesTests",
+            dependencies: ["MediaFiles", "MediaSystem", "TestSupport"],
+            swiftSettings: strict
+        ),
         .executableTarget(
             name: "store-worker",
-            dependencies: ["MediaStore"],
+            dependencies: ["MediaStore", "MediaSystem"],
             path: "Tests/StoreWorker",
             swiftSettings: strict
         ),
         .testTarget(
             name: "MediaStoreTests",
             dependencies: [
-                "MediaStore", "TestSupport", "store-worker", .product(name: "GRDB", package: "GRDB.swift"),
+                "MediaStore", "MediaSystem", "TestSupport", "store-worker",
+                .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict
         ),
@@ -191,7 +201,8 @@ let package = Package(
         .testTarget(
             name: "GigHiveTests",
             dependencies: [
-                "GigHive", "Tus", "MediaCrypto", "MediaFiles", "MediaStore", "MediaTransport", "TestSupport",
+                "GigHive", "Tus", "MediaCrypto", "MediaFiles", "MediaStore", "MediaSystem", "MediaTransport",
+                "TestSupport",
                 "mediactl-sandbox",
             ],
             swiftSettings: strict
@@ -199,7 +210,8 @@ let package = Package(
         .testTarget(
             name: "PhotoSyncTests",
             dependencies: [
-                "PhotoSync", "MediaCrypto", "MediaFiles", "MediaStore", "MediaTransport", "TestSupport",
+                "PhotoSync", "MediaCrypto", "MediaFiles", "MediaStore", "MediaSystem", "MediaTransport",
+                "TestSupport",
                 "mediactl-sandbox",
             ],
             swiftSettings: strict
@@ -222,7 +234,7 @@ let package = Package(
         .testTarget(
             name: "TapesTests",
             dependencies: [
-                "Tapes", "MediaCrypto", "MediaFiles", "MediaStore", "MediaTransport", "TestSupport",
+                "Tapes", "MediaCrypto", "MediaFiles", "MediaStore", "MediaSystem", "MediaTransport", "TestSupport",
             ],
             exclude: ["scripts"],
             swiftSettings: strict

@@ -79,6 +79,15 @@ extension GigHiveError {
         GigHiveError(.storeUnusable, detail: error.detail, store: error)
     }
 
+    /// Asks the local store, whose failure becomes this error.
+    static func reading<Value>(_ query: () throws(StoreError) -> Value) throws(GigHiveError) -> Value {
+        do {
+            return try query()
+        } catch {
+            throw .store(error)
+        }
+    }
+
     /// The local file failed.
     static func source(_ error: SourceFileError) -> GigHiveError {
         switch error.kind {
@@ -89,5 +98,22 @@ extension GigHiveError {
         case .empty: GigHiveError(.emptyFile, path: error.path)
         case .io(let number): GigHiveError(.fileUnreadable, detail: "error \(number)", path: error.path)
         }
+    }
+}
+
+extension GigHiveError {
+    /// The same facts, told as an outcome that nobody knows.
+    var asUnknownOutcome: GigHiveError {
+        var error = self
+        error.code = .outcomeUnknown
+        error.isRetryable = true
+        return error
+    }
+
+    /// With the reason why asking did not help.
+    func asUnknownOutcome(_ reason: GigHiveError) -> GigHiveError {
+        var error = asUnknownOutcome
+        error.detail = [detail, "asking the server: \(reason)"].filter { !$0.isEmpty }.joined(separator: "; ")
+        return error
     }
 }

@@ -1,12 +1,12 @@
 /// SHA-1 and SHA-256 of a file, made in one reading.
-public struct FileDigests: Sendable, Equatable {
+package struct FileDigests: Sendable, Equatable {
     /// 20 bytes.
-    public let sha1: [UInt8]
+    package let sha1: [UInt8]
     /// The same bytes by SHA-256.
-    public let sha256: SHA256Digest
+    package let sha256: SHA256Digest
 
     /// The SHA-1 digest as 40 lower-case hexadecimal characters.
-    public var sha1Hex: String { HexText.lowerCase(sha1) }
+    package var sha1Hex: String { HexText.lowerCase(sha1) }
 
     /// Reads the first bytes of an open file with `pread` on this very thread; the file offset stays.
     ///
@@ -16,7 +16,7 @@ public struct FileDigests: Sendable, Equatable {
     ///   - onBlock: Called before each block of at most 1 MiB is taken in; an error that it throws ends the reading.
     /// - Throws: What `onBlock` throws; `CryptoError`, with `systemError` when reading failed; also when the file ends before
     ///   `byteCount`.
-    public init(ofFile descriptor: Int32, byteCount: Int64, onBlock: () throws -> Void) throws {
+    package init(ofFile descriptor: Int32, byteCount: Int64, onBlock: () throws -> Void) throws {
         var sha1 = try DigestContext(.sha1)
         var sha256 = try DigestContext(.sha256)
         try FileReading.read(descriptor, from: 0, byteCount: byteCount) { block in

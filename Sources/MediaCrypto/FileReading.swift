@@ -1,4 +1,4 @@
-internal import Glibc
+internal import MediaSystem
 internal import Synchronization
 
 /// Reading a file front to back, away from the few threads of Swift's pool.
@@ -16,10 +16,10 @@ package enum FileReading {
         let flag = CancellationFlag()
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                let started = DedicatedThread.start {
+                let code = DedicatedThread.start {
                     continuation.resume(with: Result { try work { flag.isSet } })
                 }
-                if !started { continuation.resume(throwing: CryptoError("no thread to hash on", systemError: EAGAIN)) }
+                if code != 0 { continuation.resume(throwing: CryptoError("no thread to hash on", systemError: code)) }
             }
         } onCancel: {
             flag.set()
@@ -42,7 +42,7 @@ package enum FileReading {
         while done < byteCount {
             let wanted = Int(min(Int64(block.count), byteCount - done))
             let target = UnsafeMutableRawBufferPointer(rebasing: block[..<wanted])
-            let got = try readOnce(descriptor, at: offset + done, into: target)
+            let got = try fill(target, from: descriptor, at: offset + done)
             guard got > 0 else {
                 throw CryptoError("the file ended after \(offset + done) of \(offset + byteCount) bytes")
             }
@@ -51,19 +51,19 @@ package enum FileReading {
         }
     }
 
-    /// Reads with `pread`, once.
+    /// Fills a buffer, as far as the file goes.
     ///
     /// - Returns: How many bytes, 0 at the end of the file.
     /// - Throws: `CryptoError`, with `systemError`.
-    static func readOnce(
-        _ descriptor: Int32,
-        at offset: Int64,
-        into buffer: UnsafeMutableRawBufferPointer
+    static func fill(
+        _ buffer: UnsafeMutableRawBufferPointer,
+        from descriptor: Int32,
+        at offset: Int64
     ) throws(CryptoError) -> Int {
-        while true {
-            let got = pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset))
-            if got >= 0 { return got }
-            guard errno == EINTR else { throw CryptoError("cannot read", systemError: errno) }
+        do {
+            return try FileBytes.read(descriptor, at: offset, into: buffer)
+        } catch {
+            throw CryptoError("cannot read", systemError: error.code)
         }
     }
 

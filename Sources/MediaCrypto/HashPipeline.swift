@@ -2,13 +2,13 @@
 ///
 /// `append` copies into a bounded ring of buffers (2 MiB) and returns; it waits only when the hash is the slower side.
 /// Inputs of up to 1 MiB never start the thread.
-public final class HashPipeline: Sendable {
+package final class HashPipeline: Sendable {
     let ring: HashRing
 
     /// A pipeline that has seen nothing.
     ///
     /// - Throws: `CryptoError` when OpenSSL cannot provide the algorithm.
-    public init() throws(CryptoError) {
+    package init() throws(CryptoError) {
         ring = try HashRing()
     }
 
@@ -17,7 +17,7 @@ public final class HashPipeline: Sendable {
     }
 
     /// Adds bytes, in order. One caller at a time; never together with `mark`, `restart` or `finish`.
-    public func append(_ bytes: UnsafeRawBufferPointer) {
+    package func append(_ bytes: UnsafeRawBufferPointer) {
         ring.append(bytes)
     }
 
@@ -32,7 +32,7 @@ public final class HashPipeline: Sendable {
     ///   - onBlock: Called on the reading thread after each block of at most 1 MiB with the number of bytes read so far; an
     ///     error that it throws ends the reading.
     /// - Throws: `CryptoError`, with `systemError` when reading failed; also when the file ends early.
-    public func append(
+    package func append(
         file descriptor: Int32,
         from offset: Int64,
         byteCount: Int64,
@@ -50,12 +50,12 @@ public final class HashPipeline: Sendable {
     }
 
     /// Makes this the point to which `restart` goes back.
-    public func mark() {
+    package func mark() {
         ring.mark()
     }
 
     /// Forgets everything appended since the mark; without one, everything.
-    public func restart() {
+    package func restart() {
         ring.restart()
     }
 
@@ -64,7 +64,7 @@ public final class HashPipeline: Sendable {
     /// Cancelling changes nothing: what is left to hash is at most the ring, which takes milliseconds.
     ///
     /// - Throws: `CryptoError` when OpenSSL failed on the way.
-    public func finish() async throws(CryptoError) -> (digest: SHA256Digest, byteCount: Int64) {
+    package func finish() async throws(CryptoError) -> (digest: SHA256Digest, byteCount: Int64) {
         let result = await withCheckedContinuation { continuation in
             ring.finish { continuation.resume(returning: $0) }
         }

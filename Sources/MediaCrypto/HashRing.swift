@@ -1,3 +1,5 @@
+internal import MediaSystem
+
 /// The buffers between the thread that has the bytes and the thread that hashes them.
 ///
 /// Unchecked: three rules guard the state.
@@ -141,7 +143,7 @@ final class HashRing: @unchecked Sendable {
             isThreadRunning = filled.count > Self.blocksWithoutThread
             return isThreadRunning
         }
-        guard needsThread, !DedicatedThread.start({ self.run() }) else { return }
+        guard needsThread, DedicatedThread.start({ self.run() }) != 0 else { return }
         // The system has no thread to give: slower, but right.
         condition.withLock { isThreadRunning = false }
         _ = hashInline()

@@ -2,13 +2,13 @@ internal import COpenSSL
 internal import Foundation
 
 /// The pin of a server's public key, as `curl --pinnedpubkey` and `--pinned-key` take it.
-public enum PublicKeyPin {
+package enum PublicKeyPin {
     /// `sha256//` and the base64 of the SHA-256 of the certificate's SubjectPublicKeyInfo (RFC 7469 section 2.4).
     ///
     /// - Parameter pem: A certificate (RFC 7468).
     /// - Returns: The pin.
     /// - Throws: `CryptoError` when it is none.
-    public static func ofCertificate(pem: String) throws(CryptoError) -> String {
+    package static func ofCertificate(pem: String) throws(CryptoError) -> String {
         let bytes = Array(pem.utf8)
         guard let input = BIO_new_mem_buf(bytes, Int32(clamping: bytes.count)) else {
             throw .fromOpenSSL("no memory for a certificate")

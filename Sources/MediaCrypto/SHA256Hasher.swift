@@ -1,33 +1,33 @@
 /// SHA-256 over bytes that come in pieces. Not thread-safe; one owner.
-public struct SHA256Hasher: ~Copyable {
+package struct SHA256Hasher: ~Copyable {
     private var context: DigestContext
 
     /// Starts a digest.
     ///
     /// - Throws: `CryptoError` when OpenSSL cannot provide the algorithm.
-    public init() throws(CryptoError) {
+    package init() throws(CryptoError) {
         context = try DigestContext(.sha256)
     }
 
     /// Adds bytes.
-    public mutating func update(_ bytes: UnsafeRawBufferPointer) {
+    package mutating func update(_ bytes: UnsafeRawBufferPointer) {
         context.update(bytes)
     }
 
     /// Forgets everything added.
-    public mutating func reset() {
+    package mutating func reset() {
         context.reset()
     }
 
     /// Takes over the state of another digest, which goes on by itself.
-    public mutating func resume(from other: borrowing SHA256Hasher) {
+    package mutating func resume(from other: borrowing SHA256Hasher) {
         context.resume(from: other.context)
     }
 
     /// The digest of everything added so far; more may follow.
     ///
     /// - Throws: `CryptoError` when OpenSSL failed here or in an earlier step.
-    public func snapshot() throws(CryptoError) -> SHA256Digest {
+    package func snapshot() throws(CryptoError) -> SHA256Digest {
         SHA256Digest(bytes: try context.snapshot())
     }
 }

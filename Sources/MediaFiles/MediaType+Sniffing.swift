@@ -3,7 +3,7 @@ extension MediaType {
     ///
     /// - Parameter prefix: The first bytes of the file; 4 KiB are enough.
     /// - Returns: The type of the container, which may hold more than its usual name says.
-    public static func sniffed(_ prefix: [UInt8]) -> MediaType? {
+    package static func sniffed(_ prefix: [UInt8]) -> MediaType? {
         let magic = Magic(bytes: prefix)
         return byFixedMagic(magic) ?? byContainer(magic) ?? byFrames(magic)
     }

@@ -1,7 +1,7 @@
 /// Media types of files: by extension, with the content as second opinion (gighive contract 2.4, trap T5).
-public struct MediaType: Sendable, Hashable {
+package struct MediaType: Sendable, Hashable {
     /// Kind of media.
-    public enum Kind: String, Sendable {
+    package enum Kind: String, Sendable {
         /// Sound only.
         case audio
         /// Moving pictures.
@@ -11,9 +11,9 @@ public struct MediaType: Sendable, Hashable {
     }
 
     /// For example `video/mp4`.
-    public var mimeType: String
+    package var mimeType: String
     /// What it is.
-    public var kind: Kind
+    package var kind: Kind
 
     /// Sound of that type.
     static func audio(_ subtype: String) -> MediaType { MediaType(mimeType: "audio/" + subtype, kind: .audio) }
@@ -26,7 +26,7 @@ public struct MediaType: Sendable, Hashable {
     /// The type that an extension stands for; nil when unknown. Case does not matter, the dot is not part of it.
     ///
     /// Known are exactly the extensions that the servers accept (gighive contract 2.4).
-    public static func named(byExtension pathExtension: String) -> MediaType? {
+    package static func named(byExtension pathExtension: String) -> MediaType? {
         byExtension[pathExtension.lowercased()]
     }
 
@@ -39,7 +39,7 @@ public struct MediaType: Sendable, Hashable {
     ///   - fileName: A name or a path; only what follows the last dot of its last component matters.
     ///   - prefix: The first bytes of the file; 4 KiB are enough.
     /// - Returns: nil when neither name nor content is known.
-    public static func declared(fileName: String, prefix: [UInt8]) -> MediaType? {
+    package static func declared(fileName: String, prefix: [UInt8]) -> MediaType? {
         let bySniffing = sniffed(prefix)
         guard let byName = named(byExtension: pathExtension(of: fileName)) else { return bySniffing }
         // `.ogg` is listed as sound, but the container carries moving pictures as well.
@@ -48,7 +48,7 @@ public struct MediaType: Sendable, Hashable {
     }
 
     /// What follows the last dot of the last path component; empty when there is no dot.
-    public static func pathExtension(of fileName: String) -> String {
+    package static func pathExtension(of fileName: String) -> String {
         let lastComponent = fileName.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).last
         guard let lastComponent, let dot = lastComponent.lastIndex(of: UInt8(ascii: ".")) else { return "" }
         return String(lastComponent[lastComponent.index(after: dot)...]) ?? ""

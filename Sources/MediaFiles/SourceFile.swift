@@ -1,4 +1,5 @@
 internal import Glibc
+public import MediaSystem
 
 /// A local file, opened once and checked before anything is sent.
 public final class SourceFile: Sendable {
@@ -7,7 +8,7 @@ public final class SourceFile: Sendable {
     /// Open for reading; closed with the last reference to this object.
     public let descriptor: Int32
     /// What `fstat` said when it was opened.
-    public let status: FileStatus
+    public let status: FileIdentity
 
     /// Opens a regular, readable, non-empty file. Never blocks on a FIFO or a device.
     ///
@@ -16,7 +17,7 @@ public final class SourceFile: Sendable {
     public init(path: [UInt8]) throws(SourceFileError) {
         guard !path.contains(0) else { throw SourceFileError(.notFound, path: path) }
         // O_NONBLOCK: the open of a FIFO without a writer would wait for one. O_NOCTTY: a terminal must not become ours.
-        let opened = open(path.map(CChar.init(bitPattern:)) + [0], O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+        let opened = open(path.cString, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard opened >= 0 else { throw SourceFileError(errno: errno, path: path) }
         do {
             status = try Self.check(opened, path: path)
@@ -37,13 +38,13 @@ public final class SourceFile: Sendable {
     /// Equal to `status` when nothing has changed. A file that was removed keeps its content; its change time differs.
     ///
     /// - Throws: `SourceFileError` when the open file cannot be asked.
-    public func currentStatus() throws(SourceFileError) -> FileStatus {
+    public func currentStatus() throws(SourceFileError) -> FileIdentity {
         var ofDescriptor = stat()
         guard fstat(descriptor, &ofDescriptor) == 0 else { throw SourceFileError(errno: errno, path: path) }
-        let current = FileStatus(ofDescriptor)
+        let current = FileIdentity(ofDescriptor)
         var ofPath = stat()
-        guard stat(path.map(CChar.init(bitPattern:)) + [0], &ofPath) == 0 else { return current }
-        let named = FileStatus(ofPath)
+        guard stat(path.cString, &ofPath) == 0 else { return current }
+        let named = FileIdentity(ofPath)
         return (named.device, named.inode) == (current.device, current.inode) ? current : named
     }
 
@@ -51,22 +52,15 @@ public final class SourceFile: Sendable {
     ///
     /// - Throws: `SourceFileError` of kind `.io`.
     public func prefix(_ count: Int) throws(SourceFileError) -> [UInt8] {
-        var bytes = [UInt8](repeating: 0, count: count)
-        var filled = 0
-        while filled < count {
-            let got = bytes.withUnsafeMutableBytes { buffer in
-                pread(descriptor, buffer.baseAddress.map { $0 + filled }, count - filled, off_t(filled))
-            }
-            if got < 0, errno == EINTR { continue }
-            guard got >= 0 else { throw SourceFileError(errno: errno, path: path) }
-            if got == 0 { break }
-            filled += got
+        do {
+            return try FileBytes.read(descriptor, at: 0, count: count)
+        } catch {
+            throw SourceFileError(errno: error.code, path: path)
         }
-        return Array(bytes[..<filled])
     }
 
     /// Refuses what cannot be sent, and prepares the rest for one pass from start to end.
-    private static func check(_ descriptor: Int32, path: [UInt8]) throws(SourceFileError) -> FileStatus {
+    private static func check(_ descriptor: Int32, path: [UInt8]) throws(SourceFileError) -> FileIdentity {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw SourceFileError(errno: errno, path: path) }
         switch status.st_mode & S_IFMT {
@@ -81,6 +75,6 @@ public final class SourceFile: Sendable {
         }
         // Advice only: its failure costs nothing but read-ahead.
         _ = posix_fadvise(descriptor, 0, 0, POSIX_FADV_SEQUENTIAL)
-        return FileStatus(status)
+        return FileIdentity(status)
     }
 }

@@ -1,7 +1,7 @@
 /// Still pictures. The servers for recordings take none, so that `MediaType` names them not.
-public enum StillPicture {
+package enum StillPicture {
     /// Whether an extension stands for still pictures. Case does not matter, the dot is not part of it.
-    public static func isNamed(byExtension pathExtension: String) -> Bool {
+    package static func isNamed(byExtension pathExtension: String) -> Bool {
         extensions.contains(pathExtension.lowercased())
     }
 
@@ -9,7 +9,7 @@ public enum StillPicture {
     ///
     /// - Parameter prefix: The first bytes of the file; 64 are enough.
     /// - Returns: false also for what its own extension tells better: raw pictures that look like TIFF do, others do not.
-    public static func isSniffed(_ prefix: [UInt8]) -> Bool {
+    package static func isSniffed(_ prefix: [UInt8]) -> Bool {
         let magic = Magic(bytes: prefix)
         if magics.contains(where: { magic.has($0, at: 0) }) { return true }
         switch magic.text(at: 0) {

@@ -1,8 +1,8 @@
 /// Text from elsewhere, made safe and measurable for a terminal.
-public enum TerminalText {
+package enum TerminalText {
     /// The text with everything that could steer a terminal or reorder a line made visible: control characters (C0, DEL,
     /// C1), bidirectional marks and overrides, and line separators become `\u{1b}` and the like.
-    public static func escaped(_ text: String) -> String {
+    package static func escaped(_ text: String) -> String {
         if isPrintableASCII(text) { return text }
         var result = ""
         for scalar in text.unicodeScalars {
@@ -12,7 +12,7 @@ public enum TerminalText {
     }
 
     /// The same for the bytes of a path; bytes that are not UTF-8 are shown as `\xNN`.
-    public static func escaped(_ path: [UInt8]) -> String {
+    package static func escaped(_ path: [UInt8]) -> String {
         var result = ""
         var parser = Unicode.UTF8.ForwardParser()
         var iterator = path.makeIterator()
@@ -66,13 +66,13 @@ public enum TerminalText {
 
 extension TerminalText {
     /// The number of terminal columns: 2 for East Asian wide characters and emoji, 0 for combining marks.
-    public static func width(_ text: String) -> Int {
+    package static func width(_ text: String) -> Int {
         if isPrintableASCII(text) { return text.utf8.count }
         return text.reduce(0) { $0 + width($1) }
     }
 
     /// The text cut to at most `columns` columns, with `…` at the end when something was cut.
-    public static func truncated(_ text: String, to columns: Int) -> String {
+    package static func truncated(_ text: String, to columns: Int) -> String {
         guard width(text) > columns else { return text }
         guard columns > 0 else { return "" }
         var result = ""

@@ -5,6 +5,7 @@
 @_exported public import MediaCrypto
 @_exported public import MediaFiles
 @_exported public import MediaStore
+@_exported public import MediaSystem
 @_exported public import MediaTransport
 @_exported public import PhotoSync
 @_exported public import Tapes

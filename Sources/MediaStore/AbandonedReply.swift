@@ -1,20 +1,20 @@
-public import Foundation
+package import Foundation
 
 /// What a dead process had received.
-public struct AbandonedReply: Sendable {
+package struct AbandonedReply: Sendable {
     /// The upload it belongs to.
-    public var uploadID: String
+    package var uploadID: String
     /// The status of the reply; nil when none had arrived.
-    public var status: Int?
+    package var status: Int?
     /// The bytes received.
-    public var body: [UInt8]
+    package var body: [UInt8]
     /// The file, locked; release it when the content is committed.
-    public var file: RescueFile
+    package var file: RescueFile
     /// When the last byte was written, or the file made when none was.
-    public var receivedAt: Date
+    package var receivedAt: Date
 
     /// Makes a value.
-    public init(uploadID: String, status: Int?, body: [UInt8], file: RescueFile, receivedAt: Date = Date()) {
+    package init(uploadID: String, status: Int?, body: [UInt8], file: RescueFile, receivedAt: Date = Date()) {
         self.uploadID = uploadID
         self.status = status
         self.body = body

@@ -16,7 +16,7 @@ public struct DeleteToken: Sendable, Hashable, CustomStringConvertible, CustomDe
 
     /// Whether it has the shape of the contract.
     public var isWellFormed: Bool {
-        secret.utf8.count == 64 && secret.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+        HashDatabase.isDigest(secret)
     }
 
     /// Redacted.

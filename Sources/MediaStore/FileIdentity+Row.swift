@@ -1,4 +1,5 @@
 import GRDB
+import MediaSystem
 
 extension FileIdentity {
     /// The identity that five columns hold, in the order of the members; nil when one of them is null.

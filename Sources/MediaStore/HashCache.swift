@@ -1,4 +1,5 @@
 public import Foundation
+public import MediaSystem
 import Synchronization
 
 /// Remembers the SHA-256 of files, so that unchanged files are not read again (`hashes.sqlite` in the cache directory).

@@ -1,5 +1,6 @@
 import GRDB
 import Glibc
+import MediaSystem
 
 /// `hashes.sqlite`. A row, once written, is true for ever: it says what a file with these times held.
 final class HashDatabase: Sendable {

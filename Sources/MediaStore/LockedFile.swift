@@ -1,4 +1,5 @@
 import Glibc
+import MediaSystem
 import Synchronization
 
 /// An open file held by an exclusive `flock`, so that it can be told whether its owner lives. The lock ends with the
@@ -127,36 +128,10 @@ extension LockedFile {
         guard let status = FileStatus(descriptor: descriptor) else {
             throw StoreError(errno: errno, path: path, action: "cannot examine")
         }
-        var bytes = [UInt8](repeating: 0, count: Int(status.size))
-        var count = 0
-        while count < bytes.count {
-            let step = bytes.withUnsafeMutableBytes { buffer in
-                pread(descriptor, buffer.baseAddress?.advanced(by: count), buffer.count - count, off_t(count))
-            }
-            guard step != 0 else { break }
-            if step > 0 {
-                count += step
-            } else if errno != EINTR {
-                throw StoreError(errno: errno, path: path, action: "cannot read")
-            }
+        do {
+            return try FileBytes.read(descriptor, at: 0, count: Int(status.size))
+        } catch {
+            throw StoreError(errno: error.code, path: path, action: "cannot read")
         }
-        return Array(bytes[..<count])
-    }
-}
-
-/// Names nobody guesses or repeats.
-enum RandomName {
-    private static let alphabet = Array("abcdefghijklmnopqrstuvwxyz234567")
-
-    /// 16 characters of lower-case base 32: 80 random bits.
-    static func make() -> String {
-        // One call of the system for 128 bits; 80 are used.
-        var bits = UInt128.random(in: .min ... .max)
-        return String(
-            (0..<16).map { _ in
-                defer { bits >>= 5 }
-                return alphabet[Int(truncatingIfNeeded: bits & 31)]
-            }
-        )
     }
 }

@@ -21,9 +21,9 @@ import Synchronization
 ///
 /// One slot of a batch uses its file for one upload after the other (`reset(for:)`). The name has the upload's id for
 /// people; the header is what counts.
-public final class RescueFile: Sendable {
+package final class RescueFile: Sendable {
     /// Where it lies, for the last-resort message.
-    public var path: String { file.path }
+    package var path: String { file.path }
 
     private let file: LockedFile
     /// Bytes of the reply in the file.
@@ -32,7 +32,7 @@ public final class RescueFile: Sendable {
     /// Creates and locks a rescue file for an upload and allocates its space.
     ///
     /// - Throws: `StoreError`; `.full` when the space is not there, before anything is sent.
-    public init(for uploadID: String, in directory: DataDirectory) throws(StoreError) {
+    package init(for uploadID: String, in directory: DataDirectory) throws(StoreError) {
         try UploadID.check(uploadID, path: directory.path)
         file = try LockedFile.create(prefix: Self.namePrefix(uploadID), in: directory)
         byteCount = Mutex(0)
@@ -65,7 +65,7 @@ public final class RescueFile: Sendable {
     /// Appends reply bytes. A reply beyond the allocated space is kept as far as the disk allows.
     ///
     /// - Throws: `StoreError`; what was written before stays.
-    public func append(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
+    package func append(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
         let error = byteCount.withLock { byteCount in
             let result = file.write(bytes, at: Int64(Self.headerCount + byteCount))
             byteCount += result.count
@@ -78,7 +78,7 @@ public final class RescueFile: Sendable {
     ///
     /// - Parameter status: 100…999.
     /// - Throws: `StoreError`.
-    public func begin(status: Int) throws(StoreError) {
+    package func begin(status: Int) throws(StoreError) {
         let digits = Array(String(1000 + min(max(status, 0), 999)).utf8.dropFirst())
         let error = byteCount.withLock { byteCount -> StoreError? in
             defer { byteCount = 0 }
@@ -100,7 +100,7 @@ public final class RescueFile: Sendable {
     /// next reply. Losing all of this to a power cut before any reply arrived loses nothing: the journal knows both.
     ///
     /// - Throws: `StoreError`; `.other` after `release()`.
-    public func reset(for uploadID: String) throws(StoreError) {
+    package func reset(for uploadID: String) throws(StoreError) {
         try UploadID.check(uploadID, path: path)
         // First, because it tells whether the file is still there. A kill behind it leaves the old reply under the old id
         // in a file with another name, which is read all the same.
@@ -133,14 +133,14 @@ public final class RescueFile: Sendable {
     }
 
     /// Waits until all bytes are on the disk (`fdatasync`).
-    public func synchronize() throws(StoreError) {
+    package func synchronize() throws(StoreError) {
         guard fdatasync(file.descriptor) == 0 else {
             throw StoreError(errno: errno, path: path, action: "cannot synchronise")
         }
     }
 
     /// Removes the file: its content is committed elsewhere, or there is none.
-    public func release() { file.remove() }
+    package func release() { file.remove() }
 
     private func write(_ bytes: [UInt8], at offset: Int64) throws(StoreError) {
         let error = bytes.withUnsafeBytes { file.write($0, at: offset).error }
@@ -175,7 +175,7 @@ extension RescueFile {
     ///
     /// A file whose creation was cut short belongs to an upload of which nothing was sent; it is removed silently. One
     /// that may hold a token all the same is left alone: see `unreadable(in:)`.
-    public static func abandoned(in directory: DataDirectory) throws(StoreError) -> [AbandonedReply] {
+    package static func abandoned(in directory: DataDirectory) throws(StoreError) -> [AbandonedReply] {
         var replies: [AbandonedReply] = []
         for name in try directory.entries(withPrefix: prefix) {
             guard let file = try LockedFile.existing(directory.file(name)) else { continue }
@@ -191,7 +191,7 @@ extension RescueFile {
 
     /// Paths of files under the name of a rescue file that are not laid out like one, and yet hold what may be a delete
     /// token. Only a person can tell what they are.
-    public static func unreadable(in directory: DataDirectory) throws(StoreError) -> [String] {
+    package static func unreadable(in directory: DataDirectory) throws(StoreError) -> [String] {
         var paths: [String] = []
         for name in try directory.entries(withPrefix: prefix) {
             guard let file = try LockedFile.existing(directory.file(name)) else { continue }

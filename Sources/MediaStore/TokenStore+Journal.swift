@@ -1,4 +1,5 @@
 import GRDB
+public import MediaSystem
 
 extension TokenStore {
     /// A new id: `u-` and 16 random characters.

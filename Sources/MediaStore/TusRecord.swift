@@ -68,20 +68,3 @@ public struct TusRecord: Sendable, Equatable {
         self.finalizeStartedAt = finalizeStartedAt
     }
 }
-
-/// What a server gave a guest for an upload (gighive contract section 6). The nonce is a secret: it takes the upload back.
-public struct GuestReceipt: Sendable, Equatable, CustomStringConvertible {
-    /// `status_nonce`.
-    public var nonce: String
-    /// `upload_job_id`.
-    public var jobID: Int64
-
-    /// Makes a receipt.
-    public init(nonce: String, jobID: Int64) {
-        self.nonce = nonce
-        self.jobID = jobID
-    }
-
-    /// The job's number, without the secret.
-    public var description: String { "job \(jobID), nonce ***" }
-}

@@ -1,4 +1,5 @@
 public import Foundation
+public import MediaSystem
 
 /// Where an upload stands in the journal (design: states of an upload).
 public enum UploadState: String, Sendable, CaseIterable {
@@ -38,35 +39,6 @@ public enum UploadTransport: String, Sendable, CaseIterable {
     case multipart
     /// tus, then a finalize request (gighive contract section 4).
     case tus
-}
-
-/// What identifies a local file's content without reading it.
-public struct FileIdentity: Sendable, Equatable, Codable {
-    /// Device number.
-    public var device: UInt64
-    /// Inode number.
-    public var inode: UInt64
-    /// Length in bytes.
-    public var size: Int64
-    /// Time of the last change of content, nanoseconds since 1970.
-    public var modificationNanoseconds: Int64
-    /// Time of the last change of status, nanoseconds since 1970.
-    public var changeNanoseconds: Int64
-
-    /// Makes an identity.
-    public init(
-        device: UInt64,
-        inode: UInt64,
-        size: Int64,
-        modificationNanoseconds: Int64,
-        changeNanoseconds: Int64
-    ) {
-        self.device = device
-        self.inode = inode
-        self.size = size
-        self.modificationNanoseconds = modificationNanoseconds
-        self.changeNanoseconds = changeNanoseconds
-    }
 }
 
 /// One row of the upload journal.

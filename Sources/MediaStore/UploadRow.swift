@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import MediaSystem
 
 /// Rows of the table `uploads`.
 enum UploadRow {
@@ -123,21 +124,10 @@ enum UploadRow {
         return "[\(members.joined(separator: ","))]"
     }
 
-    /// A JSON string (RFC 8259 section 7).
+    /// A JSON string (RFC 8259 section 7); the encoder is asked only where something must be escaped.
     private static func quoted(_ text: String) -> String {
         guard text.utf8.contains(where: { $0 < 0x20 || $0 == 0x22 || $0 == 0x5c }) else { return "\"\(text)\"" }
-        var quoted = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"", "\\":
-                quoted += "\\"
-                quoted.unicodeScalars.append(scalar)
-            case _ where scalar.value < 0x20:
-                let digits = String(scalar.value, radix: 16)
-                quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: quoted.unicodeScalars.append(scalar)
-            }
-        }
-        return quoted + "\""
+        // Text is always encoded.
+        return (try? JSONEncoder().encode(text)).map { String(decoding: $0, as: UTF8.self) } ?? "\"\""
     }
 }

@@ -190,18 +190,6 @@ extension HTTPRequest {
     }
 }
 
-extension TransportError {
-    /// Whether a second try of a repeatable request may end better.
-    package var isWorthRepeating: Bool {
-        switch kind {
-        case .unknownHost, .cannotConnect, .connectTimeout, .stalled, .answerTimeout, .connectionLost: true
-        case .certificateUntrusted, .certificateNameMismatch, .pinnedKeyMismatch, .tls, .invalidAnswer,
-            .responseTooLarge, .bodyUnreadable, .receiverFailed, .repeatRefused, .cancelled, .unusable:
-            false
-        }
-    }
-}
-
 extension Result<HTTPResponse, TransportError> {
     /// The answer or the error, with the measurements of the whole call.
     fileprivate func get(attempts: Int, duration: Duration) throws(TransportError) -> HTTPResponse {

@@ -1,12 +1,12 @@
 internal import CCurl
 
 /// A date in a header field (RFC 9110 section 5.6.7).
-public enum HTTPDate {
+package enum HTTPDate {
     /// Reads any of the three forms.
     ///
     /// - Parameter value: The field value as received.
     /// - Returns: Seconds since 1970; nil when the value is no date, or one before 1970.
-    public static func parse(_ value: String) -> Int64? {
+    package static func parse(_ value: String) -> Int64? {
         let text = value.trimmingBlanks()
         // A date begins with the name of a day; curl_getdate would read much more than HTTP allows.
         guard let first = text.utf8.first, (0x41...0x5a).contains(first & 0xdf) else { return nil }

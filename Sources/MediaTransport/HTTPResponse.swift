@@ -71,14 +71,3 @@ public struct TransferMetrics: Sendable, Equatable {
         self.duration = duration
     }
 }
-
-extension StringProtocol {
-    /// Without leading and trailing blanks and line breaks (RFC 9110 section 5.5).
-    package func trimmingBlanks() -> String {
-        let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" || $0.isNewline }
-        var rest = Substring(self)
-        while let first = rest.first, isBlank(first) { rest.removeFirst() }
-        while let last = rest.last, isBlank(last) { rest.removeLast() }
-        return String(rest)
-    }
-}

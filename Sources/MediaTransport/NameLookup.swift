@@ -2,7 +2,7 @@ internal import Foundation
 internal import Glibc
 
 /// Addresses of a host name, as the system finds them.
-public enum NameLookup {
+package enum NameLookup {
     /// Looks a name up on a thread of its own. Cancelling the task does not end the system's search; its result is then
     /// dropped.
     ///
@@ -11,7 +11,7 @@ public enum NameLookup {
     ///   - port: Only a port that is used matters to some systems.
     /// - Returns: Numeric addresses in the order of preference, each once.
     /// - Throws: `TransportError` of kind `.unknownHost`.
-    public static func addresses(host: String, port: Int) async throws(TransportError) -> [String] {
+    package static func addresses(host: String, port: Int) async throws(TransportError) -> [String] {
         let result = await withCheckedContinuation { continuation in
             Thread.detachNewThread { continuation.resume(returning: Result { try lookUp(host, port) }) }
         }

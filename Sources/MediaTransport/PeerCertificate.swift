@@ -3,15 +3,15 @@ internal import CCurlShims
 internal import Foundation
 
 /// What a TLS server shows of itself, trusted or not.
-public struct PeerCertificate: Sendable, Equatable {
+package struct PeerCertificate: Sendable, Equatable {
     /// The subject's names, as libcurl writes them.
-    public var subject: String
+    package var subject: String
     /// The issuer's names.
-    public var issuer: String
+    package var issuer: String
     /// End of validity, as written in the certificate.
-    public var expires: String
+    package var expires: String
     /// The certificate itself (RFC 7468).
-    public var pem: String
+    package var pem: String
 }
 
 extension HTTPClient {
@@ -25,7 +25,8 @@ extension HTTPClient {
     ///   - limit: How long connecting and handshake may take.
     /// - Returns: The server's own certificate.
     /// - Throws: `TransportError`.
-    public func peerCertificate(of server: ServerURL, limit: Duration) async throws(TransportError) -> PeerCertificate {
+    package func peerCertificate(of server: ServerURL, limit: Duration) async throws(TransportError) -> PeerCertificate
+    {
         let address = server.resource("/").text
         let milliseconds = limit.milliseconds
         let result = await withCheckedContinuation { continuation in

@@ -1,8 +1,8 @@
 /// Percent-encoding of what goes into an address (RFC 3986 section 2.1).
-public enum PercentEncoding {
+package enum PercentEncoding {
     /// A text in which every byte but the unreserved characters is encoded: right for one path segment, and for a name or
     /// a value of a query.
-    public static func encode(_ text: String) -> String {
+    package static func encode(_ text: String) -> String {
         var encoded = ""
         for byte in text.utf8 {
             switch byte {

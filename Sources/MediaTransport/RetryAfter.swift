@@ -1,14 +1,14 @@
 internal import Glibc
 
 /// `Retry-After` (RFC 9110 section 10.2.3).
-public enum RetryAfter {
+package enum RetryAfter {
     /// Reads a field value: seconds, or an HTTP date of which only the distance to `now` counts.
     ///
     /// - Parameters:
     ///   - value: The field value as received.
     ///   - now: Seconds since 1970.
     /// - Returns: nil when the value is neither; never negative.
-    public static func parse(_ value: String, now: Int64) -> Duration? {
+    package static func parse(_ value: String, now: Int64) -> Duration? {
         let text = value.trimmingBlanks()
         if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
             // More digits than an Int64 holds still mean "very long".
@@ -19,7 +19,7 @@ public enum RetryAfter {
     }
 
     /// What an answer asks for.
-    public static func wish(in head: HTTPResponseHead) -> Duration? {
+    package static func wish(in head: HTTPResponseHead) -> Duration? {
         head.value(of: "Retry-After").flatMap { parse($0, now: Int64(time(nil))) }
     }
 

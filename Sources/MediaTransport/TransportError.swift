@@ -83,3 +83,15 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         detail.isEmpty ? "\(kind)" : "\(kind): \(detail)"
     }
 }
+
+extension TransportError {
+    /// Whether a second try of a repeatable request may end better.
+    package var isWorthRepeating: Bool {
+        switch kind {
+        case .unknownHost, .cannotConnect, .connectTimeout, .stalled, .answerTimeout, .connectionLost: true
+        case .certificateUntrusted, .certificateNameMismatch, .pinnedKeyMismatch, .tls, .invalidAnswer,
+            .responseTooLarge, .bodyUnreadable, .receiverFailed, .repeatRefused, .cancelled, .unusable:
+            false
+        }
+    }
+}

@@ -1,11 +1,7 @@
-internal import Foundation
-internal import Synchronization
+internal import MediaSystem
 
-/// Places where a debug build can be made to die, to prove that nothing is lost there. Compiled out of release builds.
-///
-/// `MEDIACTL_KILL_AT` names one; the process then kills itself with SIGKILL when it gets there. With
-/// `MEDIACTL_KILL_AFTER` it passes the place so many times first.
-enum SyncKillPoint: String, CaseIterable {
+/// Where a run with a photo server can be made to die; ``KillPlace`` tells how.
+enum SyncKillPoint: String, CaseIterable, KillPlace {
     /// Pull: a page has come, nothing of it is stored.
     case betweenPageAndCommit
     /// Pull: a page and its cursor are stored.
@@ -39,26 +35,4 @@ enum SyncKillPoint: String, CaseIterable {
 
     /// The places that a pull passes.
     static let ofPull: [SyncKillPoint] = [.betweenPageAndCommit, .afterPage, .beforeFinish, .afterFinish]
-
-    /// Dies here if asked to.
-    @inline(__always)
-    func reach() {
-        #if DEBUG
-            guard Self.chosen == self else { return }
-            let isDue = Self.passesLeft.withLock { left in
-                left -= 1
-                return left < 0
-            }
-            if isDue {
-                kill(getpid(), SIGKILL)
-            }
-        #endif
-    }
-
-    #if DEBUG
-        private static let chosen = ProcessInfo.processInfo.environment["MEDIACTL_KILL_AT"].flatMap(SyncKillPoint.init)
-        private static let passesLeft = Mutex(
-            ProcessInfo.processInfo.environment["MEDIACTL_KILL_AFTER"].flatMap { Int($0) } ?? 0
-        )
-    #endif
 }

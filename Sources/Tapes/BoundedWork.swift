@@ -1,5 +1,6 @@
 internal import Dispatch
 internal import MediaFiles
+internal import MediaSystem
 internal import Synchronization
 
 /// Work on a file system that may hang: on a thread of its own, which nothing but itself waits for.

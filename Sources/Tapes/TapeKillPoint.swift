@@ -1,9 +1,7 @@
-internal import Foundation
+internal import MediaSystem
 
-/// Places where a debug build can be made to die, to prove that nothing is lost there. Compiled out of release builds.
-///
-/// `MEDIACTL_KILL_AT` names one; the process then kills itself with SIGKILL when it gets there.
-enum TapeKillPoint: String, CaseIterable {
+/// Where a change to a tape or its album can be made to die; ``KillPlace`` tells how.
+enum TapeKillPoint: String, CaseIterable, KillPlace {
     /// The clips are committed, the album knows nothing of them.
     case clipsCommitted
     /// The tape is locked and was read again.
@@ -36,19 +34,4 @@ enum TapeKillPoint: String, CaseIterable {
     case tapeDeleted
     /// The album is gone, the tombstone is there.
     case albumDeleted
-
-    /// Dies here if asked to.
-    @inline(__always)
-    func reach() {
-        #if DEBUG
-            if Self.chosen == self {
-                kill(getpid(), SIGKILL)
-            }
-        #endif
-    }
-
-    #if DEBUG
-        private static let chosen = ProcessInfo.processInfo.environment["MEDIACTL_KILL_AT"]
-            .flatMap(TapeKillPoint.init)
-    #endif
 }

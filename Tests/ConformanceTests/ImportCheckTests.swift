@@ -36,6 +36,10 @@ import Testing
         try Data(text.utf8).write(to: URL(fileURLWithPath: directory + "/" + name))
     }
 
+    private func sortedLines(_ text: String) -> [String] {
+        text.split(separator: "\n").map(String.init).sorted()
+    }
+
     private var repositoryRoot: String {
         URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().path
@@ -74,37 +78,30 @@ import Testing
             ],
             undeclaredDirectory: "Forgotten"
         )
-        #expect(
-            Set(result.errors.split(separator: "\n")) == [
-                "imports: Sources/MediaFiles/File.swift:1: MediaFiles may not import GigHive, only: CFileSystem",
-                "imports: Sources/GigHive/File.swift:1: GigHive may not import PhotoSync, "
-                    + "only: MediaCrypto MediaFiles MediaStore MediaTransport Tus",
-                "imports: Package.swift: GigHive may not depend on PhotoSync, "
-                    + "only: MediaCrypto MediaFiles MediaStore MediaTransport Tus",
-                "imports: Sources/PhotoSync/File.swift:1: PhotoSync may not import ArgumentParser, "
-                    + "only: MediaCrypto MediaFiles MediaStore MediaTransport",
-                "imports: Sources/CaptureSubmission/File.swift:1: CaptureSubmission may not import MediaFiles, "
-                    + "only: MediaCrypto MediaTransport",
-                "imports: Package.swift: CaptureSubmission may not depend on MediaFiles, "
-                    + "only: MediaCrypto MediaTransport",
-                "imports: Package.swift: CaptureSubmission declares MediaTransport, which none of its files imports",
-                "imports: Sources/MediaStore/File.swift:1: types of GRDB stay out of signatures that other modules see",
-                "imports: Sources/MediaStore/File.swift:1: MediaStore imports GRDB, "
-                    + "which Package.swift does not declare for it",
-                "imports: Sources/Sandbox/File.swift:1: Sandbox may not import MediaTransport, only: ArgumentParser "
-                    + "COpenSSL GRDB HTTPTypes HummingbirdCore Logging NIOCore NIOHTTPTypes NIOPosix ServiceLifecycle "
-                    + "UnixSignals",
-                "imports: Package.swift: Sandbox may not depend on MediaTransport, only: ArgumentParser "
-                    + "COpenSSL GRDB HTTPTypes HummingbirdCore Logging NIOCore NIOHTTPTypes NIOPosix ServiceLifecycle "
-                    + "UnixSignals",
-                "imports: Sources/Sandbox/File.swift:1: only tests see what is internal",
-                "imports: Sources/Tapes/File.swift:1: only MediaKit passes modules on",
-                "imports: Sources/Tapes/File.swift:1: Tapes imports MediaTransport, "
-                    + "which Package.swift does not declare for it",
-                "imports: Package.swift: Surprise is not in the table of scripts/check-imports.py",
-                "imports: Sources/Forgotten: no target of Package.swift",
-            ]
-        )
+        let expected = """
+            imports: Sources/MediaFiles/File.swift:1: MediaFiles may not import GigHive, only: CFileSystem MediaSystem
+            imports: Sources/GigHive/File.swift:1: GigHive may not import PhotoSync, only: MediaCrypto MediaFiles MediaStore MediaSystem MediaTransport \
+            Tus
+            imports: Package.swift: GigHive may not depend on PhotoSync, only: MediaCrypto MediaFiles MediaStore MediaSystem MediaTransport Tus
+            imports: Sources/PhotoSync/File.swift:1: PhotoSync may not import ArgumentParser, only: MediaCrypto MediaFiles \
+            MediaStore MediaSystem MediaTransport
+            imports: Sources/CaptureSubmission/File.swift:1: CaptureSubmission may not import MediaFiles, only: MediaCrypto \
+            MediaTransport
+            imports: Package.swift: CaptureSubmission may not depend on MediaFiles, only: MediaCrypto MediaTransport
+            imports: Package.swift: CaptureSubmission declares MediaTransport, which none of its files imports
+            imports: Sources/MediaStore/File.swift:1: types of GRDB stay out of signatures that other modules see
+            imports: Sources/MediaStore/File.swift:1: MediaStore imports GRDB, which Package.swift does not declare for it
+            imports: Sources/Sandbox/File.swift:1: Sandbox may not import MediaTransport, only: ArgumentParser COpenSSL GRDB HTTPTypes HummingbirdCore Logging NIOCore NIOHTTPTypes \
+            NIOPosix ServiceLifecycle UnixSignals
+            imports: Package.swift: Sandbox may not depend on MediaTransport, only: ArgumentParser COpenSSL GRDB HTTPTypes HummingbirdCore Logging NIOCore NIOHTTPTypes \
+            NIOPosix ServiceLifecycle UnixSignals
+            imports: Sources/Sandbox/File.swift:1: only tests see what is internal
+            imports: Sources/Tapes/File.swift:1: only MediaKit passes modules on
+            imports: Sources/Tapes/File.swift:1: Tapes imports MediaTransport, which Package.swift does not declare for it
+            imports: Package.swift: Surprise is not in the table of scripts/check-imports.py
+            imports: Sources/Forgotten: no target of Package.swift
+            """
+        #expect(sortedLines(result.errors) == sortedLines(expected))
         #expect(result.status == 1)
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import MediaStore
+import MediaSystem
 import MediaTransport
 import TestSupport
 import Testing

@@ -1,5 +1,6 @@
 import Foundation
 import MediaFiles
+import MediaSystem
 import TestSupport
 import Testing
 

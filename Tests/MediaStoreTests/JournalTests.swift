@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import MediaSystem
 import Testing
 
 @testable import MediaStore

@@ -1,6 +1,7 @@
 import Foundation
 import MediaFiles
 import MediaStore
+import MediaSystem
 import MediaTransport
 import Synchronization
 import TestSupport

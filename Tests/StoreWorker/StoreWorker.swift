@@ -1,5 +1,6 @@
 import Foundation
 import MediaStore
+import MediaSystem
 
 /// A process of its own that uses the store, for tests of what several processes do to each other:
 /// `store-worker COMMAND DIRECTORY [ARGUMENT…]`. Says one line per step on stdout, without buffering; exit code 12 and

@@ -1,4 +1,5 @@
 internal import MediaStore
+internal import MediaSystem
 internal import Synchronization
 
 /// The items of a batch in the order they are begun, and which of them are the same file.

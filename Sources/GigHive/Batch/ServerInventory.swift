@@ -105,17 +105,3 @@ actor ServerInventory {
         return nil
     }
 }
-
-/// An event as its key tells it (gighive contract 2.1): date and organisation, blanks collapsed, composed.
-struct InventoryEvent: Hashable, Sendable {
-    private let key: String
-
-    init(date: String, orgName: String) {
-        let words = orgName.precomposedStringWithCanonicalMapping.split(whereSeparator: \.isWhitespace)
-        key = date + " " + words.joined(separator: " ")
-    }
-
-    init(_ details: UploadDetails) {
-        self.init(date: details.eventDate, orgName: details.orgName)
-    }
-}

@@ -28,10 +28,10 @@ public struct Deleter: Sendable {
     /// - Throws: `GigHiveError`: `.noDeleteToken` (naming other hosts that know the id), `.idReused`, or what the server
     ///   answered.
     public func entry(for fileID: Int64) async throws(GigHiveError) -> TokenEntry {
-        let rows = try read { () throws(StoreError) in try store.tokens(host: host, fileID: fileID) }
+        let rows = try GigHiveError.reading { () throws(StoreError) in try store.tokens(host: host, fileID: fileID) }
             .filter { !$0.isSuperseded }
         guard let newest = rows.first else {
-            let all = try read { () throws(StoreError) in try store.tokens(host: nil) }
+            let all = try GigHiveError.reading { () throws(StoreError) in try store.tokens(host: nil) }
             let others = Set(all.filter { $0.fileID == fileID && $0.host != host }.map(\.host))
             throw GigHiveError(.noDeleteToken, fileID: fileID, otherHosts: others.sorted())
         }
@@ -240,13 +240,5 @@ public struct Deleter: Sendable {
             httpStatus: error.httpStatus,
             error: error
         )
-    }
-
-    private func read<Value>(_ query: () throws(StoreError) -> Value) throws(GigHiveError) -> Value {
-        do {
-            return try query()
-        } catch {
-            throw .store(error)
-        }
     }
 }

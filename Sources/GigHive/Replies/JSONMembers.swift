@@ -1,3 +1,4 @@
+internal import MediaCrypto
 internal import MediaTransport
 
 extension [String: JSONValue] {
@@ -14,15 +15,6 @@ extension [String: JSONValue] {
 
     /// A SHA-256 digest in lower-case hexadecimal.
     func checksum(_ key: String) -> String? {
-        text(key).map { $0.lowercased() }.flatMap { Checksum.isSHA256($0) ? $0 : nil }
-    }
-}
-
-/// The written form of a SHA-256 digest.
-enum Checksum {
-    /// Whether a text is 64 lower-case hexadecimal characters.
-    static func isSHA256(_ text: some StringProtocol) -> Bool {
-        text.utf8.count == 64
-            && text.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+        text(key).flatMap { SHA256Digest(hex: $0)?.hex }
     }
 }

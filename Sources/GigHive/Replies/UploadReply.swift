@@ -1,13 +1,13 @@
-public import MediaStore
+package import MediaStore
 internal import MediaTransport
 
 /// What a server answered to an upload, in any dialect (gighive contract 2.2, 2.3, 2.5 and 3).
 ///
 /// Reading never fails: what an answer lacks is nil, and a broken answer still gives up its token and id when they are
 /// whole.
-public struct UploadReply: Sendable, Equatable {
+package struct UploadReply: Sendable, Equatable {
     /// How much of the answer was understood.
-    public enum Form: Sendable, Equatable {
+    package enum Form: Sendable, Equatable {
         /// A JSON object.
         case json
         /// A JSON object inside an HTML page.
@@ -17,29 +17,29 @@ public struct UploadReply: Sendable, Equatable {
     }
 
     /// Status code.
-    public var status: Int
+    package var status: Int
     /// How much was understood.
-    public var form: Form
+    package var form: Form
     /// The server's id.
-    public var fileID: Int64?
+    package var fileID: Int64?
     /// The token; nil when the answer had none.
-    public var deleteToken: DeleteToken?
+    package var deleteToken: DeleteToken?
     /// Whether there was something in the token's place that no token can be.
-    public var hasUnusableToken = false
+    package var hasUnusableToken = false
     /// 64 lower-case hexadecimal characters.
-    public var checksumSHA256: String?
+    package var checksumSHA256: String?
     /// Readable in old dialects, `<sha256>.<ext>` in the newest (trap T16).
-    public var fileName: String?
+    package var fileName: String?
     /// `audio` or `video`.
-    public var fileType: String?
+    package var fileType: String?
     /// Id of the stored copy, in the answer to a duplicate; either spelling.
-    public var existingFileID: Int64?
+    package var existingFileID: Int64?
     /// What a guest gets besides (gighive contract section 6).
-    public var guest: GuestReceipt?
+    package var guest: GuestReceipt?
     /// The error's short name.
-    public var error: String?
+    package var error: String?
     /// The error in words; of an HTML page the title.
-    public var message: String?
+    package var message: String?
 
     /// Reads an answer.
     ///
@@ -47,7 +47,7 @@ public struct UploadReply: Sendable, Equatable {
     ///   - status: Status code.
     ///   - body: All bytes received, also when there should have been more.
     /// - Returns: What was understood.
-    public static func parse(status: Int, body: [UInt8]) -> UploadReply {
+    package static func parse(status: Int, body: [UInt8]) -> UploadReply {
         let content = ReplyText.content(of: body)
         switch content.form {
         case .json, .embedded: return UploadReply(status: status, form: .json, content)
@@ -108,6 +108,14 @@ public struct UploadReply: Sendable, Equatable {
         while token.first?.isWhitespace == true { token.removeFirst() }
         while token.last?.isWhitespace == true { token.removeLast() }
         return DeleteToken(String(token))
+    }
+
+    /// Whether a success tells what it is about: by a token, usable or not, or by the id of the file.
+    var saysStored: Bool { deleteToken != nil || hasUnusableToken || (form != .broken && fileID != nil) }
+
+    /// A success that does not.
+    var asHollowSuccess: GigHiveError {
+        GigHiveError(.unexpectedAnswer, detail: message ?? "a success without id and token", httpStatus: status)
     }
 
     /// Whether nothing stands in the token's place.

@@ -17,7 +17,7 @@ struct EarlierTusUploads {
             return try await EarlierUploads(uploader: uploader, upload: upload, control: control, onEvent: onEvent)
                 .end()
         }
-        for row in try rows() where row.isGuest && isSameEvent(row) {
+        for row in try rows() where row.isGuest && upload.isForEvent(of: row) {
             if let end = try await guestEnd(of: row) {
                 return end
             }
@@ -28,7 +28,7 @@ struct EarlierTusUploads {
     /// An upload of the same file to the same event that has not come to its end, and can.
     func resumable() throws(GigHiveError) -> UploadRecord? {
         let isGuest = uploader.options.guest != nil
-        for row in try rows() where row.isGuest == isGuest && isSameEvent(row) {
+        for row in try rows() where row.isGuest == isGuest && upload.isForEvent(of: row) {
             if try Uploader.isResumable(row, in: uploader.store) {
                 return row
             }
@@ -38,16 +38,9 @@ struct EarlierTusUploads {
 
     private func rows() throws(GigHiveError) -> [UploadRecord] {
         guard let identity = upload.identity else { return [] }
-        do {
-            return try uploader.store.uploads(identity: identity, host: uploader.client.server.scope)
-        } catch {
-            throw .store(error)
+        return try GigHiveError.reading { () throws(StoreError) in
+            try uploader.store.uploads(identity: identity, host: uploader.client.server.scope)
         }
-    }
-
-    private func isSameEvent(_ row: UploadRecord) -> Bool {
-        let key = { (fields: [UploadField]) in fields.filter { $0.name == "event_date" || $0.name == "org_name" } }
-        return key(row.fields) == key(upload.details.fields)
     }
 
     // MARK: Guests

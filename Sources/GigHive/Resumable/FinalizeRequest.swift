@@ -1,4 +1,5 @@
 internal import MediaStore
+internal import MediaSystem
 internal import MediaTransport
 
 /// The request that turns a finished tus upload into a stored file (gighive contract 4.2, for guests section 6).

@@ -68,16 +68,10 @@ enum FinalizeVerdict: Sendable {
     }
 
     private static func success(_ reply: UploadReply) -> FinalizeVerdict {
-        if reply.deleteToken != nil || reply.hasUnusableToken || (reply.form != .broken && reply.fileID != nil) {
+        if reply.saysStored {
             return .stored(reply)
         }
-        return .broken(
-            GigHiveError(
-                .unexpectedAnswer,
-                detail: reply.message ?? "a success without id and token",
-                httpStatus: reply.status
-            )
-        )
+        return .broken(reply.asHollowSuccess)
     }
 
     private static func failure(_ reply: UploadReply, _ error: GigHiveError) -> FinalizeVerdict {

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import MediaStore
+internal import MediaSystem
 internal import MediaTransport
 internal import Tus
 
@@ -66,7 +67,7 @@ struct TusUploadRun {
             }
             earlier = try uploads.resumable()
         }
-        guard await mayBegin() else { throw GigHiveError(.cancelled) }
+        guard await uploader.mayBegin(control) else { throw GigHiveError(.cancelled) }
         let file = try OpenFile(upload)
         settlement.result.warnings += file.warnings
         let lock = try UploadOwnership.ofRow(earlier ?? settlement.record, in: uploader.directory)
@@ -120,14 +121,6 @@ struct TusUploadRun {
         return TusJournal(record, store: uploader.store)
     }
 
-    /// Waits for its turn to send.
-    ///
-    /// - Returns: false when it is not to be begun (again).
-    private func mayBegin() async -> Bool {
-        guard !control.isStopRequested, await uploader.turn?.begin() ?? true else { return false }
-        return !control.isStopRequested
-    }
-
     // MARK: Bytes, then finalize
 
     private mutating func sendUntilSettled(_ file: OpenFile, _ journal: TusJournal) async {
@@ -152,7 +145,7 @@ struct TusUploadRun {
                 return
             }
             onEvent(.restarting(because: error))
-            guard await mayBegin() else {
+            guard await uploader.mayBegin(control) else {
                 settlement.suspend(GigHiveError(.cancelled, path: upload.path))
                 return
             }
@@ -285,13 +278,7 @@ struct TusUploadRun {
 extension UploadSettlement {
     /// For an upload over tus that is not in the journal yet.
     fileprivate init(planning upload: PreparedUpload, _ uploader: Uploader) {
-        var result = UploadResult(
-            path: upload.path,
-            fileName: upload.fileName,
-            server: uploader.client.server.description
-        )
-        result.sizeBytes = upload.sizeBytes
-        result.details = upload.details
+        var result = UploadResult(of: upload, server: uploader.client.server.description)
         result.transport = .tus
         // The limit of direct bodies is none for tus (gighive contract 2.6).
         result.warnings = upload.warnings.filter { $0 != .aboveDirectLimit }

@@ -60,7 +60,9 @@ struct EarlierUploads {
 
     private func rows() throws(GigHiveError) -> [UploadRecord] {
         guard let identity = upload.identity else { return [] }
-        return try stored { () throws(StoreError) in try uploader.store.uploads(identity: identity, host: host) }
+        return try GigHiveError.reading { () throws(StoreError) in
+            try uploader.store.uploads(identity: identity, host: host)
+        }
     }
 
     // MARK: Cut short
@@ -74,7 +76,7 @@ struct EarlierUploads {
         guard try !uploader.canGoOn(row, after: result) else { return nil }
         switch result.state {
         case .done, .duplicate, .tokenLost:
-            return isSameEvent(row) && !uploader.options.force ? result : nil
+            return upload.isForEvent(of: row) && !uploader.options.force ? result : nil
         case .planned, .sending, .sent, .finalized, .unknownOutcome, .failed, .cancelled:
             // Sending the file again now could store it twice or lose its token.
             return result
@@ -106,11 +108,11 @@ struct EarlierUploads {
     }
 
     private func sentFromHere(_ checksum: String) async throws(GigHiveError) -> UploadResult? {
-        let sent = try stored { () throws(StoreError) in
+        let sent = try GigHiveError.reading { () throws(StoreError) in
             try uploader.store.uploads(checksumSHA256: checksum, host: host)
         }
         var asked: Set<Int64> = []
-        for row in sent where isSameEvent(row) && [.done, .duplicate, .tokenLost].contains(row.state) {
+        for row in sent where upload.isForEvent(of: row) && [.done, .duplicate, .tokenLost].contains(row.state) {
             guard let fileID = row.fileID, asked.insert(fileID).inserted, try !isRemoved(fileID, checksum),
                 let fileType = try await confirmed(fileID, checksum)
             else { continue }
@@ -181,22 +183,8 @@ struct EarlierUploads {
     }
 
     private func isRemoved(_ fileID: Int64, _ checksum: String) throws(GigHiveError) -> Bool {
-        try stored { () throws(StoreError) in
+        try GigHiveError.reading { () throws(StoreError) in
             try uploader.store.isRemoved(host: host, fileID: fileID, checksumSHA256: checksum)
-        }
-    }
-
-    private func isSameEvent(_ row: UploadRecord) -> Bool {
-        let names: Set<String> = ["event_date", "org_name"]
-        let event = { (fields: [UploadField]) in fields.filter { names.contains($0.name) } }
-        return event(row.fields) == event(upload.details.fields)
-    }
-
-    private func stored<Value>(_ read: () throws(StoreError) -> Value) throws(GigHiveError) -> Value {
-        do {
-            return try read()
-        } catch {
-            throw .store(error)
         }
     }
 }

@@ -1,4 +1,5 @@
 internal import MediaCrypto
+internal import MediaSystem
 internal import MediaTransport
 internal import Synchronization
 

@@ -1,9 +1,7 @@
-internal import Foundation
+internal import MediaSystem
 
-/// Places where a debug build can be made to die, to prove that nothing is lost there. Compiled out of release builds.
-///
-/// `MEDIACTL_KILL_AT` names one; the process then kills itself with SIGKILL when it gets there.
-enum KillPoint: String, CaseIterable {
+/// Where an upload can be made to die; ``KillPlace`` tells how.
+enum KillPoint: String, CaseIterable, KillPlace {
     /// The intent row is written, nothing is sent.
     case afterIntent
     /// A part of the body is out.
@@ -38,18 +36,4 @@ enum KillPoint: String, CaseIterable {
         .afterIntent, .afterCreate, .afterTusID, .midPatch, .afterPatch, .afterAllBytes, .finalizeSent,
         .replyInRescueFile, .beforeTokenCommit, .afterTokenCommit,
     ]
-
-    /// Dies here if asked to.
-    @inline(__always)
-    func reach() {
-        #if DEBUG
-            if Self.chosen == self {
-                kill(getpid(), SIGKILL)
-            }
-        #endif
-    }
-
-    #if DEBUG
-        private static let chosen = ProcessInfo.processInfo.environment["MEDIACTL_KILL_AT"].flatMap(KillPoint.init)
-    #endif
 }

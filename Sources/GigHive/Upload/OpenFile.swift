@@ -2,6 +2,7 @@ internal import Foundation
 internal import MediaCrypto
 internal import MediaFiles
 internal import MediaStore
+internal import MediaSystem
 internal import MediaTransport
 
 /// The bytes of one upload, open for reading.
@@ -27,7 +28,7 @@ struct OpenFile: Sendable {
                 self.file = file
                 descriptor = file.descriptor
                 byteCount = file.status.size
-                guard FileIdentity(file.status) == upload.identity else {
+                guard file.status == upload.identity else {
                     throw GigHiveError(
                         .sourceChanged,
                         detail: "the file has changed since it was checked",
@@ -69,22 +70,6 @@ struct OpenFile: Sendable {
 
     /// The first bytes of an open file, at most `count`; fewer when reading fails, because they only hint at a type.
     static func prefix(of descriptor: Int32, _ count: Int) -> [UInt8] {
-        [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-            filled = max(0, pread(descriptor, buffer.baseAddress, count, 0))
-        }
-    }
-}
-
-/// SHA-256 of a whole file.
-enum FileDigest {
-    /// Reads a file of a given identity to its end, away from Swift's own threads.
-    ///
-    /// - Returns: nil when the file is gone, unreadable, or another than `identity`.
-    static func hex(path: [UInt8], identity: FileIdentity) async -> String? {
-        guard let file = try? SourceFile(path: path), FileIdentity(file.status) == identity,
-            let digest = try? await SHA256Digest.ofFile(descriptor: file.descriptor, byteCount: identity.size),
-            let status = try? file.currentStatus(), status == file.status
-        else { return nil }
-        return digest.hex
+        (try? FileBytes.read(descriptor, at: 0, count: count)) ?? []
     }
 }

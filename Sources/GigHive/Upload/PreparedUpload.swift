@@ -1,5 +1,6 @@
 internal import MediaFiles
 internal import MediaStore
+internal import MediaSystem
 
 /// A source that has passed every check that can be made without the server.
 public struct PreparedUpload: Sendable {
@@ -28,6 +29,14 @@ public struct PreparedUpload: Sendable {
     }
 }
 
+extension PreparedUpload {
+    /// Whether an earlier upload was for the same event.
+    func isForEvent(of row: UploadRecord) -> Bool {
+        let event = { (fields: [UploadField]) in fields.filter { ["event_date", "org_name"].contains($0.name) } }
+        return event(row.fields) == event(details.fields)
+    }
+}
+
 extension Uploader {
     /// Apache refuses direct bodies above this (gighive contract 2.6).
     static let directBodyLimit: Int64 = 1 << 30
@@ -52,7 +61,7 @@ extension Uploader {
                 path: path,
                 fileName: FileName.last(of: path),
                 sizeBytes: file.status.size,
-                identity: FileIdentity(file.status),
+                identity: file.status,
                 prefix: { () throws(SourceFileError) in try file.prefix(MediaType.prefixCount) },
                 details: details
             )
@@ -140,17 +149,5 @@ extension MediaType {
             sniffed.kind != declared.kind
         else { return nil }
         return .typeMismatch(declared: declared.mimeType, sniffed: sniffed.mimeType)
-    }
-}
-
-extension FileIdentity {
-    init(_ status: FileStatus) {
-        self.init(
-            device: status.device,
-            inode: status.inode,
-            size: status.size,
-            modificationNanoseconds: status.modificationNanoseconds,
-            changeNanoseconds: status.changeNanoseconds
-        )
     }
 }

@@ -1,5 +1,6 @@
 internal import MediaCrypto
 internal import MediaStore
+internal import MediaSystem
 internal import MediaTransport
 internal import Synchronization
 

@@ -71,6 +71,14 @@ public struct UploadResult: Sendable {
         isDeletableDuplicate = false
         warnings = []
     }
+
+    /// The result of an upload of which nothing was sent yet.
+    init(of upload: PreparedUpload, server: String) {
+        self.init(path: upload.path, fileName: upload.fileName, server: server)
+        sizeBytes = upload.sizeBytes
+        details = upload.details
+        warnings = upload.warnings
+    }
 }
 
 /// Things worth telling that are no failure.

@@ -1,6 +1,6 @@
 internal import Foundation
-internal import MediaCrypto
 internal import MediaStore
+internal import MediaSystem
 internal import MediaTransport
 
 /// One call of `Uploader.upload`: local duplicates, intent, tries, and the end.
@@ -25,15 +25,11 @@ struct UploadRun {
         self.upload = upload
         self.control = control
         self.onEvent = onEvent
-        var result = UploadResult(
-            path: upload.path,
-            fileName: upload.fileName,
-            server: uploader.client.server.description
+        settlement = UploadSettlement(
+            store: uploader.store,
+            record: uploader.record(of: upload),
+            result: UploadResult(of: upload, server: uploader.client.server.description)
         )
-        result.sizeBytes = upload.sizeBytes
-        result.details = upload.details
-        result.warnings = upload.warnings
-        settlement = UploadSettlement(store: uploader.store, record: uploader.record(of: upload), result: result)
     }
 
     mutating func perform() async -> UploadResult {
@@ -56,13 +52,13 @@ struct UploadRun {
             return
         }
         // The source is owned before the journal is searched, so that two uploads of one file cannot both pass.
-        let sourceLock = try lockSource()
+        let sourceLock = try UploadOwnership.ofSource(upload, host: settlement.record.host, in: uploader.directory)
         defer { sourceLock?.release() }
         if let end = try await earlier.end() {
             settlement.adopt(end)
             return
         }
-        guard await mayBegin() else {
+        guard await uploader.mayBegin(control) else {
             throw GigHiveError(.cancelled)
         }
         let file = try OpenFile(upload)
@@ -85,36 +81,6 @@ struct UploadRun {
         settlement.isPlanned = true
         KillPoint.afterIntent.reach()
         await sendUntilSettled(file, rescue)
-    }
-
-    /// Waits for its turn to send.
-    ///
-    /// - Returns: false when it is not to be begun (again).
-    private func mayBegin() async -> Bool {
-        guard !control.isStopRequested, await uploader.turn?.begin() ?? true else { return false }
-        return !control.isStopRequested
-    }
-
-    private func lockSource() throws(GigHiveError) -> UploadLock? {
-        guard let identity = upload.identity else { return nil }
-        let lock: UploadLock?
-        do {
-            lock = try UploadLock.acquire(
-                SourceLock.name(of: identity, host: settlement.record.host),
-                in: uploader.directory
-            )
-        } catch {
-            throw .store(error)
-        }
-        guard let lock else {
-            throw GigHiveError(
-                .uploadInProgress,
-                detail: "another upload of this file is running",
-                isRetryable: true,
-                path: upload.path
-            )
-        }
-        return lock
     }
 
     private func ownership(of uploadID: String) throws(StoreError) -> UploadLock {
@@ -159,7 +125,7 @@ struct UploadRun {
                 uploader.keep(checksum, of: upload, readingBegan: file.openedAt)
             }
             guard let again = await settle(attempt, file, rescue) else { break }
-            guard await waitToRepeat(because: again), await mayBegin() else {
+            guard await waitToRepeat(because: again), await uploader.mayBegin(control) else {
                 settlement.end(.cancelled, GigHiveError(.cancelled, transport: again.transport))
                 break
             }
@@ -306,33 +272,5 @@ struct UploadRun {
         )
         onEvent(.retrying(attempt: attempt, after: delay, because: error))
         return await !control.waitForStop(upTo: delay)
-    }
-}
-
-/// The lock that one file on one server has while it is uploaded.
-enum SourceLock {
-    /// A name of at most 40 lower-case letters, digits and hyphens, as `UploadLock` wants it.
-    static func name(of identity: FileIdentity, host: String) -> String {
-        // FNV-1a, 32 bits: two hosts that collide only make one upload wait for another.
-        let hash = host.utf8.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 }
-        return ["f", String(identity.inode, radix: 36), String(identity.device, radix: 36), String(hash, radix: 36)]
-            .joined(separator: "-")
-    }
-}
-
-extension GigHiveError {
-    /// The same facts, told as an outcome that nobody knows.
-    var asUnknownOutcome: GigHiveError {
-        var error = self
-        error.code = .outcomeUnknown
-        error.isRetryable = true
-        return error
-    }
-
-    /// With the reason why asking did not help.
-    func asUnknownOutcome(_ reason: GigHiveError) -> GigHiveError {
-        var error = asUnknownOutcome
-        error.detail = [detail, "asking the server: \(reason)"].filter { !$0.isEmpty }.joined(separator: "; ")
-        return error
     }
 }

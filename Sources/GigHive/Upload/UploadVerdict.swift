@@ -48,14 +48,10 @@ enum UploadVerdict: Sendable {
     }
 
     private static func success(_ reply: UploadReply, bodyComplete: Bool) -> UploadVerdict {
-        if reply.deleteToken != nil || reply.hasUnusableToken || (reply.form != .broken && reply.fileID != nil) {
+        if reply.saysStored {
             return .stored(reply)
         }
-        let error = GigHiveError(
-            .unexpectedAnswer,
-            detail: reply.message ?? "a success without id and token",
-            httpStatus: reply.status
-        )
+        let error = reply.asHollowSuccess
         return bodyComplete ? .unknown(error, isSettled: true) : .refused(error, mayRepeat: false)
     }
 

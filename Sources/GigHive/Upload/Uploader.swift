@@ -134,10 +134,7 @@ public struct Uploader: Sendable {
 
     /// The result of an upload that was never planned.
     private func refusal(of upload: PreparedUpload, _ error: GigHiveError) -> UploadResult {
-        var result = UploadResult(path: upload.path, fileName: upload.fileName, server: client.server.description)
-        result.sizeBytes = upload.sizeBytes
-        result.details = upload.details
-        result.warnings = upload.warnings
+        var result = UploadResult(of: upload, server: client.server.description)
         result.state = error.code == .cancelled ? .cancelled : .failed
         result.error = error
         return result
@@ -156,6 +153,14 @@ public struct Uploader: Sendable {
         } onCancel: {
             control.stop()
         }
+    }
+
+    /// Waits for a place among the running transfers.
+    ///
+    /// - Returns: false when the upload is not to be begun (again).
+    func mayBegin(_ control: TransferControl) async -> Bool {
+        guard !control.isStopRequested, await turn?.begin() ?? true else { return false }
+        return !control.isStopRequested
     }
 
     func inquiry(checksum: String, fileName: String) -> OutcomeInquiry {

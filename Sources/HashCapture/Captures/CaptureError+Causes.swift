@@ -3,6 +3,7 @@ internal import Glibc
 internal import MediaCrypto
 internal import MediaFiles
 internal import MediaStore
+internal import MediaSystem
 
 extension CaptureError {
     /// Why the local store cannot be used.

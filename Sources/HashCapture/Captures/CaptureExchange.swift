@@ -2,6 +2,7 @@ internal import CaptureSubmission
 internal import Foundation
 internal import MediaCrypto
 internal import MediaStore
+internal import MediaSystem
 internal import MediaTransport
 
 /// Takes one record to the server, or finds out whether it is there, and keeps each step before the next one is taken.

@@ -1,11 +1,7 @@
-internal import Foundation
-internal import Synchronization
+internal import MediaSystem
 
-/// Places where a debug build can be made to die, to prove that nothing is lost there. Compiled out of release builds.
-///
-/// `MEDIACTL_KILL_AT` names one; the process then kills itself with SIGKILL when it gets there. With
-/// `MEDIACTL_KILL_AFTER` it passes the place so many times first.
-enum CaptureKillPoint: String, CaseIterable {
+/// Where a registration or a capture can be made to die; ``KillPlace`` tells how.
+enum CaptureKillPoint: String, CaseIterable, KillPlace {
     /// Registration: the key is on the disk, the server has not heard of it.
     case keyWritten
     /// Registration: the server knows the device, this process alone knows that.
@@ -33,27 +29,4 @@ enum CaptureKillPoint: String, CaseIterable {
 
     /// The places that a capture passes, in their order.
     static let ofCapture: [CaptureKillPoint] = allCases.filter { ![.keyWritten, .deviceRegistered].contains($0) }
-
-    /// Dies here if asked to.
-    @inline(__always)
-    func reach() {
-        #if DEBUG
-            guard Self.chosen == self else { return }
-            let isDue = Self.passesLeft.withLock { left in
-                left -= 1
-                return left < 0
-            }
-            if isDue {
-                kill(getpid(), SIGKILL)
-            }
-        #endif
-    }
-
-    #if DEBUG
-        private static let chosen = ProcessInfo.processInfo.environment["MEDIACTL_KILL_AT"]
-            .flatMap(CaptureKillPoint.init)
-        private static let passesLeft = Mutex(
-            ProcessInfo.processInfo.environment["MEDIACTL_KILL_AFTER"].flatMap { Int($0) } ?? 0
-        )
-    #endif
 }

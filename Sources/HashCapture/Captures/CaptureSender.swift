@@ -2,6 +2,7 @@ internal import CaptureSubmission
 internal import Foundation
 internal import MediaCrypto
 internal import MediaStore
+internal import MediaSystem
 internal import MediaTransport
 
 /// A signed body and the numbers that belong to it: all that the sending code gets.

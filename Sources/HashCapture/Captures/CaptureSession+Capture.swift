@@ -3,6 +3,7 @@ internal import Foundation
 internal import MediaCrypto
 internal import MediaFiles
 internal import MediaStore
+internal import MediaSystem
 public import MediaTransport
 
 extension CaptureSession {

@@ -2,6 +2,7 @@ public import CaptureSubmission
 internal import MediaCrypto
 internal import MediaFiles
 internal import MediaStore
+internal import MediaSystem
 
 extension CaptureSession {
     /// What would be sent: reads the file, writes nothing, uses no counter and no key.

@@ -1,6 +1,7 @@
 internal import CaptureSubmission
 internal import Glibc
 internal import MediaFiles
+internal import MediaSystem
 
 /// The bytes of a file that holds a depth map.
 struct DepthMapContent {
@@ -80,16 +81,19 @@ struct DepthMapContent {
     }
 
     private func fill(_ block: inout [UInt8], count wanted: Int, from offset: Int) throws(DepthMapFlaw) {
-        var filled = 0
-        while filled < wanted {
-            let got = block.withUnsafeMutableBytes { buffer in
-                pread(file.descriptor, buffer.baseAddress.map { $0 + filled }, wanted - filled, off_t(offset + filled))
+        let read = block.withUnsafeMutableBytes { buffer in
+            Result { () throws(FileBytes.Failure) in
+                let window = UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted])
+                return try FileBytes.read(file.descriptor, at: Int64(offset), into: window)
             }
-            if got < 0, errno == EINTR { continue }
-            guard got >= 0 else { throw DepthMapFlaw("reading failed: error \(errno)", code: .fileUnreadable) }
-            guard got > 0 else { throw DepthMapFlaw("the file ended at byte \(offset + filled) of \(count)") }
-            filled += got
         }
+        let filled: Int
+        do {
+            filled = try read.get()
+        } catch {
+            throw DepthMapFlaw("reading failed: error \(error.code)", code: .fileUnreadable)
+        }
+        guard filled == wanted else { throw DepthMapFlaw("the file ended at byte \(offset + filled) of \(count)") }
     }
 }
 

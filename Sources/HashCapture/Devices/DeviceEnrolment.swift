@@ -2,6 +2,7 @@ public import CaptureSubmission
 internal import Foundation
 public import MediaCrypto
 public import MediaStore
+internal import MediaSystem
 
 /// Makes this machine known to a capture server (hash-only contract 3.2–3.4).
 public struct DeviceEnrolment: Sendable {

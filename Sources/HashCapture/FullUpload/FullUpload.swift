@@ -3,6 +3,7 @@ internal import Foundation
 internal import Glibc
 internal import MediaCrypto
 internal import MediaFiles
+internal import MediaSystem
 internal import MediaTransport
 
 /// A photo that leaves the machine whole, with its depth map and what the settings let out (hash-only contract 7).

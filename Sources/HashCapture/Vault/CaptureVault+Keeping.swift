@@ -3,6 +3,7 @@ internal import Foundation
 public import MediaCrypto
 public import MediaFiles
 internal import MediaStore
+internal import MediaSystem
 
 extension CaptureVault {
     /// Begins a capture.

@@ -2,6 +2,7 @@ public import CaptureSubmission
 public import MediaCrypto
 internal import MediaFiles
 internal import MediaStore
+internal import MediaSystem
 
 extension CaptureVault {
     /// Decrypts a blob to a file of its own (0600) and returns the digest of the plaintext. The file gets its name only when

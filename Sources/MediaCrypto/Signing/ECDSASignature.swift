@@ -1,7 +1,7 @@
 internal import COpenSSL
 
 /// Forms of an ECDSA signature of P-256.
-public enum ECDSASignature {
+package enum ECDSASignature {
     /// Bytes of r and of s.
     private static let half = 32
 
@@ -9,7 +9,7 @@ public enum ECDSASignature {
     ///
     /// - Parameter signature: 64 bytes r‖s, or DER (RFC 3279 section 2.2.3) to its last byte.
     /// - Returns: 64 bytes, big-endian and padded; nil for anything else.
-    public static func raw(from signature: [UInt8]) -> [UInt8]? {
+    package static func raw(from signature: [UInt8]) -> [UInt8]? {
         if signature.count == 2 * half { return signature }
         return signature.withUnsafeBufferPointer { bytes in
             var position = bytes.baseAddress
@@ -34,7 +34,7 @@ public enum ECDSASignature {
     ///
     /// - Parameter signature: As in `raw(from:)`.
     /// - Returns: ECDSA-Sig-Value (RFC 3279 section 2.2.3); nil for anything else.
-    public static func der(from signature: [UInt8]) -> [UInt8]? {
+    package static func der(from signature: [UInt8]) -> [UInt8]? {
         guard let raw = raw(from: signature), let value = ECDSA_SIG_new() else { return nil }
         defer { ECDSA_SIG_free(value) }
         let r = BN_bin2bn(Array(raw[..<half]), Int32(half), nil)

@@ -9,7 +9,7 @@ extension StreamingAEAD {
     ///   - body: Gets the plaintext; valid during the call only.
     /// - Throws: `CryptoError` `.isDamaged` for a wrong key, wrong associated data, and anything that was changed, cut off
     ///   or added; what `read` and `body` throw.
-    public static func decrypt(
+    package static func decrypt(
         key: Key,
         associatedData: [UInt8],
         read: (UnsafeMutableRawBufferPointer) throws -> Int,

@@ -2,7 +2,7 @@ extension StreamingAEAD {
     /// Seals bytes that come in pieces; needs the memory of one segment, whatever their number. One owner.
     ///
     /// After an error nothing may follow: the ciphertext is unfinished and nobody can open it to its end.
-    public struct Encryptor: ~Copyable {
+    package struct Encryptor: ~Copyable {
         private var cipher: SegmentCipher
         private var buffer: SegmentBuffer
         /// Bytes of plaintext that the segment at hand takes.
@@ -16,7 +16,7 @@ extension StreamingAEAD {
         ///   - associatedData: Must be the same for reading.
         ///   - write: Gets the ciphertext piece by piece; valid during the call only.
         /// - Throws: `CryptoError`, and what `write` throws.
-        public init(
+        package init(
             key: Key,
             associatedData: [UInt8],
             write: @escaping (UnsafeRawBufferPointer) throws -> Void
@@ -35,7 +35,7 @@ extension StreamingAEAD {
         ///
         /// - Parameter bytes: Copied; any number.
         /// - Throws: `CryptoError`, also after `finish` or an error; what `write` throws.
-        public mutating func update(_ bytes: UnsafeRawBufferPointer) throws {
+        package mutating func update(_ bytes: UnsafeRawBufferPointer) throws {
             var rest = bytes
             while !rest.isEmpty {
                 // A full segment waits for the byte that shows it is not the last.
@@ -47,7 +47,7 @@ extension StreamingAEAD {
         /// Seals the last segment. Nothing may follow.
         ///
         /// - Throws: `CryptoError`, also after an error or a second time; what `write` throws.
-        public mutating func finish() throws {
+        package mutating func finish() throws {
             try seal(isLast: true)
         }
 

@@ -15,7 +15,7 @@ extension StreamingAEAD {
     /// - Returns: The SHA-256 of the plaintext.
     /// - Throws: `CryptoError`, with `systemError` when reading failed, also when the file ends early; what `write` throws.
     ///   What was written so far is of no use then.
-    public static func encrypt(
+    package static func encrypt(
         file descriptor: Int32,
         byteCount: Int64,
         key: Key,
@@ -46,7 +46,7 @@ extension StreamingAEAD {
     /// - Returns: The SHA-256 and the size of the plaintext.
     /// - Throws: `CryptoError`, `.isDamaged` as in `decrypt(key:associatedData:read:_:)`, with `systemError` when reading
     ///   failed; what `body` throws.
-    public static func decrypt(
+    package static func decrypt(
         file descriptor: Int32,
         key: Key,
         associatedData: [UInt8],
@@ -57,7 +57,7 @@ extension StreamingAEAD {
             var offset: Int64 = 0
             try decrypt(key: key, associatedData: associatedData) { buffer in
                 if isCancelled() { throw CancellationError() }
-                let count = try FileReading.readOnce(descriptor, at: offset, into: buffer)
+                let count = try FileReading.fill(buffer, from: descriptor, at: offset)
                 offset += Int64(count)
                 return count
             } _: { segment in

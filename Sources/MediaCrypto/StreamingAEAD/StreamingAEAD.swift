@@ -12,7 +12,7 @@
 ///   GCM gets no associated data. So no segment can be changed, moved, left out or added, and the end cannot be cut off.
 /// - Every segment with all before it, the header included, ends at a multiple of 1 MiB, except the last, which may be
 ///   shorter: the first holds 40 bytes less. Only an empty plaintext has an empty segment.
-public enum StreamingAEAD {
+package enum StreamingAEAD {
     /// Bytes of a segment with its tag, and of the first with header and tag.
     static let segmentByteCount = 1 << 20
     static let tagByteCount = 16
@@ -23,18 +23,18 @@ public enum StreamingAEAD {
     ///
     /// - Parameter plaintextByteCount: Not negative.
     /// - Returns: The exact size, header and tags included.
-    public static func ciphertextByteCount(of plaintextByteCount: Int64) -> Int64 {
+    package static func ciphertextByteCount(of plaintextByteCount: Int64) -> Int64 {
         let room = Int64(segmentByteCount - tagByteCount)
         let segments = max(1, (Int64(headerByteCount) + plaintextByteCount + room - 1) / room)
         return Int64(headerByteCount) + plaintextByteCount + segments * Int64(tagByteCount)
     }
 
     /// A 32-byte key. Its description shows nothing of it.
-    public struct Key: Sendable, CustomStringConvertible, CustomReflectable {
+    package struct Key: Sendable, CustomStringConvertible, CustomReflectable {
         let bytes: [UInt8]
 
         /// Takes 32 bytes; nil for any other count.
-        public init?(_ bytes: [UInt8]) {
+        package init?(_ bytes: [UInt8]) {
             guard bytes.count == 32 else { return nil }
             self.bytes = bytes
         }
@@ -47,16 +47,16 @@ public enum StreamingAEAD {
         ///
         /// - Returns: A key that nobody else has.
         /// - Throws: `CryptoError` when there is no randomness.
-        public static func generate() throws(CryptoError) -> Key {
+        package static func generate() throws(CryptoError) -> Key {
             try Key(random: ())
         }
 
         /// Calls `body` with the bytes. Secret.
-        public func withBytes<Value>(_ body: ([UInt8]) throws -> Value) rethrows -> Value { try body(bytes) }
+        package func withBytes<Value>(_ body: ([UInt8]) throws -> Value) rethrows -> Value { try body(bytes) }
 
         /// Without the bytes.
-        public var description: String { "key" }
+        package var description: String { "key" }
         /// Without the bytes, so that `dump` does not show them either.
-        public var customMirror: Mirror { Mirror(self, children: []) }
+        package var customMirror: Mirror { Mirror(self, children: []) }
     }
 }

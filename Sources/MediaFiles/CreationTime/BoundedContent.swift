@@ -1,4 +1,4 @@
-internal import Glibc
+internal import MediaSystem
 
 /// The content of a file, of which only a little may be read.
 struct BoundedContent {
@@ -36,42 +36,10 @@ struct BoundedContent {
         guard offset >= 0, offset <= self.count - Int64(count), readsLeft > 0 else { return nil }
         readsLeft -= 1
         switch source {
-        case .file(let file): return Self.read(file.descriptor, at: offset, count: count)
+        case .file(let file):
+            guard let bytes = try? FileBytes.read(file.descriptor, at: offset, count: count) else { return nil }
+            return bytes.count == count ? bytes : nil
         case .memory(let bytes): return Array(bytes[Int(offset)..<Int(offset) + count])
         }
-    }
-
-    private static func read(_ descriptor: Int32, at offset: Int64, count: Int) -> [UInt8]? {
-        var bytes = [UInt8](repeating: 0, count: count)
-        var filled = 0
-        while filled < count {
-            let got = bytes.withUnsafeMutableBytes { buffer in
-                pread(descriptor, buffer.baseAddress.map { $0 + filled }, count - filled, off_t(offset) + off_t(filled))
-            }
-            if got < 0, errno == EINTR { continue }
-            guard got > 0 else { return nil }
-            filled += got
-        }
-        return bytes
-    }
-}
-
-extension [UInt8] {
-    /// A whole number, most significant byte first; nil beyond the end.
-    func bigEndian(at offset: Int, count: Int) -> UInt64? {
-        guard offset >= 0, count <= 8, offset + count <= self.count else { return nil }
-        return self[offset..<offset + count].reduce(0) { $0 << 8 | UInt64($1) }
-    }
-
-    /// A whole number, least significant byte first; nil beyond the end.
-    func littleEndian(at offset: Int, count: Int) -> UInt64? {
-        guard offset >= 0, count <= 8, offset + count <= self.count else { return nil }
-        return self[offset..<offset + count].reversed().reduce(0) { $0 << 8 | UInt64($1) }
-    }
-
-    /// Four characters; empty beyond the end.
-    func fourCharacters(at offset: Int) -> String {
-        guard offset + 4 <= count else { return "" }
-        return String(decoding: self[offset..<offset + 4], as: UTF8.self)
     }
 }

@@ -1,7 +1,7 @@
 internal import Glibc
 
 /// When a recording was made, as its own container says.
-public enum MediaCreationTime {
+package enum MediaCreationTime {
     /// Seconds since 1970 (UTC): `mvhd` of MP4 and QuickTime, `DateUTC` of Matroska, `bext` of WAV, the frames of ID3v2;
     /// nil where the file says nothing, or something impossible (0, before 1990, in the future).
     ///
@@ -9,7 +9,7 @@ public enum MediaCreationTime {
     /// way the local date is the one that the file names. A year without a day says nothing.
     ///
     /// Reads a few kilobytes, never the whole file; what lies behind more than some thousand boxes is not looked for.
-    public static func seconds(of file: SourceFile) -> Int64? {
+    package static func seconds(of file: SourceFile) -> Int64? {
         var content = BoundedContent(of: file)
         guard let seconds = told(by: &content), (earliest...max(earliest, Int64(time(nil)))).contains(seconds) else {
             return nil

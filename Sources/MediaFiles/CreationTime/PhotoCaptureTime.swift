@@ -1,5 +1,5 @@
 /// When a photo was taken, as its Exif data say (Exif 2.32, CIPA DC-008).
-public enum PhotoCaptureTime {
+package enum PhotoCaptureTime {
     /// Microseconds since 1970 of `DateTimeOriginal`, else `DateTimeDigitized`, else `DateTime`, with their fractions and
     /// offsets, in JPEG, PNG, WebP and HEIF; nil where none of them names a time that exists in the years 1 to 9999.
     ///
@@ -8,7 +8,7 @@ public enum PhotoCaptureTime {
     /// without a date (photosync contract 3.1), and it puts the photo into the month that the photographer expects.
     ///
     /// The kind of file is told by its first bytes, not by its name. Reads a few kilobytes, never the whole file.
-    public static func microseconds(of file: SourceFile) -> Int64? { best(of: file)?.microseconds }
+    package static func microseconds(of file: SourceFile) -> Int64? { best(of: file)?.microseconds }
 
     /// The same, and whether it is known to be UTC.
     package static func best(of file: SourceFile) -> (microseconds: Int64, hasOffset: Bool)? {

@@ -1,10 +1,10 @@
 /// How long a recording is, as its own container says.
-public enum MediaDuration {
+package enum MediaDuration {
     /// In milliseconds: `mvhd` and `mehd` of MP4 and QuickTime, `Duration` of Matroska and WebM, the headers of AVI; nil for
     /// other formats, and where the file says nothing, or something impossible (0, more than a century).
     ///
     /// Reads a few kilobytes, never the whole file; what lies behind more than some thousand boxes is not looked for.
-    public static func milliseconds(of file: SourceFile) -> Int64? {
+    package static func milliseconds(of file: SourceFile) -> Int64? {
         var content = BoundedContent(of: file)
         return milliseconds(in: &content)
     }

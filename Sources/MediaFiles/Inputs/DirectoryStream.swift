@@ -1,29 +1,5 @@
 internal import Glibc
-
-/// What a directory entry is.
-package enum FileKind: Sendable {
-    case directory
-    case regular
-    case link
-    /// A FIFO, a socket, a device.
-    case other
-
-    init(mode: mode_t) {
-        switch mode & S_IFMT {
-        case S_IFDIR: self = .directory
-        case S_IFREG: self = .regular
-        case S_IFLNK: self = .link
-        default: self = .other
-        }
-    }
-
-    /// What a path leads to, links followed; nil when it leads nowhere.
-    static func of(_ path: [UInt8]) -> FileKind? {
-        var status = stat()
-        guard !path.contains(0), stat(path.map(CChar.init(bitPattern:)) + [0], &status) == 0 else { return nil }
-        return FileKind(mode: status.st_mode)
-    }
-}
+internal import MediaSystem
 
 /// An open directory; closed with this value.
 struct DirectoryStream: ~Copyable {
@@ -45,7 +21,7 @@ struct DirectoryStream: ~Copyable {
     init(_ path: [UInt8], followingLinks: Bool) throws(Failure) {
         guard !path.contains(0) else { throw Failure(code: ENOENT) }
         let flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | (followingLinks ? 0 : O_NOFOLLOW)
-        let descriptor = open(path.map(CChar.init(bitPattern:)) + [0], flags)
+        let descriptor = open(path.cString, flags)
         guard descriptor >= 0 else { throw Failure(code: errno) }
         try self.init(owning: descriptor)
     }
@@ -65,10 +41,10 @@ struct DirectoryStream: ~Copyable {
     }
 
     /// The status of the directory itself.
-    func status() throws(Failure) -> FileStatus {
+    func status() throws(Failure) -> FileIdentity {
         var status = stat()
         guard fstat(dirfd(stream), &status) == 0 else { throw Failure(code: errno) }
-        return FileStatus(status)
+        return FileIdentity(status)
     }
 
     /// Calls `body` with the name of each entry, in no particular order.
@@ -106,7 +82,7 @@ struct DirectoryStream: ~Copyable {
     func kind(of name: [UInt8], followingLinks: Bool) throws(Failure) -> (kind: FileKind, byteCount: Int64) {
         var status = stat()
         let flags = followingLinks ? 0 : AT_SYMLINK_NOFOLLOW
-        guard fstatat(dirfd(stream), name.map(CChar.init(bitPattern:)) + [0], &status, flags) == 0 else {
+        guard fstatat(dirfd(stream), name.cString, &status, flags) == 0 else {
             throw Failure(code: errno)
         }
         return (FileKind(mode: status.st_mode), Int64(status.st_size))

@@ -1,59 +1,60 @@
 internal import Glibc
+internal import MediaSystem
 
 /// Finds files below directories.
-public struct FileWalk: Sendable {
+package struct FileWalk: Sendable {
     /// A file that was found.
-    public struct Found: Sendable, Equatable {
+    package struct Found: Sendable, Equatable {
         /// The path: the root as given, then the names below it.
-        public var path: [UInt8]
+        package var path: [UInt8]
         /// Length in bytes when it was found.
-        public var byteCount: Int64
+        package var byteCount: Int64
 
         /// Makes an entry.
-        public init(path: [UInt8], byteCount: Int64) {
+        package init(path: [UInt8], byteCount: Int64) {
             self.path = path
             self.byteCount = byteCount
         }
     }
 
     /// Something that could not be read, and why; the walk goes on.
-    public struct Skipped: Sendable, Equatable {
+    package struct Skipped: Sendable, Equatable {
         /// The path.
-        public var path: [UInt8]
+        package var path: [UInt8]
         /// The system's words.
-        public var reason: String
+        package var reason: String
 
         /// Makes an entry.
-        public init(path: [UInt8], reason: String) {
+        package init(path: [UInt8], reason: String) {
             self.path = path
             self.reason = reason
         }
     }
 
     /// What a walk has found: the files of a directory in the order of their bytes, then those of its directories.
-    public struct Result: Sendable, Equatable {
+    package struct Result: Sendable, Equatable {
         /// The files.
-        public var files: [Found]
+        package var files: [Found]
         /// What could not be read.
-        public var skipped: [Skipped]
+        package var skipped: [Skipped]
 
         /// Makes a result.
-        public init(files: [Found], skipped: [Skipped]) {
+        package init(files: [Found], skipped: [Skipped]) {
             self.files = files
             self.skipped = skipped
         }
     }
 
     /// Which files are wanted.
-    public var filter: PathFilter
+    package var filter: PathFilter
 
     /// Makes a walk.
-    public init(filter: PathFilter = PathFilter()) {
+    package init(filter: PathFilter = PathFilter()) {
         self.filter = filter
     }
 
     /// Whether a path leads to a directory (links followed).
-    public static func isDirectory(_ path: [UInt8]) -> Bool {
+    package static func isDirectory(_ path: [UInt8]) -> Bool {
         FileKind.of(path) == .directory
     }
 
@@ -67,7 +68,7 @@ public struct FileWalk: Sendable {
     ///   - root: Where to begin.
     ///   - isStopped: Asked before each directory; when it says so, the walk ends with what it has found.
     /// - Returns: The files, and what could not be read.
-    public func files(below root: [UInt8], until isStopped: () -> Bool = { false }) -> Result {
+    package func files(below root: [UInt8], until isStopped: () -> Bool = { false }) -> Result {
         var walk = RunningWalk(root: root, filter: filter)
         return walk.run(until: isStopped)
     }

@@ -1,20 +1,21 @@
 internal import Glibc
+internal import MediaSystem
 
 /// A label with places to fill in: `{stem}` (file name without extension), `{name}`, `{ext}`, `{parent}` (name of the
 /// directory), `{date}` (event date), `{n}` (number of the file in the run, from 1; `{n:3}` with leading zeros), and `{{`, `}}` for
 /// braces. Text without braces is itself. `Auto {date}` is the automatic label of the phone app (gighive contract 8).
-public struct LabelTemplate: Sendable, Equatable {
+package struct LabelTemplate: Sendable, Equatable {
     /// What a label is made of.
-    public struct Values: Sendable {
+    package struct Values: Sendable {
         /// The file's path.
-        public var path: [UInt8]
+        package var path: [UInt8]
         /// `YYYY-MM-DD`.
-        public var eventDate: String
+        package var eventDate: String
         /// Number of the file in the run, from 1.
-        public var number: Int
+        package var number: Int
 
         /// Makes a set of values.
-        public init(path: [UInt8], eventDate: String, number: Int) {
+        package init(path: [UInt8], eventDate: String, number: Int) {
             self.path = path
             self.eventDate = eventDate
             self.number = number
@@ -22,14 +23,14 @@ public struct LabelTemplate: Sendable, Equatable {
     }
 
     /// The template as given.
-    public let text: String
+    package let text: String
 
     private let pieces: [Piece]
 
     /// Reads a template.
     ///
     /// - Throws: `LabelTemplateError` for unknown places and unbalanced braces.
-    public init(_ text: String) throws(LabelTemplateError) {
+    package init(_ text: String) throws(LabelTemplateError) {
         self.text = text
         pieces = try Self.pieces(of: text)
     }
@@ -38,7 +39,7 @@ public struct LabelTemplate: Sendable, Equatable {
     ///
     /// What the path itself does not tell is asked of the system: the parent of `a.mp4` and of `../a.mp4` is the name of the
     /// directory that the path leads to, and empty where there is none.
-    public func label(_ values: Values) -> String {
+    package func label(_ values: Values) -> String {
         pieces.map { $0.text(values) }.joined()
     }
 
@@ -114,14 +115,14 @@ public struct LabelTemplate: Sendable, Equatable {
 }
 
 /// A template that cannot be read.
-public struct LabelTemplateError: Error, Sendable, Equatable {
+package struct LabelTemplateError: Error, Sendable, Equatable {
     /// The template.
-    public var template: String
+    package var template: String
     /// What is wrong, in words.
-    public var reason: String
+    package var reason: String
 
     /// Makes an error.
-    public init(template: String, reason: String) {
+    package init(template: String, reason: String) {
         self.template = template
         self.reason = reason
     }
@@ -163,7 +164,7 @@ private struct FileName {
 
     /// The last component of where a path leads; empty where it leads nowhere or to the root.
     private static func resolvedName(of path: [UInt8]) -> String {
-        guard let resolved = realpath(path.map(CChar.init(bitPattern:)) + [0], nil) else { return "" }
+        guard let resolved = realpath(path.cString, nil) else { return "" }
         defer { free(resolved) }
         let components = String(cString: resolved).split(separator: "/")
         return components.last.map(String.init) ?? ""

@@ -3,26 +3,25 @@
 /// Columns are named like the upload's fields: `path` (required), `event_date`, `org_name`, `event_type`, `label`,
 /// `participants`, `keywords`, `location`, `rating`, `notes`. A blank cell means "not told", as does `null` in JSON. Lines
 /// without any content do not count. The text is UTF-8, with or without a byte order mark.
-public struct Manifest: Sendable, Equatable {
+package struct Manifest: Sendable, Equatable {
     /// How a manifest is written.
-    public enum Format: String, Sendable, CaseIterable {
-        /// RFC 4180, with a header line.
+    package enum Format: String, Sendable, CaseIterable {
         case csv
         /// One JSON object a line.
         case jsonLines = "jsonl"
     }
 
     /// One file.
-    public struct Row: Sendable, Equatable {
+    package struct Row: Sendable, Equatable {
         /// Line it begins at, from 1, for messages.
-        public var line: Int
+        package var line: Int
         /// The path as written.
-        public var path: String
+        package var path: String
         /// The other columns that are not blank.
-        public var fields: [String: String]
+        package var fields: [String: String]
 
         /// Makes a row.
-        public init(line: Int, path: String, fields: [String: String]) {
+        package init(line: Int, path: String, fields: [String: String]) {
             self.line = line
             self.path = path
             self.fields = fields
@@ -30,10 +29,10 @@ public struct Manifest: Sendable, Equatable {
     }
 
     /// The files in order.
-    public var rows: [Row]
+    package var rows: [Row]
 
     /// The columns that are known.
-    public static let columns = [
+    package static let columns = [
         "path", "event_date", "org_name", "event_type", "label", "participants", "keywords", "location", "rating",
         "notes",
     ]
@@ -42,7 +41,7 @@ public struct Manifest: Sendable, Equatable {
     ///
     /// - Throws: `ManifestError` with every fault found, in order, up to 100: unknown or repeated columns, missing paths, rows
     ///   of another length, text that is not UTF-8, values that are no strings or numbers.
-    public init(reading bytes: [UInt8], as format: Format) throws(ManifestError) {
+    package init(reading bytes: [UInt8], as format: Format) throws(ManifestError) {
         let (rows, faults) = Self.rowsAndFaults(in: bytes, as: format)
         guard faults.isEmpty else { throw ManifestError(faults: faults) }
         self.rows = rows
@@ -52,7 +51,7 @@ public struct Manifest: Sendable, Equatable {
     /// faults at once.
     ///
     /// - Returns: The rows without faults of their own, and the faults that `init(reading:as:)` would throw.
-    public static func rowsAndFaults(
+    package static func rowsAndFaults(
         in bytes: [UInt8],
         as format: Format
     ) -> (rows: [Row], faults: [ManifestError.Fault]) {
@@ -73,7 +72,7 @@ public struct Manifest: Sendable, Equatable {
     ///   - fileName: A name or a path; `.csv`, `.jsonl`, `.ndjson` and `.json` decide, in any case.
     ///   - firstBytes: Asked where the name says nothing: a brace begins JSON lines, anything else CSV.
     /// - Returns: One of both, always.
-    public static func format(fileName: String, firstBytes: [UInt8]) -> Format {
+    package static func format(fileName: String, firstBytes: [UInt8]) -> Format {
         switch MediaType.pathExtension(of: fileName).lowercased() {
         case "csv": return .csv
         case "jsonl", "ndjson", "json": return .jsonLines
@@ -86,18 +85,18 @@ public struct Manifest: Sendable, Equatable {
 }
 
 /// A manifest that cannot be used.
-public struct ManifestError: Error, Sendable, Equatable {
+package struct ManifestError: Error, Sendable, Equatable {
     /// One fault.
-    public struct Fault: Sendable, Equatable {
+    package struct Fault: Sendable, Equatable {
         /// Line, from 1.
-        public var line: Int
+        package var line: Int
         /// The column, where one is concerned.
-        public var column: String?
+        package var column: String?
         /// What is wrong, in words. May quote the manifest, control characters included.
-        public var reason: String
+        package var reason: String
 
         /// Makes a fault.
-        public init(line: Int, column: String? = nil, reason: String) {
+        package init(line: Int, column: String? = nil, reason: String) {
             self.line = line
             self.column = column
             self.reason = reason
@@ -105,10 +104,10 @@ public struct ManifestError: Error, Sendable, Equatable {
     }
 
     /// All faults, in order of lines; the first 100 where there are more.
-    public var faults: [Fault]
+    package var faults: [Fault]
 
     /// Makes an error.
-    public init(faults: [Fault]) {
+    package init(faults: [Fault]) {
         self.faults = faults
     }
 }

@@ -1,7 +1,7 @@
 /// A list of paths, as `find` writes it.
-public enum PathList {
+package enum PathList {
     /// What ends a path.
-    public enum Separator: Sendable {
+    package enum Separator: Sendable {
         /// A line feed; a carriage return before it belongs to the path's end of line. Blank lines do not count.
         case line
         /// A zero byte (`find -print0`).
@@ -13,7 +13,7 @@ public enum PathList {
     /// A byte order mark at the start of a list of lines is not part of the first path.
     ///
     /// - Throws: `PathListError`, with the number of the entry, for an empty path or one that holds a zero byte.
-    public static func paths(in bytes: [UInt8], separatedBy separator: Separator) throws(PathListError) -> [[UInt8]] {
+    package static func paths(in bytes: [UInt8], separatedBy separator: Separator) throws(PathListError) -> [[UInt8]] {
         switch separator {
         case .line: try lines(bytes)
         case .zero: try zeroTerminated(bytes)
@@ -45,14 +45,14 @@ public enum PathList {
 }
 
 /// A list that cannot be read.
-public struct PathListError: Error, Sendable, Equatable {
+package struct PathListError: Error, Sendable, Equatable {
     /// Number of the entry, from 1; in a list of lines that of the line, blank ones included.
-    public var entry: Int
+    package var entry: Int
     /// What is wrong, in words.
-    public var reason: String
+    package var reason: String
 
     /// Makes an error.
-    public init(entry: Int, reason: String) {
+    package init(entry: Int, reason: String) {
         self.entry = entry
         self.reason = reason
     }

@@ -2,21 +2,21 @@
 ///
 /// A path belongs to the part `mix(FNV-1a(path)) mod count`, by its bytes as given: `a.mp4` and `./a.mp4` are two paths, so
 /// all machines must name the inputs alike. Parts have about the same number of files, whatever the files are called.
-public struct Shard: Sendable, Equatable {
+package struct Shard: Sendable, Equatable {
     /// Which part, from 0.
-    public let index: Int
+    package let index: Int
     /// How many parts.
-    public let count: Int
+    package let count: Int
 
     /// Makes a shard; nil unless 0 ≤ index < count.
-    public init?(index: Int, count: Int) {
+    package init?(index: Int, count: Int) {
         guard count > 0, (0..<count).contains(index) else { return nil }
         self.index = index
         self.count = count
     }
 
     /// Reads `I/N`, I from 0 to N−1; nil for anything else.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2, let index = Self.number(parts[0]), let count = Self.number(parts[1]) else { return nil }
         self.init(index: index, count: count)
@@ -31,7 +31,7 @@ public struct Shard: Sendable, Equatable {
     /// - Parameters:
     ///   - environment: The process's environment.
     ///   - count: Number of parts where the scheduler does not tell it.
-    public init?(environment: [String: String], count: Int?) {
+    package init?(environment: [String: String], count: Int?) {
         if let text = environment["JOB_COMPLETION_INDEX"] {
             guard let index = Self.number(text[...]), let count else { return nil }
             self.init(index: index, count: count)
@@ -50,7 +50,7 @@ public struct Shard: Sendable, Equatable {
 
     /// Whether an input belongs to this part. The same path belongs to the same part on every machine and in every run,
     /// whatever the other inputs are.
-    public func contains(_ path: [UInt8]) -> Bool {
+    package func contains(_ path: [UInt8]) -> Bool {
         Self.hash(path) % UInt64(count) == UInt64(index)
     }
 

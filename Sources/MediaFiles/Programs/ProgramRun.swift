@@ -1,4 +1,5 @@
 internal import Foundation
+internal import MediaSystem
 
 /// A program of the user that is run to its end: bytes to its standard input, bytes from its standard output. No shell sees
 /// its arguments; what it says on standard error is the user's to read, unless it is kept.

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import MediaSystem
 
 /// What inotify tells about one directory (inotify(7)).
 final class DirectoryEvents: Sendable {
@@ -26,7 +27,7 @@ final class DirectoryEvents: Sendable {
         guard descriptor >= 0 else { throw SourceFileError(errno: errno, path: directory) }
         let wanted =
             IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF
-        let path = directory.map(CChar.init(bitPattern:)) + [0]
+        let path = directory.cString
         guard inotify_add_watch(descriptor, path, UInt32(wanted) | UInt32(IN_ONLYDIR)) >= 0 else {
             let code = errno
             close(descriptor)

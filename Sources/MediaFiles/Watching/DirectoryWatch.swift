@@ -1,4 +1,5 @@
 internal import Glibc
+internal import MediaSystem
 
 /// Reports files that appear in a directory and are complete (inotify: closed after writing, or moved in).
 ///
@@ -9,17 +10,17 @@ internal import Glibc
 /// open for writing. Where it grants none at all (another user's file, some network file systems), a file that was there
 /// before or was moved in counts as complete once its length and times have not changed for two seconds. The lease is given
 /// back at once; a writer that opens the file in that instant waits for microseconds, one that refuses to wait fails.
-public final class DirectoryWatch: Sendable {
+package final class DirectoryWatch: Sendable {
     /// Paths of complete files, each once for each time it was written. Ends when the task is cancelled or the directory
     /// is removed or renamed; watching ends with the last reference to the stream. A file that is still growing (another process has it open for writing) is waited for.
     ///
     /// For one consumer. After the system has lost events (thousands at once) the directory is read again.
-    public let files: AsyncStream<[UInt8]>
+    package let files: AsyncStream<[UInt8]>
 
     /// Begins to watch. Files that are there already are reported first.
     ///
     /// - Throws: `SourceFileError` when the directory cannot be watched.
-    public convenience init(_ directory: [UInt8], filter: PathFilter) throws(SourceFileError) {
+    package convenience init(_ directory: [UInt8], filter: PathFilter) throws(SourceFileError) {
         try self.init(directory, filter: filter, quietSeconds: 2, openness: WriterProbe.openness)
     }
 

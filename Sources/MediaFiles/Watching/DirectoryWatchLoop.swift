@@ -1,4 +1,5 @@
 internal import Glibc
+internal import MediaSystem
 
 /// The work of a watch, on a thread of its own.
 ///
@@ -13,10 +14,10 @@ struct DirectoryWatchLoop {
     /// Files that may be complete when they do not change any more.
     private var quieting: [[UInt8]: Quieting] = [:]
     /// What has been reported, as it was then: reading the directory again after lost events must not repeat it.
-    private var reported: [[UInt8]: FileStatus] = [:]
+    private var reported: [[UInt8]: FileIdentity] = [:]
 
     private struct Quieting {
-        var status: FileStatus
+        var status: FileIdentity
         var since: ContinuousClock.Instant
     }
 
@@ -128,7 +129,7 @@ struct DirectoryWatchLoop {
         }
     }
 
-    private mutating func finish(_ name: [UInt8], _ status: FileStatus, report: ([UInt8]) -> Void) {
+    private mutating func finish(_ name: [UInt8], _ status: FileIdentity, report: ([UInt8]) -> Void) {
         quieting[name] = nil
         reported[name] = status
         report(directory.joined(withName: name))

@@ -1,9 +1,9 @@
 internal import Glibc
 
 /// Why a file could not be written.
-public struct FileWriteError: Error, Sendable, Equatable {
+package struct FileWriteError: Error, Sendable, Equatable {
     /// The cause.
-    public enum Kind: Sendable, Equatable {
+    package enum Kind: Sendable, Equatable {
         /// No space left, or the quota is used up.
         case full
         /// No permission, or a read-only file system.
@@ -19,12 +19,12 @@ public struct FileWriteError: Error, Sendable, Equatable {
     }
 
     /// The cause.
-    public var kind: Kind
+    package var kind: Kind
     /// The file or directory, as bytes.
-    public var path: [UInt8]
+    package var path: [UInt8]
 
     /// Makes an error.
-    public init(_ kind: Kind, path: [UInt8]) {
+    package init(_ kind: Kind, path: [UInt8]) {
         self.kind = kind
         self.path = path
     }
@@ -43,7 +43,7 @@ public struct FileWriteError: Error, Sendable, Equatable {
     }
 
     /// The system's words, or ours.
-    public var detail: String {
+    package var detail: String {
         switch kind {
         case .full: "no space left on the disk"
         case .denied: "not writable"

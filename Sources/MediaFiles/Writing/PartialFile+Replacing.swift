@@ -1,4 +1,5 @@
 internal import Glibc
+internal import MediaSystem
 
 extension PartialFile {
     /// Gives the file its name in the place of whatever had it, and waits until that is on the disk. Blocks.
@@ -15,9 +16,9 @@ extension PartialFile {
         guard
             renameat(
                 directoryDescriptor,
-                TargetDirectory.cString(self.name),
+                self.name.cString,
                 directoryDescriptor,
-                TargetDirectory.cString(new)
+                new.cString
             ) == 0
         else { throw FileWriteError(errno: errno, path: directory.path(of: new)) }
         try directory.synchronize()

@@ -1,5 +1,6 @@
 internal import CFileSystem
 internal import Glibc
+package import MediaSystem
 
 /// A file that is being written beside its place, under a temporary name, and gets its own name only when it is whole.
 ///
@@ -7,13 +8,13 @@ internal import Glibc
 /// written stays for a later process, which opens the same name and goes on.
 ///
 /// Not for several threads at once: `write` on one, then the rest on another, is fine.
-public final class PartialFile: Sendable {
+package final class PartialFile: Sendable {
     /// The temporary name.
-    public let name: [UInt8]
+    package let name: [UInt8]
     /// Where it lies.
-    public let directory: TargetDirectory
+    package let directory: TargetDirectory
     /// Open for reading and writing until the last reference goes.
-    public let descriptor: Int32
+    package let descriptor: Int32
 
     private init(name: [UInt8], directory: TargetDirectory, descriptor: Int32) {
         self.name = name
@@ -28,13 +29,13 @@ public final class PartialFile: Sendable {
     }
 
     /// Its path, as bytes.
-    public var path: [UInt8] { directory.path(of: name) }
+    package var path: [UInt8] { directory.path(of: name) }
 
     /// Makes the file (0600), or opens the one that an earlier process left, and locks it.
     ///
     /// - Throws: `FileWriteError`: `.busy` when another process writes it; `.unsafe` for anything but a regular file with
     ///   this one name that belongs to this user, which is left alone.
-    public static func open(_ name: String, in directory: TargetDirectory) throws(FileWriteError) -> PartialFile {
+    package static func open(_ name: String, in directory: TargetDirectory) throws(FileWriteError) -> PartialFile {
         let bytes = Array(name.utf8)
         // The former owner may rename or remove the file between our open and our lock: then once more.
         for _ in 0..<10 {
@@ -46,7 +47,7 @@ public final class PartialFile: Sendable {
     private static func lock(_ name: [UInt8], in directory: TargetDirectory) throws(FileWriteError) -> PartialFile? {
         let path = directory.path(of: name)
         let known = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
-        let cName = TargetDirectory.cString(name)
+        let cName = name.cString
         var descriptor = openat(directory.descriptor, cName, known | O_CREAT | O_EXCL, 0o600)
         if descriptor < 0, errno == EEXIST { descriptor = openat(directory.descriptor, cName, known, 0) }
         guard descriptor >= 0 else {
@@ -77,7 +78,7 @@ public final class PartialFile: Sendable {
     /// Length, times and identity.
     ///
     /// - Throws: `FileWriteError`.
-    public func status() throws(FileWriteError) -> FileStatus { FileStatus(try systemStatus()) }
+    package func status() throws(FileWriteError) -> FileIdentity { FileIdentity(try systemStatus()) }
 
     // MARK: Writing
 
@@ -86,7 +87,7 @@ public final class PartialFile: Sendable {
     ///
     /// - Parameter byteCount: Of the whole file.
     /// - Throws: `FileWriteError`: `.full`. A file system that cannot reserve is no error.
-    public func reserve(_ byteCount: Int64) throws(FileWriteError) {
+    package func reserve(_ byteCount: Int64) throws(FileWriteError) {
         guard byteCount > 0 else { return }
         let code = reserve_space(descriptor, byteCount)
         // EFBIG: larger than any file here can be.
@@ -96,7 +97,7 @@ public final class PartialFile: Sendable {
     /// Writes all bytes at an offset.
     ///
     /// - Throws: `FileWriteError`; a part may have been written.
-    public func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(FileWriteError) {
+    package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(FileWriteError) {
         var written = 0
         while written < bytes.count {
             let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
@@ -110,14 +111,14 @@ public final class PartialFile: Sendable {
     }
 
     /// Has the disk begin with what was written to a range, so that `seal` finds little left to wait for.
-    public func beginWriteback(_ range: Range<Int64>) {
+    package func beginWriteback(_ range: Range<Int64>) {
         begin_writeback(descriptor, range.lowerBound, Int64(range.count))
     }
 
     /// Drops what lies behind an offset, reserved space too.
     ///
     /// - Throws: `FileWriteError`.
-    public func truncate(to byteCount: Int64) throws(FileWriteError) {
+    package func truncate(to byteCount: Int64) throws(FileWriteError) {
         guard ftruncate(descriptor, off_t(byteCount)) == 0 else { throw FileWriteError(errno: errno, path: path) }
     }
 
@@ -125,7 +126,7 @@ public final class PartialFile: Sendable {
     ///
     /// - Returns: The file as it is then.
     /// - Throws: `FileWriteError`.
-    public func settle() throws(FileWriteError) -> FileStatus {
+    package func settle() throws(FileWriteError) -> FileIdentity {
         try truncate(to: status().size)
         guard fsync(descriptor) == 0 else { throw FileWriteError(errno: errno, path: path) }
         return try status()
@@ -138,7 +139,7 @@ public final class PartialFile: Sendable {
     /// - Parameter modificationMicroseconds: Since 1970, also before; a file system keeps what it can.
     /// - Returns: The file as it is then.
     /// - Throws: `FileWriteError`.
-    public func seal(modificationMicroseconds: Int64) throws(FileWriteError) -> FileStatus {
+    package func seal(modificationMicroseconds: Int64) throws(FileWriteError) -> FileIdentity {
         guard fchmod(descriptor, 0o666 & ~FileCreationMask.current) == 0 else {
             throw FileWriteError(errno: errno, path: path)
         }
@@ -165,13 +166,13 @@ public final class PartialFile: Sendable {
     ///
     /// - Returns: The file under its name.
     /// - Throws: `FileWriteError`: `.exists` when the name is taken; the file keeps its temporary name then.
-    public func publish(as name: String) throws(FileWriteError) -> FileStatus {
+    package func publish(as name: String) throws(FileWriteError) -> FileIdentity {
         try publish(as: Array(name.utf8))
     }
 
     /// The same for a name that need not be UTF-8.
     @discardableResult
-    package func publish(as name: [UInt8]) throws(FileWriteError) -> FileStatus {
+    package func publish(as name: [UInt8]) throws(FileWriteError) -> FileIdentity {
         try directory.rename(self.name, to: name)
         try directory.synchronize()
         return try status()
@@ -180,5 +181,5 @@ public final class PartialFile: Sendable {
     /// Removes the file.
     ///
     /// - Throws: `FileWriteError`.
-    public func discard() throws(FileWriteError) { try directory.remove(name) }
+    package func discard() throws(FileWriteError) { try directory.remove(name) }
 }

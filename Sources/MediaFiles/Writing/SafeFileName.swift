@@ -4,9 +4,9 @@ internal import Foundation
 /// characters, thousands of letters, or the name of a device (photosync contract trap 15).
 ///
 /// Two names that a file system without case would take for one have the same `key`.
-public struct SafeFileName: Sendable, Hashable {
+package struct SafeFileName: Sendable, Hashable {
     /// The name, in NFC. At most `longest` bytes of UTF-8, whatever number it got; never hidden, never empty.
-    public let text: String
+    package let text: String
 
     private let stem: String
     private let fileExtension: String
@@ -31,7 +31,7 @@ public struct SafeFileName: Sendable, Hashable {
     /// - Parameters:
     ///   - name: As the server told it.
     ///   - id: Names a file of which nothing else is left: `photo-ID.jpg`.
-    public init(_ name: String, id: String) {
+    package init(_ name: String, id: String) {
         var text = Self.cleaned(name)
         if text.isEmpty { text = "photo-\(Self.letters(of: id)).jpg" }
         if text.hasPrefix(".") || Self.isReserved(text) { text = "_" + text }
@@ -51,21 +51,21 @@ public struct SafeFileName: Sendable, Hashable {
     ///
     /// - Parameter number: 2 to 99,999,999.
     /// - Returns: Still a safe name.
-    public func numbered(_ number: Int) -> SafeFileName {
+    package func numbered(_ number: Int) -> SafeFileName {
         SafeFileName(stem: stem, fileExtension: fileExtension, number: number)
     }
 
     /// The name that a file has while it is written: hidden, and still to be understood. At most 255 bytes.
-    public var temporary: String { Self.temporary(for: text) }
+    package var temporary: String { Self.temporary(for: text) }
 
     /// The same for a name that was made earlier.
-    public static func temporary(for name: String) -> String { temporaryPrefix + name + temporarySuffix }
+    package static func temporary(for name: String) -> String { temporaryPrefix + name + temporarySuffix }
 
     /// Equal for names that differ in case or in the composition of letters only.
-    public var key: String { Self.key(of: text) }
+    package var key: String { Self.key(of: text) }
 
     /// The same for any name. Rather too often equal than too seldom: `ß` is `SS`.
-    public static func key(of name: String) -> String {
+    package static func key(of name: String) -> String {
         if name.utf8.allSatisfy({ $0 < 0x80 }) { return name.lowercased() }
         // Upper case first: it unfolds ligatures and joins the two sigmas.
         return name.uppercased().lowercased().decomposedStringWithCanonicalMapping

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import MediaSystem
 
 /// What programs need that keep more than whole files in a directory: links, directories that must be new, and small files of
 /// their own. Nothing here follows a link.
@@ -37,7 +38,7 @@ extension TargetDirectory {
     /// - Returns: nil when somebody has removed it before it could be opened.
     /// - Throws: `FileWriteError`; `.exists` when the name is taken.
     package func makeSubdirectory(_ name: [UInt8]) throws(FileWriteError) -> TargetDirectory? {
-        guard mkdirat(descriptor, Self.cString(name), 0o777) == 0 else {
+        guard mkdirat(descriptor, name.cString, 0o777) == 0 else {
             throw FileWriteError(errno: errno, path: path(of: name))
         }
         return try subdirectoryForAdding(name)
@@ -52,7 +53,7 @@ extension TargetDirectory {
     ///
     /// - Throws: `FileWriteError`; `.exists` when the name is taken.
     package func makeLink(_ name: [UInt8], to target: [UInt8]) throws(FileWriteError) {
-        guard symlinkat(Self.cString(target), descriptor, Self.cString(name)) == 0 else {
+        guard symlinkat(target.cString, descriptor, name.cString) == 0 else {
             throw FileWriteError(errno: errno, path: path(of: name))
         }
     }
@@ -63,7 +64,7 @@ extension TargetDirectory {
     package func target(ofLink name: [UInt8]) throws(FileWriteError) -> [UInt8]? {
         // PATH_MAX, which no target reaches.
         var characters = [CChar](repeating: 0, count: 4096)
-        let count = readlinkat(descriptor, Self.cString(name), &characters, characters.count)
+        let count = readlinkat(descriptor, name.cString, &characters, characters.count)
         guard count >= 0 else {
             if errno == ENOENT || errno == EINVAL { return nil }
             throw FileWriteError(errno: errno, path: path(of: name))
@@ -90,7 +91,7 @@ extension TargetDirectory {
         var above = stat()
         var named = stat()
         let up = Array(repeatElement(Array("../".utf8), count: levels).joined()) + Array(".".utf8)
-        guard fstatat(descriptor, Self.cString(up), &above, 0) == 0, stat(Self.cString(path), &named) == 0 else {
+        guard fstatat(descriptor, up.cString, &above, 0) == 0, stat(path.cString, &named) == 0 else {
             return false
         }
         return (above.st_dev, above.st_ino) == (named.st_dev, named.st_ino)
@@ -108,7 +109,7 @@ extension TargetDirectory {
     package func content(of name: [UInt8], longest: Int) throws(FileWriteError) -> [UInt8]? {
         // O_NONBLOCK: the open of a FIFO would wait for its writer.
         let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC
-        let opened = openat(descriptor, Self.cString(name), flags, 0)
+        let opened = openat(descriptor, name.cString, flags, 0)
         guard opened >= 0 else {
             if errno == ENOENT { return nil }
             // ENXIO is what a socket says.
@@ -120,26 +121,11 @@ extension TargetDirectory {
         guard status.st_mode & S_IFMT == S_IFREG, status.st_size <= longest else {
             throw FileWriteError(.unsafe, path: path(of: name))
         }
-        return try Self.content(of: opened, byteCount: Int(status.st_size), path: path(of: name))
-    }
-
-    private static func content(
-        of descriptor: Int32,
-        byteCount: Int,
-        path: [UInt8]
-    ) throws(FileWriteError) -> [UInt8] {
-        var bytes = [UInt8](repeating: 0, count: byteCount)
-        var filled = 0
-        while filled < byteCount {
-            let count = bytes.withUnsafeMutableBytes { buffer in
-                pread(descriptor, buffer.baseAddress.map { $0 + filled }, byteCount - filled, off_t(filled))
-            }
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw FileWriteError(errno: errno, path: path) }
-            if count == 0 { break }
-            filled += count
+        do {
+            return try FileBytes.read(opened, at: 0, count: Int(status.st_size))
+        } catch {
+            throw FileWriteError(errno: error.code, path: path(of: name))
         }
-        return Array(bytes[..<filled])
     }
 
     // MARK: Rights

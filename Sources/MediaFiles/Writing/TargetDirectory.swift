@@ -1,11 +1,12 @@
 internal import CFileSystem
 internal import Glibc
+package import MediaSystem
 
 /// An open directory that files are written into. Everything goes through its descriptor, so that nothing which happens to
 /// its path meanwhile can lead outside.
-public final class TargetDirectory: Sendable {
+package final class TargetDirectory: Sendable {
     /// The path it was reached by, as bytes, without a slash at the end; for messages and records.
-    public let path: [UInt8]
+    package let path: [UInt8]
     let descriptor: Int32
 
     private init(path: [UInt8], descriptor: Int32) {
@@ -26,7 +27,7 @@ public final class TargetDirectory: Sendable {
     ///   - isCreated: Whether it, and the directories above it, are made when missing.
     /// - Returns: nil when it is missing and is not to be made.
     /// - Throws: `FileWriteError`.
-    public static func open(_ path: [UInt8], creating isCreated: Bool) throws(FileWriteError) -> TargetDirectory? {
+    package static func open(_ path: [UInt8], creating isCreated: Bool) throws(FileWriteError) -> TargetDirectory? {
         guard !path.contains(0) else { throw FileWriteError(errno: ENOENT, path: path) }
         let path = withoutTrailingSlashes(path)
         if isCreated { try makeDirectories(path) }
@@ -37,7 +38,7 @@ public final class TargetDirectory: Sendable {
 
     static func open(_ path: [UInt8], flags: Int32) throws(FileWriteError) -> TargetDirectory? {
         let path = withoutTrailingSlashes(path)
-        let descriptor = Glibc.open(cString(path), flags | O_DIRECTORY | O_CLOEXEC)
+        let descriptor = Glibc.open(path.cString, flags | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else {
             if errno == ENOENT { return nil }
             throw FileWriteError(errno: errno, path: path)
@@ -49,13 +50,13 @@ public final class TargetDirectory: Sendable {
     ///
     /// - Returns: nil when it is missing and is not to be made.
     /// - Throws: `FileWriteError`; `.unsafe` for a link or a file of that name.
-    public func subdirectory(
+    package func subdirectory(
         _ name: String,
         creating isCreated: Bool
     ) throws(FileWriteError) -> TargetDirectory? {
         let bytes = Array(name.utf8)
         let path = path(of: bytes)
-        if isCreated, mkdirat(descriptor, Self.cString(bytes), 0o777) == 0 {
+        if isCreated, mkdirat(descriptor, bytes.cString, 0o777) == 0 {
             try synchronize()
         } else if isCreated, errno != EEXIST {
             throw FileWriteError(errno: errno, path: path)
@@ -66,7 +67,7 @@ public final class TargetDirectory: Sendable {
     }
 
     func subdirectory(_ name: [UInt8], flags: Int32) throws(FileWriteError) -> TargetDirectory? {
-        let opened = openat(descriptor, Self.cString(name), flags | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0)
+        let opened = openat(descriptor, name.cString, flags | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0)
         guard opened >= 0 else {
             if errno == ENOENT { return nil }
             throw FileWriteError(errno: errno, path: path(of: name))
@@ -81,11 +82,11 @@ public final class TargetDirectory: Sendable {
     /// - Throws: `FileWriteError`; `.exists` when the name is taken.
     package func makePrivateSubdirectory(_ name: String) throws(FileWriteError) -> TargetDirectory? {
         let bytes = Array(name.utf8)
-        guard mkdirat(descriptor, Self.cString(bytes), 0o700) == 0 else {
+        guard mkdirat(descriptor, bytes.cString, 0o700) == 0 else {
             throw FileWriteError(errno: errno, path: path(of: bytes))
         }
         // The umask may have taken the owner's own rights away.
-        guard fchmodat(descriptor, Self.cString(bytes), 0o700, 0) == 0 else {
+        guard fchmodat(descriptor, bytes.cString, 0o700, 0) == 0 else {
             if errno == ENOENT { return nil }
             throw FileWriteError(errno: errno, path: path(of: bytes))
         }
@@ -102,7 +103,7 @@ public final class TargetDirectory: Sendable {
 
     /// Removes a directory in this one, which must be empty; one that is not there is no error.
     package func removeDirectory(_ name: [UInt8]) throws(FileWriteError) {
-        guard unlinkat(descriptor, Self.cString(name), AT_REMOVEDIR) == 0 || errno == ENOENT else {
+        guard unlinkat(descriptor, name.cString, AT_REMOVEDIR) == 0 || errno == ENOENT else {
             throw FileWriteError(errno: errno, path: path(of: name))
         }
     }
@@ -111,22 +112,22 @@ public final class TargetDirectory: Sendable {
     /// out, and only where the file system has such locks.
     ///
     /// - Throws: `FileWriteError`: `.busy` when somebody else has it.
-    public func lock() throws(FileWriteError) {
+    package func lock() throws(FileWriteError) {
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK else {
             throw FileWriteError(.busy, path: path)
         }
     }
 
     /// Whether this process may make files here, as far as can be told without trying.
-    public var isWritable: Bool { faccessat(descriptor, ".", W_OK | X_OK, AT_EACCESS) == 0 }
+    package var isWritable: Bool { faccessat(descriptor, ".", W_OK | X_OK, AT_EACCESS) == 0 }
 
     /// The path of an entry.
-    public func path(of name: [UInt8]) -> [UInt8] { path + Array("/".utf8) + name }
+    package func path(of name: [UInt8]) -> [UInt8] { path + Array("/".utf8) + name }
 
     /// Calls `body` with the name of each entry, in no particular order.
     ///
     /// - Throws: `FileWriteError`.
-    public func forEachName(_ body: ([UInt8]) -> Void) throws(FileWriteError) {
+    package func forEachName(_ body: ([UInt8]) -> Void) throws(FileWriteError) {
         // A descriptor of its own: the position in the directory belongs to it.
         let opened = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
         guard opened >= 0 else { throw FileWriteError(errno: errno, path: path) }
@@ -140,13 +141,13 @@ public final class TargetDirectory: Sendable {
     /// What an entry is, links not followed; nil when there is none.
     ///
     /// - Throws: `FileWriteError`.
-    public func status(of name: [UInt8]) throws(FileWriteError) -> FileStatus? {
-        try systemStatus(of: name).map(FileStatus.init)
+    package func status(of name: [UInt8]) throws(FileWriteError) -> FileIdentity? {
+        try systemStatus(of: name).map(FileIdentity.init)
     }
 
     func systemStatus(of name: [UInt8]) throws(FileWriteError) -> stat? {
         var status = stat()
-        guard fstatat(descriptor, Self.cString(name), &status, AT_SYMLINK_NOFOLLOW) == 0 else {
+        guard fstatat(descriptor, name.cString, &status, AT_SYMLINK_NOFOLLOW) == 0 else {
             if errno == ENOENT { return nil }
             throw FileWriteError(errno: errno, path: path(of: name))
         }
@@ -157,7 +158,7 @@ public final class TargetDirectory: Sendable {
     ///
     /// - Throws: `FileWriteError`; `.exists` when the new name is taken.
     package func rename(_ old: [UInt8], to new: [UInt8]) throws(FileWriteError) {
-        switch rename_without_replacing(descriptor, Self.cString(old), Self.cString(new)) {
+        switch rename_without_replacing(descriptor, old.cString, new.cString) {
         case 0: return
         case EINVAL, ENOSYS, EOPNOTSUPP: try link(old, to: new)
         case let code: throw FileWriteError(errno: code, path: path(of: new))
@@ -170,17 +171,17 @@ public final class TargetDirectory: Sendable {
         if let status = try systemStatus(of: old), status.st_mode & S_IFMT == S_IFDIR {
             return try renameDirectory(old, to: new)
         }
-        guard linkat(descriptor, Self.cString(old), descriptor, Self.cString(new), 0) == 0 else {
+        guard linkat(descriptor, old.cString, descriptor, new.cString, 0) == 0 else {
             throw FileWriteError(errno: errno, path: path(of: new))
         }
-        guard unlinkat(descriptor, Self.cString(old), 0) == 0 else {
+        guard unlinkat(descriptor, old.cString, 0) == 0 else {
             throw FileWriteError(errno: errno, path: path(of: old))
         }
     }
 
     private func renameDirectory(_ old: [UInt8], to new: [UInt8]) throws(FileWriteError) {
         guard try systemStatus(of: new) == nil else { throw FileWriteError(.exists, path: path(of: new)) }
-        guard renameat(descriptor, Self.cString(old), descriptor, Self.cString(new)) == 0 else {
+        guard renameat(descriptor, old.cString, descriptor, new.cString) == 0 else {
             throw FileWriteError(errno: errno, path: path(of: new))
         }
     }
@@ -188,8 +189,8 @@ public final class TargetDirectory: Sendable {
     /// Removes an entry; one that is not there is no error.
     ///
     /// - Throws: `FileWriteError`.
-    public func remove(_ name: [UInt8]) throws(FileWriteError) {
-        guard unlinkat(descriptor, Self.cString(name), 0) == 0 || errno == ENOENT else {
+    package func remove(_ name: [UInt8]) throws(FileWriteError) {
+        guard unlinkat(descriptor, name.cString, 0) == 0 || errno == ENOENT else {
             throw FileWriteError(errno: errno, path: path(of: name))
         }
     }
@@ -201,8 +202,6 @@ public final class TargetDirectory: Sendable {
             throw FileWriteError(errno: errno, path: path)
         }
     }
-
-    static func cString(_ bytes: [UInt8]) -> [CChar] { bytes.map(CChar.init(bitPattern:)) + [0] }
 
     private static func withoutTrailingSlashes(_ path: [UInt8]) -> [UInt8] {
         var path = path
@@ -223,7 +222,7 @@ public final class TargetDirectory: Sendable {
     ///
     /// - Returns: Whether there is one now; false when its parent is missing.
     private static func makeDirectory(_ path: [UInt8]) throws(FileWriteError) -> Bool {
-        guard mkdir(cString(path), 0o777) == 0 else {
+        guard mkdir(path.cString, 0o777) == 0 else {
             if errno == EEXIST { return true }
             if errno == ENOENT { return false }
             throw FileWriteError(errno: errno, path: path)

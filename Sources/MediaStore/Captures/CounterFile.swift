@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// The file holds the last counter taken, in decimal, and a line feed. It is only ever replaced as a whole; the lock is
 /// therefore on another file, among the locks of the data directory.
-public final class CounterFile: Sendable {
+package final class CounterFile: Sendable {
     private struct State {
         var lock: LockedFile?
         var last: UInt32
@@ -33,7 +33,7 @@ public final class CounterFile: Sendable {
     /// - Returns: The counter, locked.
     /// - Throws: `StoreError`: `.busy` after `patience`; `.corrupt` for a file that holds no counter, which is never
     ///   reset.
-    public static func lock(
+    package static func lock(
         device: String,
         in directory: DataDirectory,
         patience: Duration = .seconds(60)
@@ -65,7 +65,7 @@ public final class CounterFile: Sendable {
     /// - Returns: The first.
     /// - Throws: `StoreError`; `.other` when no counter is left below 2³², and after `release`. A counter whose writing
     ///   failed half-way is not taken again by this object.
-    public func take(_ count: UInt32) throws(StoreError) -> UInt32 {
+    package func take(_ count: UInt32) throws(StoreError) -> UInt32 {
         let path = path
         let directory = directory
         let result = state.withLock { state -> Result<UInt32, StoreError> in
@@ -88,11 +88,11 @@ public final class CounterFile: Sendable {
     }
 
     /// The last counter taken; 0 before the first.
-    public var last: UInt32 { state.withLock { $0.last } }
+    package var last: UInt32 { state.withLock { $0.last } }
 
     /// Lets another exchange begin. Also done when the last reference goes, which may be as early as the last use: a caller
     /// that must keep others out calls this at the end.
-    public func release() {
+    package func release() {
         state.withLock { $0.lock = nil }
     }
 }

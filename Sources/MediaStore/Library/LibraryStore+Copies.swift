@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import MediaSystem
 
 extension LibraryStore {
     /// The copies of these photos on this machine, in no particular order.

@@ -1,3 +1,5 @@
+public import MediaSystem
+
 /// A file of this machine that is a photo of a server.
 public struct PhotoCopy: Sendable, Equatable {
     /// How far it has got.

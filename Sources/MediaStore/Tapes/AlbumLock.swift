@@ -6,9 +6,9 @@ import Synchronization
 ///
 /// A tape's lock may be held while that of a library is waited for, never the other way round; each kind has a file of its
 /// own, so that no two names can stand in each other's way.
-public final class AlbumLock: Sendable {
+package final class AlbumLock: Sendable {
     /// What is locked.
-    public enum Subject: Sendable {
+    package enum Subject: Sendable {
         /// By the id of the tape.
         case tape(String)
         /// By the id in its marker.
@@ -37,7 +37,7 @@ public final class AlbumLock: Sendable {
     ///   - directory: The data directory.
     /// - Returns: The lock, until it is released.
     /// - Throws: `StoreError` when the lock file cannot be made; `CancellationError`.
-    public static func acquire(_ subject: Subject, in directory: DataDirectory) async throws -> AlbumLock {
+    package static func acquire(_ subject: Subject, in directory: DataDirectory) async throws -> AlbumLock {
         try Task.checkCancellation()
         let place = subject.place
         let byte = try LockedByte(place.name, of: directory.lockFile(place.file))
@@ -48,7 +48,7 @@ public final class AlbumLock: Sendable {
 
     /// Lets another become the owner. Also done when the last reference goes; a caller that must not lose the lock earlier
     /// keeps the object by calling this at the end.
-    public func release() { byte.release() }
+    package func release() { byte.release() }
 }
 
 /// One wait for a lock. The system call cannot be called off: a wait that was cancelled goes on without anybody, and gives

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import MediaSystem
 
 /// A file, open for reading, with the length that was measured when it was opened.
 public final class FileContent: Sendable {
@@ -24,12 +25,15 @@ public final class FileContent: Sendable {
     public func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(FileContentError) -> Int {
         let wanted = Int(min(Int64(buffer.count), byteCount - offset))
         guard wanted > 0 else { return 0 }
-        while true {
-            let count = pread(descriptor, buffer.baseAddress, wanted, off_t(offset))
-            if count > 0 { return count }
-            if count == 0 { throw .shrank(expected: byteCount, actual: offset) }
-            if errno != EINTR { throw .unreadable(errno: errno) }
+        let count: Int
+        do {
+            let window = UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted])
+            count = try FileBytes.read(descriptor, at: offset, into: window)
+        } catch {
+            throw .unreadable(errno: error.code)
         }
+        guard count > 0 else { throw .shrank(expected: byteCount, actual: offset) }
+        return count
     }
 }
 

@@ -1,4 +1,5 @@
 public import MediaStore
+internal import MediaSystem
 public import MediaTransport
 
 /// Claims legacy photos for this machine's device (photosync contract section 7).

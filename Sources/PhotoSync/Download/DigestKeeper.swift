@@ -1,5 +1,6 @@
 internal import Foundation
 internal import MediaStore
+internal import MediaSystem
 internal import Synchronization
 
 /// Gives the digests of new files to the cache once their times tell a later change: the cache takes none for a file that

@@ -36,15 +36,3 @@ struct DownloadPlace: Sendable, Hashable {
         return String(repeating: "0", count: max(0, count - text.utf8.count)) + text
     }
 }
-
-/// A photo that is going to be fetched, with the name that it has been given.
-struct PlannedDownload: Sendable {
-    let photo: PhotoRecord
-    var place: DownloadPlace
-    /// As the library has it.
-    var copy: PhotoCopy
-    /// What an earlier run left under a name that cannot be used any more.
-    var abandoned: String?
-
-    var temporaryName: String { copy.temporaryName ?? "" }
-}

@@ -1,5 +1,6 @@
 internal import MediaFiles
 internal import MediaStore
+internal import MediaSystem
 
 /// Gives photos their names, in the order of the index, so that a run that is repeated gives the same.
 ///

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import MediaFiles
 internal import MediaStore
+internal import MediaSystem
 internal import MediaTransport
 
 /// One call of `Download.run`.

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import MediaStore
+internal import MediaSystem
 
 /// What this machine has of some photos, by the library and by the files themselves.
 struct LocalCopies {

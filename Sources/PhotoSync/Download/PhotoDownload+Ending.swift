@@ -1,6 +1,7 @@
 internal import MediaCrypto
 internal import MediaFiles
 internal import MediaStore
+internal import MediaSystem
 
 /// What becomes of the bytes that have come.
 extension PhotoDownload {
@@ -47,7 +48,7 @@ extension PhotoDownload {
         }
         plan.copy.state = .written
         plan.copy.sha256 = digest
-        plan.copy.identity = FileIdentity(sealed)
+        plan.copy.identity = sealed
         try await keep(plan.copy)
         try await publish(file, digest: digest)
     }
@@ -59,7 +60,7 @@ extension PhotoDownload {
             do {
                 let published = try await onDisk { () throws(FileWriteError) in try file.publish(as: name) }
                 SyncKillPoint.downloadRenamed.reach()
-                try await becomePresent(digest, identity: FileIdentity(published))
+                try await becomePresent(digest, identity: published)
                 return
             } catch {
                 // Somebody else's file has come there meanwhile.
@@ -97,7 +98,7 @@ extension PhotoDownload {
         if isUseful {
             // Only a part that is on the disk is worth more than its length.
             let kept = try? await onDisk { () throws(FileWriteError) in try file.settle() }
-            plan.copy.identity = isPartProven ? kept.map { FileIdentity($0) } : nil
+            plan.copy.identity = isPartProven ? kept : nil
         } else {
             forget()
             discard(file)
@@ -120,7 +121,7 @@ extension PhotoDownload {
 
     func status(of file: PartialFile) throws(PhotoSyncError) -> FileIdentity {
         do {
-            return FileIdentity(try file.status())
+            return try file.status()
         } catch {
             throw PhotoSyncError(error)
         }

@@ -1,6 +1,7 @@
 internal import MediaCrypto
 internal import MediaFiles
 internal import MediaStore
+internal import MediaSystem
 internal import MediaTransport
 
 /// What all photos of a run share.
@@ -113,7 +114,7 @@ struct PhotoDownload {
         do {
             // Where a rename is a link and an unlink, it may have died between the two.
             let temporary = Array(plan.temporaryName.utf8)
-            if try directory.status(of: temporary).map({ FileIdentity($0) })?.isSameContent(as: known) == true {
+            if try directory.status(of: temporary)?.isSameContent(as: known) == true {
                 try directory.remove(temporary)
             }
         } catch {

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import MediaStore
+internal import MediaSystem
 internal import MediaTransport
 
 /// Walks through a server's listing into an index, and believes it only when it can be right (photosync contract

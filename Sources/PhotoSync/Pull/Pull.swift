@@ -1,5 +1,6 @@
 internal import Foundation
 internal import MediaStore
+internal import MediaSystem
 public import MediaTransport
 
 /// Brings the index up to what the server has (photosync contract section 5).

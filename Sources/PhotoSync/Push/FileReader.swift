@@ -1,7 +1,7 @@
-internal import Glibc
 internal import MediaCrypto
 internal import MediaFiles
 internal import MediaStore
+internal import MediaSystem
 internal import MediaTransport
 
 /// Hashes one file after the other through one buffer. Used by one thread.
@@ -46,7 +46,7 @@ final class FileReader {
         do {
             return TreeHashing.Digest(
                 sha256: try hasher.snapshot().hex,
-                identity: FileIdentity(file.status),
+                identity: file.status,
                 isFromCache: false
             )
         } catch {
@@ -59,10 +59,12 @@ final class FileReader {
         while done < file.status.size {
             if control.isStopRequested { throw PhotoSyncError(.cancelled, path: file.path) }
             let wanted = Int(min(Int64(buffer.count), file.status.size - done))
-            let got = pread(file.descriptor, buffer.baseAddress, wanted, off_t(done))
-            if got < 0, errno == EINTR { continue }
-            guard got >= 0 else {
-                throw PhotoSyncError.source(SourceFileError(.io(errno: errno), path: file.path))
+            let got: Int
+            do {
+                let window = UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted])
+                got = try FileBytes.read(file.descriptor, at: done, into: window)
+            } catch {
+                throw PhotoSyncError.source(SourceFileError(.io(errno: error.code), path: file.path))
             }
             guard got > 0 else {
                 throw PhotoSyncError(.sourceChanged, detail: "the file became shorter", path: file.path)

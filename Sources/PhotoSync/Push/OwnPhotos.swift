@@ -1,4 +1,5 @@
 internal import MediaStore
+internal import MediaSystem
 internal import MediaTransport
 
 /// Which photos are the user's own. The server's answers to uploads and to `/check` do not tell (photosync contract 3.3

@@ -1,4 +1,5 @@
 internal import MediaStore
+internal import MediaSystem
 internal import MediaTransport
 
 extension PushRun {

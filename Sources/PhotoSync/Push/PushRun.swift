@@ -1,5 +1,6 @@
 internal import Foundation
 internal import MediaStore
+internal import MediaSystem
 internal import MediaTransport
 
 /// One push, from the first file to the last. Belongs to the task that runs it.

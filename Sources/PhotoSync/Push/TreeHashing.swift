@@ -1,24 +1,25 @@
 internal import Foundation
-public import MediaStore
-public import MediaTransport
+package import MediaStore
+package import MediaSystem
+package import MediaTransport
 internal import Synchronization
 
 /// SHA-256 of many files, on all cores.
 ///
 /// Files that the cache knows unchanged are looked at, never opened. The others are read once, front to back, through one
 /// buffer a thread, so memory stays flat whatever their sizes; a file that changes while it is read has no digest.
-public struct TreeHashing: Sendable {
+package struct TreeHashing: Sendable {
     /// What a file holds.
-    public struct Digest: Sendable, Equatable {
+    package struct Digest: Sendable, Equatable {
         /// SHA-256, 64 lower-case hexadecimal characters.
-        public var sha256: String
+        package var sha256: String
         /// The file, the same before and after it was read.
-        public var identity: FileIdentity
+        package var identity: FileIdentity
         /// Whether the cache knew it, so that nothing was read.
-        public var isFromCache: Bool
+        package var isFromCache: Bool
 
         /// Makes a digest.
-        public init(sha256: String, identity: FileIdentity, isFromCache: Bool) {
+        package init(sha256: String, identity: FileIdentity, isFromCache: Bool) {
             self.sha256 = sha256
             self.identity = identity
             self.isFromCache = isFromCache
@@ -27,7 +28,7 @@ public struct TreeHashing: Sendable {
 
     /// The digest of a file, or why it has none: `.fileNotFound`, `.fileUnreadable`, `.notRegularFile`, `.emptyFile`,
     /// `.sourceChanged`, `.cancelled`.
-    public typealias Outcome = Result<Digest, PhotoSyncError>
+    package typealias Outcome = Result<Digest, PhotoSyncError>
 
     private let hashes: HashCache?
     private let threads: Int
@@ -38,7 +39,7 @@ public struct TreeHashing: Sendable {
     /// - Parameters:
     ///   - hashes: Knows files that were hashed before, and learns the others; nil to read them all.
     ///   - threads: How many files are read at a time; nil for one a core.
-    public init(hashes: HashCache?, threads: Int? = nil) {
+    package init(hashes: HashCache?, threads: Int? = nil) {
         self.init(hashes: hashes, threads: threads, now: { Date() })
     }
 
@@ -55,7 +56,7 @@ public struct TreeHashing: Sendable {
     ///   - control: A stop ends the reading after the block under way; what has no digest then is `.cancelled`.
     ///   - onRead: Told how many bytes were read, block by block; from any thread, several at once.
     /// - Returns: The outcomes, in the order of the paths.
-    public func digests(
+    package func digests(
         of paths: [[UInt8]],
         control: TransferControl = TransferControl(),
         onRead: @escaping @Sendable (Int) -> Void = { _ in }
@@ -75,7 +76,7 @@ public struct TreeHashing: Sendable {
     ///   - onRead: As for `digests`.
     ///   - body: Takes a block: where it lies in `paths`, and its outcomes. What it throws ends the hashing.
     /// - Throws: What `body` throws.
-    public func forEachBlock(
+    package func forEachBlock(
         of paths: [[UInt8]],
         blockSize: Int = 1_000,
         control: TransferControl = TransferControl(),

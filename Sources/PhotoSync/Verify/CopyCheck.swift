@@ -1,6 +1,7 @@
 internal import MediaCrypto
 internal import MediaFiles
 internal import MediaStore
+internal import MediaSystem
 
 /// Looks at one local copy of a photo.
 struct CopyCheck: Sendable {
@@ -41,7 +42,7 @@ struct CopyCheck: Sendable {
 
     /// The digest of an open file, without reading it where somebody has done so already.
     private func digest(of file: SourceFile, _ copy: PhotoCopy) async throws -> String {
-        let identity = FileIdentity(file.status)
+        let identity = file.status
         if !readsContent {
             if identity == copy.identity, let known = copy.sha256 { return known }
             if let known = hashes.digest(of: identity) { return known }

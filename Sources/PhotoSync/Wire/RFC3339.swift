@@ -1,15 +1,15 @@
-public import MediaStore
+package import MediaStore
 
 /// Times as PhotoSync servers write and read them (RFC 3339; photosync contract section 0 and traps 2 to 5).
 ///
 /// Foundation's parsers are not used: they disagree about fractions (trap 2), keep a time as a binary fraction, and take
 /// longer than reading the rest of a listing.
-public enum RFC3339 {
+package enum RFC3339 {
     /// Reads a time with zone and 0 to 9 fraction digits.
     ///
     /// - Parameter text: Written as Go's `time.RFC3339` asks for: capital `T` and `Z`, no leap second, `±hh:mm`.
     /// - Returns: nil for anything else: no zone, `+0000` without colon, a blank instead of `T`, a day that does not exist.
-    public static func time(_ text: some StringProtocol) -> PhotoTime? {
+    package static func time(_ text: some StringProtocol) -> PhotoTime? {
         var text = String(text)
         guard let microseconds = text.withUTF8({ Self.microseconds($0) }) else { return nil }
         return PhotoTime(text: text, microseconds: microseconds)
@@ -19,7 +19,7 @@ public enum RFC3339 {
     ///
     /// - Parameter microseconds: Since 1970; years 0000 to 9999.
     /// - Returns: nil outside those years.
-    public static func text(microseconds: Int64) -> String? {
+    package static func text(microseconds: Int64) -> String? {
         let (seconds, fraction) = microseconds.flooredDivision(by: 1_000_000)
         let (days, second) = seconds.flooredDivision(by: 86_400)
         let date = CivilDate(daysSince1970: days)

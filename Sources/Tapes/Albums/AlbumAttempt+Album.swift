@@ -1,4 +1,5 @@
 internal import MediaStore
+internal import MediaSystem
 
 /// Steps 4 to 6 of rule R2: access, the album, its identifier.
 extension AlbumAttempt {

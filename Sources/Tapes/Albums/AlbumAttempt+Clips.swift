@@ -1,5 +1,6 @@
 internal import Foundation
 internal import MediaStore
+internal import MediaSystem
 
 /// Steps 7 and 8 of rule R2: every pending clip goes into the album, and what became of each is kept on its own (trap 5).
 extension AlbumAttempt {

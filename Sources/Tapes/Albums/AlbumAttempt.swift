@@ -1,5 +1,6 @@
 internal import Foundation
 internal import MediaStore
+internal import MediaSystem
 
 /// One attempt at the album of one tape, under its lock: steps 4 to 8 of rule R2. Its methods are the steps; what it holds is
 /// what they have found out.

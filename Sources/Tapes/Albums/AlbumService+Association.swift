@@ -1,4 +1,5 @@
 internal import MediaStore
+internal import MediaSystem
 
 extension AlbumService {
     /// Makes sure that a tape has its album, and that every pending clip is in it: steps 3 to 8 of rule R2, after the clips

@@ -1,4 +1,5 @@
 internal import MediaStore
+internal import MediaSystem
 
 /// Rule R11: an album goes with its tape only where the flag says so, and is owed until it is gone.
 extension AlbumService {

@@ -1,11 +1,12 @@
 internal import MediaCrypto
 internal import MediaFiles
+internal import MediaSystem
 
 /// Reads originals, never writes them, and waits for no file system for ever (rule R14).
 enum OriginalReading {
     /// An original that could be read.
     struct Original: Sendable {
-        var status: FileStatus
+        var status: FileIdentity
         /// nil when they were not wanted.
         var digests: FileDigests?
     }
@@ -22,7 +23,7 @@ enum OriginalReading {
     /// - Throws: `TapesError` `.cancelled`.
     static func read(
         _ path: [UInt8],
-        unless isKnown: @escaping @Sendable (FileStatus) -> Bool = { _ in false }
+        unless isKnown: @escaping @Sendable (FileIdentity) -> Bool = { _ in false }
     ) async throws(TapesError) -> Original? {
         let original = try await bounded { steps throws(AlbumError) -> Original? in
             guard let file = try? SourceFile(path: path) else { return nil }
@@ -49,7 +50,7 @@ enum OriginalReading {
     ///
     /// - Throws: `TapesError` `.cancelled`.
     static func isPresent(_ path: [UInt8]) async throws(TapesError) -> Bool? {
-        try await bounded { _ in FileStatus(ofRegularFile: path) != nil }
+        try await bounded { _ in FileIdentity(ofRegularFile: path) != nil }
     }
 
     /// Runs work on a file system; nil when that does not answer.

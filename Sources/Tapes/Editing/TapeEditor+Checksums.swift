@@ -1,6 +1,7 @@
 internal import MediaCrypto
 internal import MediaFiles
 public import MediaStore
+internal import MediaSystem
 
 extension TapeEditor {
     /// Makes the checksums that a clip lacks, or whose file has changed: SHA-1 and SHA-256 in one reading.
@@ -29,7 +30,7 @@ extension TapeEditor {
 
 extension ClipRecord {
     /// Whether its file still is the one that its checksums were made of.
-    fileprivate func isUnchanged(_ status: FileStatus) -> Bool {
+    fileprivate func isUnchanged(_ status: FileIdentity) -> Bool {
         size == status.size && modifiedNanoseconds == status.modificationNanoseconds
     }
 }

@@ -1,6 +1,7 @@
 internal import MediaCrypto
 internal import MediaFiles
 public import MediaStore
+internal import MediaSystem
 
 /// What became of one clip in `relink`.
 public struct RelinkResult: Sendable, Equatable {
@@ -178,9 +179,9 @@ private struct OriginalSearch {
 
     /// The video of a live picture that is no longer at its place, but beside the still.
     private static func pair(of clip: ClipRecord, beside still: [UInt8]) -> [UInt8]? {
-        guard let old = clip.pairedSource, FileStatus(ofRegularFile: old) == nil else { return nil }
+        guard let old = clip.pairedSource, FileIdentity(ofRegularFile: old) == nil else { return nil }
         let new = still.directoryOfPath + [UInt8(ascii: "/")] + old.nameOfPath
-        return FileStatus(ofRegularFile: new) == nil ? nil : new
+        return FileIdentity(ofRegularFile: new) == nil ? nil : new
     }
 }
 

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import MediaFiles
+internal import MediaSystem
 
 /// The place of a file that an export writes, for playlists and videos alike.
 public enum ExportTarget {
@@ -20,7 +21,7 @@ public enum ExportTarget {
         guard !path.contains(0) else { throw TapesError(.targetUnusable, detail: "no name has a NUL", path: path) }
         // Whatever else is wrong with the place shows when it is written to.
         guard lstat(path.map(CChar.init(bitPattern:)) + [0], &named) == 0 else { return }
-        if let file = FileStatus(ofRegularFile: path), originals.contains(where: { file.isFile(at: $0) }) {
+        if let file = FileIdentity(ofRegularFile: path), originals.contains(where: { file.isFile(at: $0) }) {
             throw TapesError(.targetUnusable, detail: "it is an original of a tape", path: path)
         }
         guard isReplacing else { throw TapesError(.targetExists, path: path) }
@@ -30,10 +31,10 @@ public enum ExportTarget {
     }
 }
 
-extension FileStatus {
+extension FileIdentity {
     /// Whether a path leads to this very file.
     fileprivate func isFile(at path: [UInt8]) -> Bool {
-        guard let other = FileStatus(ofRegularFile: path) else { return false }
+        guard let other = FileIdentity(ofRegularFile: path) else { return false }
         return (device, inode) == (other.device, other.inode)
     }
 }

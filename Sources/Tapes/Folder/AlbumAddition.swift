@@ -2,6 +2,7 @@ internal import Foundation
 internal import Glibc
 internal import MediaFiles
 internal import MediaStore
+internal import MediaSystem
 
 /// One round of adding to an album: one listing of the folder at its beginning, one new manifest at its end, however many
 /// originals there are.

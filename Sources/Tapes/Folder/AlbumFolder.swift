@@ -1,5 +1,6 @@
 internal import Foundation
 internal import MediaFiles
+internal import MediaSystem
 
 /// The folder of one album, opened, with what its manifest said then. Changed by one owner of the library's lock.
 struct AlbumFolder {

@@ -1,5 +1,6 @@
 internal import MediaFiles
 internal import MediaStore
+internal import MediaSystem
 
 /// `tape.m3u8` in an album: the order of the tape, for players (tapes contract section 5). Derived from the store; trims and
 /// transitions cannot be told in it.

@@ -1,6 +1,7 @@
 internal import MediaCrypto
 internal import MediaFiles
 internal import MediaStore
+internal import MediaSystem
 
 /// SHA-1 of the originals of clips: from the clip while length and time of the file are those it was made with, else by
 /// reading the file (rule R14, trap 14).
@@ -57,7 +58,7 @@ struct ClipChecksums {
 
 extension ClipRecord {
     /// The checksum that is known, while the file is as it was then.
-    fileprivate func checksum(of status: FileStatus) -> ImmichChecksum? {
+    fileprivate func checksum(of status: FileIdentity) -> ImmichChecksum? {
         guard size == status.size, modifiedNanoseconds == status.modificationNanoseconds else { return nil }
         return sha1.flatMap(ImmichChecksum.init(hex:))
     }

@@ -2,6 +2,7 @@ internal import Foundation
 internal import Glibc
 internal import MediaCrypto
 internal import MediaFiles
+internal import MediaSystem
 internal import MediaTransport
 
 /// An original, open for reading (rule R14): what is away is told apart from what never will do. Nothing is ever written.
@@ -31,7 +32,7 @@ struct ClipOriginal: Sendable {
     init(
         _ path: [UInt8],
         patience: Duration = OriginalReading.patience,
-        wantsDigests: @escaping @Sendable (FileStatus) -> Bool = { _ in false }
+        wantsDigests: @escaping @Sendable (FileIdentity) -> Bool = { _ in false }
     ) async throws(Trouble) {
         let read: Result<(SourceFile, FileDigests?), Trouble>
         do {
@@ -46,7 +47,7 @@ struct ClipOriginal: Sendable {
 
     private static func read(
         _ path: [UInt8],
-        _ wantsDigests: (FileStatus) -> Bool,
+        _ wantsDigests: (FileIdentity) -> Bool,
         _ steps: WorkSteps
     ) throws(Trouble) -> (SourceFile, FileDigests?) {
         let file: SourceFile

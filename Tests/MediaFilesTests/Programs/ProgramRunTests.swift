@@ -1,4 +1,5 @@
 import Foundation
+import MediaSystem
 import Synchronization
 import TestSupport
 import Testing

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import MediaStore
+import MediaSystem
 import MediaTransport
 import TestSupport
 import Testing

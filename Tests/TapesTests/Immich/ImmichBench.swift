@@ -1,6 +1,7 @@
 import Foundation
 import MediaFiles
 import MediaStore
+import MediaSystem
 import MediaTransport
 import TestSupport
 import Testing
@@ -62,7 +63,7 @@ struct ImmichBench {
     /// Clips of one file with as many checksums: those that are kept are believed while the file is the same.
     func clips(_ count: Int) throws -> [ClipRecord] {
         var clip = try clip("many.jpg", "many")
-        let status = try #require(FileStatus(ofRegularFile: clip.source ?? []))
+        let status = try #require(FileIdentity(ofRegularFile: clip.source ?? []))
         (clip.size, clip.modifiedNanoseconds) = (status.size, status.modificationNanoseconds)
         return (1...count).map { number in
             let digits = String(number)

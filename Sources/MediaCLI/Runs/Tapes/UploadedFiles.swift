@@ -2,6 +2,7 @@ internal import Foundation
 internal import GigHive
 internal import MediaFiles
 internal import MediaStore
+internal import MediaSystem
 
 /// The files that uploads from here have sent: from their output, their report, or the journal.
 struct UploadedFiles: Sendable {

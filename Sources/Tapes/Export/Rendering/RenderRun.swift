@@ -1,6 +1,7 @@
 internal import Foundation
 internal import MediaFiles
 internal import MediaStore
+internal import MediaSystem
 internal import Synchronization
 
 /// The making of one video: look at the originals, make the parts, join them.
@@ -33,7 +34,7 @@ struct RenderRun: Sendable {
     // MARK: Originals
 
     private func prepare(_ clip: ClipRecord, number: Int) async throws(TapesError) -> RenderClip {
-        if clip.kind == .live, let video = clip.pairedSource, FileStatus(ofRegularFile: video) != nil {
+        if clip.kind == .live, let video = clip.pairedSource, FileIdentity(ofRegularFile: video) != nil {
             return try await prepareVideo(clip, video, number, trim: (0, 0))
         }
         let source = clip.source ?? []

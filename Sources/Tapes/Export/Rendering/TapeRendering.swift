@@ -1,5 +1,6 @@
 internal import MediaFiles
 public import MediaStore
+internal import MediaSystem
 
 /// Makes one video of a tape with an installed ffmpeg (tapes contract section 8).
 public struct TapeRendering: Sendable {
@@ -115,7 +116,7 @@ public struct TapeRendering: Sendable {
     }
 
     private static func requireOriginal(_ clip: ClipRecord) throws(TapesError) {
-        let hasVideo = clip.kind == .live && clip.pairedSource.map { FileStatus(ofRegularFile: $0) != nil } == true
+        let hasVideo = clip.kind == .live && clip.pairedSource.map { FileIdentity(ofRegularFile: $0) != nil } == true
         guard !hasVideo, let path = clip.source else { return }
         do {
             _ = try SourceFile(path: path)

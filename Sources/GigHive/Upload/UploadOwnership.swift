@@ -1,4 +1,5 @@
 internal import MediaStore
+internal import MediaSystem
 
 /// The locks of a running upload: its source on this server, and its row of the journal.
 enum UploadOwnership {
@@ -48,5 +49,16 @@ enum UploadOwnership {
             throw GigHiveError(.uploadInProgress, detail: detail, isRetryable: true, path: path)
         }
         return lock
+    }
+}
+
+/// The lock that one file on one server has while it is uploaded.
+enum SourceLock {
+    /// A name of at most 40 lower-case letters, digits and hyphens, as `UploadLock` wants it.
+    static func name(of identity: FileIdentity, host: String) -> String {
+        // FNV-1a, 32 bits: two hosts that collide only make one upload wait for another.
+        let hash = host.utf8.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 }
+        return ["f", String(identity.inode, radix: 36), String(identity.device, radix: 36), String(hash, radix: 36)]
+            .joined(separator: "-")
     }
 }

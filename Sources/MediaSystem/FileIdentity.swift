@@ -1,19 +1,19 @@
-internal import Glibc
+package import Glibc
 
-/// The members of `struct stat` that change when a file's content does.
-public struct FileStatus: Sendable, Equatable {
+/// What identifies a local file's content without reading it: the members of `struct stat` that change when it does.
+public struct FileIdentity: Sendable, Equatable {
     /// Device number.
     public var device: UInt64
     /// Inode number.
     public var inode: UInt64
     /// Length in bytes.
     public var size: Int64
-    /// Nanoseconds since 1970.
+    /// Time of the last change of content, nanoseconds since 1970.
     public var modificationNanoseconds: Int64
-    /// Nanoseconds since 1970.
+    /// Time of the last change of status, nanoseconds since 1970.
     public var changeNanoseconds: Int64
 
-    /// Makes a status.
+    /// Makes an identity.
     public init(
         device: UInt64,
         inode: UInt64,
@@ -28,16 +28,8 @@ public struct FileStatus: Sendable, Equatable {
         self.changeNanoseconds = changeNanoseconds
     }
 
-    /// The regular file that a path leads to, links followed, without opening it; nil when it leads to none.
-    package init?(ofRegularFile path: [UInt8]) {
-        var status = stat()
-        guard !path.contains(0), stat(path.map(CChar.init(bitPattern:)) + [0], &status) == 0,
-            status.st_mode & S_IFMT == S_IFREG
-        else { return nil }
-        self.init(status)
-    }
-
-    init(_ status: stat) {
+    /// What the system says of a file.
+    package init(_ status: stat) {
         self.init(
             device: UInt64(status.st_dev),
             inode: UInt64(status.st_ino),
@@ -47,8 +39,22 @@ public struct FileStatus: Sendable, Equatable {
         )
     }
 
+    /// The regular file that a path leads to, links followed, without opening it; nil when it leads to none.
+    package init?(ofRegularFile path: [UInt8]) {
+        var status = stat()
+        guard !path.contains(0), stat(path.cString, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            return nil
+        }
+        self.init(status)
+    }
+
     /// Wraps around for times that some file systems make up; the value is only ever compared.
     private static func nanoseconds(_ time: timespec) -> Int64 {
         Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
     }
+}
+
+extension [UInt8] {
+    /// A path as the system wants it: signed, with a zero at the end.
+    package var cString: [CChar] { map(CChar.init(bitPattern:)) + [0] }
 }

@@ -1,10 +1,10 @@
 internal import Glibc
 
-/// Threads for work that must not hold one of the few threads of Swift's pool.
+/// Threads for blocking work, which must not hold one of the few threads of Swift's pool.
 package enum DedicatedThread {
-    /// Runs `body` on a new, detached thread, which ends with it.
+    /// Runs `body` on a new thread, which ends with it.
     ///
-    /// - Returns: 0, or the error number when the system gave no thread; `body` is not run then.
+    /// - Returns: Zero, or why the system gave no thread (`errno`); `body` is not run then.
     package static func start(_ body: @escaping @Sendable () -> Void) -> Int32 {
         // The retain is taken over by the new thread, or given back here when there is none.
         let box = Unmanaged.passRetained(Body(run: body))

@@ -1,0 +1,16 @@
+/// Names nobody guesses or repeats.
+enum RandomName {
+    private static let alphabet = Array("abcdefghijklmnopqrstuvwxyz234567")
+
+    /// 16 characters of lower-case base 32: 80 random bits.
+    static func make() -> String {
+        // One call of the system for 128 bits; 80 are used.
+        var bits = UInt128.random(in: .min ... .max)
+        return String(
+            (0..<16).map { _ in
+                defer { bits >>= 5 }
+                return alphabet[Int(truncatingIfNeeded: bits & 31)]
+            }
+        )
+    }
+}
