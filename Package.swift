@@ -6,6 +6,8 @@ var strict: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
     .enableUpcomingFeature("MemberImportVisibility"),
+    // Places where a build for tests can be made to die (MediaFiles/KillPlace.swift).
+    .define("KILL_POINTS", .when(configuration: .debug)),
 ]
 // The Makefile sets this. A plain `swift build` by somebody with a newer compiler must not fail on its new warnings.
 if Context.environment["MEDIACTL_WARNINGS_AS_ERRORS"] == "1" {

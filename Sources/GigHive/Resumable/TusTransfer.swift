@@ -1,5 +1,6 @@
 internal import Foundation
 internal import MediaCrypto
+internal import MediaFiles
 internal import MediaStore
 internal import MediaSystem
 internal import MediaTransport

@@ -1,4 +1,5 @@
 internal import MediaCrypto
+internal import MediaFiles
 internal import MediaStore
 internal import MediaSystem
 internal import MediaTransport

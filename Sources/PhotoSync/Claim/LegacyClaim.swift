@@ -1,3 +1,4 @@
+internal import MediaFiles
 public import MediaStore
 internal import MediaSystem
 public import MediaTransport
