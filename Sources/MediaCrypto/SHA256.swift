@@ -9,9 +9,8 @@ public struct SHA256Digest: Sendable, Hashable, CustomStringConvertible {
 
     /// Reads the hexadecimal form in either case; nil unless it is exactly 64 digits.
     public init?(hex: String) {
-        let digits = hex.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
-        guard hex.utf8.count == 64, digits.count == 64 else { return nil }
-        bytes = stride(from: 0, to: 64, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+        guard hex.utf8.count == 64, let bytes = HexText.bytes(hex) else { return nil }
+        self.bytes = bytes
     }
 
     /// 64 lower-case hexadecimal characters.

@@ -91,25 +91,12 @@ struct DeviceKey: Sendable {
         guard let keys = try TargetDirectory.open(path, creating: false) else {
             throw FileWriteError(.unsafe, path: path)
         }
-        let file = try PartialFile.open(".\(UUID().uuidString.lowercased()).part", in: keys)
-        do throws(FileWriteError) {
-            try pem.withUnsafeBytes { bytes in Result { () throws(FileWriteError) in try file.write(bytes, at: 0) } }
-                .get()
-            _ = try file.settle()
-            return try publish(file, stem: stem)
-        } catch {
-            try? file.discard()
-            throw error
-        }
-    }
-
-    /// An earlier key keeps its name: records may need to be told apart, and a server may still know it.
-    private func publish(_ file: PartialFile, stem: String) throws(FileWriteError) -> String {
+        // An earlier key keeps its name: records may need to be told apart, and a server may still know it.
         var number = 1
         while true {
             let name = number == 1 ? "\(stem).pem" : "\(stem)-\(number).pem"
             do throws(FileWriteError) {
-                _ = try file.publish(as: name)
+                try WholeFile(in: keys, audience: .owner).write(pem, as: Array(name.utf8), replacing: false)
                 return name
             } catch {
                 guard error.kind == .exists, number < 1000 else { throw error }

@@ -39,14 +39,8 @@ struct ProgramSigner: CaptureSigner {
     static func signature(in output: [UInt8]) -> [UInt8]? {
         let text = String(decoding: output, as: UTF8.self).filter { !$0.isWhitespace }
         // No signature in base64 consists of hexadecimal digits alone: DER begins with `M`, and 64 bytes end with `==`.
-        let bytes = hexadecimal(text) ?? Data(base64Encoded: text).map(Array.init)
+        let bytes = HexText.bytes(text) ?? Data(base64Encoded: text).map(Array.init)
         return bytes.flatMap(ECDSASignature.raw)
-    }
-
-    private static func hexadecimal(_ text: String) -> [UInt8]? {
-        let digits = text.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
-        guard digits.count == text.utf8.count, digits.count.isMultiple(of: 2), !digits.isEmpty else { return nil }
-        return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
     }
 
     private func run(_ input: [UInt8]) async throws(CaptureError) -> [UInt8] {

@@ -80,8 +80,12 @@ struct FullUpload: Sendable {
 
     /// The body; the photo is read from a descriptor of its own.
     func form(metadata: String) throws(CaptureError) -> FullCaptureForm {
-        let descriptor = fcntl(photo.descriptor, F_DUPFD_CLOEXEC, 0)
-        guard descriptor >= 0 else { throw CaptureError(SourceFileError(.io(errno: errno), path: photo.path)) }
+        let descriptor: Int32
+        do {
+            descriptor = try photo.duplicateDescriptor()
+        } catch {
+            throw CaptureError(error)
+        }
         let content = FileContent(owning: descriptor, byteCount: photo.status.size)
         return FullCaptureForm(photo: content, depthMap: depthMap, metadata: metadata)
     }

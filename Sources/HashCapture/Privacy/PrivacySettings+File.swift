@@ -58,16 +58,9 @@ extension PrivacySettings {
         let name = url.lastPathComponent
         let parent = Array(url.deletingLastPathComponent().path.utf8)
         guard let directory = try TargetDirectory.open(parent, creating: true) else { return }
-        // Made with 0600, and held by a lock, so that two processes do not write it at once; what one left that died is
-        // written anew.
-        let draft = try PartialFile.open(".\(name).new", in: directory)
-        try draft.truncate(to: 0)
-        let outcome = text.withUnsafeBytes { bytes in
-            Result { () throws(FileWriteError) in try draft.write(bytes, at: 0) }
-        }
-        try outcome.get()
-        _ = try draft.settle()
-        try draft.publish(replacing: name)
+        // Held by a lock, so that two processes do not write it at once.
+        try WholeFile(in: directory, temporaryName: ".\(name).new", audience: .owner)
+            .write(text, as: Array(name.utf8), replacing: true)
     }
 
     private static func followingLink(_ path: String) throws(CaptureError) -> String {

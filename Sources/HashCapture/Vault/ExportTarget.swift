@@ -12,9 +12,8 @@ struct ExportTarget: Sendable {
     ///
     /// - Throws: `CaptureError` `.targetExists`, `.targetUnusable`.
     init(_ path: [UInt8], temporaryName: String) throws(CaptureError) {
-        let slash = path.lastIndex(of: UInt8(ascii: "/"))
-        name = slash.map { Array(path[($0 + 1)...]) } ?? path
-        let parent = slash.map { $0 == 0 ? Array("/".utf8) : Array(path[..<$0]) } ?? Array(".".utf8)
+        name = path.nameOfPath
+        let parent = path.directoryOfPath
         self.temporaryName = temporaryName
         guard !name.isEmpty, name != Array(".".utf8), name != Array("..".utf8) else {
             throw CaptureError(.targetUnusable, detail: "names no file", path: path)

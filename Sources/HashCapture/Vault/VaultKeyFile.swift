@@ -85,7 +85,7 @@ struct VaultKeyFile {
         }
         let file = try makeDraft(in: captures)
         do {
-            let text = try StreamingAEAD.Key.generate().withBytes { Self.hex($0) } + "\n"
+            let text = try StreamingAEAD.Key.generate().withBytes { HexText.lowerCase($0) } + "\n"
             try Array(text.utf8).withUnsafeBytes { _ = try file.append($0) }
             try file.settle()
             try file.publish(as: Array(Self.name.utf8))
@@ -106,11 +106,6 @@ struct VaultKeyFile {
                 guard error.kind == .busy else { throw error }
             }
         }
-    }
-
-    private static func hex(_ bytes: [UInt8]) -> String {
-        let digits = Array("0123456789abcdef")
-        return String(bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
     }
 
     private func hasBlobs() throws -> Bool {

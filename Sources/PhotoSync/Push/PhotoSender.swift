@@ -132,10 +132,11 @@ struct PhotoSender: Sendable {
         takenAt: PhotoTime?,
         _ gauge: SendGauge
     ) async throws(PhotoSyncError) -> PhotoReceipt {
-        // The transport closes what it gets.
-        let descriptor = fcntl(file.descriptor, F_DUPFD_CLOEXEC, 0)
-        guard descriptor >= 0 else {
-            throw PhotoSyncError.source(SourceFileError(.io(errno: errno), path: file.path))
+        let descriptor: Int32
+        do {
+            descriptor = try file.duplicateDescriptor()
+        } catch {
+            throw PhotoSyncError.source(error)
         }
         let upload = PhotoUpload(
             content: FileContent(owning: descriptor, byteCount: file.status.size),

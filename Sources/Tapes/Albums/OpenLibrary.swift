@@ -1,3 +1,4 @@
+internal import MediaFiles
 internal import MediaStore
 
 /// A library that answers, is recognised, and may be asked to do something: steps 4 of rule R2, and contract 4.2.
@@ -98,8 +99,8 @@ extension AlbumService {
         guard link.libraryID.hasPrefix(library.kind + ":") else { return false }
         if link.libraryID == record?.libraryID { return true }
         if link.libraryID.hasPrefix("\(library.kind):\(library.address)#") { return true }
-        guard let hint = link.hint, let slash = hint.lastIndex(of: UInt8(ascii: "/")) else { return false }
-        return FolderLibrary.address(of: Array(hint[..<slash])) == library.address
+        guard let hint = link.hint, hint.contains(UInt8(ascii: "/")) else { return false }
+        return FolderLibrary.address(of: hint.directoryOfPath) == library.address
     }
 
     // MARK: Questions

@@ -53,16 +53,3 @@ enum AbsolutePath {
         return status.st_mode & S_IFMT == S_IFDIR
     }
 }
-
-extension [UInt8] {
-    /// The directory of a path, without a slash at its end unless it is the root.
-    var directoryOfPath: [UInt8] {
-        guard let slash = lastIndex(of: UInt8(ascii: "/")) else { return [] }
-        return Array(self[..<Swift.max(slash, 1)])
-    }
-
-    /// The last part of a path.
-    var nameOfPath: [UInt8] {
-        Array(self[(lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0)...])
-    }
-}

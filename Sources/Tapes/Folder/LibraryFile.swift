@@ -37,17 +37,8 @@ enum LibraryFile: String, CaseIterable {
         in directory: TargetDirectory,
         replacing isReplacing: Bool = true
     ) throws(FileWriteError) {
-        let file = try PartialFile.open(temporaryName, in: directory)
-        do throws(FileWriteError) {
-            try bytes.withUnsafeBytes { bytes in Result { () throws(FileWriteError) in try file.write(bytes, at: 0) } }
-                .get()
-            try file.truncate(to: Int64(bytes.count))
-            _ = try file.seal(modificationMicroseconds: Int64(Date().timeIntervalSince1970 * 1_000_000))
-            if isReplacing { try file.publish(replacing: rawValue) } else { _ = try file.publish(as: rawValue) }
-        } catch {
-            try? file.discard()
-            throw error
-        }
+        try WholeFile(in: directory, temporaryName: temporaryName, audience: .everybody)
+            .write(bytes, as: name, replacing: isReplacing)
     }
 }
 

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import MediaCrypto
 
 /// SHA-1 of a file, as the server names files (tapes contract 6.3, trap 14).
 struct ImmichChecksum: Sendable, Hashable {
@@ -12,8 +13,7 @@ struct ImmichChecksum: Sendable, Hashable {
 
     /// Reads 40 hexadecimal characters; nil for anything else.
     init?(hex: String) {
-        let digits = hex.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
-        guard hex.utf8.count == 40, digits.count == 40 else { return nil }
-        self.init(stride(from: 0, to: 40, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) })
+        guard hex.utf8.count == 40, let digest = HexText.bytes(hex) else { return nil }
+        self.init(digest)
     }
 }

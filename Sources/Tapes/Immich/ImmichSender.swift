@@ -64,7 +64,7 @@ struct ImmichSender {
     ) async throws(AlbumError) -> AssetResolution {
         if library.session.known.isFull { return .failed(AlbumError(.quota, detail: "the account is full")) }
         if let stoppedBy { return .failed(stoppedBy) }
-        let name = String(decoding: path[((path.lastIndex(of: UInt8(ascii: "/")) ?? -1) + 1)...], as: UTF8.self)
+        let name = String(decoding: path.nameOfPath, as: UTF8.self)
         let type = "." + MediaType.pathExtension(of: name).lowercased()
         if let taken = try await library.takenExtensions(), !taken.contains(type) {
             return .rejected("the server does not take \(type)")

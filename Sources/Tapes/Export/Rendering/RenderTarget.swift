@@ -13,15 +13,14 @@ struct RenderTarget: Sendable {
     ///
     /// - Throws: `TapesError` `.targetUnusable`, `.targetExists`.
     init(_ path: [UInt8], replacing isReplacing: Bool, originals: [[UInt8]]) throws(TapesError) {
-        let slash = path.lastIndex(of: UInt8(ascii: "/"))
-        let name = Array(path[(slash.map { $0 + 1 } ?? 0)...])
+        let name = path.nameOfPath
         self.name = name
         let end = name.lastIndex(of: UInt8(ascii: ".")).map { String(decoding: name[($0 + 1)...], as: UTF8.self) }
         guard let end, let container = Self.containers[end.lowercased()] else {
             throw TapesError(.targetUnusable, detail: "the name of a video ends in .mp4, .mov or .mkv", path: path)
         }
         self.container = container
-        let parent = slash.map { $0 == 0 ? Array("/".utf8) : Array(path[..<$0]) } ?? Array(".".utf8)
+        let parent = path.directoryOfPath
         do {
             guard !name.contains(0), let directory = try TargetDirectory.open(parent, creating: false) else {
                 throw TapesError(.targetUnusable, detail: "there is no such directory", path: parent)

@@ -87,16 +87,7 @@ struct RenderWorkplace: Sendable {
 
     /// Writes a file among the parts. Blocks.
     func write(_ text: String, as name: String) throws(FileWriteError) {
-        let file = try PartialFile.open(name, in: parts.directory)
-        let bytes = Array(text.utf8)
-        let result: Result<Void, FileWriteError> = bytes.withUnsafeBytes { buffer in
-            do throws(FileWriteError) {
-                return .success(try file.write(buffer, at: 0))
-            } catch {
-                return .failure(error)
-            }
-        }
-        try result.get()
+        try PartialFile.open(name, in: parts.directory).write(all: Array(text.utf8))
     }
 
     /// Gives the draft its name, once it is on the disk. Blocks.

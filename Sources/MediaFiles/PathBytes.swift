@@ -1,0 +1,12 @@
+extension [UInt8] {
+    /// The last part of a path; all of it where it has no slash.
+    package var nameOfPath: [UInt8] {
+        Array(self[(lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0)...])
+    }
+
+    /// The directory of a path, without a slash at its end unless it is the root; `.` where the path has no slash.
+    package var directoryOfPath: [UInt8] {
+        guard let slash = lastIndex(of: UInt8(ascii: "/")) else { return [UInt8(ascii: ".")] }
+        return Array(self[..<Swift.max(slash, 1)])
+    }
+}

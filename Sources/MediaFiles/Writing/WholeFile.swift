@@ -1,0 +1,62 @@
+internal import Foundation
+
+/// Small files that are written at once: whole under their name, or not there.
+package struct WholeFile {
+    /// Who may read it.
+    package enum Audience: Sendable {
+        /// This user alone (0600).
+        case owner
+        /// Whoever may read any new file of this user.
+        case everybody
+    }
+
+    /// Where it is to be.
+    package var directory: TargetDirectory
+    /// What it has for a name while it is written. What a process that died has left under it is written over.
+    package var temporaryName: String
+    /// Who may read it.
+    package var audience: Audience
+
+    /// Describes a file; without a temporary name it has one that nobody else uses.
+    package init(in directory: TargetDirectory, temporaryName: String? = nil, audience: Audience) {
+        self.directory = directory
+        self.temporaryName = temporaryName ?? ".\(UUID().uuidString.lowercased()).part"
+        self.audience = audience
+    }
+
+    /// Writes the file, gives it its name, and waits for the disk. Blocks.
+    ///
+    /// - Parameters:
+    ///   - bytes: The content.
+    ///   - name: Need not be UTF-8.
+    ///   - isReplacing: Whether a file that has the name goes; readers find the one or the other, and after a crash too.
+    /// - Throws: `FileWriteError`: `.exists` when the name is taken and nothing is replaced. Nothing has changed then.
+    package func write(_ bytes: [UInt8], as name: [UInt8], replacing isReplacing: Bool) throws(FileWriteError) {
+        let file = try PartialFile.open(temporaryName, in: directory)
+        do throws(FileWriteError) {
+            try file.write(all: bytes)
+            switch audience {
+            case .owner: _ = try file.settle()
+            case .everybody:
+                _ = try file.seal(modificationMicroseconds: Int64(Date().timeIntervalSince1970 * 1_000_000))
+            }
+            if isReplacing { try file.publish(replacing: name) } else { try file.publish(as: name) }
+        } catch {
+            try? file.discard()
+            throw error
+        }
+    }
+}
+
+extension PartialFile {
+    /// Makes bytes the whole content.
+    ///
+    /// - Throws: `FileWriteError`; a part may have been written.
+    package func write(all bytes: [UInt8]) throws(FileWriteError) {
+        try truncate(to: 0)
+        let result = bytes.withUnsafeBytes { buffer in
+            Result { () throws(FileWriteError) in try write(buffer, at: 0) }
+        }
+        try result.get()
+    }
+}
