@@ -10,12 +10,7 @@ struct CaptureCatalog: Sendable {
     init(folder: DataFolder, settings: CaptureSettings) throws {
         self.folder = folder
         self.settings = settings
-        var configuration = GRDB.Configuration()
-        configuration.busyMode = .timeout(5)
-        // A sandbox must survive its own end, not the machine's: no waiting for the disk.
-        configuration.prepareDatabase { db in try db.execute(sql: "PRAGMA synchronous = OFF") }
-        queue = try DatabaseQueue(path: folder.captureDatabasePath, configuration: configuration)
-        try Self.migrator.migrate(queue)
+        queue = try SandboxDatabase.open(folder.captureDatabasePath, Self.migrator)
         for device in settings.devices where try self.device(device.id) == nil {
             try add(
                 CaptureDevice(

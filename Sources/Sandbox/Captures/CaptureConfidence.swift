@@ -19,8 +19,3 @@ enum CaptureConfidence {
 
     static let processing: JSONValue = ["processed_by": "mediactl-sandbox"]
 }
-
-/// A number with so many decimals, rounded half to even as C does.
-func decimals(_ value: Double, _ count: Int) -> String {
-    String(format: "%.\(count)f", value)
-}

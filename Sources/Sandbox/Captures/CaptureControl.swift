@@ -30,7 +30,7 @@ struct CaptureControl {
             "confidence": .string(row.confidence),
             "evidence": row.evidence,
             "flags": row.flags ?? .null,
-            "location": row.location.map(JSONValue.string) ?? .null,
+            "location": JSONValue(row.location),
             "capturedAt": .string(row.capturedAt.text),
             "body": .string(base64(row.body)),
         ]

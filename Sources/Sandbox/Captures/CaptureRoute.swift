@@ -65,7 +65,7 @@ enum CaptureRoute: Sendable, Equatable {
 
 /// Ids of devices, captures and requests.
 enum CaptureID {
-    static func new() -> String { UUID().uuidString.lowercased() }
+    static func new() -> String { newUUID() }
 
     /// In lower case; nil for anything but a UUID.
     static func read(_ text: String) -> String? { UUID(uuidString: text)?.uuidString.lowercased() }

@@ -33,10 +33,7 @@ struct CaptureSite: Sendable {
     }
 
     func answer(_ route: CaptureRoute, to exchange: Exchange) async throws -> Answer {
-        if let reply = exchange.plan.earlyReply { return Answer(reply: reply, isEarly: true) }
-        if let limit = exchange.plan.bodyLimit, exchange.contentLength ?? 0 > limit {
-            return Answer(reply: .webServerError(.requestEntityTooLarge), isEarly: true)
-        }
+        if let answer = exchange.answerBeforeBody { return answer }
         let envelope = CaptureEnvelope(settings, requestID: exchange.header("X-Request-Id"))
         let call: DeviceCall?
         do {

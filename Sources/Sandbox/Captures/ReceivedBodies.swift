@@ -9,6 +9,3 @@ final class ReceivedBodies: Sendable {
 
     var all: [(path: String, body: [UInt8])] { entries.withLock { $0 } }
 }
-
-/// Standard alphabet with padding.
-func base64(_ bytes: [UInt8]) -> String { Data(bytes).base64EncodedString() }

@@ -53,7 +53,7 @@ struct UploadAnswer {
         let object: JSONObject = [
             "event_date": .string(record.fields.eventDate),
             "org_name": .string(record.fields.orgName),
-            "event_type": record.eventType.map(JSONValue.string) ?? .null,
+            "event_type": JSONValue(record.eventType),
         ]
         return object.members
     }
@@ -72,9 +72,7 @@ struct UploadAnswer {
     private var readableName: String {
         let org = record.fields.orgName.lowercased().filter { $0.isASCII && ($0.isLetter || $0.isNumber) }
         let date = record.fields.eventDate.filter(\.isNumber)
-        let number = String(record.position)
-        let sequence = String(repeating: "0", count: max(0, 5 - number.count)) + number
-        let name = "\(org)\(date)_\(sequence)_\(record.fields.label.lowercased())"
+        let name = "\(org)\(date)_\(padded(record.position, 5))_\(record.fields.label.lowercased())"
         return record.asset.fileExtension.isEmpty ? name : "\(name).\(record.asset.fileExtension)"
     }
 }

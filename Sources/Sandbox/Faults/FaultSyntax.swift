@@ -4,96 +4,13 @@
 ///
 /// See ``help`` for the words.
 enum FaultSyntax {
-    /// For `--help`.
-    static let help = """
-        Faults: WHERE:WHAT[=VALUE][,OPTION]…
-          WHERE  upload, asset, delete, listing, media, health,
-                 tus-options, tus-create, tus-patch, tus-head, tus-delete, finalize,
-                 token, guest-status, guest-delete,
-                 photos-health, photos-status, photos-list, photos-check,
-                 photos-upload, photos-download, photos-thumbnail,
-                 photos-legacy, photos-claim, photos-browse, photos-delete,
-                 devices, login,
-                 challenge, register, capture, capture-full, capture-read
-          WHAT   reset                 TCP reset at MOMENT
-                 stall                 silence at MOMENT, for SECONDS or for ever
-                 slow=BYTES            read the body at BYTES a second
-                 slow-answer=BYTES     send the answer at BYTES a second
-                 early-status=CODE     answer before the body is read
-                 status=CODE           answer after the whole body, do nothing
-                 limit=BYTES           answer 413 to larger bodies, as a proxy does
-                 forget                the upload is gone: 404 (tus, finalize)
-                 expire                the upload has expired: 410 (tus)
-                 drop-answer           do the work, close without an answer
-                 delay-answer=SECONDS  do the work, answer late
-                 status-after=CODE     do the work, answer CODE
-                 500-after-store       do the work, answer 500
-                 1062                  do the work, answer 500 "1062 Duplicate entry"
-                 truncate=BYTES        close after BYTES of the answer's body
-                 wrong-length          promise more bytes than are sent
-                 html                  answer in the HTML page
-                 whitespace=BYTES      white space before the JSON
-                 no-token, odd-token, wrong-types, corrupt, no-checksum
-                                       change the fields of a 2xx answer
-                 body-timeout=SECONDS  a body not complete by then: 400, closed
-                                       (photos-upload)
-                 redirect=URL          answer 307
-                 content-type=TYPE     name another type
-                 endless-json=BYTES    JSON that does not end
-                 corrupt-byte          a wrong byte in a file (photos-download)
-                 ignore-range          200 for a range (photos-download)
-                 repeated-cursor, endless, empty-page, expired-cursor,
-                 lost-photo, total=N, hostile-names
-                                       trouble with a page (photos-list)
-          OPTION after=MOMENT          a number of body bytes (default 0),
-                                       body (all of it), response-headers,
-                                       response+N (bytes of the answer's body)
-                 for=SECONDS           how long a stall lasts
-                 retry-after=SECONDS   Retry-After of a status
-                 times=N               strike N requests only
-                 every=N               strike each Nth request of that place only
-                 skip=N                let N requests by before counting
-        "tus-patch:status=503,every=100" and "tus-patch:reset,every=100,skip=50"
-        make 2 % of trouble.
-
-        Control, from loopback, below /__sandbox/:
-          POST faults                  add one fault a line
-          DELETE faults                clear them, let delayed answers go
-          GET requests                 the requests seen: method, path, bytes
-          GET uploads                  the tus uploads
-          POST event-links             [TOKEN=]DATE,ORG,TYPE[,DAYS]: an event link
-          DELETE event-links/TOKEN     revoke it
-          POST guest-jobs/ID/approve   let an upload of a guest be seen
-          POST guest-jobs/ID/reject    or not
-        of PhotoSync, in JSON:
-          GET photosync/photos         all rows
-          POST photosync/photos        add a row: {"user":EMAIL, "device":ID,
-                                       "uploadedAt":TIME, "dateTaken":TIME,
-                                       "originalFilename":NAME, "storedPath":PATH,
-                                       "fileHash":HEX, "fileSize":N,
-                                       "content":TEXT}, all optional; only a
-                                       content makes a file. Or many: {"count":N,
-                                       "step":MICROSECONDS} with user, device and
-                                       the times of the first
-          PATCH photosync/photos/ID    change a row: the same names; "" for user
-                                       or device takes them away
-          DELETE photosync/photos/ID   remove row and file
-          POST photosync/purge         remove up to 100 photos without an owner
-          POST photosync/settle        rewrite now what waits to be rewritten
-          PATCH photosync/users/EMAIL  {"isActive":BOOL, "apiKey":HEX}
-        of captures, in JSON; bytes in base64:
-          GET captures/records         what is stored, the request's body too
-          GET captures/devices         levels, keys, counters
-          GET captures/bodies          every body received, refused ones too
-        """
-
     static func parse(_ text: String) throws(FaultSyntaxError) -> Fault {
         guard let colon = text.firstIndex(of: ":") else { throw FaultSyntaxError(text, "no \":\"") }
         guard let place = Fault.Place(rawValue: String(text[..<colon])) else {
             throw FaultSyntaxError(text, "unknown place \"\(text[..<colon])\"")
         }
         let settings = text[text.index(after: colon)...].split(separator: ",", omittingEmptySubsequences: false)
-            .map(Setting.init)
+            .map(FaultSetting.init)
         var options = FaultOptions(text: text)
         for setting in settings.dropFirst() { try options.read(setting) }
         guard let what = settings.first else { throw FaultSyntaxError(text, "no fault named") }
@@ -122,7 +39,7 @@ enum FaultSyntax {
         }
     }
 
-    private static func effect(_ what: Setting, _ options: FaultOptions) throws(FaultSyntaxError) -> Fault.Effect {
+    private static func effect(_ what: FaultSetting, _ options: FaultOptions) throws(FaultSyntaxError) -> Fault.Effect {
         let text = options.text
         switch what.name {
         case "reset": return .reset(options.moment)
@@ -161,7 +78,7 @@ enum FaultSyntax {
 
 extension FaultSyntax {
     private static func listTrouble(
-        _ what: Setting,
+        _ what: FaultSetting,
         in text: String
     ) throws(FaultSyntaxError) -> Fault.ListTrouble? {
         switch what.name {
@@ -183,80 +100,5 @@ struct FaultSyntaxError: Error, Equatable, CustomStringConvertible {
 
     init(_ text: String, _ reason: String) {
         description = "cannot read fault \"\(text)\": \(reason)"
-    }
-}
-
-/// `name` or `name=value`.
-private struct Setting {
-    var name: String
-    var value: String
-
-    init(_ text: Substring) {
-        let pieces = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-        name = pieces.first ?? ""
-        value = pieces.count > 1 ? pieces[1] : ""
-    }
-
-    func count(in text: String, atLeast minimum: Int = 0) throws(FaultSyntaxError) -> Int {
-        guard let number = Int(value), number >= minimum else {
-            throw FaultSyntaxError(text, "\(name) needs a whole number")
-        }
-        return number
-    }
-
-    func seconds(in text: String) throws(FaultSyntaxError) -> Double {
-        guard let number = Double(value), number.isFinite, number >= 0 else {
-            throw FaultSyntaxError(text, "\(name) needs a number of seconds")
-        }
-        return number
-    }
-
-    func word(in text: String) throws(FaultSyntaxError) -> String {
-        guard !value.isEmpty else { throw FaultSyntaxError(text, "\(name) needs a value") }
-        return value
-    }
-
-    func status(in text: String) throws(FaultSyntaxError) -> Int {
-        guard let code = Int(value), (200...599).contains(code) else {
-            throw FaultSyntaxError(text, "\(name) needs a status from 200 to 599")
-        }
-        return code
-    }
-}
-
-/// What may follow the fault's name.
-private struct FaultOptions {
-    let text: String
-    var times: Int?
-    var moment = Fault.Moment.bodyBytes(0)
-    var seconds: Double?
-    var every = 1
-    var skip = 0
-    var retryAfter: Int?
-
-    init(text: String) {
-        self.text = text
-    }
-
-    mutating func read(_ setting: Setting) throws(FaultSyntaxError) {
-        switch setting.name {
-        case "times": times = try setting.count(in: text, atLeast: 1)
-        case "every": every = try setting.count(in: text, atLeast: 1)
-        case "skip": skip = try setting.count(in: text)
-        case "for": seconds = try setting.seconds(in: text)
-        case "retry-after": retryAfter = try setting.count(in: text)
-        case "after":
-            switch setting.value {
-            case "body": moment = .wholeBody
-            case "response-headers": moment = .responseHeaders
-            case let value where value.hasPrefix("response+"):
-                guard let count = Int(value.dropFirst("response+".count)), count > 0 else {
-                    throw FaultSyntaxError(text, "response+ needs a number from 1 on")
-                }
-                moment = .responseBytes(count)
-            default: moment = .bodyBytes(try setting.count(in: text))
-            }
-        default: throw FaultSyntaxError(text, "unknown option \"\(setting.name)\"")
-        }
     }
 }

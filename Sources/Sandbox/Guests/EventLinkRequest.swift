@@ -24,9 +24,3 @@ struct EventLinkRequest: Sendable, Equatable, ExpressibleByArgument {
     /// 43 characters, as the server's.
     private static func newToken() -> String { urlSafeText(randomBytes(32)) }
 }
-
-/// Base64 with the alphabet of RFC 4648 section 5, without padding.
-func urlSafeText(_ bytes: [UInt8]) -> String {
-    Data(bytes).base64EncodedString().replacingOccurrences(of: "+", with: "-")
-        .replacingOccurrences(of: "/", with: "_").replacingOccurrences(of: "=", with: "")
-}

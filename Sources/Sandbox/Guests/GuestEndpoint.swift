@@ -56,7 +56,7 @@ struct GuestEndpoint {
                     "event_id": .int(link.eventID),
                     "event_date": .string(link.eventDate),
                     "org_name": .string(link.orgName),
-                    "event_type": link.eventType.map(JSONValue.string) ?? .null,
+                    "event_type": JSONValue(link.eventType),
                 ]
             )
             // A changing parameter makes every URL a new one; remembering those would serve nobody.
@@ -110,8 +110,8 @@ struct GuestEndpoint {
                     "upload_job_id": .int(job.id),
                     "label": .string(job.label),
                     "stream_url": .string("/api/guest-stream.php?nonce=\(nonce)&job_id=\(job.id)"),
-                    "display_name": job.displayName.map(JSONValue.string) ?? .null,
-                    "approved_at": job.approvedAt.map(JSONValue.string) ?? .null,
+                    "display_name": JSONValue(job.displayName),
+                    "approved_at": JSONValue(job.approvedAt),
                 ]
             }
             return .json(

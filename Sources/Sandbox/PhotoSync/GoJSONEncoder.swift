@@ -2,61 +2,21 @@
 /// the end.
 enum GoJSONEncoder {
     static func encode(_ value: JSONValue) -> String {
-        var text = ""
-        append(value, to: &text)
-        text += "\n"
-        return text
+        JSONWriter(quote: quote).text(of: value) + "\n"
     }
 
-    private static func append(_ value: JSONValue, to text: inout String) {
-        switch value {
-        case .null: text += "null"
-        case .bool(let flag): text += flag ? "true" : "false"
-        case .int(let number): text += String(number)
-        case .decimal(let number): text += ShortestDecimal(number).ecmaScriptText
-        case .string(let string): appendQuoted(string, to: &text)
-        case .array(let elements):
-            text += "["
-            for (index, element) in elements.enumerated() {
-                if index > 0 { text += "," }
-                append(element, to: &text)
-            }
-            text += "]"
-        case .object(let object):
-            text += "{"
-            for (index, member) in object.members.enumerated() {
-                if index > 0 { text += "," }
-                appendQuoted(member.key, to: &text)
-                text += ":"
-                append(member.value, to: &text)
-            }
-            text += "}"
-        }
-    }
-
-    private static func appendQuoted(_ string: String, to text: inout String) {
-        text += "\""
+    private static func quote(_ string: String, to text: inout String) {
         // A page has thousands of texts, and hardly one that needs more.
         if isPlain(string) {
-            text += string + "\""
+            text += "\"" + string + "\""
             return
         }
-        for scalar in string.unicodeScalars {
+        JSONWriter.quote(string, to: &text) { scalar in
             switch scalar {
-            case "\"": text += "\\\""
-            case "\\": text += "\\\\"
-            case "\u{8}": text += "\\b"
-            case "\u{c}": text += "\\f"
-            case "\n": text += "\\n"
-            case "\r": text += "\\r"
-            case "\t": text += "\\t"
-            case "<", ">", "&", "\u{2028}", "\u{2029}", "\u{0}"..."\u{1f}":
-                let digits = String(scalar.value, radix: 16)
-                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: text.unicodeScalars.append(scalar)
+            case "<", ">", "&", "\u{2028}", "\u{2029}", "\u{0}"..."\u{1f}": JSONWriter.escaped(scalar.value)
+            default: nil
             }
         }
-        text += "\""
     }
 
     /// ASCII without anything to escape.

@@ -55,8 +55,7 @@ struct GoTime: Sendable, Equatable {
     /// RFC 3339 with `Z`; as many digits of the fraction as there are, without zeros at the end.
     var text: String {
         guard nanoseconds > 0 else { return wholeSecondText }
-        let number = String(nanoseconds)
-        var digits = Substring(String(repeating: "0", count: 9 - number.count) + number)
+        var digits = Substring(padded(nanoseconds, 9))
         while digits.last == "0" { digits.removeLast() }
         return "\(wholeSecondText.dropLast()).\(digits)Z"
     }
@@ -67,7 +66,7 @@ struct GoTime: Sendable, Equatable {
         let rest = seconds - day * 86_400
         let clock = [rest / 3600, rest / 60 % 60, rest % 60].map(twoDigits).joined(separator: ":")
         let date = Self.date(ofDay: day)
-        return "\(Self.fourDigits(date.year))-\(twoDigits(date.month))-\(twoDigits(date.day))T\(clock)Z"
+        return "\(padded(date.year, 4))-\(twoDigits(date.month))-\(twoDigits(date.day))T\(clock)Z"
     }
 
     /// `YYYY/MM`, the folder of a photo taken then.
@@ -81,15 +80,12 @@ struct GoTime: Sendable, Equatable {
         number >= 0 ? number / divisor : -((divisor - 1 - number) / divisor)
     }
 
-    private static func fourDigits(_ number: Int) -> String {
-        String(repeating: "0", count: max(0, 4 - String(number).count)) + String(number)
-    }
-
     private static func isLeap(_ year: Int) -> Bool {
         year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
     }
 
-    private static func days(in month: Int, of year: Int) -> Int {
+    /// How many days a month has.
+    static func days(in month: Int, of year: Int) -> Int {
         [31, isLeap(year) ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month - 1]
     }
 

@@ -43,12 +43,7 @@ extension PhotoCatalog {
     }
 
     private func keep(_ file: IncomingFile, at path: String) throws {
-        let destination = folder.photoPath(path)
-        try FileManager.default.createDirectory(
-            atPath: (destination as NSString).deletingLastPathComponent,
-            withIntermediateDirectories: true
-        )
-        try file.keep(at: destination)
+        try file.keep(at: folder.makePhotoPath(path))
     }
 
     /// `_001`, `_002` … before the extension where the name is taken.
@@ -56,8 +51,7 @@ extension PhotoCatalog {
         let dot = name.lastIndex(of: ".") ?? name.endIndex
         var number = 0
         while true {
-            let digits = String(number)
-            let suffix = number == 0 ? "" : "_" + String(repeating: "0", count: max(0, 3 - digits.count)) + digits
+            let suffix = number == 0 ? "" : "_" + padded(number, 3)
             let path = "\(folder)/\(name[..<dot])\(suffix)\(name[dot...])"
             let isTaken = try Bool.fetchOne(
                 db,

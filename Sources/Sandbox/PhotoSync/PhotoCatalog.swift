@@ -12,12 +12,7 @@ struct PhotoCatalog: Sendable {
     init(folder: DataFolder, settings: PhotoSyncSettings) throws {
         self.folder = folder
         self.settings = settings
-        var configuration = GRDB.Configuration()
-        configuration.busyMode = .timeout(5)
-        // A sandbox must survive its own end, not the machine's: no waiting for the disk.
-        configuration.prepareDatabase { db in try db.execute(sql: "PRAGMA synchronous = OFF") }
-        queue = try DatabaseQueue(path: folder.photoDatabasePath, configuration: configuration)
-        try Self.migrator.migrate(queue)
+        queue = try SandboxDatabase.open(folder.photoDatabasePath, Self.migrator)
         for user in settings.users { try add(user) }
         if settings.build == .published { try purge() }
     }
@@ -76,5 +71,5 @@ struct PhotoCatalog: Sendable {
     }
 
     /// A lower-case UUID, as all ids are.
-    static func newID() -> String { UUID().uuidString.lowercased() }
+    static func newID() -> String { newUUID() }
 }

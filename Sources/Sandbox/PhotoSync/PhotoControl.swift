@@ -58,8 +58,8 @@ struct PhotoControl {
                 let email: String? = row["email"]
                 return [
                     "id": .string(photo.id),
-                    "user": email.map(JSONValue.string) ?? .null,
-                    "device": photo.deviceID.map(JSONValue.string) ?? .null,
+                    "user": JSONValue(email),
+                    "device": JSONValue(photo.deviceID),
                     "fileHash": .string(photo.hash),
                     "fileSize": .int(photo.size),
                     "originalFilename": .string(photo.name),
@@ -107,12 +107,7 @@ struct PhotoControl {
             pixels: nil
         )
         if let content, PhotoName.isSafe(photo.path) {
-            let path = catalog.folder.photoPath(photo.path)
-            try FileManager.default.createDirectory(
-                atPath: (path as NSString).deletingLastPathComponent,
-                withIntermediateDirectories: true
-            )
-            try Data(content.utf8).write(to: URL(fileURLWithPath: path))
+            try Data(content.utf8).write(to: URL(fileURLWithPath: try catalog.folder.makePhotoPath(photo.path)))
         }
         return photo
     }

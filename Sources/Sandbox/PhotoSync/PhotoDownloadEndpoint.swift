@@ -45,7 +45,7 @@ struct PhotoDownloadEndpoint {
             reply.headers += headers
             return reply
         }
-        let modified = ReplyRenderer.httpDate(time_t(file.modifiedAt))
+        let modified = HTTPDate.text(time_t(file.modifiedAt))
         let common = headers + [("Accept-Ranges", "bytes"), ("Last-Modified", modified)]
         if let since = exchange.header("If-Modified-Since").flatMap(HTTPDate.seconds), file.modifiedAt <= since {
             return Reply(status: .notModified, origin: .photoSync, body: .empty, headers: common)
@@ -98,18 +98,5 @@ struct PhotoDownloadEndpoint {
         var reply = Reply.photoSyncText(.rangeNotSatisfiable, text)
         reply.headers += headers
         return reply
-    }
-}
-
-/// The dates of HTTP headers.
-enum HTTPDate {
-    /// Seconds since 1970 of the preferred form of RFC 9110 section 5.6.7; nil for anything else.
-    static func seconds(_ text: String) -> Int? {
-        let pattern = /[A-Z][a-z]{2}, ([0-9]{2}) ([A-Z][a-z]{2}) ([0-9]{4}) ([0-9:]{8}) GMT/
-        let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
-        guard let match = text.wholeMatch(of: pattern), let month = months.firstIndex(of: String(match.2)),
-            let time = GoTime("\(match.3)-\(twoDigits(month + 1))-\(match.1)T\(match.4)Z")
-        else { return nil }
-        return time.microseconds / 1_000_000
     }
 }

@@ -24,10 +24,7 @@ struct PhotoSyncSite: Sendable {
     }
 
     func answer(_ route: PhotoSyncRoute, to exchange: Exchange) async throws -> Answer {
-        if let reply = exchange.plan.earlyReply { return Answer(reply: reply, isEarly: true) }
-        if let limit = exchange.plan.bodyLimit, exchange.contentLength ?? 0 > limit {
-            return Answer(reply: .webServerError(.requestEntityTooLarge), isEarly: true)
-        }
+        if let answer = exchange.answerBeforeBody { return answer }
         if catalog.settings.setup == .incomplete, !route.isBeforeSetup {
             return try await exchange.refusal(Self.setupRequired)
         }

@@ -120,6 +120,13 @@ final class Exchange {
         return collected
     }
 
+    /// What the faults answer before the body is read; nil when they let it come.
+    var answerBeforeBody: Answer? {
+        if let reply = plan.earlyReply { return Answer(reply: reply, isEarly: true) }
+        guard let limit = plan.bodyLimit, contentLength ?? 0 > limit else { return nil }
+        return Answer(reply: .webServerError(.requestEntityTooLarge), isEarly: true)
+    }
+
     /// Refuses a request whose body nobody wants. Go's server swallows up to 256 KiB of it, a longer one costs the
     /// connection; Rust's is treated alike.
     func refusal(_ reply: Reply) async throws -> Answer {

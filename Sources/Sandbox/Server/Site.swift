@@ -56,23 +56,19 @@ struct Site: Sendable {
             try await writer.write(response: rendered.head, body: ResponseBody(byteBuffer: rendered.bytes))
             return
         }
+        let answer: (Exchange) async throws -> Answer
+        let place: Fault.Place?
         if let route = photoSync.route(request) {
-            let exchange = exchange(request, channel, route.place)
-            defer { exchange.noteEnd() }
-            let answer = try await photoSync.answer(route, to: exchange)
-            try await Delivery(exchange: exchange, answer: answer, renderer: renderer).run(writer)
+            (answer, place) = ({ try await photoSync.answer(route, to: $0) }, route.place)
         } else if let route = captures.route(request) {
-            let exchange = exchange(request, channel, route.place)
-            defer { exchange.noteEnd() }
-            let answer = try await captures.answer(route, to: exchange)
-            try await Delivery(exchange: exchange, answer: answer, renderer: renderer).run(writer)
+            (answer, place) = ({ try await captures.answer(route, to: $0) }, route.place)
         } else {
             let route = Route(method: request.method, path: request.uri.path)
-            let exchange = exchange(request, channel, route.place)
-            defer { exchange.noteEnd() }
-            let answer = try await answer(exchange, route)
-            try await Delivery(exchange: exchange, answer: answer, renderer: renderer).run(writer)
+            (answer, place) = ({ try await self.answer($0, route) }, route.place)
         }
+        let exchange = exchange(request, channel, place)
+        defer { exchange.noteEnd() }
+        try await Delivery(exchange: exchange, answer: try await answer(exchange), renderer: renderer).run(writer)
     }
 
     private func exchange(_ request: Request, _ channel: any Channel, _ place: Fault.Place?) -> Exchange {

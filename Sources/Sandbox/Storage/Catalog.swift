@@ -10,12 +10,7 @@ struct Catalog: Sendable {
     init(folder: DataFolder, dialect: Dialect) throws {
         self.folder = folder
         self.dialect = dialect
-        var configuration = GRDB.Configuration()
-        configuration.busyMode = .timeout(5)
-        // A sandbox must survive its own end, not the machine's: no waiting for the disk.
-        configuration.prepareDatabase { db in try db.execute(sql: "PRAGMA synchronous = OFF") }
-        queue = try DatabaseQueue(path: folder.databasePath, configuration: configuration)
-        try Self.migrator.migrate(queue)
+        queue = try SandboxDatabase.open(folder.databasePath, Self.migrator)
     }
 
     private static var migrator: DatabaseMigrator {
@@ -100,43 +95,5 @@ struct Catalog: Sendable {
             )
         }
         return migrator
-    }
-}
-
-/// One stored file.
-struct Asset: Sendable {
-    var id: Int
-    var checksum: String
-    var fileExtension: String
-    var kind: MediaKind
-    var mimeType: String
-    var size: Int
-    var duration: Int?
-    var sourceName: String
-    var tokenHash: String?
-    var createdAt: String
-
-    /// The name it is served by.
-    var fileName: String { fileExtension.isEmpty ? checksum : "\(checksum).\(fileExtension)" }
-
-    init(_ row: Row) {
-        id = row["id"]
-        checksum = row["checksum"]
-        fileExtension = row["file_ext"]
-        kind = MediaKind(rawValue: row["file_type"]) ?? .video
-        mimeType = row["mime_type"]
-        size = row["size_bytes"]
-        duration = row["duration_seconds"]
-        sourceName = row["source_relpath"]
-        tokenHash = row["delete_token_hash"]
-        createdAt = row["created_at"]
-    }
-
-    static func find(_ id: Int, _ db: Database) throws -> Asset? {
-        try Row.fetchOne(db, sql: "SELECT * FROM asset WHERE id = ?", arguments: [id]).map(Asset.init)
-    }
-
-    static func find(checksum: String, _ db: Database) throws -> Asset? {
-        try Row.fetchOne(db, sql: "SELECT * FROM asset WHERE checksum = ?", arguments: [checksum]).map(Asset.init)
     }
 }

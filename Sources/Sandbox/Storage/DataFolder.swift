@@ -30,6 +30,16 @@ struct DataFolder: Sendable {
         "\(self.path)/photos/\(path)"
     }
 
+    /// Where a photo is to be put: its folder is made.
+    func makePhotoPath(_ path: String) throws -> String {
+        let destination = photoPath(path)
+        try FileManager.default.createDirectory(
+            atPath: (destination as NSString).deletingLastPathComponent,
+            withIntermediateDirectories: true
+        )
+        return destination
+    }
+
     /// Where the bytes of a tus upload gather.
     func uploadPath(_ id: String) -> String {
         uploadsPath + "/" + id
@@ -37,7 +47,7 @@ struct DataFolder: Sendable {
 
     /// A name for a file that is still arriving.
     func newIncomingPath() -> String {
-        incomingPath + "/" + UUID().uuidString.lowercased()
+        incomingPath + "/" + newUUID()
     }
 }
 

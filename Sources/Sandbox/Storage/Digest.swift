@@ -54,16 +54,3 @@ struct Digest: ~Copyable {
         return digest.finish()
     }
 }
-
-/// Lower-case hex.
-func hexString(_ bytes: [UInt8]) -> String {
-    let digits = Array("0123456789abcdef".utf8)
-    return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
-}
-
-/// Bytes nobody can guess.
-func randomBytes(_ count: Int) -> [UInt8] {
-    var bytes = [UInt8](repeating: 0, count: count)
-    RAND_bytes(&bytes, CInt(count))
-    return bytes
-}

@@ -90,8 +90,6 @@ struct UploadFields: Sendable {
         let numbers = text.split(separator: "-").compactMap { Int($0) }
         guard numbers.count == 3, (1...12).contains(numbers[1]), numbers[0] > 0 else { return false }
         let (year, month, day) = (numbers[0], numbers[1], numbers[2])
-        let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
-        let days = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
-        return (1...days[month - 1]).contains(day)
+        return (1...GoTime.days(in: month, of: year)).contains(day)
     }
 }

@@ -66,9 +66,6 @@ final class BodyDeadlineHandler: ChannelDuplexHandler, RemovableChannelHandler {
         guard isBodyDue else { return }
         isBodyDue = false
         deadline.onExpiry()
-        context.write(wrapOutboundOut(.head(deadline.reply.head)), promise: nil)
-        context.write(wrapOutboundOut(.body(deadline.reply.bytes)), promise: nil)
-        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
-        context.close(promise: nil)
+        hangUp(after: deadline.reply, context)
     }
 }

@@ -41,9 +41,6 @@ final class BodyTimeoutHandler: ChannelDuplexHandler, RemovableChannelHandler {
             return
         }
         isBodyDue = false
-        context.write(wrapOutboundOut(.head(reply.head)), promise: nil)
-        context.write(wrapOutboundOut(.body(reply.bytes)), promise: nil)
-        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
-        context.close(promise: nil)
+        hangUp(after: reply, context)
     }
 }

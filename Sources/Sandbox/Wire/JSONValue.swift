@@ -12,6 +12,10 @@ enum JSONValue: Sendable, Equatable, Codable {
     init(_ value: Int?) {
         self = value.map(JSONValue.int) ?? .null
     }
+
+    init(_ value: String?) {
+        self = value.map(JSONValue.string) ?? .null
+    }
 }
 
 /// Ordered members of a JSON object.

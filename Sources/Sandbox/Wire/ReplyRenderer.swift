@@ -63,7 +63,7 @@ struct ReplyRenderer: Sendable {
     }
 
     private func commonHeaders(_ reply: Reply) -> [(name: String, value: String)] {
-        let date = ("Date", Self.httpDate(time(nil)))
+        let date = ("Date", HTTPDate.text(time(nil)))
         if [.photoSync, .captures].contains(reply.origin) { return [date] }
         var headers = [
             date,
@@ -88,22 +88,6 @@ struct ReplyRenderer: Sendable {
         }
     }
 
-    /// A date as RFC 9110 section 5.6.7 wants it.
-    static func httpDate(_ now: time_t) -> String {
-        var now = now
-        var fields = tm()
-        gmtime_r(&now, &fields)
-        let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
-        let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
-        let clock = [fields.tm_hour, fields.tm_min, fields.tm_sec].map { twoDigits(Int($0)) }
-        return "\(days[Int(fields.tm_wday)]), \(twoDigits(Int(fields.tm_mday))) \(months[Int(fields.tm_mon)]) "
-            + "\(fields.tm_year + 1900) \(clock.joined(separator: ":")) GMT"
-    }
-}
-
-/// A number with a leading zero below ten.
-func twoDigits(_ number: Int) -> String {
-    number < 10 ? "0\(number)" : String(number)
 }
 
 extension HTTPResponse.Status {

@@ -39,11 +39,11 @@ struct RegistrationEndpoint {
     private func linuxDevice(_ attestation: TypedFields, _ model: String) throws -> CaptureDevice {
         let format = try attestation.string("format")
         guard ["self", "tpm2"].contains(format) else { throw CaptureRefusal.invalid("format must be self or tpm2") }
-        guard let key = P256PublicKey(point: try bytes(attestation, "public_key")) else {
+        guard let key = P256PublicKey(point: try attestation.bytes("public_key")) else {
             throw CaptureRefusal.invalid("public_key must be an uncompressed point of P-256")
         }
-        let challenge = try bytes(attestation, "challenge")
-        let signature = try bytes(attestation, "signature")
+        let challenge = try attestation.bytes("challenge")
+        let signature = try attestation.bytes("signature")
         try challenges.redeem(challenge, at: settings.now)
         guard key.verifies(signature, of: challenge) else { throw CaptureRefusal.attestationFailed }
         if format == "tpm2" {
@@ -80,12 +80,5 @@ struct RegistrationEndpoint {
             keyID: keyID,
             counter: 0
         )
-    }
-
-    private func bytes(_ fields: TypedFields, _ key: String) throws -> [UInt8] {
-        guard let bytes = CaptureAssertion.base64(try fields.string(key)) else {
-            throw CaptureRefusal.invalid("\(key) must be base64")
-        }
-        return bytes
     }
 }

@@ -21,16 +21,10 @@ struct TPM2Evidence {
 
     /// Reads the members of `key_attestation`.
     init(_ fields: TypedFields) throws(CaptureRefusal) {
-        func bytes(_ key: String) throws(CaptureRefusal) -> [UInt8] {
-            guard let bytes = CaptureAssertion.base64(try fields.string(key)) else {
-                throw .invalid("\(key) must be base64")
-            }
-            return bytes
-        }
-        keyPublic = try bytes("key_public")
-        attestationKeyPublic = try bytes("ak_public")
-        certification = try bytes("certification")
-        signature = try bytes("certification_signature")
+        keyPublic = try fields.bytes("key_public")
+        attestationKeyPublic = try fields.bytes("ak_public")
+        certification = try fields.bytes("certification")
+        signature = try fields.bytes("certification_signature")
         var certificates: [[UInt8]] = []
         for element in try fields.elements("ek_certificates") {
             guard case .string(let text) = element, let der = CaptureAssertion.base64(text) else {

@@ -70,8 +70,7 @@ struct CaptureTime: Sendable, Equatable, Comparable {
 
     private func fractionText(digits: Int) -> String {
         guard digits > 0 else { return "" }
-        let number = String(nanoseconds - seconds * 1_000_000_000)
-        return "." + (String(repeating: "0", count: 9 - number.count) + number).prefix(digits)
+        return "." + padded(nanoseconds - seconds * 1_000_000_000, 9).prefix(digits)
     }
 
     private static func floor(_ value: Int, _ unit: Int) -> Int {

@@ -35,6 +35,11 @@ struct TypedFields {
     }
 
     func int32(_ key: String) throws(CaptureRefusal) -> Int32 { try int32(key, try required(key)) }
+    /// Bytes in base64; what is none is refused with 400, since the server decodes them by hand.
+    func bytes(_ key: String) throws(CaptureRefusal) -> [UInt8] {
+        guard let bytes = CaptureAssertion.base64(try string(key)) else { throw .invalid("\(key) must be base64") }
+        return bytes
+    }
 
     func fields(_ key: String) throws(CaptureRefusal) -> TypedFields { try TypedFields(try required(key), key) }
 
