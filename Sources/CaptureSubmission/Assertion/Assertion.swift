@@ -100,28 +100,3 @@ public struct Assertion: Sendable, Equatable {
         return try SHA256Digest.of(Array(rpID.utf8)).bytes + [flags] + bigEndian
     }
 }
-
-/// A P-256 key that can sign, wherever it lies.
-public protocol CaptureSigner: Sendable {
-    /// Its public half.
-    var publicKey: VerifyingKey { get }
-
-    /// Signs a message: ECDSA with SHA-256.
-    ///
-    /// Cancelling ends a signing program.
-    ///
-    /// - Parameter message: Hashed by the signer.
-    /// - Returns: 64 bytes, r‖s (big-endian, padded).
-    /// - Throws: `CaptureError` `.signingFailed`.
-    func sign(_ message: [UInt8]) async throws(CaptureError) -> [UInt8]
-}
-
-/// How well the key is protected, as far as a server was shown (contract 3.4). Never anything that is not there.
-public enum KeyLevel: String, Sendable, CaseIterable {
-    /// A file, or a key whose home was not proven.
-    case software
-    /// In a TPM 2.0, with the certification of its attestation key.
-    case tpm2
-    /// Enrolled elsewhere (`reference` with `--device-id`): the server knows, this machine does not.
-    case enrolledElsewhere = "enrolled_elsewhere"
-}

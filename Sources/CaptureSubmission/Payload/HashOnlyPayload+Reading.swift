@@ -43,7 +43,8 @@ extension HashOnlyPayload {
 }
 
 extension DepthAnalysis {
-    fileprivate init?(reading members: [String: JSONValue]) {
+    /// Reads what a body says of one depth map; nil for anything else.
+    package init?(reading members: [String: JSONValue]) {
         guard let depthVariance = members["depth_variance"]?.number, let depthLayers = members["depth_layers"]?.int32,
             let edgeCoherence = members["edge_coherence"]?.number,
             let minDepth = members["min_depth"]?.number, let maxDepth = members["max_depth"]?.number,

@@ -23,6 +23,11 @@ extension CaptureError {
         )
     }
 
+    /// A question to the store, or a change of it.
+    static func stored<Value>(_ body: () throws(StoreError) -> Value) throws(CaptureError) -> Value {
+        do throws(StoreError) { return try body() } catch { throw CaptureError(error) }
+    }
+
     /// A local file cannot be read.
     init(_ error: SourceFileError) {
         switch error.kind {

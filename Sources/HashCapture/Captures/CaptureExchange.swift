@@ -1,6 +1,7 @@
 internal import CaptureSubmission
 internal import Foundation
 internal import MediaCrypto
+internal import MediaFiles
 internal import MediaStore
 internal import MediaSystem
 internal import MediaTransport
@@ -66,12 +67,8 @@ struct CaptureExchange: Sendable {
     /// Another record of the same media that the server has accepted meanwhile: by its hash it knows one only, and the
     /// reference server would say no more than 500 (contract 1.3).
     private func twin(of record: CaptureRecord) throws(CaptureError) -> CaptureRecord? {
-        do {
-            return try library.captures(ofMedia: record.mediaHash)
-                .first { $0.id != record.id && $0.server == record.server && $0.state == .accepted }
-        } catch {
-            throw CaptureError(error)
-        }
+        try CaptureError.stored { () throws(StoreError) in try library.captures(ofMedia: record.mediaHash) }
+            .first { $0.id != record.id && $0.server == record.server && $0.state == .accepted }
     }
 
     private func attempt(_ progress: inout Progress) async throws(CaptureError) {
@@ -130,172 +127,9 @@ struct CaptureExchange: Sendable {
         progress.notices.append(.clockDiffers(seconds: Int64(progress.clockOffset.rounded())))
     }
 
-    // MARK: Failing
-
-    private func failed(_ progress: Progress, _ error: CaptureError) async throws(CaptureError) -> CaptureOutcome {
-        if error.code == .storeUnusable || error.code == .diskFull { throw error }
-        var progress = progress
-        var error = error
-        switch SubmissionVerdict(error) {
-        case .unsigned:
-            try keep(&progress, error) { record in
-                record.signingFailures += 1
-                if record.submissions == 0 { (record.state, record.body) = (.pending, nil) }
-            }
-            if progress.record.signingFailures >= Self.signingLimit { error = Self.signingExhausted(error) }
-        case .again: try takeBack(&progress, .queued, error)
-        case .rejected: try takeBack(&progress, .rejected, error)
-        case .unknown, .failedInside:
-            try keep(&progress, error) { $0.state = .unknownOutcome }
-            if progress.record.submissions > 0, !isStopped {
-                return try await ask(progress, error)
-            }
-        }
-        return CaptureOutcome(record: progress.record, notices: progress.notices, error: error)
-    }
-
-    /// Back to where it can be sent from, or refused: this attempt is known not to have been taken. An earlier one of
-    /// unknown outcome may have been.
-    private func takeBack(
-        _ progress: inout Progress,
-        _ state: CaptureRecord.State,
-        _ error: CaptureError
-    ) throws(CaptureError) {
-        try keep(&progress, error) { record in
-            if record.state == .submitted { record.submissions -= 1 }
-            let isOpen = record.submissions > 0 && state == .queued
-            record.state = isOpen ? .unknownOutcome : record.body == nil ? .pending : state
-        }
-    }
-
-    /// What to do after the last failure.
-    static func signingExhausted(_ error: CaptureError?) -> CaptureError {
-        let cause = error.map { $0.detail.isEmpty ? "" : ": \($0.detail)" } ?? ""
-        return CaptureError(
-            .signingFailed,
-            detail: "signing has failed \(signingLimit) times\(cause)",
-            underlying: error
-        )
-    }
-
-    // MARK: Asking
-
-    /// Finds out what became of a record whose outcome is unknown; without sending it.
-    ///
-    /// - Parameters:
-    ///   - progress: The record.
-    ///   - error: What made it unknown.
-    /// - Returns: `accepted` when it is there, `queued` when it cannot be, and otherwise as it was, with the error.
-    /// - Throws: `CaptureError` when the store cannot keep what was found out.
-    func ask(_ progress: Progress, _ error: CaptureError) async throws(CaptureError) -> CaptureOutcome {
-        var progress = progress
-        // No route of the reference server takes a hash (contract 6.4).
-        guard sender.device.profile == .mediactl1, let hash = SHA256Digest(hex: progress.record.mediaHash) else {
-            return CaptureOutcome(record: progress.record, notices: progress.notices, error: error)
-        }
-        let remote: RemoteCapture?
-        do {
-            remote = try await sender.remote(byHash: hash, at: time(progress), control: control)
-        } catch {
-            return CaptureOutcome(record: progress.record, notices: progress.notices, error: Self.unknown(error))
-        }
-        if let remote, progress.record.mode == .full, remote.isMediaStored != true {
-            let detail = "the server knows this media by its hash, and takes no copy of it"
-            let error = CaptureError(.duplicate, detail: detail)
-            try keep(&progress, error) { $0.state = .rejected }
-            return CaptureOutcome(record: progress.record, notices: progress.notices, error: error)
-        }
-        if let remote {
-            try accept(&progress, remote.captureID, remote.verificationURL, status: 200)
-            return CaptureOutcome(record: progress.record, notices: progress.notices)
-        }
-        // The server's work had ended, and left nothing. A request whose answer was lost may still be on its way; a full
-        // upload is not sent again before the user says so, and would meet it as a duplicate.
-        if SubmissionVerdict(error) == .failedInside || progress.record.mode == .full {
-            try keep(&progress, error) { record in
-                record.state = .queued
-                record.submissions -= 1
-            }
-        }
-        return CaptureOutcome(record: progress.record, notices: progress.notices, error: error)
-    }
-
-    private static func unknown(_ cause: CaptureError) -> CaptureError {
-        CaptureError(
-            .unknownOutcome,
-            detail: "asking the server failed: \(cause.description)",
-            httpStatus: cause.httpStatus,
-            serverCode: cause.serverCode,
-            isRetryable: cause.isRetryable,
-            underlying: cause
-        )
-    }
-
-    // MARK: Keeping
-
-    /// `queued`, with what was signed and by whom; what may be there already stays `unknown_outcome` until it is sent.
-    func keepSigned(_ progress: inout Progress, body: [UInt8], counter: UInt32) throws(CaptureError) {
-        let device = sender.device
-        try keep(&progress) { record in
-            record.state = record.submissions > 0 ? .unknownOutcome : .queued
-            record.body = body
-            record.deviceID = device.id
-            record.publicKey = device.signer.publicKey.sec1
-            record.rpID = device.rpID
-            record.counter = counter
-            record.keyLevel = device.level.rawValue
-        }
-        CaptureKillPoint.queued.reach()
-    }
-
-    /// `submitted`: from now on the server may have it.
-    func keepSubmitted(_ progress: inout Progress, at time: Date) throws(CaptureError) {
-        try keep(&progress) { record in
-            record.state = .submitted
-            record.submissions += 1
-            record.submittedAt = time
-        }
-        CaptureKillPoint.submitted.reach()
-    }
-
-    func accept(
-        _ progress: inout Progress,
-        _ id: String,
-        _ url: String?,
-        status: Int?
-    ) throws(CaptureError) {
-        try keep(&progress) { record in
-            record.state = .accepted
-            record.serverCaptureID = id
-            record.verificationURL = url ?? record.verificationURL
-            record.httpStatus = status
-            record.errorCode = nil
-            record.errorDetail = nil
-        }
-    }
-
-    func keep(
-        _ progress: inout Progress,
-        _ error: CaptureError? = nil,
-        _ change: (inout CaptureRecord) -> Void
-    ) throws(CaptureError) {
-        change(&progress.record)
-        if let error {
-            progress.record.errorCode = error.code.rawValue
-            progress.record.errorDetail = error.detail
-            progress.record.httpStatus = error.httpStatus
-        }
-        progress.record.updatedAt = clock()
-        do {
-            try library.keep(progress.record)
-        } catch {
-            throw CaptureError(error)
-        }
-    }
-
     func time(_ progress: Progress) -> Date { clock().addingTimeInterval(progress.clockOffset) }
 
-    private var isStopped: Bool { control.isStopRequested || Task.isCancelled }
+    var isStopped: Bool { control.isStopRequested || Task.isCancelled }
 
     func checkStop() throws(CaptureError) {
         if isStopped { throw CaptureError(.cancelled) }

@@ -146,31 +146,3 @@ struct CaptureInput: Sendable {
         notices.append(.depthFromKeyframes)
     }
 }
-
-extension CaptureFacts {
-    /// These, and where nothing is said, what the file says. A place is one thing: whoever names a part of it does not get
-    /// the rest from the file.
-    func completed(by file: CaptureFacts) -> CaptureFacts {
-        var facts = self
-        if latitude == nil, longitude == nil, city == nil, country == nil {
-            facts.latitude = file.latitude
-            facts.longitude = file.longitude
-            facts.city = file.city
-            facts.country = file.country
-        }
-        facts.capturedAt = capturedAt ?? file.capturedAt
-        facts.deviceModel = deviceModel ?? file.deviceModel
-        return facts
-    }
-}
-
-/// The running system, as the level `full` tells it.
-enum SystemVersion {
-    /// The kernel's release, `6.1.0` for example, without what a distribution adds to it.
-    static var current: String {
-        var name = utsname()
-        guard uname(&name) == 0 else { return "" }
-        let release = withUnsafeBytes(of: &name.release) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-        return String(release.prefix { $0.isNumber || $0 == "." })
-    }
-}

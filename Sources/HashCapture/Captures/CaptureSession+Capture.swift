@@ -92,13 +92,7 @@ extension CaptureSession {
     /// What this medium has at this server already: a capture that is there or probably there, or one that waits to be sent
     /// and would tell the same.
     private func earlier(than record: CaptureRecord, _ notices: [CaptureNotice]) throws(CaptureError) -> Kept? {
-        let records: [CaptureRecord]
-        do {
-            records = try surroundings.library.captures(ofMedia: record.mediaHash)
-                .filter { $0.server == server && $0.mode != nil }
-        } catch {
-            throw CaptureError(error)
-        }
+        let records = try records(ofMedia: record.mediaHash).filter { $0.server == server && $0.mode != nil }
         if let accepted = records.first(where: { $0.state == .accepted }) {
             return .ended(CaptureOutcome(record: accepted, notices: notices, isKnown: true))
         }

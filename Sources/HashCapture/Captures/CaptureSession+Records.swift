@@ -11,11 +11,8 @@ extension CaptureSession {
     /// - Throws: `CaptureError` `.captureUnknown` when there is none or more than one.
     public func record(_ idPrefix: String) throws(CaptureError) -> CaptureRecord {
         let prefix = idPrefix.lowercased()
-        let found: [CaptureRecord]
-        do {
-            found = prefix.isEmpty ? [] : try surroundings.library.captures(idPrefix: prefix)
-        } catch {
-            throw CaptureError(error)
+        let found = try CaptureError.stored { () throws(StoreError) in
+            prefix.isEmpty ? [] : try surroundings.library.captures(idPrefix: prefix)
         }
         guard let record = found.first else { throw CaptureError(.captureUnknown, value: idPrefix) }
         guard found.count == 1 else {
@@ -27,47 +24,33 @@ extension CaptureSession {
     var server: String { client.server.description }
 
     func all() throws(CaptureError) -> [CaptureRecord] {
-        do {
-            return try surroundings.library.captures()
-        } catch {
-            throw CaptureError(error)
-        }
+        try CaptureError.stored { () throws(StoreError) in try surroundings.library.captures() }
     }
 
     func stored(_ id: String) throws(CaptureError) -> CaptureRecord? {
-        do {
-            return try surroundings.library.capture(id)
-        } catch {
-            throw CaptureError(error)
-        }
+        try CaptureError.stored { () throws(StoreError) in try surroundings.library.capture(id) }
     }
 
     /// The records of a digest, newest first.
     func records(of digest: SHA256Digest) throws(CaptureError) -> [CaptureRecord] {
-        do {
-            return try surroundings.library.captures(ofMedia: digest.hex)
-        } catch {
-            throw CaptureError(error)
-        }
+        try records(ofMedia: digest.hex)
+    }
+
+    /// The same by its hexadecimal form.
+    func records(ofMedia hash: String) throws(CaptureError) -> [CaptureRecord] {
+        try CaptureError.stored { () throws(StoreError) in try surroundings.library.captures(ofMedia: hash) }
     }
 
     func keep(_ record: CaptureRecord) throws(CaptureError) {
-        do {
-            try surroundings.library.keep(record)
-        } catch {
-            throw CaptureError(error)
-        }
+        try CaptureError.stored { () throws(StoreError) in try surroundings.library.keep(record) }
     }
 
     /// This machine as the server knows it.
     ///
     /// - Throws: `CaptureError` `.notRegistered`, also when it is registered for another profile.
     func device() throws(CaptureError) -> CaptureDeviceRecord {
-        let record: CaptureDeviceRecord?
-        do {
-            record = try surroundings.library.captureDevice(for: server)
-        } catch {
-            throw CaptureError(error)
+        let record = try CaptureError.stored { () throws(StoreError) in
+            try surroundings.library.captureDevice(for: server)
         }
         guard let record else { throw CaptureError(.notRegistered, value: server) }
         guard record.profile == profile.rawValue else {

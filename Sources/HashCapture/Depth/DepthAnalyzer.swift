@@ -1,5 +1,4 @@
 public import CaptureSubmission
-
 internal import Glibc
 
 /// Depth analysis 1.0 (hash-only contract section 5).

@@ -1,5 +1,4 @@
 public import CaptureSubmission
-
 internal import MediaFiles
 
 /// Reads depth maps: raw little-endian binary32, PFM, NPY and 16-bit PNG, told by their first bytes.

@@ -1,6 +1,7 @@
 public import CaptureSubmission
 internal import Foundation
 public import MediaCrypto
+internal import MediaFiles
 public import MediaStore
 internal import MediaSystem
 
@@ -105,11 +106,8 @@ public struct DeviceEnrolment: Sendable {
     // MARK: Steps
 
     private func checkPlace(_ plan: Plan) throws(CaptureError) {
-        let earlier: CaptureDeviceRecord?
-        do {
-            earlier = try session.surroundings.library.captureDevice(for: session.server)
-        } catch {
-            throw CaptureError(error)
+        let earlier = try CaptureError.stored { () throws(StoreError) in
+            try session.surroundings.library.captureDevice(for: session.server)
         }
         guard let earlier, !plan.replacesEarlier else { return }
         throw CaptureError(
@@ -167,11 +165,7 @@ public struct DeviceEnrolment: Sendable {
             keySource: source,
             createdAt: session.surroundings.now()
         )
-        do {
-            try session.surroundings.library.keep(device)
-        } catch {
-            throw CaptureError(error)
-        }
+        try CaptureError.stored { () throws(StoreError) in try session.surroundings.library.keep(device) }
         return device
     }
 }

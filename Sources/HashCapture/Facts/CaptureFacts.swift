@@ -40,3 +40,20 @@ public struct CaptureFacts: Sendable, Equatable {
         self.deviceModel = deviceModel
     }
 }
+
+extension CaptureFacts {
+    /// These, and where nothing is said, what the file says. A place is one thing: whoever names a part of it does not get
+    /// the rest from the file.
+    func completed(by file: CaptureFacts) -> CaptureFacts {
+        var facts = self
+        if latitude == nil, longitude == nil, city == nil, country == nil {
+            facts.latitude = file.latitude
+            facts.longitude = file.longitude
+            facts.city = file.city
+            facts.country = file.country
+        }
+        facts.capturedAt = capturedAt ?? file.capturedAt
+        facts.deviceModel = deviceModel ?? file.deviceModel
+        return facts
+    }
+}

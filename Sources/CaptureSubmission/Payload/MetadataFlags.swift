@@ -1,0 +1,55 @@
+/// How much of the location is told.
+public enum LocationLevel: String, Sendable, CaseIterable {
+    case none, coarse, precise
+}
+
+/// How much of the time is told.
+public enum TimestampLevel: String, Sendable, CaseIterable {
+    case none
+    case dayOnly = "day_only"
+    case exact
+}
+
+/// How much of the device is told.
+public enum DeviceInfoLevel: String, Sendable, CaseIterable {
+    case none
+    case modelOnly = "model_only"
+    case full
+}
+
+/// What the user chose, and what is there of it (contract section 4): "included" only when the value is in the payload.
+public struct MetadataFlags: Sendable, Equatable {
+    /// Whether the payload has a location.
+    public var locationIncluded: Bool
+    /// As configured.
+    public var locationLevel: LocationLevel
+    /// Whether the payload has a time.
+    public var timestampIncluded: Bool
+    /// As configured.
+    public var timestampLevel: TimestampLevel
+    /// Whether the payload has a device model.
+    public var deviceInfoIncluded: Bool
+    /// As configured.
+    public var deviceInfoLevel: DeviceInfoLevel
+
+    /// The flags of metadata that were filtered by these levels.
+    ///
+    /// - Parameters:
+    ///   - metadata: As filtered.
+    ///   - location: As configured.
+    ///   - timestamp: As configured.
+    ///   - deviceInfo: As configured.
+    public init(
+        of metadata: CaptureMetadata,
+        location: LocationLevel,
+        timestamp: TimestampLevel,
+        deviceInfo: DeviceInfoLevel
+    ) {
+        locationIncluded = metadata.location != nil
+        locationLevel = location
+        timestampIncluded = metadata.timestamp != nil
+        timestampLevel = timestamp
+        deviceInfoIncluded = metadata.deviceModel != nil
+        deviceInfoLevel = deviceInfo
+    }
+}

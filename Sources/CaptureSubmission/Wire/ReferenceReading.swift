@@ -1,0 +1,127 @@
+internal import MediaTransport
+
+/// What the reference server keeps of a body before it writes that anew (contract 1.2 and 2.1): unknown members and `null`
+/// vanish, strings stay as they are, and numbers get the type of their member.
+enum ReferenceReading {
+    /// - Returns: nil where the server answers 422.
+    static func signedValue(of body: [String: JSONValue]) -> WireValue? {
+        let body = Members(body)
+        guard let depth = body.object("depth_analysis").flatMap(depthAnalysis),
+            let metadata = body.object("metadata").flatMap(metadata),
+            let flags = body.object("metadata_flags").flatMap(flags),
+            body.text("assertion") != nil, hasReadableVideoMembers(body)
+        else { return nil }
+        return object([
+            ("capture_mode", body.text("capture_mode")), ("captured_at", body.text("captured_at")),
+            ("depth_analysis", depth),
+            ("media_hash", body.text("media_hash")), ("media_type", body.text("media_type")),
+            ("metadata", metadata), ("metadata_flags", flags),
+        ])
+    }
+
+    private static func depthAnalysis(_ members: Members) -> WireValue? {
+        object([
+            ("depth_variance", members.narrow("depth_variance")), ("depth_layers", members.int32("depth_layers")),
+            ("edge_coherence", members.narrow("edge_coherence")),
+            ("min_depth", members.narrow("min_depth")), ("max_depth", members.narrow("max_depth")),
+            ("is_likely_real_scene", members.flag("is_likely_real_scene")),
+            ("algorithm_version", members.text("algorithm_version")),
+        ])
+    }
+
+    private static func metadata(_ members: Members) -> WireValue? {
+        optionalObject([
+            ("location", members.optional("location") { $0.members.map(Members.init).flatMap(location) }),
+            ("timestamp", members.optional("timestamp") { $0.text.map(WireValue.string) }),
+            ("device_model", members.optional("device_model") { $0.text.map(WireValue.string) }),
+        ])
+    }
+
+    private static func location(_ members: Members) -> WireValue? {
+        optionalObject([
+            ("latitude", members.wide("latitude").map(Optional.some)),
+            ("longitude", members.wide("longitude").map(Optional.some)),
+            ("altitude", members.optional("altitude") { $0.number.map(WireValue.number) }),
+            ("accuracy", members.optional("accuracy") { $0.number.map(WireValue.number) }),
+        ])
+    }
+
+    private static func flags(_ members: Members) -> WireValue? {
+        object([
+            ("location_included", members.flag("location_included")),
+            ("location_level", members.text("location_level")),
+            ("timestamp_included", members.flag("timestamp_included")),
+            ("timestamp_level", members.text("timestamp_level")),
+            ("device_info_included", members.flag("device_info_included")),
+            ("device_info_level", members.text("device_info_level")),
+        ])
+    }
+
+    /// They are outside the signature (M9), but a wrong type refuses the body.
+    private static func hasReadableVideoMembers(_ body: Members) -> Bool {
+        let parts: [WireValue??] = [
+            body.optional("frame_count") { $0.int32.map { .integer(Int64($0)) } },
+            body.optional("duration_ms") { $0.int32.map { .integer(Int64($0)) } },
+            body.optional("hash_chain") { $0.members.map(Members.init).flatMap(chain) },
+            body.optional("temporal_depth_analysis") { $0.members.map(Members.init).flatMap(temporal) },
+        ]
+        return parts.allSatisfy { $0 != nil }
+    }
+
+    private static func chain(_ members: Members) -> WireValue? {
+        object([("final_hash", members.text("final_hash")), ("chain_length", members.int32("chain_length"))])
+    }
+
+    private static func temporal(_ members: Members) -> WireValue? {
+        object([
+            ("mean_variance", members.narrow("mean_variance")),
+            ("variance_stability", members.narrow("variance_stability")),
+            ("temporal_coherence", members.narrow("temporal_coherence")),
+            ("is_likely_real_scene", members.flag("is_likely_real_scene")),
+            ("keyframe_count", members.int32("keyframe_count")),
+            ("algorithm_version", members.text("algorithm_version")),
+        ])
+    }
+
+    /// An object whose members are all required.
+    private static func object(_ members: [(name: String, value: WireValue?)]) -> WireValue? {
+        optionalObject(members.map { ($0.name, $0.value.map(Optional.some)) })
+    }
+
+    /// An object in which `.some(nil)` is an absent member, and nil an unreadable one.
+    private static func optionalObject(_ members: [(name: String, value: WireValue??)]) -> WireValue? {
+        var present: [WireValue.Member] = []
+        for (name, value) in members {
+            guard let value else { return nil }
+            if let value { present.append(.init(name, value)) }
+        }
+        return .object(present)
+    }
+}
+
+/// Members of an object, by the types that the reference server reads them as.
+private struct Members {
+    private let values: [String: JSONValue]
+
+    init(_ values: [String: JSONValue]) {
+        self.values = values
+    }
+
+    func text(_ name: String) -> WireValue? { values[name]?.text.map(WireValue.string) }
+
+    func flag(_ name: String) -> WireValue? { values[name]?.flag.map(WireValue.bool) }
+
+    func int32(_ name: String) -> WireValue? { values[name]?.int32.map { .integer(Int64($0)) } }
+
+    func wide(_ name: String) -> WireValue? { values[name]?.number.map(WireValue.number) }
+
+    func narrow(_ name: String) -> WireValue? { values[name]?.number.map { .number(Double(Float($0))) } }
+
+    func object(_ name: String) -> Members? { values[name]?.members.map(Members.init) }
+
+    /// - Returns: `.some(nil)` for an absent member, nil for one of another type.
+    func optional(_ name: String, _ read: (JSONValue) -> WireValue?) -> WireValue?? {
+        guard let value = values[name], !value.isNull else { return .some(nil) }
+        return read(value).map(Optional.some)
+    }
+}
