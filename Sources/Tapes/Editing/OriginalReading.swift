@@ -25,22 +25,11 @@ enum OriginalReading {
         _ path: [UInt8],
         unless isKnown: @escaping @Sendable (FileIdentity) -> Bool = { _ in false }
     ) async throws(TapesError) -> Original? {
-        let original = try await bounded { steps throws(AlbumError) -> Original? in
-            guard let file = try? SourceFile(path: path) else { return nil }
-            guard !isKnown(file.status) else { return Original(status: file.status, digests: nil) }
-            guard let digests = try digests(of: file, steps), (try? file.currentStatus()) == file.status else {
-                return nil
-            }
-            return Original(status: file.status, digests: digests)
-        }
-        return original ?? nil
-    }
-
-    private static func digests(of file: SourceFile, _ steps: WorkSteps) throws(AlbumError) -> FileDigests? {
         do {
-            return try FileDigests(ofFile: file.descriptor, byteCount: file.status.size) { try steps.next() }
-        } catch let error as AlbumError {
-            throw error
+            let original = try await ClipOriginal(path) { !isKnown($0) }
+            return Original(status: original.file.status, digests: original.digests)
+        } catch .cancelled {
+            throw TapesError(.cancelled)
         } catch {
             return nil
         }

@@ -20,7 +20,7 @@ struct ClipChecksums {
     /// The checksum of a clip's file.
     mutating func checksum(of clip: ClipRecord) async throws(ClipOriginal.Trouble) -> ImmichChecksum {
         guard let source = clip.source else { throw .away("no file is known") }
-        let directory = Array(source[..<(source.lastIndex(of: UInt8(ascii: "/")) ?? 0)])
+        let directory = source.directoryOfPath
         guard !silent.contains(directory) else { throw .silent }
         let candidates = [clip, known[source]].compactMap { $0 }
         let original: ClipOriginal
@@ -58,8 +58,8 @@ struct ClipChecksums {
 
 extension ClipRecord {
     /// The checksum that is known, while the file is as it was then.
-    fileprivate func checksum(of status: FileIdentity) -> ImmichChecksum? {
-        guard size == status.size, modifiedNanoseconds == status.modificationNanoseconds else { return nil }
+    fileprivate func checksum(of status: FileStatus) -> ImmichChecksum? {
+        guard isUnchanged(status) else { return nil }
         return sha1.flatMap(ImmichChecksum.init(hex:))
     }
 }

@@ -44,17 +44,6 @@ struct ImmichRefusal {
         return (texts + details).joined(separator: "; ")
     }
 
-    /// Whether the server refuses this very file, and always will.
-    var isAboutFile: Bool {
-        switch status {
-        case 400:
-            sentence.hasPrefix("Unsupported file type") || sentence.hasPrefix("File is empty")
-                || sentence.hasPrefix("Field(s) assetData should not be empty")
-        case 413, 415: true
-        default: false
-        }
-    }
-
     /// The refusal as an error.
     ///
     /// - Parameter level: What was needed.

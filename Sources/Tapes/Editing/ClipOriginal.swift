@@ -77,9 +77,11 @@ struct ClipOriginal: Sendable {
 
     /// The content for one sending, over a descriptor of its own: the transport closes what it gets.
     func content() throws(Trouble) -> FileContent {
-        let copy = fcntl(file.descriptor, F_DUPFD_CLOEXEC, 0)
-        guard copy >= 0 else { throw .away(String(cString: strerror(errno))) }
-        return FileContent(owning: copy, byteCount: file.status.size)
+        do {
+            return FileContent(owning: try file.duplicateDescriptor(), byteCount: file.status.size)
+        } catch {
+            throw Trouble(error)
+        }
     }
 }
 

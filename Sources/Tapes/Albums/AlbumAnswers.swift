@@ -1,0 +1,120 @@
+public import MediaStore
+
+/// Whether an album is there.
+    func album(_ id: String, hint: [UInt8]?) async throws(AlbumError) -> AlbumPresence
+
+    /// The album that carries our mark of this tape (rule R4); nil when there is none. Needs `.readWrite`.
+    func albumMarked(_ tapeID: String) async throws(AlbumError) -> MadeAlbum?
+
+    /// Makes an album that never is one that existed. Needs `.addOnly`.
+    func createAlbum(title: String, tapeID: String) async throws(AlbumError) -> MadeAlbum
+
+    /// The library's names for originals, in the order of the clips, one for each. Needs `.addOnly`.
+    ///
+    /// - Parameters:
+    ///   - clips: Of one tape.
+    ///   - mayUpload: Whether an original that the library has not may be sent to it.
+    /// - Returns: One resolution for each.
+    /// - Throws: `AlbumError` when none could be asked for.
+    func resolveAssets(_ clips: [ClipRecord], mayUpload: Bool) async throws(AlbumError) -> [AssetResolution]
+
+    /// Adds assets, in their order. One result for each. Throws `.albumMissing` when the album is gone. Needs `.addOnly`.
+    func add(_ assets: [AlbumAsset], to albumID: String, hint: [UInt8]?) async throws(AlbumError) -> [AddResult]
+
+    /// Takes assets out of an album, never out of the library. One result for each; one that is not there is removed. Needs
+    /// `.readWrite`.
+    func remove(_ assetIDs: [[UInt8]], from albumID: String, hint: [UInt8]?) async throws(AlbumError) -> [RemoveResult]
+
+    /// Deletes an album, never an original or an asset. Needs `.readWrite`, and the flag (rule R11), which the service
+    /// checks.
+    func deleteAlbum(_ id: String, hint: [UInt8]?) async throws(AlbumError) -> AlbumDeletion
+
+    /// Writes what the library keeps of a tape's order, for example a playlist; nothing where there is no such thing.
+    func arrange(_ albumID: String, hint: [UInt8]?, tape: TapeRecord, clips: [ClipRecord]) async throws(AlbumError)
+}
+
+/// Whether an album is there.
+public enum AlbumPresence: Sendable, Equatable {
+    /// It is; where it is now, and how many assets it says to have, when it says so.
+    case found(title: String, count: Int?, hint: [UInt8]?)
+    /// A definite answer of this very library.
+    case missing
+    /// Looking is not allowed.
+    case unknown
+    /// It is there, and cannot be read; why, for people.
+    case damaged(String)
+}
+
+/// An album that was made, or found by its mark.
+public struct MadeAlbum: Sendable, Equatable {
+    /// The stored identifier.
+    public var id: String
+    /// Title it has.
+    public var title: String
+    /// The account that owns it.
+    public var ownerID: String?
+    /// Where it is.
+    public var hint: [UInt8]?
+
+    /// Makes a description of an album.
+    public init(id: String, title: String, ownerID: String? = nil, hint: [UInt8]? = nil) {
+        self.id = id
+        self.title = title
+        self.ownerID = ownerID
+        self.hint = hint
+    }
+}
+
+/// What the library says of one original.
+public enum AssetResolution: Sendable, Equatable {
+    /// Its name for it. `isHidden`: it is in the library's trash; only the user restores it.
+    case asset([UInt8], isHidden: Bool = false)
+    /// The bytes are needed and cannot be had now (rule R14).
+    case unavailable(String)
+    /// The library does not know it, and it is not sent (rule R15).
+    case unidentified
+    /// Refused for good.
+    case rejected(String)
+    /// Not now: this one failed, others may not have.
+    case failed(AlbumError)
+}
+
+/// An asset to add.
+public struct AlbumAsset: Sendable, Equatable {
+    /// The library's name for it.
+    public var id: [UInt8]
+    /// What it shows.
+    public var kind: ClipRecord.Kind
+
+    /// Makes an asset.
+    public init(id: [UInt8], kind: ClipRecord.Kind) {
+        self.id = id
+        self.kind = kind
+    }
+}
+
+/// What became of one asset in `add`.
+public enum AddResult: Sendable, Equatable {
+    case added, alreadyThere
+    /// Not ours, unknown or locked: the library does not say which.
+    case notAllowed
+    case notFound
+    case failed(String)
+    /// Not now: this part of the request failed, others have not.
+    case notNow(AlbumError)
+}
+
+/// What became of one asset in `remove`.
+public enum RemoveResult: Sendable, Equatable {
+    /// It is not in the album now.
+    case removed
+    case notAllowed
+    case failed(String)
+}
+
+/// What became of an album in `deleteAlbum`.
+public enum AlbumDeletion: Sendable, Equatable {
+    case deleted, alreadyGone
+    /// Ours is gone from it; so many things of others keep the folder.
+    case keptForeign(Int)
+}
