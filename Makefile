@@ -98,4 +98,4 @@ docs: ## pages of the library (DocC): dist/docs; checks that the links between t
 	scripts/check-links.sh
 
 clean: ## remove everything that was built
-	rm -rf .build .build-asan .build-tsan .build-fuzz dist Benchmarks/work
+	rm -rf .build .build-test .build-asan .build-tsan .build-fuzz dist Benchmarks/work

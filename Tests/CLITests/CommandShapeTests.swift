@@ -1,0 +1,90 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What ArgumentParser checks of commands in debug builds only, checked once for all of them (docs/adr/0021).
+@Suite struct CommandShapeTests {
+    @Test func noCommandContradictsItself() async throws {
+        let dump = try await BinaryRunner().run(["--experimental-dump-help"])
+        let root = try CommandShape(Data(dump.output.utf8))
+        #expect(root.all.count > 60)
+        #expect(root.all.flatMap(\.flaws).isEmpty)
+    }
+
+    /// Made by hand from the list of a command that is as it should be: its names, its flag, its positional arguments.
+    @Test(arguments: [
+        (#"{"kind":"option","names":[{"kind":"long","name":"to"}]}"#, [String]()),
+        (#"{"kind":"option","names":[{"kind":"long","name":"quiet"}]}"#, ["c: --quiet is there twice"]),
+        (#"{"kind":"flag","names":[{"kind":"short","name":"q"}]}"#, ["c: -q is there twice"]),
+        (#"{"kind":"option","names":[]}"#, ["c: option without a name"]),
+        (
+            #"{"kind":"flag","names":[{"kind":"long","name":"on"}],"defaultValue":"true"}"#,
+            ["c: nothing turns --on off"]
+        ),
+        (#"{"kind":"flag","names":[{"kind":"long","name":"no-on"}],"defaultValue":"true"}"#, []),
+        (#"{"kind":"positional","valueName":"more"}"#, ["c: more comes behind all that is left"]),
+    ])
+    func aContradictionIsFound(argument: String, flaws: [String]) throws {
+        let whole = """
+            {"command":{"commandName":"c","arguments":[
+            {"kind":"flag","names":[{"kind":"long","name":"quiet"},{"kind":"short","name":"q"}]},
+            {"kind":"positional","valueName":"file","isRepeating":true},\(argument)]}}
+            """
+        #expect(try CommandShape(Data(whole.utf8)).flaws == flaws)
+    }
+}
+
+/// A command as `--experimental-dump-help` tells it.
+private struct CommandShape: Decodable {
+    struct Name: Decodable, Hashable {
+        var kind: String
+        var name: String
+
+        var text: String { (kind == "long" ? "--" : "-") + name }
+    }
+
+    struct Argument: Decodable {
+        var kind: String
+        var names: [Name]?
+        var valueName: String?
+        var isRepeating: Bool?
+        var defaultValue: String?
+    }
+
+    private struct Dump: Decodable {
+        var command: CommandShape
+    }
+
+    var commandName: String
+    var arguments: [Argument]?
+    var subcommands: [CommandShape]?
+
+    init(_ json: Data) throws {
+        self = try JSONDecoder().decode(Dump.self, from: json).command
+    }
+
+    /// This one and those below it.
+    var all: [CommandShape] { [self] + (subcommands ?? []).flatMap(\.all) }
+
+    /// What cannot be meant.
+    var flaws: [String] {
+        var flaws: [String] = []
+        var seen: Set<Name> = []
+        var isOver = false
+        for argument in arguments ?? [] {
+            let names = argument.names ?? []
+            if argument.kind == "positional" {
+                if isOver { flaws.append("\(argument.valueName ?? "") comes behind all that is left") }
+                isOver = isOver || argument.isRepeating == true
+            } else if names.isEmpty {
+                flaws.append("\(argument.kind) without a name")
+            }
+            flaws += names.filter { !seen.insert($0).inserted }.map { "\($0.text) is there twice" }
+            let isOn = argument.kind == "flag" && argument.defaultValue == "true"
+            if isOn, let name = names.first, !names.contains(where: { $0.name.hasPrefix("no-") }) {
+                flaws.append("nothing turns \(name.text) off")
+            }
+        }
+        return flaws.map { "\(commandName): \($0)" }
+    }
+}
