@@ -66,6 +66,6 @@ final class BodyDeadlineHandler: ChannelDuplexHandler, RemovableChannelHandler {
         guard isBodyDue else { return }
         isBodyDue = false
         deadline.onExpiry()
-        hangUp(after: deadline.reply, context)
+        deadline.reply.send(instead: context)
     }
 }

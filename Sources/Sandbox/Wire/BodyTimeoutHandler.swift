@@ -41,6 +41,6 @@ final class BodyTimeoutHandler: ChannelDuplexHandler, RemovableChannelHandler {
             return
         }
         isBodyDue = false
-        hangUp(after: reply, context)
+        reply.send(instead: context)
     }
 }

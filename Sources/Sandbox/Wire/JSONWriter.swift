@@ -56,9 +56,8 @@ struct JSONWriter {
 
     // MARK: Texts
 
-    /// Appends a text in quotes. What every library escapes in two characters is escaped so; of the rest `escape` decides.
-    ///
-    /// - Parameter escape: What stands for a character; nil where it stands for itself.
+    /// Appends a text in quotes. What every library escapes in two characters is escaped so; of the rest `escape` decides,
+    /// which gives nil for what stands for itself.
     static func quote(_ string: String, to text: inout String, _ escape: (Unicode.Scalar) -> String?) {
         text += "\""
         for scalar in string.unicodeScalars {

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import NIOCore
+import NIOHTTPTypes
 
 /// Turns an answer into the head and bytes that the real server would send.
 struct ReplyRenderer: Sendable {
@@ -14,6 +15,14 @@ struct ReplyRenderer: Sendable {
         var file: StoredRange?
         /// Bytes of a text that has no end, after ``bytes``.
         var padding = 0
+
+        /// Answers in place of the site, and closes the connection.
+        func send(instead context: ChannelHandlerContext) {
+            context.write(NIOAny(HTTPResponsePart.head(head)), promise: nil)
+            context.write(NIOAny(HTTPResponsePart.body(bytes)), promise: nil)
+            context.writeAndFlush(NIOAny(HTTPResponsePart.end(nil)), promise: nil)
+            context.close(promise: nil)
+        }
     }
 
     func render(_ reply: Reply, leadingSpace: Int = 0) -> Rendered {

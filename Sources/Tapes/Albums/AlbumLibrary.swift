@@ -20,3 +20,36 @@ public protocol AlbumLibrary: Sendable {
 
     /// The same after asking the user, or making what is missing.
     func requestAccess(_ level: AccessLevel) async throws(AlbumError) -> AlbumAccess
+
+    /// Whether an album is there.
+    func album(_ id: String, hint: [UInt8]?) async throws(AlbumError) -> AlbumPresence
+
+    /// The album that carries our mark of this tape (rule R4); nil when there is none. Needs `.readWrite`.
+    func albumMarked(_ tapeID: String) async throws(AlbumError) -> MadeAlbum?
+
+    /// Makes an album that never is one that existed. Needs `.addOnly`.
+    func createAlbum(title: String, tapeID: String) async throws(AlbumError) -> MadeAlbum
+
+    /// The library's names for originals, in the order of the clips, one for each. Needs `.addOnly`.
+    ///
+    /// - Parameters:
+    ///   - clips: Of one tape.
+    ///   - mayUpload: Whether an original that the library has not may be sent to it.
+    /// - Returns: One resolution for each.
+    /// - Throws: `AlbumError` when none could be asked for.
+    func resolveAssets(_ clips: [ClipRecord], mayUpload: Bool) async throws(AlbumError) -> [AssetResolution]
+
+    /// Adds assets, in their order. One result for each. Throws `.albumMissing` when the album is gone. Needs `.addOnly`.
+    func add(_ assets: [AlbumAsset], to albumID: String, hint: [UInt8]?) async throws(AlbumError) -> [AddResult]
+
+    /// Takes assets out of an album, never out of the library. One result for each; one that is not there is removed. Needs
+    /// `.readWrite`.
+    func remove(_ assetIDs: [[UInt8]], from albumID: String, hint: [UInt8]?) async throws(AlbumError) -> [RemoveResult]
+
+    /// Deletes an album, never an original or an asset. Needs `.readWrite`, and the flag (rule R11), which the service
+    /// checks.
+    func deleteAlbum(_ id: String, hint: [UInt8]?) async throws(AlbumError) -> AlbumDeletion
+
+    /// Writes what the library keeps of a tape's order, for example a playlist; nothing where there is no such thing.
+    func arrange(_ albumID: String, hint: [UInt8]?, tape: TapeRecord, clips: [ClipRecord]) async throws(AlbumError)
+}
