@@ -1,19 +1,19 @@
-public import MediaCrypto
+package import MediaCrypto
 
 /// Proof that a key holder stands behind a digest (hash-only contract 3.1): a CBOR map of authenticator data and signature.
-public struct Assertion: Sendable, Equatable {
+package struct Assertion: Sendable, Equatable {
     /// rpIdHash (32) ‖ flags (1) ‖ counter (4, big-endian).
-    public var authenticatorData: [UInt8]
+    package var authenticatorData: [UInt8]
     /// ECDSA P-256 with SHA-256 over `authenticatorData` ‖ clientDataHash: 64 bytes, r‖s. Always this form, so that the
     /// length of a body is known before it is signed.
-    public var signature: [UInt8]
+    package var signature: [UInt8]
 
     /// Makes an assertion.
     ///
     /// - Parameters:
     ///   - authenticatorData: 37 bytes.
     ///   - signature: 64 bytes.
-    public init(authenticatorData: [UInt8], signature: [UInt8]) {
+    package init(authenticatorData: [UInt8], signature: [UInt8]) {
         self.authenticatorData = authenticatorData
         self.signature = signature
     }
@@ -23,7 +23,7 @@ public struct Assertion: Sendable, Equatable {
     /// Gives nil for anything that a server would refuse before it looks at the signature.
     ///
     /// - Parameter base64: Standard alphabet, padded, without line breaks.
-    public init?(base64: String) {
+    package init?(base64: String) {
         guard base64.utf8.count <= Self.longestText, let cbor = Base64.decoded(base64),
             let assertion = AssertionCBOR.decoded(cbor),
             assertion.authenticatorData.count >= Self.authenticatorDataLength, !assertion.signature.isEmpty
@@ -32,15 +32,15 @@ public struct Assertion: Sendable, Equatable {
     }
 
     /// Standard padded base64 of the CBOR.
-    public var base64: String { Base64.encoded(AssertionCBOR.encoded(self)) }
+    package var base64: String { Base64.encoded(AssertionCBOR.encoded(self)) }
 
     /// As long as every assertion's base64, and plainly none: what a dry run shows. Its bytes are no CBOR map.
-    public static var placeholder: String {
+    package static var placeholder: String {
         String(repeating: "PLACEHOLDER/NO/ASSERTION/", count: 7) + "NONE="
     }
 
     /// The signature counter; nil for authenticator data that are too short.
-    public var counter: UInt32? {
+    package var counter: UInt32? {
         guard authenticatorData.count >= Self.authenticatorDataLength else { return nil }
         return authenticatorData[33..<37].reduce(0) { $0 << 8 | UInt32($1) }
     }
@@ -54,7 +54,7 @@ public struct Assertion: Sendable, Equatable {
     ///   - signer: The key.
     /// - Returns: The assertion.
     /// - Throws: `CaptureError` `.signingFailed`, also for a signature that the signer's own public key does not fit.
-    public static func sign(
+    package static func sign(
         _ clientDataHash: SHA256Digest,
         rpID: String,
         counter: UInt32,
@@ -79,7 +79,7 @@ public struct Assertion: Sendable, Equatable {
     ///   - rpID: The server's relying party id.
     ///   - key: The device's.
     /// - Returns: Whether a server would accept it, its counter aside.
-    public func isValid(for clientDataHash: SHA256Digest, rpID: String, key: VerifyingKey) -> Bool {
+    package func isValid(for clientDataHash: SHA256Digest, rpID: String, key: VerifyingKey) -> Bool {
         guard let rpIDHash = try? SHA256Digest.of(Array(rpID.utf8)), authenticatorData.starts(with: rpIDHash.bytes),
             authenticatorData.count >= Self.authenticatorDataLength
         else { return false }

@@ -1,15 +1,15 @@
 /// This machine as one server knows it.
-public struct CaptureDevice: Sendable {
+package struct CaptureDevice: Sendable {
     /// UUID issued at registration.
-    public var id: String
+    package var id: String
     /// The server's profile.
-    public var profile: CaptureProfile
+    package var profile: CaptureProfile
     /// The relying party id that assertions name.
-    public var rpID: String
+    package var rpID: String
     /// How well the key is protected, as the server answered at registration.
-    public var level: KeyLevel
+    package var level: KeyLevel
     /// The key.
-    public var signer: any CaptureSigner
+    package var signer: any CaptureSigner
 
     /// Makes a device.
     ///
@@ -19,7 +19,7 @@ public struct CaptureDevice: Sendable {
     ///   - rpID: The relying party id that assertions name.
     ///   - level: As the server answered at registration.
     ///   - signer: The key.
-    public init(id: String, profile: CaptureProfile, rpID: String, level: KeyLevel, signer: any CaptureSigner) {
+    package init(id: String, profile: CaptureProfile, rpID: String, level: KeyLevel, signer: any CaptureSigner) {
         self.id = id
         self.profile = profile
         self.rpID = rpID

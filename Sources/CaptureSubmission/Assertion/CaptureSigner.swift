@@ -1,7 +1,7 @@
-public import MediaCrypto
+package import MediaCrypto
 
 /// A P-256 key that can sign, wherever it lies.
-public protocol CaptureSigner: Sendable {
+package protocol CaptureSigner: Sendable {
     /// Its public half.
     var publicKey: VerifyingKey { get }
 

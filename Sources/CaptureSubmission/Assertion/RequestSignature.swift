@@ -1,8 +1,8 @@
-public import MediaCrypto
-public import MediaTransport
+package import MediaCrypto
+package import MediaTransport
 
 /// The three header fields of a device (hash-only contract 1.1).
-public enum RequestSignature {
+package enum RequestSignature {
     /// Signs a request: clientData is `<timestamp_ms>|<hex SHA-256 of the body>`.
     ///
     /// - Parameters:
@@ -12,7 +12,7 @@ public enum RequestSignature {
     ///   - milliseconds: Since 1970, now.
     /// - Returns: `X-Device-Id`, `X-Device-Timestamp`, `X-Device-Signature`.
     /// - Throws: `CaptureError` `.signingFailed`.
-    public static func headers(
+    package static func headers(
         body: [UInt8],
         device: CaptureDevice,
         counter: UInt32,
@@ -35,7 +35,7 @@ public enum RequestSignature {
     ///   - milliseconds: Since 1970, now.
     /// - Returns: `X-Device-Id`, `X-Device-Timestamp`, `X-Device-Signature`.
     /// - Throws: `CaptureError` `.signingFailed`.
-    public static func headers(
+    package static func headers(
         bodyDigest: SHA256Digest,
         device: CaptureDevice,
         counter: UInt32,

@@ -27,7 +27,7 @@ public struct DepthAnalysis: Sendable, Equatable {
     public var isLikelyRealScene: Bool
 
     /// Makes an analysis.
-    public init(
+    package init(
         status: Status,
         depthVariance: Double,
         depthLayers: Int32,
@@ -71,7 +71,7 @@ public struct TemporalDepthAnalysis: Sendable, Equatable {
     public var keyframeCount: Int32
 
     /// Makes an analysis.
-    public init(
+    package init(
         meanVariance: Double,
         varianceStability: Double,
         temporalCoherence: Double,

@@ -1,4 +1,4 @@
-public import MediaCrypto
+package import MediaCrypto
 
 /// The complete body of a hash-only request: fewer than 10,240 bytes, so it cannot hold media (hash-only contract 1.2).
 /// The only thing that the sending code takes.
@@ -28,7 +28,7 @@ extension HashOnlyPayload {
     /// - Returns: UTF-8 JSON.
     /// - Throws: `CaptureError` `.internalError` for a number that is not finite and for what the profile cannot take (a
     ///   city on `reference`), `.videoMembersMissing` for a video without them.
-    public func signedBytes(for profile: CaptureProfile) throws(CaptureError) -> [UInt8] {
+    package func signedBytes(for profile: CaptureProfile) throws(CaptureError) -> [UInt8] {
         WireText.bytes(of: try signedValue(for: profile), for: profile)
     }
 
@@ -37,7 +37,7 @@ extension HashOnlyPayload {
     /// - Parameter profile: The server's.
     /// - Returns: The digest.
     /// - Throws: `CaptureError` as `signedBytes`.
-    public func clientDataHash(for profile: CaptureProfile) throws(CaptureError) -> SHA256Digest {
+    package func clientDataHash(for profile: CaptureProfile) throws(CaptureError) -> SHA256Digest {
         try SHA256Digest.of(signedBytes(for: profile))
     }
 
@@ -49,7 +49,7 @@ extension HashOnlyPayload {
     /// - Returns: The body.
     /// - Throws: `CaptureError` `.payloadTooLarge` with the sizes of its parts; `.internalError` when the finished body, read
     ///   again, does not give the signed bytes (contract 2.3), and as `signedBytes`.
-    public func body(for profile: CaptureProfile, assertion: String) throws(CaptureError) -> HashOnlyBody {
+    package func body(for profile: CaptureProfile, assertion: String) throws(CaptureError) -> HashOnlyBody {
         let value = try bodyValue(for: profile, assertion: assertion)
         let bytes = WireText.bytes(of: value, for: profile)
         guard let body = HashOnlyBody(bytes: bytes) else { throw Self.tooLarge(bytes, value, profile) }

@@ -9,7 +9,7 @@ extension HashOnlyPayload {
     ///   - profile: The server's that it was built for.
     /// - Returns: The payload, its depths as on the wire, and the assertion, as base64.
     /// - Throws: `CaptureError` `.recordUnusable` for anything else.
-    public static func reading(
+    package static func reading(
         _ body: HashOnlyBody,
         profile: CaptureProfile
     ) throws(CaptureError) -> (payload: HashOnlyPayload, assertion: String) {

@@ -39,7 +39,7 @@ public struct MetadataFlags: Sendable, Equatable {
     ///   - location: As configured.
     ///   - timestamp: As configured.
     ///   - deviceInfo: As configured.
-    public init(
+    package init(
         of metadata: CaptureMetadata,
         location: LocationLevel,
         timestamp: TimestampLevel,

@@ -1,5 +1,5 @@
 internal import Foundation
-public import MediaCrypto
+package import MediaCrypto
 public import MediaTransport
 
 /// One capture server: requests and answers (hash-only contract), no state.
@@ -30,7 +30,7 @@ public struct CaptureClient: Sendable {
     ///
     /// - Returns: 32 bytes to sign, good once.
     /// - Throws: `CaptureError`.
-    public func challenge() async throws(CaptureError) -> RegistrationChallenge {
+    package func challenge() async throws(CaptureError) -> RegistrationChallenge {
         let response = try await question("/api/v1/devices/challenge", repeatability: .safe)
         return try RegistrationChallenge(reading: response)
     }
@@ -45,7 +45,7 @@ public struct CaptureClient: Sendable {
     /// - Returns: The device as the server has it.
     /// - Throws: `CaptureError`: `.alreadyRegistered`, `.enrolmentImpossible` where the server knows no `linux` or takes no
     ///   such evidence, `.unknownOutcome` when the answer was lost: the device may exist then.
-    public func register(
+    package func register(
         model: String,
         challenge: RegistrationChallenge,
         signer: any CaptureSigner,
@@ -76,7 +76,7 @@ public struct CaptureClient: Sendable {
     /// - Throws: `CaptureError`: `.transport` with `isRetryable` only when the server cannot have seen the whole request;
     ///   `.unknownOutcome` for a lost answer, and for a 500 of either profile: on `reference` that is also what a duplicate
     ///   gets, on `mediactl-1` the hash can be asked for later. `.clockWrong` has the server's `Date` in `value`.
-    public func submit(
+    package func submit(
         _ body: HashOnlyBody,
         headers: [HTTPHeader],
         requestID: String,
@@ -101,7 +101,7 @@ public struct CaptureClient: Sendable {
     /// - Returns: The capture.
     /// - Throws: `CaptureError`: `.captureNotFound`, `.forbidden` for another device's; `.unexpectedAnswer` for another
     ///   capture than the one asked for.
-    public func capture(
+    package func capture(
         _ id: String,
         headers: [HTTPHeader],
         control: TransferControl = TransferControl()
@@ -123,7 +123,7 @@ public struct CaptureClient: Sendable {
     ///   - control: Breaks the request off.
     /// - Returns: nil when there is no capture of this hash.
     /// - Throws: `CaptureError`; `.unexpectedAnswer` when the server has no such route, or answers with another hash.
-    public func capture(
+    package func capture(
         byHash hash: SHA256Digest,
         headers: [HTTPHeader],
         control: TransferControl = TransferControl()

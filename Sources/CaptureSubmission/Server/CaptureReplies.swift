@@ -1,21 +1,21 @@
 /// `GET /api/v1/devices/challenge` (hash-only contract 3.2).
-public struct RegistrationChallenge: Sendable, Equatable {
+package struct RegistrationChallenge: Sendable, Equatable {
     /// 32 bytes.
-    public var bytes: [UInt8]
+    package var bytes: [UInt8]
     /// RFC 3339, as sent; five minutes on.
-    public var expiresAt: String
+    package var expiresAt: String
 }
 
 /// `201` of a registration.
-public struct RegistrationReply: Sendable, Equatable {
+package struct RegistrationReply: Sendable, Equatable {
     /// UUID.
-    public var deviceID: String
+    package var deviceID: String
     /// As sent: `software`, `tpm2`, …
-    public var attestationLevel: String
+    package var attestationLevel: String
 }
 
 /// The end of a submission.
-public enum SubmissionReply: Sendable, Equatable {
+package enum SubmissionReply: Sendable, Equatable {
     /// 202: done.
     case accepted(captureID: String, verificationURL: String?)
     /// 409: there already, with the id where the server tells it (contract 3.4 no. 4).

@@ -1,5 +1,5 @@
 /// What proves where a new device's key lies (contract 3.4).
-public enum KeyAttestation: Sendable, Equatable {
+package enum KeyAttestation: Sendable, Equatable {
     /// Proof of possession alone: level `software`.
     case own
     /// Evidence made by the TPM's owner; nothing in it is checked here.

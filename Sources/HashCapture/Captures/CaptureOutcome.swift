@@ -13,8 +13,12 @@ public struct CaptureOutcome: Sendable {
     public var isKnown: Bool
 
     /// Makes an outcome.
-    public init(record: CaptureRecord, notices: [CaptureNotice] = [], error: CaptureError? = nil, isKnown: Bool = false)
-    {
+    package init(
+        record: CaptureRecord,
+        notices: [CaptureNotice] = [],
+        error: CaptureError? = nil,
+        isKnown: Bool = false
+    ) {
         self.record = record
         self.notices = notices
         self.error = error

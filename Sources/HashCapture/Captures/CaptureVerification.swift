@@ -37,7 +37,7 @@ public struct CaptureVerification: Sendable {
     public var remote: RemoteCapture?
 
     /// Makes a verification.
-    public init(
+    package init(
         record: CaptureRecord,
         findings: [(check: Check, finding: Finding)],
         remote: RemoteCapture? = nil

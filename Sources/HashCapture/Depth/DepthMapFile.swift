@@ -21,7 +21,7 @@ public enum DepthMapFile {
     }
 
     /// More samples are refused: no camera makes them, and each takes four bytes of memory.
-    public static let maximumSampleCount = 100_000_000
+    package static let maximumSampleCount = 100_000_000
 
     /// Reads a map.
     ///

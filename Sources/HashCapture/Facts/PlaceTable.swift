@@ -5,16 +5,16 @@ internal import Foundation
 /// The country is that of the nearest place of 1,000 inhabitants or more, the city the nearest one of that country that the
 /// table names: 15,000 inhabitants or more, and no quarter or suburb of a larger city, since a quarter is no coarse place.
 /// Close to a border the nearest place may lie on the other side.
-public enum PlaceTable {
+package enum PlaceTable {
     /// What is near a position.
-    public struct Place: Sendable, Equatable {
+    package struct Place: Sendable, Equatable {
         /// nil when no city is near enough.
-        public var city: String?
+        package var city: String?
         /// ISO 3166-1 alpha-2.
-        public var country: String
+        package var country: String
 
         /// Makes a place.
-        public init(city: String?, country: String) {
+        package init(city: String?, country: String) {
             self.city = city
             self.country = country
         }
@@ -34,7 +34,7 @@ public enum PlaceTable {
     ///   - latitude: Degrees, −90 to 90.
     ///   - longitude: Degrees, −180 to 180.
     /// - Returns: A place.
-    public static func place(latitude: Double, longitude: Double) -> Place? {
+    package static func place(latitude: Double, longitude: Double) -> Place? {
         guard let position = GeoPosition(latitude: latitude, longitude: longitude), let grid = PlaceGrid() else {
             return nil
         }

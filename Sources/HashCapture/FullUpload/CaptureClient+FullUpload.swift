@@ -1,5 +1,5 @@
-public import CaptureSubmission
-public import MediaTransport
+package import CaptureSubmission
+package import MediaTransport
 
 extension CaptureClient {
     /// `POST /api/v1/captures` (hash-only contract section 7), at most once: **the media leaves**.
@@ -16,7 +16,7 @@ extension CaptureClient {
     ///   - progress: Bytes of the whole form.
     /// - Returns: What the server did.
     /// - Throws: `CaptureError` as `submit`.
-    public func upload(
+    package func upload(
         _ body: any RequestBody,
         contentType: String,
         headers: [HTTPHeader],

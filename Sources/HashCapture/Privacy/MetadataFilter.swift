@@ -1,19 +1,19 @@
-public import CaptureSubmission
-public import Foundation
+package import CaptureSubmission
+package import Foundation
 
 /// Decides what leaves: an allow-list, by levels (hash-only contract section 4). What it does not build is not told.
-public struct MetadataFilter: Sendable {
+package struct MetadataFilter: Sendable {
     /// The levels.
-    public var settings: PrivacySettings
+    package var settings: PrivacySettings
     /// What the server can take.
-    public var profile: CaptureProfile
+    package var profile: CaptureProfile
     /// On `reference`, which cannot take city and country: whether the user asked for latitude and longitude with one
     /// decimal, half away from zero.
-    public var sendsCoarseCoordinates: Bool
+    package var sendsCoarseCoordinates: Bool
     /// Release of Linux, for the level `full`.
-    public var systemVersion: String
+    package var systemVersion: String
     /// Version of this program, for the level `full`.
-    public var programVersion: String
+    package var programVersion: String
 
     /// Makes a filter.
     ///
@@ -23,7 +23,7 @@ public struct MetadataFilter: Sendable {
     ///   - sendsCoarseCoordinates: Whether coarse coordinates may stand for city and country on `reference`.
     ///   - systemVersion: Release of Linux.
     ///   - programVersion: Version of this program.
-    public init(
+    package init(
         settings: PrivacySettings,
         profile: CaptureProfile,
         sendsCoarseCoordinates: Bool = false,
@@ -41,7 +41,7 @@ public struct MetadataFilter: Sendable {
     ///
     /// - Parameter facts: What is impossible among them counts as unknown.
     /// - Returns: Only what the levels allow. A member is there only when its value is known.
-    public func metadata(of facts: CaptureFacts) -> CaptureMetadata {
+    package func metadata(of facts: CaptureFacts) -> CaptureMetadata {
         CaptureMetadata(location: location(of: facts), timestamp: timestamp(of: facts), deviceModel: device(of: facts))
     }
 
@@ -51,7 +51,7 @@ public struct MetadataFilter: Sendable {
     ///   - facts: Where no time is known, `now` stands for it.
     ///   - now: The submission.
     /// - Returns: RFC 3339 with `Z`.
-    public func capturedAt(of facts: CaptureFacts, now: Date) -> String {
+    package func capturedAt(of facts: CaptureFacts, now: Date) -> String {
         // The last resort is for clocks outside the years 1 to 9999; a server refuses it by its time window.
         let submission = UTCSecond(now)
         let taken = facts.capturedAt.flatMap(UTCSecond.init) ?? submission

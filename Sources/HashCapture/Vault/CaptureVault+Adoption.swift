@@ -1,4 +1,4 @@
-public import CaptureSubmission
+package import CaptureSubmission
 internal import MediaFiles
 internal import MediaStore
 
@@ -10,7 +10,7 @@ extension CaptureVault {
     /// - Parameter hasRecord: Whether there is a record of a capture.
     /// - Throws: `CaptureError` `.vaultUnusable`, `.storeUnusable` when `hasRecord` throws something else than a
     ///   `CaptureError`.
-    public func adopt(hasRecord: (String) throws -> Bool) throws(CaptureError) {
+    package func adopt(hasRecord: (String) throws -> Bool) throws(CaptureError) {
         guard let captures = try captures() else { return }
         var names: [String] = []
         try CaptureError.inVault { try captures.forEachName { names.append(String(decoding: $0, as: UTF8.self)) } }

@@ -1,7 +1,7 @@
-public import CaptureSubmission
+package import CaptureSubmission
 internal import Foundation
-public import MediaCrypto
-public import MediaFiles
+package import MediaCrypto
+package import MediaFiles
 internal import MediaStore
 internal import MediaSystem
 
@@ -11,7 +11,7 @@ extension CaptureVault {
     /// - Parameter id: A UUID in lower case that no capture has.
     /// - Returns: The draft, locked.
     /// - Throws: `CaptureError` `.vaultUnusable`, `.diskFull`.
-    public func begin(id: String) throws(CaptureError) -> Draft {
+    package func begin(id: String) throws(CaptureError) -> Draft {
         guard CaptureID.isValid(id) else { throw CaptureError(.vaultUnusable, detail: "no id of a capture", value: id) }
         return try CaptureError.inVault {
             let path = Array(try directory.make(.captures).utf8)
@@ -60,7 +60,7 @@ extension CaptureVault {
     /// - Returns: The SHA-256 of the file.
     /// - Throws: `CaptureError` `.sourceChanged`, `.fileUnreadable`, `.diskFull`, `.vaultUnusable`. Nothing of the file is
     ///   left in the draft then.
-    public func keepMedia(
+    package func keepMedia(
         _ file: SourceFile,
         in draft: Draft,
         progress: (@Sendable (_ done: Int64, _ total: Int64) -> Void)? = nil
@@ -131,7 +131,7 @@ extension CaptureVault {
     ///   - bytes: Little-endian binary32, row by row; width and height are the record's to keep.
     ///   - draft: From `begin`, after `keepMedia`.
     /// - Throws: `CaptureError` `.diskFull`, `.vaultUnusable`.
-    public func keepDepth(_ bytes: [UInt8], in draft: Draft) throws(CaptureError) {
+    package func keepDepth(_ bytes: [UInt8], in draft: Draft) throws(CaptureError) {
         let key = try keyring.knownKey()
         do {
             let blob = try BlobFile(Kind.depth.rawValue, in: draft.directory)
@@ -151,7 +151,7 @@ extension CaptureVault {
     /// Removes a draft that gets no record.
     ///
     /// - Parameter draft: From `begin`; of no use afterwards. What cannot be removed is left to `adopt`.
-    public func discard(_ draft: Draft) {
+    package func discard(_ draft: Draft) {
         guard let captures = try? captures() else { return }
         try? Self.remove(draft.directory, Self.draftPrefix + draft.id, from: captures)
     }
@@ -161,7 +161,7 @@ extension CaptureVault {
     ///
     /// - Parameter draft: From `begin`; of no use afterwards.
     /// - Throws: `CaptureError` `.vaultUnusable`; the draft stays for `adopt`.
-    public func commit(_ draft: Draft) throws(CaptureError) {
+    package func commit(_ draft: Draft) throws(CaptureError) {
         guard let captures = try captures() else { throw CaptureError(.vaultUnusable, detail: "the vault is gone") }
         try CaptureError.inVault { try Self.publish(draft.directory, draft.id, in: captures) }
     }

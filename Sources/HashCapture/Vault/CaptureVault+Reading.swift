@@ -1,5 +1,5 @@
-public import CaptureSubmission
-public import MediaCrypto
+package import CaptureSubmission
+package import MediaCrypto
 internal import MediaFiles
 internal import MediaStore
 internal import MediaSystem
@@ -18,7 +18,7 @@ extension CaptureVault {
     /// - Returns: The SHA-256 of the plaintext.
     /// - Throws: `CaptureError` `.mediaMissing`, `.mediaDamaged`, `.hashMismatch`, `.vaultUnusable`, `.targetExists`,
     ///   `.targetUnusable`, `.diskFull`, `.busy`; nothing is left at the target then.
-    public func export(
+    package func export(
         _ kind: Kind,
         of id: String,
         to path: [UInt8],
@@ -61,7 +61,7 @@ extension CaptureVault {
     ///   - id: Of the capture.
     /// - Returns: The SHA-256 of the plaintext.
     /// - Throws: `CaptureError` `.mediaMissing`, `.mediaDamaged`, `.vaultUnusable`.
-    public func check(_ kind: Kind, of id: String) async throws(CaptureError) -> SHA256Digest {
+    package func check(_ kind: Kind, of id: String) async throws(CaptureError) -> SHA256Digest {
         let source = try blob(kind, of: id)
         let key = try await keyring.key(creating: false)
         do {

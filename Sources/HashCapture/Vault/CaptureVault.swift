@@ -1,7 +1,7 @@
 internal import CaptureSubmission
 internal import MediaCrypto
 internal import MediaFiles
-public import MediaStore
+package import MediaStore
 
 /// Media and depth maps of captures, encrypted, in the data directory. Nothing that was committed is ever deleted by the
 /// program.
@@ -15,9 +15,9 @@ public import MediaStore
 /// The associated data of a blob is `<id>|<kind>|1` in UTF-8, such as
 /// `0f1e2d3c-4b5a-4978-8695-a4b3c2d1e0ff|media|1`; the last member is the version of this format. So no blob can stand for
 /// another (hash-only contract section 8).
-public struct CaptureVault: Sendable {
+package struct CaptureVault: Sendable {
     /// What a blob holds.
-    public enum Kind: String, Sendable, CaseIterable {
+    package enum Kind: String, Sendable, CaseIterable {
         /// The bytes of the photo or video.
         case media
         /// The depth map: little-endian binary32, row by row.
@@ -26,9 +26,9 @@ public struct CaptureVault: Sendable {
 
     /// A capture being put in: its files have temporary names until `commit`. Others leave it alone for as long as this, or
     /// a copy of it, is in use.
-    public struct Draft: Sendable {
+    package struct Draft: Sendable {
         /// The capture's id.
-        public let id: String
+        package let id: String
         let directory: TargetDirectory
     }
 
@@ -40,7 +40,7 @@ public struct CaptureVault: Sendable {
     /// - Parameters:
     ///   - directory: The data directory.
     ///   - key: Where the key comes from.
-    public init(directory: DataDirectory, key: VaultKey) {
+    package init(directory: DataDirectory, key: VaultKey) {
         self.directory = directory
         keyring = VaultKeyring(key, in: directory)
     }

@@ -19,7 +19,7 @@ public struct AlbumEvent: Sendable, Equatable {
     public var details: String
 
     /// Makes an event.
-    public init(_ kind: Kind, tapeID: String, albumID: String? = nil, message: String = "", details: String = "") {
+    package init(_ kind: Kind, tapeID: String, albumID: String? = nil, message: String = "", details: String = "") {
         self.kind = kind
         self.tapeID = tapeID
         self.albumID = albumID

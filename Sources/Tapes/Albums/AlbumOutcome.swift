@@ -40,7 +40,7 @@ public struct AlbumOutcome: Sendable, Equatable {
     public var hiddenClips: Int
 
     /// Makes an outcome.
-    public init(
+    package init(
         _ state: State,
         link: AlbumLink? = nil,
         isCreated: Bool = false,

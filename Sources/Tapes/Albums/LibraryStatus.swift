@@ -18,7 +18,7 @@ public struct LibraryStatus: Sendable, Equatable {
     public var detail: String
 
     /// Makes a status.
-    public init(
+    package init(
         kind: String,
         address: String,
         identity: AlbumLibraryIdentity? = nil,

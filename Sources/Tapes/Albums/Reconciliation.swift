@@ -8,7 +8,7 @@ public struct ReconcilePlan: Sendable, Equatable {
     public var tombstones: [AlbumTombstone]
 
     /// Makes a plan.
-    public init(tapes: [TapeRecord], tombstones: [AlbumTombstone]) {
+    package init(tapes: [TapeRecord], tombstones: [AlbumTombstone]) {
         self.tapes = tapes
         self.tombstones = tombstones
     }
@@ -28,7 +28,7 @@ public struct ReconcileOutcome: Sendable, Equatable {
     public var detail: String
 
     /// Makes an outcome.
-    public init(
+    package init(
         done: Int,
         left: Int,
         deletedAlbums: Int,

@@ -21,7 +21,7 @@ public struct TapeDeletion: Sendable, Equatable {
     public var albums: [Album]
 
     /// Makes a description.
-    public init(tape: TapeRecord, albums: [Album]) {
+    package init(tape: TapeRecord, albums: [Album]) {
         self.tape = tape
         self.albums = albums
     }

@@ -23,7 +23,7 @@ public struct RelinkResult: Sendable, Equatable {
     public var state: State
 
     /// Makes a result.
-    public init(clip: ClipRecord, state: State) {
+    package init(clip: ClipRecord, state: State) {
         self.clip = clip
         self.state = state
     }
