@@ -1,5 +1,5 @@
 internal import MediaCrypto
-internal import MediaTransport
+package import MediaTransport
 
 extension HashOnlyPayload {
     /// Reads a body that was built here: one that differs from what would be built now, be it by a blank, is not.
