@@ -3,8 +3,8 @@
     internal import Synchronization
 #endif
 
-/// A place where a build for tests can be made to die, to prove that nothing is lost there. Compiled out of every other build:
-/// the condition `KILL_POINTS` is set by debug builds and by `scripts/build.sh --build-tests`.
+/// A place where a build for tests can be made to die, to prove that nothing is lost there. Compiled out of release builds:
+/// debug builds set the condition `KILL_POINTS` (Package.swift).
 ///
 /// `MEDIACTL_KILL_AT` names one; the process then kills itself with SIGKILL when it gets there. With
 /// `MEDIACTL_KILL_AFTER` it passes the place so many times first.
