@@ -1,6 +1,8 @@
 /// What an operation needs (contract 4.3).
 public enum AccessLevel: String, Sendable {
+    /// Albums are made, and filled; nobody else's are looked at.
     case addOnly = "add_only"
+    /// Albums are looked at, emptied and deleted as well.
     case readWrite = "read_write"
 }
 
@@ -12,9 +14,11 @@ public struct AlbumAccess: Sendable, Equatable {
         case notDetermined
         /// The system forbids it.
         case restricted
+        /// The user, or the library, has refused it.
         case denied
         /// Some of it is; these permissions are missing.
         case limited(missing: [String])
+        /// All of it.
         case authorized
     }
 

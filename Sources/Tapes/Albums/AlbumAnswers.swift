@@ -62,10 +62,15 @@ public struct AlbumAsset: Sendable, Equatable {
 
 /// What became of one asset in `add`.
 public enum AddResult: Sendable, Equatable {
-    case added, alreadyThere
+    /// It is in the album now.
+    case added
+    /// It was in the album before.
+    case alreadyThere
     /// Not ours, unknown or locked: the library does not say which.
     case notAllowed
+    /// The library has no such asset.
     case notFound
+    /// Refused for good, and why, for people.
     case failed(String)
     /// Not now: this part of the request failed, others have not.
     case notNow(AlbumError)
@@ -75,13 +80,18 @@ public enum AddResult: Sendable, Equatable {
 public enum RemoveResult: Sendable, Equatable {
     /// It is not in the album now.
     case removed
+    /// Not ours to remove.
     case notAllowed
+    /// Still there, and why, for people.
     case failed(String)
 }
 
 /// What became of an album in `deleteAlbum`.
 public enum AlbumDeletion: Sendable, Equatable {
-    case deleted, alreadyGone
+    /// It is gone.
+    case deleted
+    /// It was gone before.
+    case alreadyGone
     /// Ours is gone from it; so many things of others keep the folder.
     case keptForeign(Int)
 }

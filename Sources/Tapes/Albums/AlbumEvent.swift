@@ -2,9 +2,22 @@
 public struct AlbumEvent: Sendable, Equatable {
     /// What happened.
     public enum Kind: String, Sendable {
-        case ensure, create, reuse, add
+        /// An attempt begins.
+        case ensure
+        /// An album was made.
+        case create
+        /// An album that was there is used.
+        case reuse
+        /// All clips of the attempt are in the album.
+        case add
+        /// The library refused some of them.
         case addPartly = "partial add"
-        case remove, delete, pending
+        /// Clips were taken out.
+        case remove
+        /// An album was deleted.
+        case delete
+        /// An attempt went no further; the message says why.
+        case pending
     }
 
     /// What happened.

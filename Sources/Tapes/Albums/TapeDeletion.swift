@@ -8,6 +8,7 @@ public struct TapeDeletion: Sendable, Equatable {
         case none
         /// It stays: the flag is off, it was to be kept, or another tape has it.
         case kept(AlbumLink)
+        /// It is gone from the library, or was before.
         case deleted(AlbumLink)
         /// Ours is gone from it; so many things of others keep it.
         case keptForeign(AlbumLink, Int)
