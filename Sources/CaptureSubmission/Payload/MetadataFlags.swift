@@ -1,19 +1,30 @@
 /// How much of the location is told.
 public enum LocationLevel: String, Sendable, CaseIterable {
-    case none, coarse, precise
+    /// Nothing.
+    case none
+    /// City and country; coordinates with one decimal where the server can take no names and the user asks for it.
+    case coarse
+    /// Latitude and longitude as known.
+    case precise
 }
 
 /// How much of the time is told.
 public enum TimestampLevel: String, Sendable, CaseIterable {
+    /// Nothing but the day of the submission, which every request tells.
     case none
+    /// The UTC day.
     case dayOnly = "day_only"
+    /// To the second.
     case exact
 }
 
 /// How much of the device is told.
 public enum DeviceInfoLevel: String, Sendable, CaseIterable {
+    /// Nothing.
     case none
+    /// The model of the camera or phone.
     case modelOnly = "model_only"
+    /// The model, the release of Linux, and the version of this program.
     case full
 }
 
