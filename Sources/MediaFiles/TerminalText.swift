@@ -71,8 +71,8 @@ extension TerminalText {
         return text.reduce(0) { $0 + width($1) }
     }
 
-    /// The text cut to at most `columns` columns, with `…` at the end when something was cut.
-    package static func truncated(_ text: String, to columns: Int) -> String {
+    /// The text cut to at most `columns` columns, with `ellipsis`, one column wide, at the end when something was cut.
+    public static func truncated(_ text: String, to columns: Int, ellipsis: Character = "…") -> String {
         guard width(text) > columns else { return text }
         guard columns > 0 else { return "" }
         var result = ""
@@ -83,7 +83,7 @@ extension TerminalText {
             guard used < columns else { break }
             result.append(character)
         }
-        return result + "…"
+        return result + String(ellipsis)
     }
 
     private static func width(_ character: Character) -> Int {

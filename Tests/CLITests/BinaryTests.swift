@@ -9,7 +9,7 @@ import Testing
     @Test(arguments: [
         (["upload", "--json"], "name files to upload, or where they are listed: --files-from, --manifest or --watch"),
         (["--json", "uplaod", "x"], "unknown command \"uplaod\""),
-        (["uploads", "show", "x", "--json"], "the value 'x' is invalid for '<id>'"),
+        (["uploads", "show", "x", "--json"], #"<id>: "x" is not a number"#),
     ])
     func wrongUsageIsOneRecordOnStandardOutput(arguments: [String], message: String) async throws {
         let result = try await BinaryRunner().run(arguments)

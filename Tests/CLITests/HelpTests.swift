@@ -82,6 +82,47 @@ import Testing
         #expect(try await runner.run(arguments).output == runner.run(["--version"]).output)
     }
 
+    /// One column more, and the line is broken in the middle; whoever copies it runs something else.
+    @Test(arguments: commands.filter { $0.first != "help" })
+    func examplesSurviveCopying(command: [String]) throws {
+        let type = try #require(Self.type(of: command))
+        let help = MediactlCommand.helpMessage(for: type, columns: 80).split(separator: "\n")
+        let lines = Self.exampleLines(of: type)
+        #expect(!lines.isEmpty, "every command has an example")
+        for line in lines {
+            #expect(help.contains(line[...]), "\(line)")
+            #expect(line.count <= 80, "\(line)")
+        }
+    }
+
+    @Test(arguments: commands.filter { $0.first != "help" })
+    func examplesAreUnderstood(command: [String]) throws {
+        let lines = Self.exampleLines(of: try #require(Self.type(of: command))).map { $0.trimmingCharacters(in: .whitespaces) }
+        // A line that ends with | or \ goes on with the next one.
+        let whole = lines.joined(separator: "\n").replacing("\\\n", with: " ").replacing("|\n", with: "| ")
+        var count = 0
+        for line in whole.split(separator: "\n") {
+            for words in ShellWords.commands(in: String(line)) where words.first == "mediactl" {
+                #expect(throws: Never.self, "\(line)") { try MediactlCommand.parseAsRoot(Array(words.dropFirst())) }
+                count += 1
+            }
+        }
+        #expect(count > 0)
+    }
+
+    private static func type(of words: [String]) -> (any ParsableCommand.Type)? {
+        words.reduce(MediactlCommand.self as (any ParsableCommand.Type)?) { type, word in
+            type?.configuration.subcommands.first { $0._commandName == word }
+        }
+    }
+
+    /// The lines below `Example:` or `Examples:`, up to the next empty one.
+    private static func exampleLines(of command: any ParsableCommand.Type) -> [String] {
+        let lines = command.configuration.discussion.split(separator: "\n", omittingEmptySubsequences: false)
+        guard let heading = lines.firstIndex(where: { $0 == "Example:" || $0 == "Examples:" }) else { return [] }
+        return lines[(heading + 1)...].prefix { !$0.isEmpty }.map(String.init)
+    }
+
     @Test(arguments: ["bash", "zsh", "fish"])
     func completionScriptsNameTheCommands(shell: String) async throws {
         let result = try await BinaryRunner().run(["--generate-completion-script", shell])

@@ -70,7 +70,7 @@ import Testing
             .init(title: "ID", alignment: .right), .init(title: "LABEL", isFlexible: true), .init(title: "SIZE"),
         ])
         table.rows = [["7", "short", "1 B"], ["1234", "a rather long label 日本", "26.2 kB"]]
-        let plain = Style(.never, isTerminal: false, environment: [:])
+        let plain = Style(.never, isTerminal: false, environment: ["LANG": "C.UTF-8"])
         #expect(
             table.lines(fitting: nil, style: plain) == [
                 "  ID  LABEL                     SIZE",
@@ -93,7 +93,7 @@ import Testing
             .init(title: "LABEL", isFlexible: true, minimumWidth: 7), .init(title: "SIZE", dropOrder: 1),
         ])
         table.rows = [["7", "wedding", "a rather long label", "26.2 kB"]]
-        let plain = Style(.never, isTerminal: false, environment: [:])
+        let plain = Style(.never, isTerminal: false, environment: ["LANG": "C.UTF-8"])
         #expect(
             table.lines(fitting: 29, style: plain)
                 == ["ID  TYPE     LABEL    SIZE", " 7  wedding  a rath…  26.2 kB"]
@@ -118,6 +118,36 @@ import Testing
             #expect(lines.allSatisfy { TerminalText.width($0) <= width }, "\(lines)")
             #expect(lines.last?.contains("18") == (width >= 3))
         }
+    }
+
+    /// POSIX.1-2017 XBD 8.2: LC_ALL, then LC_CTYPE, then LANG; empty is not set, and not set is C.
+    @Test(
+        arguments: [
+            ([:], "~"), (["LANG": "C"], "~"), (["LANG": "POSIX"], "~"), (["LANG": "de_DE.ISO-8859-1"], "~"),
+            (["LANG": "de_DE.UTF-8"], "…"), (["LANG": "en_GB.utf8"], "…"), (["LANG": "C.UTF-8"], "…"),
+            (["LC_ALL": "C", "LANG": "de_DE.UTF-8"], "~"), (["LC_CTYPE": "C.UTF-8", "LANG": "C"], "…"),
+            (["LC_ALL": "", "LANG": "C.UTF-8"], "…"),
+        ] as [([String: String], Character)]
+    )
+    func theLocaleChoosesTheEllipsis(environment: [String: String], ellipsis: Character) {
+        let style = Style(.never, isTerminal: true, environment: environment)
+        #expect(style.ellipsis == ellipsis)
+        var table = Table(columns: [.init(title: "LABEL", isFlexible: true)])
+        table.rows = [["a rather long label"]]
+        #expect(table.lines(fitting: 10, style: style) == ["LABEL", "a rather \(ellipsis)"])
+    }
+
+    @Test func sentencesGoOnBelow() {
+        var table = Table(columns: [
+            .init(title: "CODE", alignment: .right), .init(title: "MEANING", isFlexible: true, isWrapped: true),
+        ])
+        table.rows = [["3", "partly done: the items did not end alike"], ["4", "no"]]
+        let plain = Style(.never, isTerminal: false, environment: ["LANG": "C.UTF-8"])
+        #expect(
+            table.lines(fitting: 22, style: plain) == [
+                "CODE  MEANING", "   3  partly done: the", "      items did not", "      end alike", "   4  no",
+            ]
+        )
     }
 
     @Test(

@@ -178,7 +178,7 @@ import Testing
         ),
         (
             ["upload", "a", "--transport", "x"],
-            "the value 'x' is invalid for '--transport <way>': use auto, multipart or tus"
+            "--transport: \"x\" is none of auto, multipart and tus"
         ),
         (
             ["upload", "a", "--rating", "-1"],

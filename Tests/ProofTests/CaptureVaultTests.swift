@@ -112,8 +112,8 @@ import Testing
         func expectFound(_ number: Int, _ what: Comment) async throws {
             let verify = try await bench.run(["verify", photos[number], "--offline"])
             #expect(verify.exitCode == 8, what)
-            let failed = verify.items.filter { $0["result"] as? String == "failed" }
-            #expect(failed.map { $0["check"] as? String } == ["vault"], what)
+            let failed = verify.items.filter { $0["status"] as? String == "failed" }
+            #expect(failed.map { $0["name"] as? String } == ["vault"], what)
             let export = try await bench.run(["export", ids[number], "--to", target])
             #expect(export.exitCode == 8 && export.errors.contains("the media in the vault"), "\(export.errors)")
             #expect(
@@ -160,7 +160,7 @@ import Testing
             try await edit(bench, sql)
             let verify = try await bench.run(["verify", photo, "--offline"])
             #expect(verify.exitCode == 8 && verify.errors.contains("do not agree"), "\(sql): \(verify.errors)")
-            let failed = verify.items.filter { $0["result"] as? String == "failed" }.map { $0["check"] as? String }
+            let failed = verify.items.filter { $0["status"] as? String == "failed" }.map { $0["name"] as? String }
             #expect(failed.contains(check), "\(sql): \(failed)")
             let bundle = bench.runner.home.file("bundle.json")
             let export = try await bench.run(["export", id, "--bundle", bundle])

@@ -92,7 +92,7 @@ import Testing
         let requestsBefore = try await bench.sandbox.requests().count
 
         let verify = try await bench.run("sync", "verify", "--read-content", "--json")
-        #expect(verify.exitCode == 3 && verify.records.last?["differences"] as? Int == 3, "\(verify.output)")
+        #expect(verify.exitCode == 3 && verify.records.last?["items"] as? Int == 3, "\(verify.output)")
         let asked = try await bench.sandbox.requests().dropFirst(requestsBefore)
         #expect(asked.allSatisfy { $0.method == "GET" || $0.method == "POST" && $0.path == "/api/sync/photos" })
         #expect(asked.contains { $0.method == "POST" })

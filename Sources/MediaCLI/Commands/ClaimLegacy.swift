@@ -50,7 +50,7 @@ struct ClaimLegacy: ContextCommand {
     func validate() throws {
         let choices = [list, all, !ids.isEmpty, idsFile != nil].count { $0 }
         guard choices > 0 else {
-            throw ValidationError("Say which photos: --all, --ids ID…, --ids-file FILE; or --list to see them.")
+            throw ValidationError("Say which photos: --all, --ids ID, --ids-file FILE; or --list to see them.")
         }
         guard choices == 1 else { throw ValidationError("--list, --all, --ids and --ids-file exclude each other.") }
         guard !ids.contains("") else { throw ValidationError("--ids: an empty id.") }

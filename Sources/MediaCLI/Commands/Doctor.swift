@@ -8,7 +8,7 @@ struct Doctor: ContextCommand {
     static let configuration = CommandConfiguration(
         abstract: "Look at a server from here: name, TLS, health, login, role, tus, limits, clock.",
         discussion: """
-            Nothing is changed on the server: only GET, HEAD and OPTIONS are sent. For a server whose certificate is not
+            Nothing is changed on the server: only GET, HEAD and OPTIONS are sent. For a server whose certificate is not \
             trusted the pin of its key is told, for --pinned-key; compare it with the server's own before using it.
 
             Examples:

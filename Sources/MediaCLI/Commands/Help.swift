@@ -5,7 +5,11 @@ struct Help: ContextCommand {
     static let schema = "mediactl.help/1"
     static let configuration = CommandConfiguration(
         abstract: "Show help for a command, or the exit codes.",
-        discussion: "mediactl help exit-codes lists the exit codes of all commands.",
+        discussion: """
+            Examples:
+              mediactl help uploads delete
+              mediactl help exit-codes
+            """,
         helpNames: []
     )
 
@@ -25,24 +29,36 @@ struct Help: ContextCommand {
         for topic in topics {
             let next = command.configuration.subcommands.first { $0._commandName == topic }
             guard let next else {
-                throw Diagnosis.usage(
-                    "there is no help on \(ErrorCatalogue.quoted(topic))",
-                    hint: "mediactl help lists the commands"
-                )
+                throw unknown(topic, below: command)
             }
             command = next
         }
-        console.context.output.write(MediactlCommand.helpMessage(for: command) + "\n")
+        console.context.output.write(HelpText.of(command) + "\n")
         return .success
+    }
+
+    private func unknown(_ topic: String, below command: any ParsableCommand.Type) -> Diagnosis {
+        let known = command.configuration.subcommands.map { $0._commandName }
+        let parents = topics.prefix { $0 != topic }
+        let near = Spelling.nearest(to: topic, among: known + (parents.isEmpty ? ["exit-codes"] : []))
+        let path = (["mediactl help"] + parents).joined(separator: " ")
+        return .usage(
+            "there is no help on \(ErrorCatalogue.quoted(topic))",
+            hint: near.map { "did you mean: \(path) \($0)" } ?? "\(path) lists the commands"
+        )
     }
 
     private func showExitCodes(on console: Console) -> ExitCode {
         for code in ExitCode.allCases {
             console.record(.item, ["code": .integer(Int64(code.rawValue)), "meaning": .string(code.meaning)])
         }
-        var table = Table(columns: [.init(title: "CODE", alignment: .right), .init(title: "MEANING")])
+        var table = Table(columns: [.init(title: "CODE", alignment: .right), .init(title: "MEANING", isFlexible: true, minimumWidth: 20, isWrapped: true)])
         table.rows = ExitCode.allCases.map { ["\($0.rawValue)", $0.meaning] }
-        console.text(table.lines(fitting: nil, style: console.outputStyle))
+        console.text(
+            table.lines(fitting: console.outputWidth, style: console.outputStyle) + [
+                "", "Example:", "  mediactl upload clip.mp4 || echo \"exit code $?\"",
+            ]
+        )
         console.summary(["items": JSONValue(ExitCode.allCases.count), "exit_code": 0])
         return .success
     }

@@ -9,12 +9,13 @@ struct Smoke: ContextCommand {
     static let configuration = CommandConfiguration(
         abstract: "Prove that a server works: upload a tiny recording, find it, take it back.",
         discussion: """
-            A second of silence is uploaded to the event "mediactl smoke test" of 2000-01-01, checked by checksum, found in
-            the listing and deleted by the token of this very upload; nothing else is ever deleted. Its bytes are new in
+            A second of silence is uploaded to the event "mediactl smoke test" of 2000-01-01, checked by checksum, found in \
+            the listing and deleted by the token of this very upload; nothing else is ever deleted. Its bytes are new in \
             every run.
 
             Examples:
-              mediactl smoke --server media.example.org --user uploader --password-file secret.txt
+              mediactl smoke --server media.example.org --user uploader \\
+                --password-file secret.txt
               mediactl smoke --junit smoke.xml --timeout 2m
             """
     )

@@ -80,7 +80,7 @@ extension JSONRenderer {
             case .passed: nil
             case .failed(let reason), .skipped(let reason): reason
             }
-        return ["check": .string(check.rawValue), "result": .string(result(of: finding)), "reason": JSONValue(reason)]
+        return ["name": .string(check.rawValue), "status": .string(result(of: finding)), "detail": JSONValue(reason)]
     }
 
     static func result(of finding: CaptureVerification.Finding) -> String {

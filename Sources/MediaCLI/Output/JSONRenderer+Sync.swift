@@ -70,8 +70,9 @@ extension JSONRenderer {
             "server_counts": serverCounts(report.status), "index": indexCounts(report.counts),
             "last_complete_at": JSONValue(report.state?.lastCompleteAt.map { Formats.timestamp($0) }),
             "last_full_at": JSONValue(report.state?.lastFullAt.map { Formats.timestamp($0) }),
-            "unfinished": .bool(report.state?.hasUnfinishedRun ?? false), "exit_code": exitCode(code),
+            "unfinished": .bool(report.state?.hasUnfinishedRun ?? false),
             "error": report.failure.map { error(ErrorCatalogue.diagnosis(of: $0)) } ?? .null,
+            "exit_code": exitCode(code),
         ]
     }
 }

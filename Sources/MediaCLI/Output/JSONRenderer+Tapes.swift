@@ -31,7 +31,7 @@ extension JSONRenderer {
             "kind": .string(clip.kind.rawValue), "path": clip.source.map { path($0) } ?? .null,
             "path_base64": pathBase64(clip.source), "paired_path": clip.pairedSource.map { path($0) } ?? .null,
             "paired_path_base64": pathBase64(clip.pairedSource), "size_bytes": JSONValue(clip.size),
-            "sha1": JSONValue(clip.sha1), "sha256": JSONValue(clip.sha256),
+            "checksum_sha1": JSONValue(clip.sha1), "checksum_sha256": JSONValue(clip.sha256),
             "duration_ms": JSONValue(clip.durationMilliseconds),
             "trim_start_ms": .integer(clip.trimStartMilliseconds), "trim_end_ms": .integer(clip.trimEndMilliseconds),
             "rotate": JSONValue(clip.rotateQuarterTurns * 90), "scale": JSONValue(clip.scaleOverride?.rawValue),

@@ -87,10 +87,14 @@ final class PhotoTable: Sendable {
         if layout.time > 0 { cells.append(left(TerminalText.escaped(taken), layout.time)) }
         if layout.size > 0 { cells.append(right(size, layout.size)) }
         if layout.device > 0 {
-            cells.append(left(TerminalText.truncated(TerminalText.escaped(origin), to: layout.device), layout.device))
+            cells.append(left(truncated(TerminalText.escaped(origin), to: layout.device), layout.device))
         }
         let line = (cells + [name]).joined(separator: "  ")
-        return width.map { TerminalText.truncated(line, to: max(1, $0)) } ?? line
+        return width.map { truncated(line, to: max(1, $0)) } ?? line
+    }
+
+    private func truncated(_ text: String, to columns: Int) -> String {
+        TerminalText.truncated(text, to: columns, ellipsis: console.outputStyle.ellipsis)
     }
 
     private func left(_ text: String, _ width: Int) -> String { text + padding(text, width) }

@@ -17,6 +17,8 @@ struct Table: Sendable {
         var minimumWidth = 6
         /// Its place among the columns that a narrow terminal leaves out, the lowest first; nil for one that stays.
         var dropOrder: Int?
+        /// Whether its cells are continued below instead of cut: for sentences, which say nothing when cut.
+        var isWrapped = false
     }
 
     var columns: [Column]
@@ -35,11 +37,36 @@ struct Table: Sendable {
         if let width {
             leaveOutColumns(of: &layout, until: width)
             guard narrowestWidth(of: layout) <= width else {
-                return rows.map { shortLine($0, layout, width) }
+                return rows.map { shortLine($0, layout, width, style) }
             }
             narrowColumns(of: &layout, to: width)
         }
-        return [style.bold(line(header, layout))] + body.map { line($0, layout) }
+        return [style.bold(line(header, layout, style))]
+            + body.flatMap { wrapped($0, layout) }.map { line($0, layout, style) }
+    }
+
+    /// A row, and below it what of its sentences does not fit beside the rest.
+    private func wrapped(_ cells: [Cell], _ layout: Layout) -> [[Cell]] {
+        let parts = columns.indices.map { index in
+            columns[index].isWrapped ? folded(cells[index], to: layout.widths[index]) : [cells[index]]
+        }
+        return (0..<(parts.map(\.count).max() ?? 1)).map { number in
+            parts.map { number < $0.count ? $0[number] : Cell(text: "", width: 0) }
+        }
+    }
+
+    /// The words of a cell in lines of a width; a word that is wider alone is left to be cut.
+    private func folded(_ cell: Cell, to width: Int) -> [Cell] {
+        guard cell.width > width else { return [cell] }
+        var lines: [String] = []
+        for word in cell.text.split(separator: " ") {
+            if let last = lines.last, TerminalText.width(last) + 1 + TerminalText.width(String(word)) <= width {
+                lines[lines.count - 1] += " " + word
+            } else {
+                lines.append(String(word))
+            }
+        }
+        return measured(lines)
     }
 
     private struct Cell {
@@ -103,10 +130,10 @@ struct Table: Sendable {
 
     // MARK: Lines
 
-    private func line(_ cells: [Cell], _ layout: Layout) -> String {
+    private func line(_ cells: [Cell], _ layout: Layout, _ style: Style) -> String {
         var line = ""
         for index in layout.shown {
-            let cell = fitted(cells[index], to: layout.widths[index])
+            let cell = fitted(cells[index], to: layout.widths[index], style)
             let padding = String(repeating: " ", count: max(0, layout.widths[index] - cell.width))
             let isLast = index == layout.shown.last
             switch columns[index].alignment {
@@ -118,13 +145,14 @@ struct Table: Sendable {
     }
 
     /// An entry where not even the columns that stay fit side by side.
-    private func shortLine(_ cells: [String], _ layout: Layout, _ width: Int) -> String {
-        TerminalText.truncated(layout.shown.map { cells[$0] }.joined(separator: " "), to: max(1, width))
+    private func shortLine(_ cells: [String], _ layout: Layout, _ width: Int, _ style: Style) -> String {
+        let line = layout.shown.map { cells[$0] }.joined(separator: " ")
+        return TerminalText.truncated(line, to: max(1, width), ellipsis: style.ellipsis)
     }
 
-    private func fitted(_ cell: Cell, to width: Int) -> Cell {
+    private func fitted(_ cell: Cell, to width: Int, _ style: Style) -> Cell {
         guard cell.width > width else { return cell }
-        let text = TerminalText.truncated(cell.text, to: width)
+        let text = TerminalText.truncated(cell.text, to: width, ellipsis: style.ellipsis)
         return Cell(text: text, width: TerminalText.width(text))
     }
 }

@@ -12,21 +12,21 @@ extension TextRenderer {
 
     static func capture(_ item: CaptureItem, style: Style) -> [String] {
         guard let record = item.record else {
-            return item.state == .cancelled ? ["\(item.name): not done"] : []
+            return item.state == .cancelled ? ["\(item.resultName): not done"] : []
         }
         let id = short(record.id)
         switch item.state {
-        case .accepted where item.isKnown: return ["\(item.name): accepted before, as \(id)"] + address(of: record)
+        case .accepted where item.isKnown: return ["\(item.resultName): accepted before, as \(id)"] + address(of: record)
         case .accepted:
             let level = record.keyLevel.map { ", level \(TerminalText.escaped($0))" } ?? ""
-            return ["\(style.green("accepted")) \(item.name) as \(id) (hash \(short(record.mediaHash))…\(level))"]
+            return ["\(style.green("accepted")) \(item.resultName) as \(id) (hash \(short(record.mediaHash))\(level))"]
                 + address(of: record)
         case .pending, .queued, .submitted, .unknownOutcome:
             return [
-                "\(item.name): \(words(for: record.state))",
+                "\(item.resultName): \(words(for: record.state))",
                 "  goes on with: mediactl hash-only retry \(id)\(item.needsResend ? " --resend" : "")",
             ]
-        case .rejected: return ["\(item.name): rejected; kept as \(id)"]
+        case .rejected: return ["\(item.resultName): rejected; kept as \(id)"]
         case .planned, .failed, .cancelled: return []
         }
     }

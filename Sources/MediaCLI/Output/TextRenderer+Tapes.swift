@@ -83,7 +83,7 @@ extension TextRenderer {
         ])
         table.rows = view.clips.map { clip in
             [
-                "\(clip.position + 1)", brief(clip.id), clip.kind.rawValue,
+                "\(clip.position + 1)", brief(clip.id), words(for: clip.kind),
                 clip.shownMilliseconds.map { Formats.clock(.milliseconds($0)) } ?? "?", cut(of: clip), words(for: clip),
                 (clip.source.map { TerminalText.escaped($0) } ?? "-")
                     + (view.offline.contains(clip.id) ? " (offline)" : ""),
@@ -98,11 +98,16 @@ extension TextRenderer {
         let parts: [String?] = [
             clip.trimStartMilliseconds > 0 ? "from \(seconds(clip.trimStartMilliseconds))" : nil,
             clip.trimEndMilliseconds > 0 ? "less \(seconds(clip.trimEndMilliseconds))" : nil,
-            clip.rotateQuarterTurns > 0 ? "\(clip.rotateQuarterTurns * 90)°" : nil, clip.scaleOverride?.rawValue,
+            clip.rotateQuarterTurns > 0 ? "turned \(clip.rotateQuarterTurns * 90)" : nil, clip.scaleOverride?.rawValue,
             clip.volume.map { "volume \($0)" },
         ]
         let words = parts.compactMap { $0 }.joined(separator: ", ")
         return words.isEmpty ? "-" : words
+    }
+
+    /// A still is a picture to people, and an `image` to JSON.
+    private static func words(for kind: ClipRecord.Kind) -> String {
+        kind == .image ? "picture" : kind.rawValue.replacing("_", with: " ")
     }
 
     private static func words(for clip: ClipRecord) -> String {
@@ -116,8 +121,8 @@ extension TextRenderer {
         guard let clip = item.clip else { return [] }
         let length = clip.shownMilliseconds.map { ", \(Formats.clock(.milliseconds($0)))" } ?? ""
         return switch item.state {
-        case .added: ["\(style.green("added")) \(name) as clip \(clip.position + 1) (\(clip.kind.rawValue)\(length))"]
-        case .planned: ["\(name): would be added (\(clip.kind.rawValue)\(length))"]
+        case .added: ["\(style.green("added")) \(name) as clip \(clip.position + 1) (\(words(for: clip.kind))\(length))"]
+        case .planned: ["\(name): would be added (\(words(for: clip.kind))\(length))"]
         case .failed: []
         }
     }
@@ -203,7 +208,7 @@ extension TextRenderer {
         return switch (item.work, item.state) {
         case (.tape, "planned"): ["\(name) would be brought up to date\(reason)"]
         case (.tape, "associated"):
-            ["\(style.green("associated")) \(name)" + (item.isCreated == true ? ", album made" : "")]
+            ["\(style.green("brought up to date")) \(name)" + (item.isCreated == true ? ", album made" : "")]
         case (.tape, "partly"): ["\(name): \(Formats.count(item.pendingClips ?? 0, "clip")) not in the album\(reason)"]
         case (.tape, _): ["\(name): no album\(reason)"]
         case (.deletion, _): ["the album of the deleted tape \(name) would be deleted"]
@@ -218,7 +223,7 @@ extension TextRenderer {
         return switch result.state {
         case .present: []
         case .found(let path):
-            ["\(isDryRun ? "would relink" : style.green("relinked")) \(name)", "  to \(TerminalText.escaped(path))"]
+            [isDryRun ? "\(name): would be relinked" : "\(style.green("relinked")) \(name)", "  to \(TerminalText.escaped(path))"]
         case .notFound: ["\(style.yellow("not found")) \(name)"]
         case .noChecksum: ["\(style.yellow("no checksum")) \(name): nothing is known that would identify it"]
         }

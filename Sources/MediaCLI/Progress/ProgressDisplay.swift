@@ -251,11 +251,12 @@ final class ProgressDisplay: Sendable {
         let terminal = console.context.terminal
         let descriptor = console.context.errors.descriptor
         let columns = terminal.columns(descriptor) - 1
+        let ellipsis = console.errorStyle.ellipsis
         // One row stays for the cursor, and one for the total.
         let room = max(1, terminal.rows(descriptor) - 2)
-        var lines = files.prefix(isBatch ? room : 1).map { ProgressLine.text($0, columns: columns) }
+        var lines = files.prefix(isBatch ? room : 1).map { ProgressLine.text($0, columns: columns, ellipsis: ellipsis) }
         if isBatch {
-            lines.append(ProgressLine.total(total, columns: columns))
+            lines.append(ProgressLine.total(total, columns: columns, ellipsis: ellipsis))
         }
         console.screen.draw(lines)
     }

@@ -3,14 +3,15 @@ internal import MediaFiles
 /// The words of a progress line.
 enum ProgressLine {
     /// One line of at most `columns` columns; the name gives way first.
-    static func text(_ progress: UploadProgress, columns: Int) -> String {
+    static func text(_ progress: UploadProgress, columns: Int, ellipsis: Character = "…") -> String {
         let place = progress.total > 1 ? "[\(progress.position)/\(progress.total)] " : ""
         let facts = facts(progress)
         let name = TerminalText.escaped(progress.path)
         let room = max(8, columns - TerminalText.width(place) - TerminalText.width(facts) - 2)
         return TerminalText.truncated(
-            place + TerminalText.truncated(name, to: room) + "  " + facts,
-            to: max(1, columns)
+            place + TerminalText.truncated(name, to: room, ellipsis: ellipsis) + "  " + facts,
+            to: max(1, columns),
+            ellipsis: ellipsis
         )
     }
 
@@ -41,7 +42,7 @@ enum ProgressLine {
     }
 
     /// The line below those of the files.
-    static func total(_ total: TotalProgress, columns: Int) -> String {
+    static func total(_ total: TotalProgress, columns: Int, ellipsis: Character = "…") -> String {
         var parts: [String]
         if let count = total.fileCount {
             parts = [
@@ -60,6 +61,6 @@ enum ProgressLine {
         if total.failed > 0 {
             parts.append("\(total.failed) failed")
         }
-        return TerminalText.truncated(parts.joined(separator: "  "), to: max(1, columns))
+        return TerminalText.truncated(parts.joined(separator: "  "), to: max(1, columns), ellipsis: ellipsis)
     }
 }

@@ -73,7 +73,8 @@ final class RunDisplay<Reading: RunReading>: Sendable {
         }
         if let drawing {
             let columns = console.context.terminal.columns(console.context.errors.descriptor) - 1
-            console.screen.draw([TerminalText.truncated(drawing, to: max(1, columns))])
+            let ellipsis = console.errorStyle.ellipsis
+            console.screen.draw([TerminalText.truncated(drawing, to: max(1, columns), ellipsis: ellipsis)])
         }
         if let line {
             console.announce([line])

@@ -146,7 +146,7 @@ struct ClaimRun: Sendable {
     ) -> JSONObject {
         [
             "server": .string(account.server), "device_id": JSONValue(account.deviceID), "dry_run": .bool(isDryRun),
-            "listed": JSONValue(listed), "planned": JSONValue(planned), "claimed": JSONValue(result?.claimed),
+            "items": JSONValue(listed), "planned": JSONValue(planned), "claimed": JSONValue(result?.claimed),
             "already_claimed": JSONValue(result?.alreadyClaimed ?? alreadyClaimed),
             "failed": JSONValue(result?.failed), "remaining": JSONValue(remaining),
             "unknown_ids": .array(unknown.map { .string($0) }),

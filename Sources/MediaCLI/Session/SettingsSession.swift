@@ -33,6 +33,9 @@ struct SettingsSession: Sendable {
             locations: locations
         )
         console.use(settings.color.value)
+        for warning in settings.warnings {
+            console.warning(warning.message, hint: warning.hint)
+        }
         return SettingsSession(
             console: console,
             global: global,

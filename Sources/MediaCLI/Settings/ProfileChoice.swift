@@ -47,7 +47,7 @@ struct ProfileChoice {
         guard file.profiles[name] == nil else { return Setting(value: name, origin: origin) }
         let known = file.profiles.keys.sorted()
         let hint =
-            Spelling.nearest(to: name, among: known).map { "did you mean \($0)?" }
+            Spelling.hint(for: name, among: known)
             ?? (known.isEmpty
                 ? "there are no profiles in \(file.global.file)" : "known profiles: \(known.joined(separator: ", "))")
         throw SettingsError(key: key, value: name, rule: "is not a profile", hint: hint)

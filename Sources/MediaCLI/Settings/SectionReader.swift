@@ -1,6 +1,7 @@
 internal import Yams
 
-/// Turns YAML mappings into sections and refuses whatever is not exactly understood.
+/// Turns YAML mappings into sections, and refuses values that are not exactly understood. Names that are not known are kept
+/// for a warning, or refused (`UnknownSetting`).
 struct SectionReader {
     let file: String
     let home: String?
@@ -69,7 +70,8 @@ struct SectionReader {
             } else if name == "vault_key_command" {
                 section.vaultKeyCommand = try command(value, path)
             } else if try !special(name, value) {
-                throw unknown(name, keyNode, path, isTopLevel: section.keyPrefix.isEmpty && group.isEmpty)
+                let isTopLevel = section.keyPrefix.isEmpty && group.isEmpty
+                section.unknown.append(try unknown(name, keyNode, path, isTopLevel: isTopLevel))
             }
         }
     }
@@ -123,20 +125,24 @@ struct SectionReader {
         return command
     }
 
-    /// Whose value is never repeated, because it may be a secret.
-    private func unknown(_ name: String, _ node: Node, _ path: String, isTopLevel: Bool) -> SettingsError {
+    /// The warning about a name that is no setting. Its value is never repeated, because it may be a secret.
+    ///
+    /// - Throws: `SettingsError` for a secret, and for what may have been meant to protect.
+    private func unknown(
+        _ name: String,
+        _ node: Node,
+        _ path: String,
+        isTopLevel: Bool
+    ) throws(SettingsError) -> SettingsError {
         let secrets: Set = ["password", "passwd", "pass", "api_key", "apikey", "token", "secret"]
         if secrets.contains(name.lowercased().replacing("-", with: "_")) {
             var refused = error(node, path, "secrets do not belong in the settings file")
             refused.hint = "name a program that prints it: password_command: [pass, show, media]; or use netrc"
-            return refused
+            throw refused
         }
-        var refused = error(node, path, "is not a setting")
-        let known =
-            SettingKey.allCases.map(\.rawValue) + ["password_command", "vault_key_command", "albums.path_map"]
-            + (isTopLevel ? ["profiles"] : [])
-        refused.hint = Spelling.nearest(to: name, among: known).map { "did you mean \($0)?" }
-        return refused
+        let unknown = UnknownSetting(place: error(node, path, ""), name: name)
+        if let refusal = unknown.refusalInFile(isTopLevel: isTopLevel) { throw refusal }
+        return unknown.warningInFile(isTopLevel: isTopLevel)
     }
 
     private func error(_ node: Node, _ key: String?, _ rule: String, value: String? = nil) -> SettingsError {

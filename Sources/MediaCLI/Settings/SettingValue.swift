@@ -11,6 +11,27 @@ struct InvalidValue: Error {
     var isSecret = false
 }
 
+extension InvalidValue {
+    /// A word that is none of those that are known.
+    init(_ text: String, noneOf known: [String]) {
+        let last = known.last ?? ""
+        rule = known.count == 2
+            ? "is neither \(known[0]) nor \(last)"
+            : "is none of \(known.dropLast().joined(separator: ", ")) and \(last)"
+        hint = Spelling.hint(for: text, among: known)
+    }
+
+    /// A word for one of the cases.
+    static func choice<Choice: RawRepresentable<String> & CaseIterable>(
+        _ text: String
+    ) throws(InvalidValue) -> Choice {
+        guard let choice = Choice(rawValue: text) else {
+            throw InvalidValue(text, noneOf: Choice.allCases.map(\.rawValue))
+        }
+        return choice
+    }
+}
+
 /// Turns the text of a setting into its value.
 enum SettingValue {
     static func text(_ text: String) throws(InvalidValue) -> String {
@@ -84,10 +105,7 @@ enum SettingValue {
     }
 
     static func transport(_ text: String) throws(InvalidValue) -> UploadOptions.TransportChoice {
-        guard let choice = UploadOptions.TransportChoice(rawValue: text) else {
-            throw InvalidValue(rule: "is none of auto, multipart and tus")
-        }
-        return choice
+        try InvalidValue.choice(text)
     }
 
     /// Bytes as in `size`, from 64K: below that the requests weigh more than what they carry.
@@ -98,17 +116,11 @@ enum SettingValue {
     }
 
     static func captureProfile(_ text: String) throws(InvalidValue) -> CaptureProfile {
-        guard let profile = CaptureProfile(rawValue: text) else {
-            throw InvalidValue(rule: "is neither mediactl-1 nor reference")
-        }
-        return profile
+        try InvalidValue.choice(text)
     }
 
     static func albumLibrary(_ text: String) throws(InvalidValue) -> AlbumLibraryChoice {
-        guard let choice = AlbumLibraryChoice(rawValue: text) else {
-            throw InvalidValue(rule: "is neither folder nor immich")
-        }
-        return choice
+        try InvalidValue.choice(text)
     }
 
     /// A path that does not depend on where the program is started.
@@ -118,10 +130,7 @@ enum SettingValue {
     }
 
     static func color(_ text: String) throws(InvalidValue) -> ColorMode {
-        guard let mode = ColorMode(rawValue: text) else {
-            throw InvalidValue(rule: "is none of auto, always and never")
-        }
-        return mode
+        try InvalidValue.choice(text)
     }
 
     /// `sha256//` and the base64 of 32 bytes; several are separated by `;` (libcurl, CURLOPT_PINNEDPUBLICKEY).

@@ -59,7 +59,7 @@ extension Settings {
 
     /// The program of a command, whose arguments may be telling.
     private static func brief(_ command: [String]) -> String {
-        (command.first ?? "") + (command.count > 1 ? " …" : "")
+        (command.first ?? "") + (command.count > 1 ? " ..." : "")
     }
 
     /// `30s`, or `0.5s`: what the settings file would take.

@@ -65,6 +65,8 @@ struct Settings: Sendable {
     var deleteAssociatedAlbum: Setting<Bool>
     /// The command that prints the key of the vault: program and arguments, no shell. nil when the key is a file.
     private(set) var vaultKeyCommand: Setting<[String]>?
+    /// What is said of names that are no settings: in the settings file, then in the environment.
+    private(set) var warnings: [SettingsError] = []
     /// The sections of the settings file in use that hold a `password_command`, the profile first.
     private(set) var passwordCommands: [SettingsFile.Section] = []
 
@@ -124,7 +126,8 @@ struct Settings: Sendable {
 
     /// Reads the settings file, if there is one, and puts flags, `MEDIACTL_*`, profile, file and defaults together.
     ///
-    /// - Throws: `SettingsError` for anything that is not exactly understood, also in profiles that are not in use.
+    /// - Throws: `SettingsError` for any value that is not exactly understood, also in profiles that are not in use, and
+    ///   for names that are no settings but may have been meant to protect.
     static func resolve(
         flags: SettingsFlags,
         environment: [String: String],
@@ -143,6 +146,7 @@ struct Settings: Sendable {
         let layers = outer + (selected.map { [SettingsLayer(section: $0)] } ?? []) + [global]
         var settings = try Settings(layers: layers)
         settings.profile = profile
+        settings.warnings = file.warnings + (try UnknownSetting.warnings(in: environment))
         let sections = [selected, file.global].compactMap { $0 }
         settings.passwordCommands = sections.filter { $0.passwordCommand != nil }
         settings.vaultKeyCommand =

@@ -16,6 +16,8 @@ struct SettingsFile: Sendable {
         var vaultKeyCommand: [String]?
         /// `albums.path_map`
         var pathMap: [PathPrefix]?
+        /// What is said of names that are no settings, in the order of the file.
+        var unknown: [SettingsError] = []
 
         /// The servers it names.
         var origins: Set<Origin> {
@@ -29,6 +31,11 @@ struct SettingsFile: Sendable {
 
     var global: Section
     var profiles: [String: Section] = [:]
+
+    /// What is said of names that are no settings, also in profiles that are not in use, in the order of the file.
+    var warnings: [SettingsError] {
+        ([global] + profiles.values).flatMap(\.unknown).sorted { $0.line ?? 0 < $1.line ?? 0 }
+    }
 
     /// Reads the file named by `locations`; nothing is in one that does not exist, unless the user named it.
     static func read(locations: SettingsLocations, home: String?) throws(SettingsError) -> SettingsFile {

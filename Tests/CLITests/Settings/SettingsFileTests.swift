@@ -15,18 +15,11 @@ import Testing
     }
 
     static let refusals: [Refusal] = [
-        Refusal(text: "server: a.example\nretrys: 3", line: 2, key: "retrys", says: "did you mean retries?"),
-        Refusal(
-            text: "profiles:\n  work:\n    stall-timeout: 3",
-            line: 3,
-            key: "profiles.work.stall-timeout",
-            says: "stall_timeout"
-        ),
         Refusal(
             text: "profiles:\n  work:\n    profiles: {}",
             line: 3,
             key: "profiles.work.profiles",
-            says: "is not a setting"
+            says: "may have been meant to protect"
         ),
         Refusal(text: "retries: many", line: 1, key: "retries", value: "many", says: "whole number"),
         Refusal(text: "retries: -1", line: 1, key: "retries", value: "-1", says: "whole number"),

@@ -127,7 +127,7 @@ func resolve(
         let error = await #expect(throws: SettingsError.self) {
             try await resolve(file: Self.file, flags: SettingsFlags(profile: "wrok"))
         }
-        #expect(error?.hint == "did you mean work?")
+        #expect(error?.hint == "did you mean: work")
     }
 
     /// The address is compared as an origin, not as text.

@@ -256,7 +256,7 @@ import Testing
         _ = try await stage.run("sync", "push", directory)
         _ = try await stage.run("sync")
         let same = try await stage.json("sync", "verify", "--read-content")
-        #expect(same.result.exitCode == 0 && same.count("copies") == 2 && same.count("differences") == 0)
+        #expect(same.result.exitCode == 0 && same.count("copies") == 2 && same.count("items") == 0)
         try FileManager.default.removeItem(atPath: directory + "/a.jpg")
         let other = try await stage.json("sync", "verify")
         #expect(other.result.exitCode == 3 && other.count("copy_missing") == 1)
@@ -270,7 +270,7 @@ import Testing
         let ids = try await stage.sandbox.addPhotos(#"{"count":4,\#(Self.alice)}"#)
         try await stage.sandbox.addPhotos(#"{"user":"bob@example.test"}"#)
         let list = try await stage.json("claim-legacy", "--list")
-        #expect(list.result.exitCode == 0 && list.count("listed") == 4)
+        #expect(list.result.exitCode == 0 && list.count("items") == 4)
         #expect(Set(list.items.compactMap { $0["photo_id"] as? String }) == Set(ids))
         let dry = try await stage.json("claim-legacy", "--all", "--dry-run")
         #expect(dry.result.exitCode == 0 && dry.count("planned") == 4)
@@ -307,7 +307,7 @@ import Testing
         child.write(answer + "\n")
         let result = try await child.finish()
         #expect(result.exitCode == exitCode && result.output.contains("2 photos without a device"))
-        #expect(try await stage.json("claim-legacy", "--list").count("listed") == remaining)
+        #expect(try await stage.json("claim-legacy", "--list").count("items") == remaining)
     }
 
     // MARK: Output

@@ -74,7 +74,7 @@ import Testing
         let forced = stage.runner.home.file("t.xyz")
         #expect(try await stage.run("export", "T", "-o", forced, "--format", "json", "--no-album").exitCode == 0)
         let dry = try await stage.run("export", "T", "--dry-run")
-        #expect(dry.exitCode == 0 && dry.output == "would write \"T\" to standard output\n")
+        #expect(dry.exitCode == 0 && dry.output == "\"T\" would be written to standard output\n")
     }
 
     @Test func missingOriginalsAreToldOnce() async throws {

@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import CaptureSubmission
 internal import Foundation
 internal import HashCapture
+internal import MediaFiles
 internal import MediaStore
 
 /// `mediactl hash-only export ID`
@@ -16,7 +17,7 @@ struct HashOnlyExport: ContextCommand {
             without this program and without the server.
 
             Examples:
-              mediactl hash-only export 5f0c2a91 --to photo.jpg
+              mediactl hash-only export 5f0c2a91 --output photo.jpg
               mediactl hash-only export 5f0c2a91 --bundle photo.bundle.json
             """
     )
@@ -24,7 +25,11 @@ struct HashOnlyExport: ContextCommand {
     @Argument(help: ArgumentHelp("Its id, or the first characters of it.", valueName: "id"))
     var id: String
 
-    @Option(help: ArgumentHelp("Write the media to this new file.", valueName: "file"), completion: .file())
+    @Option(
+        name: [.customShort("o"), .customLong("output"), .long],
+        help: ArgumentHelp("Write the media to this new file.", valueName: "file"),
+        completion: .file()
+    )
     var to: String?
 
     @Option(
@@ -46,8 +51,8 @@ struct HashOnlyExport: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard to != nil || bundle != nil else { throw ValidationError("Name a file with --to or --bundle.") }
-        guard depthTo == nil || to != nil else { throw ValidationError("--depth-to goes with --to.") }
+        guard to != nil || bundle != nil else { throw ValidationError("Name a file with --output or --bundle.") }
+        guard depthTo == nil || to != nil else { throw ValidationError("--depth-to goes with --output.") }
         let targets = [to, depthTo, bundle].compactMap { $0 }
         guard !targets.contains("") else { throw ValidationError("An empty path.") }
         guard Set(targets).count == targets.count else { throw ValidationError("Each needs a file of its own.") }
@@ -66,9 +71,9 @@ struct HashOnlyExport: ContextCommand {
             _ = try await console.context.interruption.cancelling {
                 try await session.export(record.id, to: target, depthTo: depth)
             }
-            console.text(["exported \(ErrorCatalogue.quoted(target)): its hash is that of the capture"])
+            console.text(["exported \(TerminalText.escaped(target)): its hash is that of the capture"])
             if let depth {
-                console.text(["exported \(ErrorCatalogue.quoted(depth))"])
+                console.text(["exported \(TerminalText.escaped(depth))"])
             }
         }
         if let bundle {
@@ -82,10 +87,10 @@ struct HashOnlyExport: ContextCommand {
                 )
             }
             try await ExportFile.write([Array(text.utf8)], to: target, until: console.context.interruption)
-            console.text(["exported \(ErrorCatalogue.quoted(target)): anybody can check it"])
+            console.text(["exported \(TerminalText.escaped(target)): anybody can check it"])
         }
         console.summary([
-            "capture_id": .string(record.id), "media_hash": .string(record.mediaHash), "to": JSONValue(to),
+            "capture_id": .string(record.id), "media_hash": .string(record.mediaHash), "output": JSONValue(to),
             "depth_to": JSONValue(depthTo), "bundle": JSONValue(bundle), "exit_code": 0,
         ])
         return console.exitCode(.success)

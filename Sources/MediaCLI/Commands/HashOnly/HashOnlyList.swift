@@ -11,7 +11,7 @@ struct HashOnlyList: ContextCommand {
             Examples:
               mediactl hash-only list
               mediactl hash-only list --open
-              mediactl hash-only list --json | jq -r 'select(.state == "accepted") | .media_hash'
+              mediactl hash-only list --json | jq -r '.verification_url // empty'
             """
     )
 

@@ -16,8 +16,10 @@ struct HashOnlyRegister: ContextCommand {
 
             Examples:
               mediactl hash-only register --server https://captures.example.org
-              mediactl hash-only register --key-uri handle:0x81000001 --key-provider tpm2 --tpm2-evidence evidence
-              mediactl hash-only register --signer-command "sign-with-card --slot 2" --public-key card.pem
+              mediactl hash-only register --key-uri handle:0x81000001 --key-provider tpm2 \\
+                --tpm2-evidence evidence
+              mediactl hash-only register --signer-command "sign-with-card --slot 2" \\
+                --public-key card.pem
             """
     )
 

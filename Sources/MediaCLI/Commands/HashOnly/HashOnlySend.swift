@@ -20,8 +20,8 @@ struct HashOnlySend: ContextCommand {
               mediactl hash-only photo.jpg --depth photo.npy --dry-run
               mediactl hash-only photo.jpg --depth photo.f32 --depth-size 256x192
               mediactl hash-only send *.jpg --no-depth --location-level none
-              mediactl hash-only clip.mp4 --keyframe-depth 1.npy --keyframe-depth 2.npy --hash-chain HEX:450 \
-            --frame-count 450 --duration-ms 15000
+              mediactl hash-only clip.mp4 --keyframe-depth 1.npy --keyframe-depth 2.npy \\
+                --hash-chain HEX:450 --frame-count 450 --duration-ms 15000
             """
     )
 
@@ -98,9 +98,9 @@ struct HashOnlySend: ContextCommand {
         }
     }
 
-    /// A misspelt command is a file to the parser; it is told from one by there being none.
+    /// A misspelt command, and what follows it, are files to the parser; it is told from one by there being none.
     private func refuseMistakenCommand() throws(Diagnosis) {
-        guard let word = files.first, files.count == 1, !word.contains("/"), !word.contains("."),
+        guard let word = files.first, !word.contains("/"), !word.contains("."),
             !FileManager.default.fileExists(atPath: word)
         else { return }
         let commands = HashOnly.configuration.subcommands.map { $0._commandName }

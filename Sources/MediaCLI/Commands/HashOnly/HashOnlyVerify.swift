@@ -75,7 +75,8 @@ struct HashOnlyVerify: ContextCommand {
         console.summary([
             "path": JSONRenderer.path(path), "capture_id": .string(record.id), "server": .string(record.server),
             "server_capture_id": JSONValue(record.serverCaptureID), "media_hash": .string(record.mediaHash),
-            "level": JSONValue(record.keyLevel), "offline": .bool(offline), "passed": count("passed"),
+            "level": JSONValue(record.keyLevel), "offline": .bool(offline),
+            "items": JSONValue(verification.findings.count), "passed": count("passed"),
             "failed": count("failed"), "skipped": count("skipped"),
             "confidence_level": JSONValue(verification.remote?.confidenceLevel),
             "exit_code": JSONRenderer.exitCode(code),

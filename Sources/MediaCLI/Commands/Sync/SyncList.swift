@@ -56,7 +56,8 @@ struct SyncList: ContextCommand {
         let table = PhotoTable(console, device: session.login?.deviceID, isGone: gone)
         try await show(table, filter, session, on: console)
         if table.count == 0 {
-            console.note(gone ? "no photo is gone" : "the index has no such photo")
+            let isAny = !gone && device == nil && since == nil
+            console.note(gone ? "no photo is gone" : isAny ? "the index has no photo" : "the index has no such photo")
         }
         let code = console.exitCode(.success)
         console.summary([

@@ -36,7 +36,8 @@ struct TapesAlbumShow: ContextCommand {
             )
         }
         if links.isEmpty {
-            console.note("\(ErrorCatalogue.quoted(tape.title)) has no album: \(TextRenderer.words(for: tape))")
+            let waiting = tape.association == .pending ? ": \(TextRenderer.words(for: tape))" : ""
+            console.note("\(ErrorCatalogue.quoted(tape.title)) has no album\(waiting)")
         }
         console.summary([
             "tape_id": .string(tape.id), "title": .string(tape.title), "items": JSONValue(links.count), "exit_code": 0,

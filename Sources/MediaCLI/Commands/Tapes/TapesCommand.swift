@@ -4,7 +4,7 @@ internal import ArgumentParser
 struct TapesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "tapes",
-        abstract: "Lists of clips, each with its album in a photo library.",
+        abstract: "Arrange clips into tapes, each with its album in a photo library.",
         discussion: """
             A tape is a list of clips in your order. Its album shows up in your pictures as a folder of links, or in an \
             Immich server; no original is copied, moved or changed. What an album lacks is made up for by the next add, \

@@ -26,7 +26,7 @@ struct TapesDelete: ContextCommand {
     @Flag(help: "Keep the albums this time, whatever the settings say.")
     var keepAlbum = false
 
-    @Flag(help: "Delete without asking.")
+    @Flag(help: "Do not ask.")
     var yes = false
 
     @Flag(help: "Only say what would be deleted.")

@@ -15,7 +15,8 @@ struct TapesLibraryInit: ContextCommand {
 
             Examples:
               mediactl tapes library init
-              mediactl tapes library init --library-url https://photos.example.org --api-key-file key.txt
+              mediactl tapes library init --library-url https://photos.example.org \\
+                --api-key-file key.txt
             """
     )
 

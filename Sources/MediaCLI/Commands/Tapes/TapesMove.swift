@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import MediaFiles
 internal import MediaStore
 internal import Tapes
 
@@ -42,9 +43,11 @@ struct TapesMove: ContextCommand {
         return try await console.context.interruption.handling({ _ in }) {
             let last = try session.store.clips(of: tape.id).count - 1
             let position = dryRun ? max(0, min(to, last)) : try session.editor.move(clip, to: to)
-            let name = clip.source.map { ErrorCatalogue.quoted($0) } ?? TextRenderer.brief(clip.id)
+            let name = clip.source.map { TerminalText.escaped($0) } ?? TextRenderer.brief(clip.id)
             console.text([
-                dryRun ? "\(name) would be clip \(position + 1)" : "\(name) is clip \(position + 1) now"
+                dryRun
+                    ? "\(name): would be clip \(position + 1)"
+                    : "\(console.outputStyle.green("moved")) \(name), which is clip \(position + 1) now"
             ])
             var outcome: AlbumOutcome?
             if let service {

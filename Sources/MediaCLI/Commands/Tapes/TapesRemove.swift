@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import MediaFiles
 internal import MediaStore
 internal import Tapes
 
@@ -54,10 +55,10 @@ struct TapesRemove: ContextCommand {
         _ console: Console
     ) -> ExitCode {
         for clip in removed {
-            let name = clip.source.map { ErrorCatalogue.quoted($0) } ?? TextRenderer.brief(clip.id)
+            let name = clip.source.map { TerminalText.escaped($0) } ?? TextRenderer.brief(clip.id)
             console.result(
                 JSONRenderer.clip(clip),
-                [dryRun ? "\(name) would be removed" : "\(console.outputStyle.green("removed")) \(name)"]
+                [dryRun ? "\(name): would be removed" : "\(console.outputStyle.green("removed")) \(name)"]
             )
         }
         if outcome?.isComplete == false {

@@ -37,7 +37,7 @@ struct TapesShow: ContextCommand {
         )
         console.summary(
             JSONRenderer.tape(tape) + JSONRenderer.link(view.link) + [
-                "clips": JSONValue(view.clips.count), "duration_ms": JSONValue(view.milliseconds), "exit_code": 0,
+                "items": JSONValue(view.clips.count), "duration_ms": JSONValue(view.milliseconds), "exit_code": 0,
             ]
         )
         return .success

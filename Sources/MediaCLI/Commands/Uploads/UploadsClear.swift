@@ -9,14 +9,15 @@ struct UploadsClear: ContextCommand {
         abstract: "Forget delete tokens for good. The files stay on the server and cannot be taken back.",
         discussion: """
             Example:
-              mediactl uploads clear --dry-run
+              mediactl uploads clear --all-hosts --dry-run
+              mediactl uploads clear --host media.example.org
             """
     )
 
-    @Option(help: ArgumentHelp("Forget the tokens of this host.", valueName: "host"))
+    @Option(help: ArgumentHelp("Only tokens of this host (with :PORT when it is not the default).", valueName: "host"))
     var host: String?
 
-    @Flag(help: "Forget the tokens of all hosts.")
+    @Flag(help: "Tokens of all hosts.")
     var allHosts = false
 
     @Flag(help: "Do not ask.")

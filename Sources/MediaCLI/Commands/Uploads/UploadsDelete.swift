@@ -29,10 +29,10 @@ struct UploadsDelete: ContextCommand {
     @Flag(help: "Delete what was uploaded last.")
     var last = false
 
-    @Option(help: ArgumentHelp("Use the tokens of this host.", valueName: "host"))
+    @Option(help: ArgumentHelp("Only files on this host (with :PORT when it is not the default).", valueName: "host"))
     var host: String?
 
-    @Flag(help: "Delete without asking.")
+    @Flag(help: "Do not ask.")
     var yes = false
 
     @Option(

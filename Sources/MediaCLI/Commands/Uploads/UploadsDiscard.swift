@@ -12,7 +12,7 @@ struct UploadsDiscard: ContextCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("Uploads by their ids, u-…; mediactl uploads status shows them.", valueName: "id"))
+    @Argument(help: ArgumentHelp("Uploads by their ids, as mediactl uploads status shows them.", valueName: "id"))
     var ids: [String]
 
     @Flag(help: "Do not ask.")

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import MediaFiles
 internal import MediaStore
 
 /// `mediactl uploads export`
@@ -17,6 +18,7 @@ struct UploadsExport: ContextCommand {
     )
 
     @Option(
+        name: .shortAndLong,
         help: ArgumentHelp("Write to this new file; one that exists is never overwritten.", valueName: "file"),
         completion: .file()
     )
@@ -60,7 +62,7 @@ struct UploadsExport: ContextCommand {
             return .success
         }
         try await ExportFile.write(lines, to: RawArguments.bytes(of: output), until: console.context.interruption)
-        console.text(["exported \(Formats.count(entries.count, "delete token")) to \(ErrorCatalogue.quoted(output))"])
+        console.text(["exported \(Formats.count(entries.count, "delete token")) to \(TerminalText.escaped(output))"])
         console.summary([
             "output": .string(output), "host": JSONValue(host?.lowercased()), "items": JSONValue(entries.count),
             "exit_code": 0,

@@ -17,13 +17,13 @@ struct UploadsResume: ContextCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("Uploads by their ids, u-…; mediactl uploads status shows them.", valueName: "id"))
+    @Argument(help: ArgumentHelp("Uploads by their ids, as mediactl uploads status shows them.", valueName: "id"))
     var ids: [String] = []
 
     @Flag(help: "All uploads that can go on.")
     var all = false
 
-    @Option(help: ArgumentHelp("Only uploads to this host.", valueName: "host"))
+    @Option(help: ArgumentHelp("Only uploads to this host (with :PORT when it is not the default).", valueName: "host"))
     var host: String?
 
     @Flag(help: "Only say what would go on.")

@@ -12,7 +12,7 @@ struct UploadsStatus: ContextCommand {
             """
     )
 
-    @Option(help: ArgumentHelp("Only uploads to this host.", valueName: "host"))
+    @Option(help: ArgumentHelp("Only uploads to this host (with :PORT when it is not the default).", valueName: "host"))
     var host: String?
 
     @Flag(help: "Ask no server, settle nothing.")

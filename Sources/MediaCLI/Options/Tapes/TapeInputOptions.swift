@@ -33,7 +33,7 @@ struct TapeInputOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Take the file of this upload from here: its number at the server, or its id u-…; may be repeated.",
+            "Take the file of this upload from here: its number at the server, or its id, as u-h6zfchyzwaq7c3fo; may be repeated.",
             valueName: "id"
         )
     )

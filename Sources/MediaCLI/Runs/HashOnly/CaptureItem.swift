@@ -1,6 +1,7 @@
 internal import CaptureSubmission
 internal import HashCapture
 internal import MediaCrypto
+internal import MediaFiles
 internal import MediaStore
 
 /// One capture of a run, and how it ended.
@@ -96,10 +97,14 @@ struct CaptureItem: Sendable {
     /// How a program ends that made only this capture.
     var exitCode: ExitCode { error?.exitCode ?? .success }
 
-    /// What it is called for people.
-    var name: String {
-        if let path = path ?? record?.path { return ErrorCatalogue.quoted(path) }
+    /// What it is called in messages.
+    var name: String { (path ?? record?.path).map { ErrorCatalogue.quoted($0) } ?? digestName }
+
+    /// What it is called in results.
+    var resultName: String { (path ?? record?.path).map { TerminalText.escaped($0) } ?? digestName }
+
+    private var digestName: String {
         let hash = preview?.payload.mediaHash.hex ?? record?.mediaHash
-        return hash.map { "sha256:\($0.prefix(8))…" } ?? "the digest"
+        return hash.map { "sha256:\($0.prefix(8))" } ?? "the digest"
     }
 }

@@ -26,7 +26,7 @@ struct RegistrationRun: Sendable {
         }
         let level = plan.evidence == nil ? "software" : "tpm2"
         console.text([
-            "would register this machine at \(ErrorCatalogue.clean(server.description)) as "
+            "this machine would be registered at \(ErrorCatalogue.clean(server.description)) as "
                 + "\(ErrorCatalogue.quoted(plan.model)), with \(words(for: plan.key))"
                 + (deviceID == nil ? ", at the level \(level)" : ", as the device it is enrolled as")
         ])

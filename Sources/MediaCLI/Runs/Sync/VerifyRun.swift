@@ -65,7 +65,7 @@ struct VerifyRun: Sendable {
     ) -> JSONObject {
         var summary: JSONObject = [
             "server": .string(account.server), "complete": .bool(result != nil), "photos": JSONValue(result?.photos),
-            "copies": JSONValue(result?.copies), "differences": JSONValue(tally.total),
+            "copies": JSONValue(result?.copies), "items": JSONValue(tally.total),
         ]
         for kind in SyncDifference.Kind.allCases {
             summary.members.append(.init(name: kind.rawValue, value: JSONValue(tally.count(kind))))

@@ -39,7 +39,7 @@ struct ReconcileRun: Sendable {
     ///
     /// - Throws: `TapesError`, `Diagnosis`.
     func plan() throws -> ExitCode {
-        start(isApplied: false)
+        start(isDryRun: true)
         try console.requireOutput()
         let plan = try service.reconcilePlan()
         for tape in plan.tapes {
@@ -80,7 +80,7 @@ struct ReconcileRun: Sendable {
     ///
     /// - Throws: `TapesError` when the library cannot be looked at.
     func verify() async throws -> ExitCode {
-        start(isApplied: false)
+        start()
         try console.requireOutput()
         let titles = Dictionary(try session.store.tapeSummaries().map { ($0.tape.id, $0.tape.title) }) { $1 }
         let run = self
@@ -125,7 +125,7 @@ struct ReconcileRun: Sendable {
     ///
     /// - Throws: `TapesError` when the store cannot be used.
     func apply(limit: Int) async throws -> ExitCode {
-        start(isApplied: true)
+        start()
         try console.requireOutput()
         let run = self
         let outcome: ReconcileOutcome?
@@ -182,8 +182,8 @@ struct ReconcileRun: Sendable {
 
     // MARK: Telling
 
-    private func start(isApplied: Bool) {
-        console.record(.start, ["apply": .bool(isApplied)])
+    private func start(isDryRun: Bool = false) {
+        console.record(.start, ["dry_run": .bool(isDryRun)])
     }
 
     private func tell(_ item: Item) {

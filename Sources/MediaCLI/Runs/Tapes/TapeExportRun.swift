@@ -61,7 +61,7 @@ struct TapeExportRun: Sendable {
         await warnOfMissing(clips)
         guard let target else {
             if isDryRun {
-                console.text(["would write \(ErrorCatalogue.quoted(tape.title)) to standard output"])
+                console.text(["\(ErrorCatalogue.quoted(tape.title)) would be written to standard output"])
             } else {
                 console.context.output.write(bytes)
             }
@@ -140,8 +140,8 @@ struct TapeExportRun: Sendable {
         let length = length.map { " (\(Formats.clock(.milliseconds($0))))" } ?? ""
         console.text([
             isDryRun
-                ? "would write \(ErrorCatalogue.quoted(target))\(length)"
-                : "\(console.outputStyle.green("exported")) \(ErrorCatalogue.quoted(target))\(length)"
+                ? "\(TerminalText.escaped(target)): would be written\(length)"
+                : "\(console.outputStyle.green("exported")) \(TerminalText.escaped(target))\(length)"
         ])
     }
 

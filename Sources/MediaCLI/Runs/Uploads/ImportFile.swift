@@ -61,6 +61,13 @@ enum ImportFile {
     }
 
     private static func unreadable(_ name: String, _ code: String, _ errno: Int32) -> Diagnosis {
-        Diagnosis(code, "cannot read \(name): \(String(cString: strerror(errno)).lowercased())", exitCode: .usage)
+        let isMissing = errno == ENOENT
+        let reason = isMissing ? "no such file" : String(cString: strerror(errno)).lowercased()
+        return Diagnosis(
+            code,
+            "cannot read \(name): \(reason)",
+            hint: isMissing ? "check the spelling of the path" : nil,
+            exitCode: .usage
+        )
     }
 }

@@ -10,7 +10,8 @@ struct ImportTally {
 
     func text(isDryRun: Bool) -> String {
         let taken = count(.added) + count(.conflicting)
-        var text = "\(isDryRun ? "would import" : "imported") \(Formats.count(taken, "delete token"))"
+        let tokens = Formats.count(taken, "delete token")
+        var text = isDryRun ? "\(tokens) would be imported" : "imported \(tokens)"
         if count(.conflicting) > 0 {
             text += " (\(count(.conflicting)) beside another token of the same file)"
         }

@@ -1,0 +1,127 @@
+import ArgumentParser
+import Foundation
+import TestSupport
+import Testing
+
+@testable import MediaCLI
+
+/// What a slip of the fingers is answered with. Every command refuses it and names what was probably meant.
+@Suite struct MistypedLineTests {
+    struct Slip: Sendable, CustomTestStringConvertible {
+        var line: String
+        var error: String
+        var hint: String
+        var testDescription: String { line }
+
+        init(_ line: String, _ error: String, _ hint: String) {
+            (self.line, self.error, self.hint) = (line, error, hint)
+        }
+    }
+
+    static let slips: [Slip] = [
+        // Commands, at every depth.
+        Slip("uplods", #"unknown command "uplods""#, "did you mean: mediactl uploads"),
+        Slip("uplods lst", #"unknown command "uplods""#, "did you mean: mediactl uploads list"),
+        Slip("sync staus", #"unknown command "staus""#, "did you mean: mediactl sync status"),
+        Slip("sync pul --full", #"unknown command "pul""#, "did you mean: mediactl sync pull"),
+        Slip("tapes albm show Summer", #"unknown command "albm""#, "did you mean: mediactl tapes album show"),
+        Slip("tapes albm shw Summer", #"unknown command "albm""#, "did you mean: mediactl tapes album show"),
+        Slip("tapes album shwo", #"unknown command "shwo""#, "did you mean: mediactl tapes album show"),
+        Slip("tapes album --help shwo", #"unknown command "shwo""#, "did you mean: mediactl tapes album show"),
+        Slip("tapes albm show --help", #"unknown command "albm""#, "did you mean: mediactl tapes album show"),
+        Slip("hash-only settings shw", #"unknown command "shw""#, "did you mean: mediactl hash-only settings show"),
+        Slip("config sho", #"unknown command "sho""#, "did you mean: mediactl config show"),
+        Slip("claim_legacy", #"unknown command "claim_legacy""#, "did you mean: mediactl claim-legacy"),
+        Slip("hashonly a.jpg", #"unknown command "hashonly""#, "did you mean: mediactl hash-only"),
+        Slip("lgoin", #"unknown command "lgoin""#, "did you mean: mediactl login"),
+        Slip("xyzzy", #"unknown command "xyzzy""#, "mediactl --help lists the commands"),
+        // Options: the program's own, those of one command, and those of a command that only groups others.
+        Slip("--josn uploads list", "unknown option --josn", "did you mean: --json"),
+        Slip("uploads --josn list", "unknown option --josn", "did you mean: --json"),
+        Slip("uploads list --josn", "unknown option --josn", "did you mean: --json"),
+        Slip("uploads list -json", "unknown option -json", "did you mean: --json"),
+        Slip("upload a --josn", "unknown option --josn", "did you mean: --json"),
+        Slip("upload a --event-tpye x", "unknown option --event-tpye", "did you mean: --event-type"),
+        Slip("upload a --dryrun", "unknown option --dryrun", "did you mean: --dry-run"),
+        Slip("tapes export T --outptu x", "unknown option --outptu", "did you mean: --output"),
+        Slip("sync --ful", "unknown option --ful", "did you mean: --full"),
+        Slip("hash-only a.jpg --location-lvl none", "unknown option --location-lvl", "did you mean: --location-level"),
+        Slip("uploads list -x", "unknown option -x", "see mediactl uploads list --help"),
+        Slip("uploads list --xyzzy", "unknown option --xyzzy", "see mediactl uploads list --help"),
+        // Values.
+        Slip(
+            "upload a --transport mutlipart",
+            #"--transport: "mutlipart" is none of auto, multipart and tus"#,
+            "did you mean: multipart"
+        ),
+        Slip(
+            "tapes set T --orientation landscap",
+            #"--orientation: "landscap" is neither portrait nor landscape"#,
+            "did you mean: landscape"
+        ),
+        Slip(
+            "hash-only a.jpg --timestamp-level dya-only",
+            #"--timestamp-level: "dya-only" is none of none, day-only and exact"#,
+            "did you mean: day-only"
+        ),
+        Slip(
+            "hash-only settings set loction none",
+            #"<key>: "loction" is none of privacy-mode, location, timestamp and device"#,
+            "did you mean: location"
+        ),
+        Slip("tapes export T --format x", #"--format: "x" is none of m3u8, json and otio"#, "see mediactl tapes export --help"),
+        Slip("uploads show x", #"<id>: "x" is not a number"#, "see mediactl uploads show --help"),
+        // What is missing, or too much.
+        Slip("uploads show", "missing <id>", "see mediactl uploads show --help"),
+        Slip("sync download --missing", "missing --to <dir>", "see mediactl sync download --help"),
+        Slip("uploads list --host", "missing value for --host <host>", "see mediactl uploads list --help"),
+        Slip("uploads list more", #"unexpected argument "more""#, "see mediactl uploads list --help"),
+        Slip("uploads list a b", #"2 unexpected arguments: "a", "b""#, "see mediactl uploads list --help"),
+        Slip(
+            "uploads list --json=x",
+            #"the option --json does not take any value, but "x" was specified"#,
+            "see mediactl uploads list --help"
+        ),
+    ]
+
+    @Test(arguments: slips)
+    func aSlipIsNamedAndAnswered(slip: Slip) throws {
+        let arguments = slip.line.split(separator: " ").map(String.init)
+        var failure: ParseFailure?
+        do {
+            _ = try MediactlCommand.parseAsRoot(arguments)
+        } catch {
+            failure = ParseFailure(error, arguments: arguments)
+        }
+        let diagnosis = try #require(failure?.diagnosis, "it was understood")
+        #expect(diagnosis.message == slip.error)
+        #expect(diagnosis.hint == slip.hint)
+        #expect(diagnosis.exitCode == .usage)
+    }
+
+    @Test(arguments: [
+        (["help", "uplods"], "did you mean: mediactl help uploads"),
+        (["help", "uploads", "lst"], "did you mean: mediactl help uploads list"),
+        (["help", "exit-code"], "did you mean: mediactl help exit-codes"),
+        (["help", "uploads", "xyzzy"], "mediactl help uploads lists the commands"),
+        (["uploads", "list", "--color", "alwyas"], "did you mean: always"),
+        (["tapes", "list", "--config", "/dev/null", "--color", "x"], nil),
+        (["hash-only", "setings"], "did you mean: mediactl hash-only settings"),
+        (["hash-only", "setings", "show"], "did you mean: mediactl hash-only settings"),
+        (["sync", "staus", "--help"], "did you mean: mediactl sync status"),
+    ] as [([String], String?)])
+    func theProgramSaysSo(arguments: [String], hint: String?) async throws {
+        let result = try await BinaryRunner().run(arguments)
+        #expect(result.exitCode == 2 && result.output.isEmpty)
+        #expect(result.errors.split(separator: "\n").count == (hint == nil ? 1 : 2))
+        if let hint {
+            #expect(result.errors.hasSuffix("mediactl: hint: \(hint)\n"), "\(result.errors)")
+        }
+    }
+
+    /// Whoever asks for help about a file gets the help, and no lecture about commands.
+    @Test func aFileBeforeHelpIsNoCommand() async throws {
+        let result = try await BinaryRunner().run(["hash-only", "photo.jpg", "--help"])
+        #expect(result.exitCode == 0 && result.output.contains("--depth"))
+    }
+}

@@ -1,0 +1,43 @@
+import Foundation
+
+/// Gives what differs from run to run a name of the same width, so that tables stay as they were shown.
+struct TranscriptNames {
+    /// The home directory, 16 characters: see `TranscriptWorld`.
+    let home: String
+
+    private static let homeName = "/home/ann.walker"
+    private static let hostName = "media.test:8080"
+
+    /// The text with names in place of what is made anew in each run.
+    func normalized(_ text: String) -> String {
+        var text = text.replacing(home, with: Self.homeName)
+        // Also what a narrow terminal has left of it.
+        text = text.replacing(/127\.0\.0\.1:[0-9]{0,5}/) { Self.hostName.prefix($0.0.count) }
+        text = text.replacing(/127\.0\.0\.1_[0-9]{5}/, with: "media.test_8080")
+        text = text.replacing(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/) { Self.masked($0.0) }
+        text = text.replacing(/\b[0-9a-f]{8}-[0-9a-f-]+(?=[…~])/) { Self.masked($0.0) }
+        text = text.replacing(/\b[0-9a-f]{64}\b/) { Self.masked($0.0) }
+        text = text.replacing(/\b[0-9a-f]{40}\b/) { Self.masked($0.0) }
+        text = text.replacing(/\b[0-9a-f]{8}\b/) { Self.masked($0.0) }
+        text = text.replacing(/\bu-[a-z0-9]{16}\b/, with: "u-xxxxxxxxxxxxxxxx")
+        text = text.replacing(/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?Z/) {
+            $0.1 == nil ? "2026-06-15T12:00:00Z" : "2026-06-15T12:00:00.000Z"
+        }
+        text = text.replacing(/[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}/, with: "2026-06-15 12:00:00")
+        for day in Self.days { text = text.replacing(day, with: "2026-06-15") }
+        text = text.replacing(/[0-9]+ minutes? ago/, with: "just now")
+        text = text.replacing(/"(duration_ms|analysis_ms|elapsed_ms)":[0-9]+/) { "\"\($0.1)\":0" }
+        return text
+    }
+
+    /// Whether a run was so slow that ages have other widths than usual.
+    static func isSlow(_ text: String) -> Bool { text.contains(/[0-9] minutes? ago/) }
+
+    /// Days that may be today in some time zone while the test runs.
+    private static let days: [String] = (-1...1).map { offset in
+        let date = Date(timeIntervalSinceNow: Double(offset) * 86_400)
+        return String(date.formatted(.iso8601).prefix(10))
+    }
+
+    private static func masked(_ id: Substring) -> String { String(id.map { $0 == "-" ? "-" : "x" }) }
+}

@@ -1,0 +1,171 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// How the program is looked at.
+enum TranscriptLook: Sendable, Hashable, CaseIterable {
+    case pipe, narrow, usual, wide, withoutColour, dumb, withoutUTF8
+
+    var title: String {
+        switch self {
+        case .pipe: "on a pipe; 2| is standard error"
+        case .narrow: "on a terminal of 40 columns"
+        case .usual: "on a terminal of 80 columns"
+        case .wide: "on a terminal of 200 columns"
+        case .withoutColour: "on a terminal of 80 columns with NO_COLOR=1"
+        case .dumb: "on a terminal of 80 columns with TERM=dumb"
+        case .withoutUTF8: "on a terminal of 40 columns with LANG=C"
+        }
+    }
+
+    var columns: UInt16? {
+        switch self {
+        case .pipe: nil
+        case .narrow, .withoutUTF8: 40
+        case .wide: 200
+        default: 80
+        }
+    }
+
+    var environment: [String: String] {
+        switch self {
+        case .withoutColour: ["TERM": "xterm", "NO_COLOR": "1"]
+        case .dumb: ["TERM": "dumb"]
+        case .withoutUTF8: ["TERM": "xterm", "LANG": "C"]
+        default: ["TERM": "xterm"]
+        }
+    }
+}
+
+/// What a step has shown.
+struct TranscriptEntry: Sendable {
+    var step: TranscriptStep
+    /// The line as typed, without what a run makes anew.
+    var line: String
+    /// What the program wrote, byte for byte.
+    var raw: String
+    /// What is to be seen of it, line by line, without what a run makes anew.
+    var shown: [String]
+    var colours: [String]
+    var exitCode: Int32?
+}
+
+/// A machine of its own with a server of its own, on which the whole script is run once.
+final class TranscriptWorld: Sendable {
+    let look: TranscriptLook
+    private let home: String
+    private let runner: BinaryRunner
+    private let sandbox: SandboxProcess
+
+    init(_ look: TranscriptLook) async throws {
+        self.look = look
+        // Always of the same length, whatever TMPDIR is: a narrow table cuts paths.
+        var template = Array("/tmp/mctl-XXXXXX".utf8CString)
+        try #require(mkdtemp(&template) != nil)
+        home = template.withUnsafeBytes { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+        sandbox = try await SandboxProcess.start()
+        var runner = try BinaryRunner()
+        runner.environment = runner.environment.filter { !$0.key.hasPrefix("XDG_") }.merging([
+            "HOME": home, "MEDIACTL_SERVER": sandbox.baseURL, "MEDIACTL_USER": "uploader",
+            "MEDIACTL_PASSWORD": "uploader", "MEDIACTL_RETRIES": "0",
+        ]) { $1 }.merging(look.environment) { $1 }
+        self.runner = runner
+        try furnish()
+        for (name, year) in [("IMG_0900.jpg", 2018), ("IMG_0901.jpg", 2019)] {
+            try await sandbox.addPhotos(
+                #"{"user":"alice@example.test","content":"taken in \#(year)","originalFilename":"\#(name)","#
+                    + #""dateTaken":"\#(year)-07-01T09:00:00Z","uploadedAt":"2026-05-01T09:00:00Z"}"#
+            )
+        }
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: home)
+    }
+
+    /// The files that the script names.
+    private func furnish() throws {
+        for name in ["pictures", "Pictures"] {
+            try FileManager.default.createDirectory(atPath: "\(home)/\(name)", withIntermediateDirectories: true)
+        }
+        let clip = try Data(contentsOf: JSONSchemaTests.root.appendingPathComponent("fixtures/media/clip.mp4"))
+        for name in ["first-dance", "concert", "encore"] {
+            try write(clip + Data(name.utf8), "\(name).mp4")
+        }
+        for (name, count) in [("long", 150_000), ("longer", 250_000)] {
+            try write(clip + Data(name.utf8) + Data(count: count), "\(name).mp4")
+        }
+        let picture = Data([0xFF, 0xD8, 0xFF, 0xE0])
+        try write(picture + Data("one".utf8), "pictures/IMG_0001.jpg")
+        try write(picture + Data("two".utf8), "pictures/IMG_0002.jpg")
+        try write(picture + Data("square".utf8), "square.jpg")
+        try write(([1, 2, 3, 4, 5, 6, 7, 8, 9] as [Float]).withUnsafeBytes { Data($0) }, "square.f32")
+        try write(Data("no media\n".utf8), "notes.txt")
+        try write(Data((SandboxProcess.aliceKey + "\n").utf8), "key.txt")
+    }
+
+    private func write(_ data: Data, _ name: String) throws {
+        try data.write(to: URL(fileURLWithPath: "\(home)/\(name)"))
+        try #require(chmod("\(home)/\(name)", 0o600) == 0)
+    }
+
+    /// Runs the script.
+    ///
+    /// - Returns: What its steps have shown, but for preparations.
+    func run() async throws -> [TranscriptEntry] {
+        var entries: [TranscriptEntry] = []
+        var kept: [String: String] = [:]
+        for step in TranscriptScript.steps where look == .pipe || [.success, .preparation].contains(step.purpose) {
+            var line = step.line + (look == .pipe || step.purpose == .preparation ? step.consent : "")
+            for (name, value) in kept {
+                line = line.replacing("{\(name)}", with: value)
+            }
+            let result = try await run(line, step)
+            if let (name, key) = step.kept {
+                kept[name] = try #require(Self.value(of: key, in: result.output), "\(line): \(result)")
+            }
+            if step.purpose != .preparation {
+                entries.append(entry(step, line, result))
+            }
+        }
+        return entries
+    }
+
+    private func run(_ line: String, _ step: TranscriptStep) async throws -> ChildResult {
+        let words = try #require(ShellWords.commands(in: line).first)
+        let isOnPipe = look == .pipe || step.purpose == .preparation
+        let child = try runner.start(
+            words,
+            streams: isOnPipe ? .captured : .terminal(columns: look.columns ?? 80),
+            extra: step.environment,
+            through: ["env", "-C", home]
+        )
+        for (question, answer) in isOnPipe ? [] : step.answers {
+            try await child.wait(for: question)
+            child.write(answer)
+        }
+        return try await child.finish()
+    }
+
+    private func entry(_ step: TranscriptStep, _ line: String, _ result: ChildResult) -> TranscriptEntry {
+        let names = TranscriptNames(home: home)
+        let screen = ScreenText(result.output)
+        let errors = result.errors.split(separator: "\n").map { "2| " + $0 }
+        return TranscriptEntry(
+            step: step,
+            line: names.normalized("mediactl " + line),
+            raw: result.output + result.errors,
+            shown: (screen.lines + errors).map(names.normalized),
+            colours: screen.colours.map(names.normalized),
+            exitCode: result.exitCode
+        )
+    }
+
+    /// The value of a key in the first record that has it.
+    private static func value(of key: String, in output: String) -> String? {
+        output.split(separator: "\n").lazy.compactMap { line in
+            let object = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+            return object?[key] as? String
+        }.first
+    }
+}
