@@ -97,7 +97,9 @@ import Testing
 
     @Test(arguments: commands.filter { $0.first != "help" })
     func examplesAreUnderstood(command: [String]) throws {
-        let lines = Self.exampleLines(of: try #require(Self.type(of: command))).map { $0.trimmingCharacters(in: .whitespaces) }
+        let lines = Self.exampleLines(of: try #require(Self.type(of: command))).map {
+            $0.trimmingCharacters(in: .whitespaces)
+        }
         // A line that ends with | or \ goes on with the next one.
         let whole = lines.joined(separator: "\n").replacing("\\\n", with: " ").replacing("|\n", with: "| ")
         var count = 0

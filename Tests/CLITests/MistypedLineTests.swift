@@ -69,7 +69,11 @@ import Testing
             #"<key>: "loction" is none of privacy-mode, location, timestamp and device"#,
             "did you mean: location"
         ),
-        Slip("tapes export T --format x", #"--format: "x" is none of m3u8, json and otio"#, "see mediactl tapes export --help"),
+        Slip(
+            "tapes export T --format x",
+            #"--format: "x" is none of m3u8, json and otio"#,
+            "see mediactl tapes export --help"
+        ),
         Slip("uploads show x", #"<id>: "x" is not a number"#, "see mediactl uploads show --help"),
         // What is missing, or too much.
         Slip("uploads show", "missing <id>", "see mediactl uploads show --help"),
@@ -99,17 +103,19 @@ import Testing
         #expect(diagnosis.exitCode == .usage)
     }
 
-    @Test(arguments: [
-        (["help", "uplods"], "did you mean: mediactl help uploads"),
-        (["help", "uploads", "lst"], "did you mean: mediactl help uploads list"),
-        (["help", "exit-code"], "did you mean: mediactl help exit-codes"),
-        (["help", "uploads", "xyzzy"], "mediactl help uploads lists the commands"),
-        (["uploads", "list", "--color", "alwyas"], "did you mean: always"),
-        (["tapes", "list", "--config", "/dev/null", "--color", "x"], nil),
-        (["hash-only", "setings"], "did you mean: mediactl hash-only settings"),
-        (["hash-only", "setings", "show"], "did you mean: mediactl hash-only settings"),
-        (["sync", "staus", "--help"], "did you mean: mediactl sync status"),
-    ] as [([String], String?)])
+    @Test(
+        arguments: [
+            (["help", "uplods"], "did you mean: mediactl help uploads"),
+            (["help", "uploads", "lst"], "did you mean: mediactl help uploads list"),
+            (["help", "exit-code"], "did you mean: mediactl help exit-codes"),
+            (["help", "uploads", "xyzzy"], "mediactl help uploads lists the commands"),
+            (["uploads", "list", "--color", "alwyas"], "did you mean: always"),
+            (["tapes", "list", "--config", "/dev/null", "--color", "x"], nil),
+            (["hash-only", "setings"], "did you mean: mediactl hash-only settings"),
+            (["hash-only", "setings", "show"], "did you mean: mediactl hash-only settings"),
+            (["sync", "staus", "--help"], "did you mean: mediactl sync status"),
+        ] as [([String], String?)]
+    )
     func theProgramSaysSo(arguments: [String], hint: String?) async throws {
         let result = try await BinaryRunner().run(arguments)
         #expect(result.exitCode == 2 && result.output.isEmpty)

@@ -137,6 +137,13 @@ import Testing
         #expect(table.lines(fitting: 10, style: style) == ["LABEL", "a rather \(ellipsis)"])
     }
 
+    @Test func pathsKeepTheirEnds() {
+        var table = Table(columns: [.init(title: "FILE", isFlexible: true, isPath: true), .init(title: "SIZE")])
+        table.rows = [["/home/ann/Pictures/beach.mp4", "1 B"], ["日本/結婚式.mp4", "2 B"]]
+        let plain = Style(.never, isTerminal: false, environment: ["LANG": "C.UTF-8"])
+        #expect(table.lines(fitting: 16, style: plain) == ["FILE        SIZE", "…beach.mp4  1 B", "…婚式.mp4   2 B"])
+    }
+
     @Test func sentencesGoOnBelow() {
         var table = Table(columns: [
             .init(title: "CODE", alignment: .right), .init(title: "MEANING", isFlexible: true, isWrapped: true),

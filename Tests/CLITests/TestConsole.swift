@@ -46,7 +46,7 @@ final class TestConsole: Sendable {
         rows: Int = 24
     ) -> CommandContext {
         CommandContext(
-            environment: ["HOME": directory.path].merging(environment) { $1 },
+            environment: ["HOME": directory.path, "LANG": "C.UTF-8"].merging(environment) { $1 },
             workingDirectory: directory.path,
             standardInput: -1,
             output: Output(outputDescriptor),

@@ -52,7 +52,10 @@ struct Help: ContextCommand {
         for code in ExitCode.allCases {
             console.record(.item, ["code": .integer(Int64(code.rawValue)), "meaning": .string(code.meaning)])
         }
-        var table = Table(columns: [.init(title: "CODE", alignment: .right), .init(title: "MEANING", isFlexible: true, minimumWidth: 20, isWrapped: true)])
+        var table = Table(columns: [
+            .init(title: "CODE", alignment: .right),
+            .init(title: "MEANING", isFlexible: true, minimumWidth: 20, isWrapped: true),
+        ])
         table.rows = ExitCode.allCases.map { ["\($0.rawValue)", $0.meaning] }
         console.text(
             table.lines(fitting: console.outputWidth, style: console.outputStyle) + [

@@ -17,7 +17,10 @@ enum HelpText {
     }
 
     private static func usage(_ line: String) -> String {
-        let short = line.replacing(/ \[-[^\]]*\]/, with: "").replacing(" [<options>]", with: "").replacing(" <options>", with: "")
+        let short = line.replacing(#/ \[-[^\]]*\]/#, with: "").replacing(" [<options>]", with: "").replacing(
+            " <options>",
+            with: ""
+        )
         guard short != line else { return line }
         // The name of the command ends where its arguments begin.
         let name = short.prefixMatch(of: /USAGE: mediactl(?: [a-z][a-z-]*)*/).map { String($0.0) } ?? short

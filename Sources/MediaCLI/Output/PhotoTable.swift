@@ -52,6 +52,8 @@ final class PhotoTable: Sendable {
 
     /// The widths of the columns that give way to the name on a narrow terminal; 0 for one that is left out.
     private struct Layout {
+        /// That of a UUID.
+        var id = 36
         var time = 19
         var size = 8
         var device = 16
@@ -61,18 +63,17 @@ final class PhotoTable: Sendable {
             let all = [
                 Layout(), Layout(time: 11), Layout(time: 11, device: 11), Layout(time: 11, size: 0, device: 11),
                 Layout(time: 11, size: 0, device: 0), Layout(time: 0, size: 0, device: 0),
+                // A name says more than an id without a name; --json has the ids.
+                Layout(id: 0, time: 11, device: 0), Layout(id: 0, time: 11, size: 0, device: 0),
             ]
             guard let width else { return Layout() }
-            return all.first { $0.width + 14 <= width } ?? Layout(time: 0, size: 0, device: 0)
+            return all.first { $0.width + 14 <= width } ?? Layout(id: 0, time: 0, size: 0, device: 0)
         }
 
         private var width: Int {
-            PhotoTable.idWidth + 2 + [time, size, device].reduce(0) { $0 + ($1 > 0 ? $1 + 2 : 0) }
+            [id, time, size, device].reduce(0) { $0 + ($1 > 0 ? $1 + 2 : 0) }
         }
     }
-
-    /// That of a UUID.
-    private static let idWidth = 36
 
     private func line(
         _ id: String,
@@ -83,7 +84,8 @@ final class PhotoTable: Sendable {
         _ layout: Layout,
         fitting width: Int?
     ) -> String {
-        var cells = [left(TerminalText.escaped(id), Self.idWidth)]
+        var cells: [String] = []
+        if layout.id > 0 { cells.append(left(TerminalText.escaped(id), layout.id)) }
         if layout.time > 0 { cells.append(left(TerminalText.escaped(taken), layout.time)) }
         if layout.size > 0 { cells.append(right(size, layout.size)) }
         if layout.device > 0 {

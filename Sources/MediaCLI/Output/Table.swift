@@ -17,6 +17,8 @@ struct Table: Sendable {
         var minimumWidth = 6
         /// Its place among the columns that a narrow terminal leaves out, the lowest first; nil for one that stays.
         var dropOrder: Int?
+        /// Whether its cells are paths, of which the end says most.
+        var isPath = false
         /// Whether its cells are continued below instead of cut: for sentences, which say nothing when cut.
         var isWrapped = false
     }
@@ -55,18 +57,8 @@ struct Table: Sendable {
         }
     }
 
-    /// The words of a cell in lines of a width; a word that is wider alone is left to be cut.
     private func folded(_ cell: Cell, to width: Int) -> [Cell] {
-        guard cell.width > width else { return [cell] }
-        var lines: [String] = []
-        for word in cell.text.split(separator: " ") {
-            if let last = lines.last, TerminalText.width(last) + 1 + TerminalText.width(String(word)) <= width {
-                lines[lines.count - 1] += " " + word
-            } else {
-                lines.append(String(word))
-            }
-        }
-        return measured(lines)
+        cell.width > width ? measured(FoldedText.lines(cell.text, width: width)) : [cell]
     }
 
     private struct Cell {
@@ -133,7 +125,7 @@ struct Table: Sendable {
     private func line(_ cells: [Cell], _ layout: Layout, _ style: Style) -> String {
         var line = ""
         for index in layout.shown {
-            let cell = fitted(cells[index], to: layout.widths[index], style)
+            let cell = fitted(cells[index], columns[index], to: layout.widths[index], style)
             let padding = String(repeating: " ", count: max(0, layout.widths[index] - cell.width))
             let isLast = index == layout.shown.last
             switch columns[index].alignment {
@@ -150,9 +142,23 @@ struct Table: Sendable {
         return TerminalText.truncated(line, to: max(1, width), ellipsis: style.ellipsis)
     }
 
-    private func fitted(_ cell: Cell, to width: Int, _ style: Style) -> Cell {
+    private func fitted(_ cell: Cell, _ column: Column, to width: Int, _ style: Style) -> Cell {
         guard cell.width > width else { return cell }
-        let text = TerminalText.truncated(cell.text, to: width, ellipsis: style.ellipsis)
+        let text =
+            column.isPath
+            ? end(of: cell.text, width, style)
+            : TerminalText.truncated(cell.text, to: width, ellipsis: style.ellipsis)
         return Cell(text: text, width: TerminalText.width(text))
+    }
+
+    /// What fits of the end of a path, where its name is.
+    private func end(of path: String, _ width: Int, _ style: Style) -> String {
+        var kept = ""
+        for character in path.reversed() {
+            // One column is kept for the ellipsis.
+            guard TerminalText.width(kept) + TerminalText.width(String(character)) < width else { break }
+            kept.insert(character, at: kept.startIndex)
+        }
+        return width > 0 ? String(style.ellipsis) + kept : ""
     }
 }

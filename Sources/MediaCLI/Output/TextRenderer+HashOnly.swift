@@ -16,7 +16,8 @@ extension TextRenderer {
         }
         let id = short(record.id)
         switch item.state {
-        case .accepted where item.isKnown: return ["\(item.resultName): accepted before, as \(id)"] + address(of: record)
+        case .accepted where item.isKnown:
+            return ["\(item.resultName): accepted before, as \(id)"] + address(of: record)
         case .accepted:
             let level = record.keyLevel.map { ", level \(TerminalText.escaped($0))" } ?? ""
             return ["\(style.green("accepted")) \(item.resultName) as \(id) (hash \(short(record.mediaHash))\(level))"]
@@ -52,7 +53,7 @@ extension TextRenderer {
         var table = Table(columns: [
             .init(title: "ID"), .init(title: "STATE"), .init(title: "LEVEL", dropOrder: 3),
             .init(title: "HASH", dropOrder: 1), .init(title: "SIZE", alignment: .right, dropOrder: 2),
-            .init(title: "MADE", dropOrder: 4), .init(title: "FILE", isFlexible: true, minimumWidth: 12),
+            .init(title: "MADE", dropOrder: 4), .init(title: "FILE", isFlexible: true, minimumWidth: 12, isPath: true),
             .init(title: "SERVER", isFlexible: true, minimumWidth: 12, dropOrder: 5),
         ])
         table.rows = records.map { record in
@@ -61,7 +62,8 @@ extension TextRenderer {
                 TerminalText.escaped(record.keyLevel ?? "-"), short(record.mediaHash),
                 record.mediaBytes.map { Formats.bytes($0) } ?? "-", Formats.age(of: record.createdAt, now: now),
                 record.path.map { TerminalText.escaped($0) } ?? (record.isObserved ? "-" : "not observed"),
-                TerminalText.escaped(record.server),
+                // As in the list of uploads: the host.
+                TerminalText.escaped(record.server.replacing(/^https?:\/\//, with: "")),
             ]
         }
         return table.lines(fitting: width, style: style)

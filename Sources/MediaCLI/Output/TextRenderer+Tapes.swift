@@ -76,10 +76,10 @@ extension TextRenderer {
     private static func clips(_ view: TapeView, width: Int?, style: Style) -> [String] {
         guard !view.clips.isEmpty else { return [] }
         var table = Table(columns: [
-            .init(title: "#", alignment: .right), .init(title: "ID", dropOrder: 2), .init(title: "KIND", dropOrder: 1),
-            .init(title: "LENGTH", alignment: .right), .init(title: "CUT", dropOrder: 3),
+            .init(title: "#", alignment: .right), .init(title: "ID", dropOrder: 3), .init(title: "KIND", dropOrder: 1),
+            .init(title: "LENGTH", alignment: .right), .init(title: "CUT", dropOrder: 2),
             .init(title: "ALBUM", isFlexible: true, minimumWidth: 8, dropOrder: 4),
-            .init(title: "FILE", isFlexible: true, minimumWidth: 12),
+            .init(title: "FILE", isFlexible: true, minimumWidth: 12, isPath: true),
         ])
         table.rows = view.clips.map { clip in
             [
@@ -121,7 +121,8 @@ extension TextRenderer {
         guard let clip = item.clip else { return [] }
         let length = clip.shownMilliseconds.map { ", \(Formats.clock(.milliseconds($0)))" } ?? ""
         return switch item.state {
-        case .added: ["\(style.green("added")) \(name) as clip \(clip.position + 1) (\(words(for: clip.kind))\(length))"]
+        case .added:
+            ["\(style.green("added")) \(name) as clip \(clip.position + 1) (\(words(for: clip.kind))\(length))"]
         case .planned: ["\(name): would be added (\(words(for: clip.kind))\(length))"]
         case .failed: []
         }
@@ -223,7 +224,10 @@ extension TextRenderer {
         return switch result.state {
         case .present: []
         case .found(let path):
-            [isDryRun ? "\(name): would be relinked" : "\(style.green("relinked")) \(name)", "  to \(TerminalText.escaped(path))"]
+            [
+                isDryRun ? "\(name): would be relinked" : "\(style.green("relinked")) \(name)",
+                "  to \(TerminalText.escaped(path))",
+            ]
         case .notFound: ["\(style.yellow("not found")) \(name)"]
         case .noChecksum: ["\(style.yellow("no checksum")) \(name): nothing is known that would identify it"]
         }

@@ -15,7 +15,8 @@ extension InvalidValue {
     /// A word that is none of those that are known.
     init(_ text: String, noneOf known: [String]) {
         let last = known.last ?? ""
-        rule = known.count == 2
+        rule =
+            known.count == 2
             ? "is neither \(known[0]) nor \(last)"
             : "is none of \(known.dropLast().joined(separator: ", ")) and \(last)"
         hint = Spelling.hint(for: text, among: known)

@@ -18,8 +18,10 @@ struct UnknownSetting: Sendable {
 
     /// Words that other programs use for such settings.
     private static let protectingWords: Set<Substring> = [
-        "ca", "cert", "certs", "certificate", "certificates", "https", "key", "keys", "pin", "pinned", "pinning", "pins",
-        "privacy", "profile", "profiles", "secure", "security", "ssl", "tls", "trust", "trusted", "vault", "verification", "verify",
+        "ca", "cert", "certs", "certificate", "certificates", "https", "key", "keys", "pin", "pinned", "pinning",
+        "pins",
+        "privacy", "profile", "profiles", "secure", "security", "ssl", "tls", "trust", "trusted", "vault",
+        "verification", "verify",
     ]
 
     /// What there is in the settings file besides settings of one value.

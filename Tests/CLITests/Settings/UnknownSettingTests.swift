@@ -34,20 +34,24 @@ import Testing
     }
 
     /// Ignored, each of these would make a run less safe than was written down, or tell, send or delete something else.
-    @Test(arguments: [
-        ("pined_key: x", "did you mean: pinned_key"), ("pin: x", nil), ("tls_pin: x", nil),
-        ("ca_cert: x", "did you mean: cacert"), ("cafile: x", nil), ("ca_file: x", nil), ("cacrt: x", "did you mean: cacert"),
-        ("ssl_verify: true", nil), ("insecur: false", "did you mean: insecure"),
-        ("alow_http: false", "did you mean: allow_http"), ("sevrer: x", "did you mean: server"),
-        ("upload_url: x", "did you mean: uploads_url"), ("library-url: x", "did you mean: library_url"),
-        ("capture_profil: reference", "did you mean: capture_profile"),
-        ("album:\n  upload: false", "did you mean: albums"), ("albums:\n  uplod: false", "did you mean: albums.upload"),
-        ("albums:\n  enable: false", "did you mean: albums.enabled"),
-        ("features:\n  deleteAsociatedAlbum: false", "did you mean: features.deleteAssociatedAlbum"),
-        ("profils:\n  work:\n    pinned_key: x", "did you mean: profiles"),
-        ("vault_key_comand: [a]", "did you mean: vault_key_command"), ("privacy: on", nil),
-        ("profiles:\n  work:\n    pined_key: canary", "did you mean: pinned_key"),
-    ] as [(String, String?)])
+    @Test(
+        arguments: [
+            ("pined_key: x", "did you mean: pinned_key"), ("pin: x", nil), ("tls_pin: x", nil),
+            ("ca_cert: x", "did you mean: cacert"), ("cafile: x", nil), ("ca_file: x", nil),
+            ("cacrt: x", "did you mean: cacert"),
+            ("ssl_verify: true", nil), ("insecur: false", "did you mean: insecure"),
+            ("alow_http: false", "did you mean: allow_http"), ("sevrer: x", "did you mean: server"),
+            ("upload_url: x", "did you mean: uploads_url"), ("library-url: x", "did you mean: library_url"),
+            ("capture_profil: reference", "did you mean: capture_profile"),
+            ("album:\n  upload: false", "did you mean: albums"),
+            ("albums:\n  uplod: false", "did you mean: albums.upload"),
+            ("albums:\n  enable: false", "did you mean: albums.enabled"),
+            ("features:\n  deleteAsociatedAlbum: false", "did you mean: features.deleteAssociatedAlbum"),
+            ("profils:\n  work:\n    pinned_key: x", "did you mean: profiles"),
+            ("vault_key_comand: [a]", "did you mean: vault_key_command"), ("privacy: on", nil),
+            ("profiles:\n  work:\n    pined_key: canary", "did you mean: pinned_key"),
+        ] as [(String, String?)]
+    )
     func whatMayProtectIsRefused(text: String, hint: String?) async throws {
         let error = try #require(await #expect(throws: SettingsError.self) { try await resolve(file: text) })
         #expect(error.rule == "is not a setting, and may have been meant to protect")
@@ -80,7 +84,9 @@ import Testing
 
     /// They may belong to scripts around this program, or to its build.
     @Test func otherVariablesAreNobodysBusiness() async throws {
-        let environment = ["MEDIACTL_RECORD": "1", "MEDIACTL_WARNINGS_AS_ERRORS": "1", "MEDIACTL_XYZZY": "1", "RETRYS": "1"]
+        let environment = [
+            "MEDIACTL_RECORD": "1", "MEDIACTL_WARNINGS_AS_ERRORS": "1", "MEDIACTL_XYZZY": "1", "RETRYS": "1",
+        ]
         #expect(try await resolve(file: "", environment: environment).warnings.isEmpty)
         #expect(try await resolve(file: "", environment: ["MEDIACTL_RETRYS": ""]).warnings.isEmpty)
     }

@@ -109,7 +109,8 @@ import Testing
     @Test(
         arguments: [
             (120, "ID TAKEN (UTC) SIZE DEVICE NAME"), (100, "ID TAKEN (UTC) SIZE DEVICE NAME"),
-            (80, "ID TAKEN (UTC) DEVICE NAME"), (70, "ID TAKEN (UTC) NAME"), (60, "ID NAME"), (20, "ID"),
+            (80, "ID TAKEN (UTC) DEVICE NAME"), (70, "ID TAKEN (UTC) NAME"), (60, "ID NAME"),
+            (51, "TAKEN (UTC) SIZE NAME"), (40, "TAKEN (UTC) SIZE NAME"), (30, "TAKEN (UTC) NAME"), (20, "NAME"),
         ]
     )
     func tableFitsTheTerminal(columns: Int, titles: String) throws {

@@ -27,7 +27,9 @@ import Testing
         #expect(try paths.map { try stage.witness($0) } == before)
         let shown = try await stage.json("show", "Summer")
         #expect(shown.last["album_id"] as? String == id && shown.last["duration_ms"] as? Int == 10_000)
-        #expect(shown.items.allSatisfy { ($0["checksum_sha1"] as? String)?.count == 40 && $0["offline"] as? Bool == false })
+        #expect(
+            shown.items.allSatisfy { ($0["checksum_sha1"] as? String)?.count == 40 && $0["offline"] as? Bool == false }
+        )
         let list = try await stage.json("list")
         #expect(list.items.first?["clips"] as? Int == 3 && list.items.first?["pending_clips"] as? Int == 0)
     }

@@ -48,7 +48,8 @@ struct TranscriptStep: Sendable {
 enum TranscriptScript {
     static let steps = uploads + sync + captures + tapes + program
 
-    private static let party = #"--event-date 2026-06-13 --event-type wedding --org-name "Ann & Bob" --label "First dance""#
+    private static let party =
+        #"--event-date 2026-06-13 --event-type wedding --org-name "Ann & Bob" --label "First dance""#
 
     private static let uploads: [TranscriptStep] = [
         .no("uploads list --host media.example.org --all-hosts"),
@@ -60,12 +61,19 @@ enum TranscriptScript {
         .ok("uploads show 1"), .no("uploads show 99"), .look("uploads show 1 --json"),
         .look("uploads delete 3 --dry-run"), .look("uploads delete 3 --dry-run --json"), .no("uploads delete 3"),
         .no("uploads delete 99 --yes"), .asked("uploads delete 3", "Delete it?"),
-        .prepare("upload long.mp4 --transport tus --chunk-size 64K --event-date 2026-06-14", ["MEDIACTL_KILL_AT": "afterPatch"]),
-        .look("uploads status --dry-run"), .look("uploads status --json"), .no("uploads status --server ftp://media.test"),
+        .prepare(
+            "upload long.mp4 --transport tus --chunk-size 64K --event-date 2026-06-14",
+            ["MEDIACTL_KILL_AT": "afterPatch"]
+        ),
+        .look("uploads status --dry-run"), .look("uploads status --json"),
+        .no("uploads status --server ftp://media.test"),
         .table("uploads status"),
         .look("uploads resume --all --dry-run"), .look("uploads resume --all --dry-run --json"),
         .no("uploads resume u-aaaaaaaaaaaaaaaa"), .ok("uploads resume --all"),
-        .prepare("upload longer.mp4 --transport tus --chunk-size 64K --event-date 2026-06-14", ["MEDIACTL_KILL_AT": "afterPatch"]),
+        .prepare(
+            "upload longer.mp4 --transport tus --chunk-size 64K --event-date 2026-06-14",
+            ["MEDIACTL_KILL_AT": "afterPatch"]
+        ),
         .keep("upload", "upload_id", of: "uploads status --dry-run"),
         .look("uploads discard {upload} --dry-run"), .look("uploads discard {upload} --dry-run --json"),
         .no("uploads discard u-aaaaaaaaaaaaaaaa"), .asked("uploads discard {upload}", "Give it up?"),
@@ -89,18 +97,24 @@ enum TranscriptScript {
         .look("sync pull --dry-run"), .look("sync pull --dry-run --json"), .ok("sync pull"),
         .table("sync list"), .no("sync list --since yesterday"), .look("sync list --json"),
         .ok("sync status"), .no("sync status --server http://127.0.0.1:1"), .look("sync status --json"),
-        .look("sync download --missing --to copies --dry-run"), .look("sync download --missing --to copies --dry-run --json"),
+        .look("sync download --missing --to copies --dry-run"),
+        .look("sync download --missing --to copies --dry-run --json"),
         .no("sync download nothing --to copies"), .ok("sync download --missing --to copies --jobs 1"),
         .ok("sync verify"), .no("sync verify --server http://127.0.0.1:1"), .look("sync verify --json"),
-        .look("claim-legacy --list"), .look("claim-legacy --list --json"), .look("claim-legacy --all --dry-run"), .no("claim-legacy"),
+        .look("claim-legacy --list"), .look("claim-legacy --list --json"), .look("claim-legacy --all --dry-run"),
+        .no("claim-legacy"),
         .no("claim-legacy --all"), .asked("claim-legacy --all", "Claim them?"),
-        .look("logout --dry-run"), .look("logout --dry-run --json"), .no("logout --server ftp://media.test"), .ok("logout"),
+        .look("logout --dry-run"), .look("logout --dry-run --json"), .no("logout --server ftp://media.test"),
+        .ok("logout"),
     ]
 
     private static let captures: [TranscriptStep] = [
-        .no("hash-only send square.jpg"), .look("hash-only register --dry-run"), .look("hash-only register --dry-run --json"),
+        .no("hash-only send square.jpg"), .look("hash-only register --dry-run"),
+        .look("hash-only register --dry-run --json"),
         .ok("hash-only register"), .no("hash-only register"),
-        .look("hash-only send square.jpg --depth square.f32 --depth-size 3x3 --captured-at 2026-06-13T12:00:00Z --dry-run"),
+        .look(
+            "hash-only send square.jpg --depth square.f32 --depth-size 3x3 --captured-at 2026-06-13T12:00:00Z --dry-run"
+        ),
         .no("hash-only send missing.jpg"),
         .ok("hash-only send square.jpg --depth square.f32 --depth-size 3x3 --captured-at 2026-06-13T12:00:00Z"),
         .look("hash-only send square.jpg --depth square.f32 --depth-size 3x3 --json"),
@@ -108,11 +122,13 @@ enum TranscriptScript {
         .keep("capture", "capture_id", of: "hash-only list"),
         .ok("hash-only show {capture}"), .no("hash-only show zzzz"), .look("hash-only show {capture} --json"),
         .ok("hash-only retry --all"), .no("hash-only retry zzzz"), .look("hash-only retry --all --json"),
-        .ok("hash-only verify square.jpg"), .no("hash-only verify first-dance.mp4"), .look("hash-only verify square.jpg --json"),
+        .ok("hash-only verify square.jpg"), .no("hash-only verify first-dance.mp4"),
+        .look("hash-only verify square.jpg --json"),
         .ok("hash-only export {capture} --output out.jpg"), .no("hash-only export {capture} --output out.jpg"),
         .look("hash-only export {capture} --bundle bundle.json --json"),
         .table("hash-only settings show"), .no("hash-only settings shw"), .look("hash-only settings show --json"),
-        .look("hash-only settings set location none --dry-run"), .look("hash-only settings set location none --dry-run --json"),
+        .look("hash-only settings set location none --dry-run"),
+        .look("hash-only settings set location none --dry-run --json"),
         .no("hash-only settings set location everywhere"), .ok("hash-only settings set location none"),
     ]
 
@@ -125,23 +141,29 @@ enum TranscriptScript {
         .ok("tapes create Summer"),
         .look("tapes add Summer first-dance.mp4 --dry-run"), .look("tapes add Summer first-dance.mp4 --dry-run --json"),
         .no("tapes add Summer missing.mp4"), .ok("tapes add Summer first-dance.mp4 pictures/IMG_0001.jpg"),
-        .look("tapes insert Summer encore.mp4 --at 0 --dry-run"), .look("tapes insert Summer encore.mp4 --at 0 --dry-run --json"),
+        .look("tapes insert Summer encore.mp4 --at 0 --dry-run"),
+        .look("tapes insert Summer encore.mp4 --at 0 --dry-run --json"),
         .no("tapes insert Summer encore.mp4"), .ok("tapes insert Summer encore.mp4 --at 0"),
         .table("tapes list"), .no("tapes list --alll"), .look("tapes list --json"),
         .ok("tapes show Summer"), .no("tapes show Winter"), .look("tapes show Summer --json"),
-        .look(##"tapes move Summer "#3" --to 0 --dry-run"##), .look(##"tapes move Summer "#3" --to 0 --dry-run --json"##),
+        .look(##"tapes move Summer "#3" --to 0 --dry-run"##),
+        .look(##"tapes move Summer "#3" --to 0 --dry-run --json"##),
         .no(##"tapes move Summer "#9" --to 0"##), .ok(##"tapes move Summer "#3" --to 0"##),
-        .look(##"tapes set Summer --clip "#1" --rotate 90 --dry-run"##), .look("tapes set Summer --scale fill --dry-run --json"),
+        .look(##"tapes set Summer --clip "#1" --rotate 90 --dry-run"##),
+        .look("tapes set Summer --scale fill --dry-run --json"),
         .no("tapes set Summer"), .ok(##"tapes set Summer --clip "#1" --rotate 90"##),
-        .look(#"tapes rename Summer "Summer 2026" --dry-run"#), .look(#"tapes rename Summer "Summer 2026" --dry-run --json"#),
+        .look(#"tapes rename Summer "Summer 2026" --dry-run"#),
+        .look(#"tapes rename Summer "Summer 2026" --dry-run --json"#),
         .no("tapes rename Winter Spring"), .ok(#"tapes rename Summer "Summer 2026""#),
         .look(#"tapes duplicate "Summer 2026" --dry-run"#), .look(#"tapes duplicate "Summer 2026" --dry-run --json"#),
         .no("tapes duplicate Winter"), .ok(#"tapes duplicate "Summer 2026""#),
-        .look(##"tapes remove "Summer 2026" "#3" --dry-run"##), .look(##"tapes remove "Summer 2026" "#3" --dry-run --json"##),
+        .look(##"tapes remove "Summer 2026" "#3" --dry-run"##),
+        .look(##"tapes remove "Summer 2026" "#3" --dry-run --json"##),
         .no(##"tapes remove "Summer 2026" "#9""##), .ok(##"tapes remove "Summer 2026" "#3""##),
         .look(#"tapes export "Summer 2026" --output summer.m3u8 --dry-run"#),
         .look(#"tapes export "Summer 2026" --output summer.m3u8 --dry-run --json"#),
-        .ok(#"tapes export "Summer 2026" --output summer.m3u8"#), .no(#"tapes export "Summer 2026" --output summer.m3u8"#),
+        .ok(#"tapes export "Summer 2026" --output summer.m3u8"#),
+        .no(#"tapes export "Summer 2026" --output summer.m3u8"#),
         .look(#"tapes relink "Summer 2026" --in pictures --dry-run"#),
         .look(#"tapes relink "Summer 2026" --in pictures --dry-run --json"#), .no("tapes relink"),
         .ok(#"tapes relink "Summer 2026" --in pictures"#),
@@ -149,9 +171,11 @@ enum TranscriptScript {
         .keep("album", "album_id", of: #"tapes album show "Summer 2026""#),
         .ok(#"tapes album show "Summer 2026""#), .no("tapes album show Winter"),
         .look(#"tapes album show "Summer 2026" --json"#),
-        .look(#"tapes album unlink "Summer 2026" --dry-run"#), .look(#"tapes album unlink "Summer 2026" --dry-run --json"#),
+        .look(#"tapes album unlink "Summer 2026" --dry-run"#),
+        .look(#"tapes album unlink "Summer 2026" --dry-run --json"#),
         .no("tapes album unlink Winter"), .ok(#"tapes album unlink "Summer 2026""#),
-        .look(#"tapes album link "Summer 2026" {album} --dry-run"#), .look(#"tapes album link "Summer 2026" {album} --dry-run --json"#),
+        .look(#"tapes album link "Summer 2026" {album} --dry-run"#),
+        .look(#"tapes album link "Summer 2026" {album} --dry-run --json"#),
         .no(#"tapes album link "Summer 2026" 00000000-0000-4000-8000-000000000000"#),
         .ok(#"tapes album link "Summer 2026" {album}"#),
         .look(#"tapes delete "Summer 2026" --dry-run"#), .look(#"tapes delete "Summer 2026" --dry-run --json"#),

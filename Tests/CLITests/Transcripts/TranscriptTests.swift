@@ -52,7 +52,10 @@ import Testing
         for look in TranscriptLook.allCases {
             for entry in sessions[look] ?? [] {
                 // A run that is refused ends with a code, everything else well.
-                #expect((entry.exitCode == 0) == (entry.step.purpose != .refusal), "\(look) \(entry.line)\n\(entry.raw)")
+                #expect(
+                    (entry.exitCode == 0) == (entry.step.purpose != .refusal),
+                    "\(look) \(entry.line)\n\(entry.raw)"
+                )
             }
         }
     }
@@ -119,7 +122,7 @@ import Testing
         return ["$ " + entry.line] + entry.shown + ["[\(entry.exitCode.map(String.init) ?? "killed")]"] + colours + [""]
     }
 
-    private static func squeezed(_ text: String) -> String { text.replacing(/ +/, with: " ") }
+    private static func squeezed(_ text: String) -> String { text.replacing(#/ +/#, with: " ") }
 
     private static func type(of words: [String]) -> (any ParsableCommand.Type)? {
         words.reduce(MediactlCommand.self as (any ParsableCommand.Type)?) { type, word in

@@ -195,7 +195,9 @@ import Testing
         let words = " (1 beside another token of the same file), 2 known already, 1 removed here before\n"
 
         let before = try rows(machine)
-        #expect(try await machine.run(["import", file, "--dry-run"]).output == "2 delete tokens would be imported" + words)
+        #expect(
+            try await machine.run(["import", file, "--dry-run"]).output == "2 delete tokens would be imported" + words
+        )
         let dry = try await machine.run(["import", file, "--dry-run", "--json"])
         try JSONSchemaTests.expectExactShape(try #require(dry.lines.last), schema: "uploads-import")
         #expect(try rows(machine) == before)

@@ -84,7 +84,8 @@ struct TapesRelink: ContextCommand {
         let lost = missing + unknown
         let code = console.exitCode(lost == 0 ? .success : found == 0 ? .notFound : .partly)
         console.summary([
-            "items": JSONValue(results.count), "present": JSONValue(present), "planned": JSONValue(dryRun ? found : 0), "relinked": JSONValue(dryRun ? 0 : found),
+            "items": JSONValue(results.count), "present": JSONValue(present), "planned": JSONValue(dryRun ? found : 0),
+            "relinked": JSONValue(dryRun ? 0 : found),
             "not_found": JSONValue(missing), "no_checksum": JSONValue(unknown), "dry_run": .bool(dryRun),
             "exit_code": JSONRenderer.exitCode(code),
         ])

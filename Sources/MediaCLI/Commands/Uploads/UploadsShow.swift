@@ -17,7 +17,9 @@ struct UploadsShow: ContextCommand {
     @Argument(help: ArgumentHelp("The server's number of the file.", valueName: "id"))
     var id: Int64
 
-    @Option(help: ArgumentHelp("Only the file on this host (with :PORT when it is not the default).", valueName: "host"))
+    @Option(
+        help: ArgumentHelp("Only the file on this host (with :PORT when it is not the default).", valueName: "host")
+    )
     var host: String?
 
     @Flag(help: "Show the delete token. Whoever has it can delete the file.")
