@@ -46,7 +46,7 @@ struct UploadsClear: ContextCommand {
         let whose = scope.map { "of \(ErrorCatalogue.clean($0))" } ?? "of all hosts"
         let what = "\(Formats.count(count, "delete token")) \(whose)"
         if dryRun {
-            console.text(["\(what) would be lost for good"])
+            console.text(["\(what) would be forgotten for good"])
             return finish(console, removed: 0, matching: count, .success)
         }
         guard count > 0 || scope == nil else {
