@@ -1,0 +1,99 @@
+import Foundation
+import Testing
+
+/// `docs/dependencies.md` names everything that the build fetches or installs, with the licence that really comes with it.
+@Suite("Dependency table")
+struct DependencyTableTests {
+    private struct Resolved: Decodable {
+        struct Pin: Decodable { var identity: String }
+        var pins: [Pin]
+    }
+
+    /// A row: the names in its cells, and what it says of the licence.
+    private struct Row {
+        var names: [String]
+        var licence: String
+    }
+
+    private static let root = DocumentationTests.root
+
+    private static func text(_ path: String) throws -> String {
+        try String(contentsOf: root.appending(path: path), encoding: .utf8)
+    }
+
+    /// The rows of all tables, by what is in backquotes before the licence's column.
+    private static func rows() throws -> [Row] {
+        var licenceColumn: Int?
+        var rows: [Row] = []
+        for line in try text("docs/dependencies.md").split(separator: "\n", omittingEmptySubsequences: false) {
+            guard line.hasPrefix("|") else {
+                licenceColumn = nil
+                continue
+            }
+            let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+            guard let column = licenceColumn else {
+                licenceColumn = cells.firstIndex(of: "licence")
+                continue
+            }
+            guard cells.count > column, cells[column].first != "-" else { continue }
+            let names = cells[..<column].flatMap { cell in
+                cell.split(separator: "`", omittingEmptySubsequences: false).enumerated()
+                    .filter { $0.offset % 2 == 1 }.map { String($0.element) }
+            }
+            rows.append(Row(names: names, licence: cells[column]))
+        }
+        return rows
+    }
+
+    /// As the licence file of a package says, for the licences that packages of Swift have.
+    private static func licence(of text: String) -> String? {
+        if text.contains("Apache License") {
+            return text.contains("Runtime Library Exception") ? "Apache-2.0 WITH Swift-exception" : "Apache-2.0"
+        }
+        return text.contains("Permission is hereby granted, free of charge") ? "MIT" : nil
+    }
+
+    @Test("every package of Package.resolved has one row")
+    func everyPackageHasOneRow() throws {
+        let resolved = try JSONDecoder().decode(Resolved.self, from: Data(try Self.text("Package.resolved").utf8))
+        let names = try Self.rows().flatMap(\.names)
+        #expect(resolved.pins.count >= 20)
+        for pin in resolved.pins {
+            #expect(names.count { $0 == pin.identity } == 1, "\(pin.identity)")
+        }
+    }
+
+    @Test("each licence is the one in the package")
+    func licencesAreThoseOfThePackages() throws {
+        // The programs lie in <scratch path>/<triple>/<configuration>.
+        let products = Bundle.main.bundleURL.resolvingSymlinksInPath()
+        let checkouts = products.deletingLastPathComponent().deletingLastPathComponent().appending(path: "checkouts")
+        let folders = try FileManager.default.contentsOfDirectory(at: checkouts, includingPropertiesForKeys: nil)
+        let rows = try Self.rows()
+        for folder in folders where folder.hasDirectoryPath {
+            let file = try #require(
+                try FileManager.default.contentsOfDirectory(atPath: folder.path)
+                    .first { $0.lowercased().hasPrefix("license") },
+                "\(folder.path)"
+            )
+            let text = try String(contentsOf: folder.appending(path: file), encoding: .utf8)
+            let row = rows.first { $0.names.contains(folder.lastPathComponent.lowercased()) }
+            // A checkout without row is one that is pinned no longer.
+            guard let row else { continue }
+            #expect(row.licence == Self.licence(of: text), "\(folder.lastPathComponent)")
+        }
+        #expect(folders.count >= 20)
+    }
+
+    @Test("everything that scripts/setup.sh installs has a row")
+    func everythingInstalledHasARow() throws {
+        let setup = try Self.text("scripts/setup.sh")
+        let names = Set(try Self.rows().flatMap(\.names))
+        let needed = setup.matches(of: #/\n +need ([a-z0-9.+-]+) /#).map { String($0.1) }
+        let python = try #require(setup.firstMatch(of: #/\npython_packages=\(([^)]*)\)/#)).1.split(separator: " ")
+        #expect(needed.count >= 10 && python.count >= 5)
+        for package in needed + python.map(String.init) {
+            #expect(names.contains(package), "\(package)")
+        }
+    }
+}
