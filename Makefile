@@ -2,9 +2,7 @@
 
 PREFIX ?= /usr/local
 DESTDIR ?=
-# Where zsh looks: below PREFIX, unless a distribution has a place of its own.
-ZSH_COMPLETIONS ?= $(PREFIX)/share/zsh/site-functions
-FUZZ_SECONDS ?= 60
+FUZZ_SECONDS ?= 600
 
 # Warnings are errors wherever we build for ourselves, and never where somebody else's compiler builds a release.
 export MEDIACTL_WARNINGS_AS_ERRORS := 1
@@ -78,7 +76,7 @@ bench: release ## measure against curl and openssl; writes docs/benchmarks.md (A
 	@scripts/setup.sh bench
 	Benchmarks/run.sh $(ARGS)
 
-fuzz: ## run each fuzzer for FUZZ_SECONDS (60)
+fuzz: ## feed every parser with broken input, FUZZ_SECONDS (600) a target
 	@scripts/setup.sh build
 	Fuzz/run.sh $(FUZZ_SECONDS)
 

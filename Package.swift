@@ -152,7 +152,10 @@ let package = Package(
         // What the fuzzers call; the tests replay the corpora through it.
         .target(
             name: "FuzzEntries",
-            dependencies: ["GigHive", "MediaStore", "MediaTransport", "PhotoSync"],
+            dependencies: [
+                "CaptureSubmission", "GigHive", "HashCapture", "MediaCLI", "MediaCrypto", "MediaFiles", "MediaStore",
+                "MediaTransport", "PhotoSync", "Tapes", "Tus",
+            ],
             path: "Fuzz/Entries",
             swiftSettings: strict
         ),
@@ -300,19 +303,17 @@ if Context.environment["MEDIACTL_BENCHMARKS"] == "1" {
     ]
 }
 
-// `make fuzz`: these link only with -sanitize=fuzzer. The C target beside each one supplies the `main` that SwiftPM
-// expects under the fuzzer's name.
+// `make fuzz`: it links only with -sanitize=fuzzer. The C target beside it supplies the `main` that SwiftPM expects under
+// the fuzzer's name.
 if Context.environment["MEDIACTL_FUZZ"] == "1" {
-    for name in ["FuzzReply", "FuzzHeaders", "FuzzPages"] {
-        package.products.append(.executable(name: name, targets: [name]))
-        package.targets += [
-            .target(name: "C\(name)", path: "Fuzz/C\(name)"),
-            .executableTarget(
-                name: name,
-                dependencies: ["FuzzEntries", .byName(name: "C\(name)")],
-                path: "Fuzz/\(name)",
-                swiftSettings: strict + [.unsafeFlags(["-parse-as-library"])]
-            ),
-        ]
-    }
+    package.products.append(.executable(name: "Fuzzer", targets: ["Fuzzer"]))
+    package.targets += [
+        .target(name: "CFuzzer", path: "Fuzz/CFuzzer"),
+        .executableTarget(
+            name: "Fuzzer",
+            dependencies: ["FuzzEntries", "CFuzzer"],
+            path: "Fuzz/Fuzzer",
+            swiftSettings: strict + [.unsafeFlags(["-parse-as-library"])]
+        ),
+    ]
 }

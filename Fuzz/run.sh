@@ -1,22 +1,55 @@
 #!/usr/bin/env bash
-# Builds the fuzzers (libFuzzer comes with the toolchain) and runs each for SECONDS: Fuzz/run.sh [SECONDS]
+# Builds the fuzzer (libFuzzer comes with the toolchain) and feeds each target for SECONDS, as many at a time as there are
+# cores, two at most: Fuzz/run.sh SECONDS [TARGET…]
 #
-# New inputs go to .build-fuzz/corpus. An input that breaks something stays there as crash-…; fix the code, then add
-# the input to Fuzz/corpus/<fuzzer>/ under a name that says what it is, so that the gate replays it for ever.
+# New inputs go to .build-fuzz/corpus, what was said to .build-fuzz/TARGET.log. An input that breaks something stays there
+# as TARGET-crash-…; fix the code, then add the input to Fuzz/corpus/TARGET/ under a name that says what it is, so that the
+# gate replays it for ever.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-seconds=${1:-60}
+seconds=${1:?usage: Fuzz/run.sh SECONDS [TARGET…]}
+shift
+targets=("$@")
+[ $# -gt 0 ] || mapfile -t targets < <(cd Fuzz/corpus && printf '%s\n' *)
 # The backtrace helper of a crashed fuzzer can hang and keep the output open.
 export MEDIACTL_FUZZ=1 SWIFT_BACKTRACE=enable=no
 export LSAN_OPTIONS=suppressions=Fuzz/leaks.supp:print_suppressions=0
 scratch=.build-fuzz
 
-for fuzzer in FuzzReply FuzzHeaders FuzzPages; do
-    swift build -c release --scratch-path "$scratch" --product "$fuzzer" \
-        -Xswiftc -sanitize=fuzzer,address -Xswiftc -use-ld=lld
-    found=$scratch/corpus/$fuzzer
+# The parsers are internal to their modules.
+swift build -c release --scratch-path "$scratch" --product Fuzzer -Xswiftc -DFUZZING -Xswiftc -enable-testing \
+    -Xswiftc -sanitize=fuzzer,address -Xswiftc -use-ld=lld
+
+# 64 KiB hold every form; 2 GiB is far more than any of them needs, and 20 s than it takes.
+fuzz() { # fuzz TARGET
+    local found=$scratch/corpus/$1 log=$scratch/$1.log
     mkdir -p "$found"
-    timeout $((seconds + 60)) "$scratch/release/$fuzzer" -max_total_time="$seconds" -max_len=65536 \
-        -artifact_prefix="$found/" -print_final_stats=1 "$found" "Fuzz/corpus/$fuzzer"
+    if FUZZ_TARGET=$1 timeout $((seconds + 120)) "$scratch/release/Fuzzer" -max_total_time="$seconds" -max_len=65536 \
+        -timeout=20 -rss_limit_mb=2048 -artifact_prefix="$scratch/$1-" -print_final_stats=1 \
+        "$found" "Fuzz/corpus/$1" >"$log" 2>&1; then
+        echo "fuzz: $1: $(awk '/stat::number_of_executed_units/ { print $2 }' "$log") inputs in $seconds s, nothing found"
+    else
+        tail -40 "$log" >&2
+        echo "fuzz: $1 FAILED; see $log" >&2
+        return 1
+    fi
+}
+
+failed=0
+wait_for_one() { wait -n || failed=1; }
+at_once=$(($(nproc) > 1 ? 2 : 1))
+running=0
+for target in "${targets[@]}"; do
+    if [ "$running" -ge "$at_once" ]; then
+        wait_for_one
+        running=$((running - 1))
+    fi
+    fuzz "$target" &
+    running=$((running + 1))
 done
+while [ "$running" -gt 0 ]; do
+    wait_for_one
+    running=$((running - 1))
+done
+exit $failed

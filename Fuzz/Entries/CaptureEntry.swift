@@ -1,0 +1,122 @@
+#if DEBUG || FUZZING
+    @testable import CaptureSubmission
+    @testable import HashCapture
+    import MediaCrypto
+    import MediaFiles
+    import MediaTransport
+
+    /// The answers of a capture server, and what comes with a capture.
+    enum CaptureEntry {
+        static func check(_ bytes: [UInt8]) -> String? {
+            checkAnswers(bytes) ?? checkPayload(bytes) ?? checkAssertion(bytes) ?? checkKeys(bytes) ?? checkBlob(bytes)
+        }
+
+        private static func checkAnswers(_ body: [UInt8]) -> String? {
+            if let challenge = try? RegistrationChallenge(reading: response(200, body)), challenge.bytes.count != 32 {
+                return "a challenge of \(challenge.bytes.count) bytes"
+            }
+            if let device = try? RegistrationReply(reading: response(201, body)), !Shape.isUUID(device.deviceID) {
+                return "an odd device: \(device)"
+            }
+            if let capture = try? RemoteCapture(reading: response(200, body)),
+                !Shape.isUUID(capture.captureID) || capture.mediaHash.map(Shape.isSHA256) == false
+                    || capture.verificationURL.map(isAddress) == false
+            {
+                return "an odd capture: \(capture)"
+            }
+            for status in [202, 204, 302, 409, 422, 500] {
+                do throws(CaptureError) {
+                    switch try SubmissionReply(reading: response(status, body)) {
+                    case .accepted(let id, let address):
+                        guard Shape.isUUID(id), address.map(isAddress) ?? true else { return "an odd capture: \(id)" }
+                    case .duplicate(let id):
+                        guard id.map(Shape.isUUID) ?? true else { return "an odd duplicate: \(id ?? "")" }
+                    }
+                } catch {
+                    guard Shape.isShort(error.detail) else { return "a reason of \(error.detail.count) characters" }
+                }
+            }
+            return nil
+        }
+
+        /// What may be shown and opened.
+        private static func isAddress(_ text: String) -> Bool {
+            let scheme = text.prefix { $0 != ":" }.lowercased()
+            return ["http", "https"].contains(scheme) && Shape.isPrintable(text) && !text.contains(" ")
+        }
+
+        private static func response(_ status: Int, _ body: [UInt8]) -> HTTPResponse {
+            HTTPResponse(
+                head: HTTPResponseHead(status: status, headers: [HTTPHeader("Content-Type", "text/plain")]),
+                body: body,
+                metrics: TransferMetrics(bodyComplete: true)
+            )
+        }
+
+        /// A kept body that is read is the very one that would be built of what was read.
+        private static func checkPayload(_ bytes: [UInt8]) -> String? {
+            for profile in [CaptureProfile.mediactl1, .reference] {
+                _ = SignedBytes.rebuilt(from: bytes, for: profile)
+                guard let body = HashOnlyBody(bytes: bytes),
+                    let (payload, assertion) = try? HashOnlyPayload.reading(body, profile: profile)
+                else { continue }
+                guard (try? payload.body(for: profile, assertion: assertion)) == body else {
+                    return "a body of \(profile) that does not mean itself"
+                }
+            }
+            _ = try? PrivacySettings(json: bytes)
+            return nil
+        }
+
+        /// As base64, as a server has it, and bare.
+        private static func checkAssertion(_ bytes: [UInt8]) -> String? {
+            let decoded = [Assertion(base64: String(decoding: bytes, as: UTF8.self)), AssertionCBOR.decoded(bytes)]
+            for assertion in decoded.compactMap(\.self) {
+                guard AssertionCBOR.decoded(AssertionCBOR.encoded(assertion)) == assertion else {
+                    return "an assertion that does not mean itself"
+                }
+                _ = assertion.counter
+            }
+            return nil
+        }
+
+        private static func checkKeys(_ bytes: [UInt8]) -> String? {
+            if let key = VerifyingKey.reading(bytes) {
+                guard let pem = try? key.pem(), VerifyingKey.reading(pem) == key else {
+                    return "a public key that does not mean itself"
+                }
+                _ = key.isValid(bytes, of: bytes)
+            }
+            if let key = try? SigningKey.read(pem: bytes), "\(key)".contains("PRIVATE") {
+                return "a private key that shows itself"
+            }
+            for signature in [ECDSASignature.raw(from: bytes), ProgramSigner.signature(in: bytes)].compactMap(\.self) {
+                guard signature.count == 64, let der = ECDSASignature.der(from: signature),
+                    ECDSASignature.raw(from: der) == signature
+                else { return "a signature that does not mean itself" }
+            }
+            _ = VaultKey.parse(String(decoding: bytes, as: UTF8.self))
+            return nil
+        }
+
+        /// Nobody without the key can make a blob that opens.
+        private static func checkBlob(_ bytes: [UInt8]) -> String? {
+            guard let key = StreamingAEAD.Key([UInt8](repeating: 0x5a, count: 32)) else { return "no key" }
+            var rest = bytes[...]
+            var isOpened = false
+            do {
+                try StreamingAEAD.decrypt(key: key, associatedData: []) { buffer in
+                    let count = min(buffer.count, rest.count)
+                    buffer.copyBytes(from: rest.prefix(count))
+                    rest = rest.dropFirst(count)
+                    return count
+                } _: { _ in
+                    isOpened = true
+                }
+            } catch {
+                return nil
+            }
+            return isOpened ? "a blob of anybody's opens" : nil
+        }
+    }
+#endif

@@ -1,0 +1,99 @@
+#if DEBUG || FUZZING
+    @testable import MediaCLI
+    @testable import MediaFiles
+    import MediaStore
+    import MediaTransport
+    @testable import Tapes
+
+    /// Files that people write, or other programs for them.
+    enum DocumentEntry {
+        static func check(_ bytes: [UInt8]) -> String? {
+            let text = String(decoding: bytes, as: UTF8.self)
+            return checkLogins(text) ?? checkSettings(text) ?? checkTables(bytes) ?? checkPatterns(bytes, text)
+                ?? checkExport(bytes) ?? checkReport(bytes) ?? checkNames(bytes, text)
+        }
+
+        private static func checkLogins(_ text: String) -> String? {
+            guard let netrc = try? Netrc(text) else { return nil }
+            if let entry = netrc.entry(host: "media.example.org", user: nil), entry.password == nil {
+                return "an entry without a password"
+            }
+            return nil
+        }
+
+        private static func checkSettings(_ text: String) -> String? {
+            do throws(SettingsError) {
+                _ = try SettingsFile(text: text, path: "/home/ann/.config/mediactl/config.yaml", home: "/home/ann")
+            } catch {
+                if let line = error.line, line < 1 { return "a fault in line \(line)" }
+            }
+            return nil
+        }
+
+        private static func checkTables(_ bytes: [UInt8]) -> String? {
+            for format in Manifest.Format.allCases {
+                let (rows, faults) = Manifest.rowsAndFaults(in: bytes, as: format)
+                guard rows.allSatisfy({ $0.line >= 1 && !$0.path.isEmpty }), faults.allSatisfy({ $0.line >= 1 }) else {
+                    return "an odd row of \(format)"
+                }
+                if rows.contains(where: { $0.fields.keys.contains { !Manifest.columns.contains($0) } }) {
+                    return "a column that is not known"
+                }
+            }
+            for separator in [PathList.Separator.line, .zero] {
+                if let paths = try? PathList.paths(in: bytes, separatedBy: separator),
+                    paths.contains(where: { $0.isEmpty || $0.contains(0) })
+                {
+                    return "a path that is none"
+                }
+            }
+            return nil
+        }
+
+        /// A pattern is matched with what follows it in the input.
+        private static func checkPatterns(_ bytes: [UInt8], _ text: String) -> String? {
+            let lines = text.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)
+            let pattern = String(lines[0].prefix(1000))
+            if let glob = try? GlobPattern(pattern) {
+                _ = glob.matches(Array((lines.count > 1 ? lines[1] : "").utf8.prefix(1000)))
+            }
+            if let template = try? LabelTemplate(pattern) {
+                _ = template.label(.init(path: Array("clips/a.mp4".utf8), eventDate: "2026-06-13", number: 1))
+            }
+            _ = UserDirectories.pictures(in: bytes, home: Array("/home/ann".utf8))
+            return nil
+        }
+
+        /// An entry that is read is written and read again as the same.
+        private static func checkExport(_ bytes: [UInt8]) -> String? {
+            let scope = { (address: String) in (try? ServerURL(address))?.scope }
+            guard let entries = try? TokenExport.entries(in: bytes, scope: scope) else { return nil }
+            for entry in entries {
+                let line = TokenExport.line(entry)
+                guard let again = try? TokenExport.entries(in: line, scope: scope), again == [entry] else {
+                    return "an entry that does not mean itself"
+                }
+                // To a file it may go as it is, and over a terminal as well.
+                guard Shape.isPrintable(String(decoding: line, as: UTF8.self)) else { return "an unprintable line" }
+            }
+            return nil
+        }
+
+        private static func checkReport(_ bytes: [UInt8]) -> String? {
+            guard let report = try? PastReport(reading: bytes, name: "report.json") else { return nil }
+            return report.inputs(from: "/srv").count <= report.itemCount ? nil : "more files than items"
+        }
+
+        /// Names from elsewhere, on their way to a terminal and to a directory.
+        private static func checkNames(_ bytes: [UInt8], _ text: String) -> String? {
+            guard Shape.isPrintable(TerminalText.escaped(bytes)), Shape.isPrintable(TerminalText.escaped(text)) else {
+                return "an escaped text that steers a terminal"
+            }
+            let name = SafeFileName(text, id: text).text
+            guard !name.isEmpty, name != ".", name != "..", name.utf8.count <= 255, !name.utf8.contains(0x2f),
+                Shape.isPrintable(name)
+            else { return "a name that is none: \(name.debugDescription)" }
+            return nil
+        }
+    }
+#endif

@@ -1,0 +1,38 @@
+#if DEBUG || FUZZING
+    @testable import GigHive
+    import MediaStore
+
+    /// The answers of a GigHive server.
+    enum ReplyEntry {
+        static func check(_ body: [UInt8]) -> String? {
+            _ = DeleteReply.parse(body)
+            return checkUpload(body) ?? checkListing(body)
+        }
+
+        private static func checkUpload(_ body: [UInt8]) -> String? {
+            let reply = UploadReply.parse(status: 201, body: body)
+            if reply.status != 201 {
+                return "the status changed"
+            }
+            if let checksum = reply.checksumSHA256, !Shape.isSHA256(checksum) {
+                return "a checksum of another shape: \(checksum)"
+            }
+            if let id = reply.fileID, id < 0 {
+                return "a negative id: \(id)"
+            }
+            if let token = reply.deleteToken, "\(token)".contains(token.secret) {
+                return "a token that shows itself"
+            }
+            return nil
+        }
+
+        private static func checkListing(_ body: [UInt8]) -> String? {
+            guard let page = ListingPage.parse(body) else { return nil }
+            if let entry = page.entries.first(where: { ($0.fileID ?? 0) < 0 || $0.fileID == nil && $0.fileName == nil })
+            {
+                return "an odd entry: \(entry)"
+            }
+            return nil
+        }
+    }
+#endif
