@@ -1,36 +1,55 @@
 #!/usr/bin/env bash
-# Runs the tests under the thread sanitizer, then under the address sanitizer (leaks included). Each has a build of its
-# own. Extra arguments go to `swift test` (--filter …).
+# Runs the tests under the thread sanitizer, then under the address sanitizer (leaks included). Each has a build of its own,
+# whose log is .build-tsan/sanitize.log and .build-asan/sanitize.log. Arguments choose tests (--filter …); without them all
+# are run as scripts/test.sh runs them, in two processes side by side.
+#
+#   SANITIZERS="thread address"   which of them
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 # A crash under a sanitizer can leave a hung backtrace helper that keeps the output open.
 export SWIFT_BACKTRACE=enable=no
+# Deadlines of the tests are for programs at full speed.
+export MEDIACTL_TEST_PATIENCE=${MEDIACTL_TEST_PATIENCE:-5}
 export TSAN_OPTIONS=suppressions=$PWD/scripts/tsan.supp
 export LSAN_OPTIONS=suppressions=$PWD/scripts/lsan.supp:print_suppressions=0
 
-run() {
-    local sanitizer=$1 scratch=$2
-    shift 2
-    echo "sanitize: $sanitizer"
-    local log
-    log=$(mktemp)
-    # XCTest itself leaks, so it stays out.
-    # One test at a time, as in scripts/test.sh.
-    timeout 3600 swift test --disable-xctest --no-parallel --sanitize="$sanitizer" --scratch-path "$scratch" \
-        -Xswiftc -use-ld=lld "$@" >"$log" 2>&1 || {
-        cat "$log" >&2
-        rm -f "$log"
-        return 1
-    }
-    grep -E 'Test run with [1-9]' "$log" || {
-        echo "sanitize: no test was run" >&2
-        rm -f "$log"
-        return 1
-    }
-    rm -f "$log"
+failed=0
+complain() { # complain SANITIZER LOG
+    echo "sanitize: $1 FAILED; what it said is in $2" >&2
+    grep -nE '(WARNING|ERROR|SUMMARY): (Thread|Address|Leak)Sanitizer' "$2" | sort -u -t: -k2 | head -20 >&2 || true
+    tail -20 "$2" >&2
+    failed=1
 }
 
-run thread .build-tsan "$@"
-# The search for leaks needs to trace the process, and so does strace, which these tests use.
-run address .build-asan --skip DurabilityTests "$@"
+run() { # run SANITIZER SCRATCH-PATH [TEST OPTION…]
+    local sanitizer=$1 scratch=$2 log=$2/sanitize.log
+    shift 2
+    local options=(--scratch-path "$scratch" --sanitize="$sanitizer" -Xswiftc -use-ld=lld)
+    mkdir -p "$scratch"
+    echo "sanitize: $sanitizer, logging to $log"
+    if ! swift build --build-tests "${options[@]}" >"$log" 2>&1; then
+        complain "$sanitizer (building)" "$log"
+        return
+    fi
+    # A report of a sanitizer ends the process with an error, at the latest when it ends.
+    local bundle
+    bundle=$(swift build --show-bin-path "${options[@]}")/mediactlPackageTests.xctest
+    if MEDIACTL_TEST_BUNDLE=$bundle timeout 7200 scripts/test.sh "$@" >"$log" 2>&1; then
+        echo "sanitize: $sanitizer: $(grep -E '^test: [1-9]|Test run with [1-9]' "$log" | tail -1)"
+    else
+        complain "$sanitizer" "$log"
+    fi
+}
+
+for sanitizer in ${SANITIZERS:-thread address}; do
+    case $sanitizer in
+    thread) run thread .build-tsan "$@" ;;
+    address) run address .build-asan "$@" ;;
+    *)
+        echo "sanitize: no such sanitizer: $sanitizer" >&2
+        exit 2
+        ;;
+    esac
+done
+exit $failed
