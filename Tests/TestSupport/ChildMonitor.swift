@@ -44,11 +44,17 @@ final class ChildMonitor: Sendable {
 
     // MARK: Waiting
 
+    /// `MEDIACTL_TEST_PATIENCE` makes deadlines so many times longer: a sanitizer slows programs down, not what they do.
+    static func patience(_ deadline: Duration) -> DispatchTimeInterval {
+        let factor = ProcessInfo.processInfo.environment["MEDIACTL_TEST_PATIENCE"].flatMap { Int($0) } ?? 1
+        return .seconds(Int(deadline.components.seconds) * max(1, factor))
+    }
+
     /// Blocks until a condition holds; false when the deadline comes first.
     func block(until condition: @escaping Condition, deadline: Duration) -> Bool {
         let woken = DispatchSemaphore(value: 0)
         if let key = register(condition, { woken.signal() }) {
-            _ = woken.wait(timeout: .now() + .seconds(Int(deadline.components.seconds)))
+            _ = woken.wait(timeout: .now() + Self.patience(deadline))
             state.withLock { _ = $0.waiters.removeValue(forKey: key) }
         }
         return state.withLock { condition($0) }
@@ -58,7 +64,7 @@ final class ChildMonitor: Sendable {
     func wait(until condition: @escaping Condition, deadline: Duration) async -> Bool {
         await withCheckedContinuation { continuation in
             guard let key = register(condition, { continuation.resume() }) else { return continuation.resume() }
-            DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(Int(deadline.components.seconds))) { [self] in
+            DispatchQueue.global().asyncAfter(deadline: .now() + Self.patience(deadline)) { [self] in
                 state.withLock { $0.waiters.removeValue(forKey: key) }?.wake()
             }
         }

@@ -14,6 +14,9 @@ public final class ChildProcess: Sendable {
     /// Our end of standard input, closed with the last reference; -1 when there is none.
     private let input: Int32
     private let home: TemporaryDirectory?
+    /// Of the built `mediactl`.
+    private let secrets: SecretWatch?
+    private let arguments: [String]
 
     /// Starts a program.
     ///
@@ -32,14 +35,20 @@ public final class ChildProcess: Sendable {
         home: TemporaryDirectory? = nil
     ) throws {
         self.home = home
+        var environment = environment ?? ProcessInfo.processInfo.environment
+        self.arguments = arguments.map { String(decoding: $0, as: UTF8.self) }
+        secrets = SecretWatch([executable] + self.arguments, environment: environment)
+        // The search for leaks has to trace the process itself.
+        if ([executable] + self.arguments).contains(where: { $0.hasSuffix("strace") }) {
+            environment["ASAN_OPTIONS"] = "detect_leaks=0"
+        }
         let descriptors = try ChildDescriptors(streams)
-        processID = try descriptors.spawn(
-            executable,
-            arguments,
-            environment ?? ProcessInfo.processInfo.environment
-        )
+        processID = try descriptors.spawn(executable, arguments, environment)
         input = descriptors.input
         monitor = ChildMonitor(processID, output: descriptors.output, errors: descriptors.errors)
+        if let secrets {
+            ArgumentSampler.shared.add(processID, secrets)
+        }
     }
 
     /// Starts a program; parameters as above.
@@ -63,6 +72,8 @@ public final class ChildProcess: Sendable {
 
     deinit {
         killNow()
+        ArgumentSampler.shared.remove(processID)
+        secrets?.finish(result)
         if input >= 0 {
             close(input)
         }
@@ -94,6 +105,7 @@ public final class ChildProcess: Sendable {
 
     /// Writes to standard input, or types on the terminal. A child that does not read is no failure.
     public func write(_ text: String) {
+        secrets?.add(input: text, of: arguments)
         var rest = Array(text.utf8)[...]
         while input >= 0, !rest.isEmpty {
             // MSG_NOSIGNAL works for sockets only; the input is one, so that a child that is gone raises no SIGPIPE.
@@ -165,6 +177,8 @@ public final class ChildProcess: Sendable {
             signal(SIGKILL)
             throw ChildError.neverEnded(soFar: result.output + result.errors)
         }
+        ArgumentSampler.shared.remove(processID)
+        secrets?.finish(result)
         return result
     }
 

@@ -68,7 +68,7 @@ extension PhotoCatalog {
     }
 
     /// 32 random bytes in hex.
-    private static func newKey() -> String { hexString(randomBytes(32)) }
+    private static func newKey() -> String { hexString(markedRandomBytes(32)) }
 
     // MARK: Devices
 

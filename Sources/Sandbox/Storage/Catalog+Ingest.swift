@@ -159,6 +159,6 @@ extension Catalog {
         )
     }
 
-    /// 32 random bytes in hex (gighive contract, "delete token").
-    private static func newToken() -> String { hexString(randomBytes(32)) }
+    /// 32 bytes in hex (gighive contract, "delete token").
+    private static func newToken() -> String { hexString(markedRandomBytes(32)) }
 }

@@ -1,0 +1,81 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What watches over the secrets of all tests sees them, wherever they turn up.
+///
+/// Each child here is a shell that is given the built program as an argument, and does what that never does.
+@Suite struct SecretWatchTests {
+    private static let password = "canary-PASSWORD-4711"
+
+    private func child(_ script: String, _ home: TemporaryDirectory, _ variables: [String: String] = [:]) throws
+        -> ChildProcess
+    {
+        try ChildProcess(
+            "/bin/sh",
+            ["-c", script, SandboxProcess.builtProgram("mediactl")],
+            environment: ["PATH": "/usr/bin:/bin", "HOME": home.path].merging(variables) { $1 },
+            streams: .pipes,
+            home: home
+        )
+    }
+
+    private func expectIssue(_ words: String, _ body: () async throws -> Void) async {
+        await withKnownIssue {
+            try await body()
+        } matching: { issue in
+            issue.comments.contains { $0.rawValue.contains(words) }
+        }
+    }
+
+    @Test(arguments: [
+        ("printf %s \"$MEDIACTL_PASSWORD\"", "MEDIACTL_PASSWORD to standard output"),
+        ("printf %s \"$MEDIACTL_PASSWORD\" >&2", "MEDIACTL_PASSWORD to standard error"),
+        ("printf %s \"uploader:$MEDIACTL_PASSWORD\" | base64", "MEDIACTL_PASSWORD to standard output"),
+        ("printf %s dXBsb2FkZXI6dXBsb2FkZXI=", "the login of uploader"),
+        ("printf %s 53414e44424f5821$(printf %048d 0)", "a token or key of the sandbox"),
+        ("echo -----BEGIN PRIVATE KEY-----", "a private key"),
+    ]) func whatIsShownIsAnIssue(script: String, words: String) async throws {
+        let home = try TemporaryDirectory()
+        await expectIssue(words) {
+            _ = try await child(script, home, ["MEDIACTL_PASSWORD": Self.password]).finish()
+        }
+    }
+
+    @Test func theKeysOfAChildAreSecrets() async throws {
+        let home = try TemporaryDirectory()
+        let directory = home.file("data/mediactl/captures")
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        try String(repeating: "5a", count: 32).write(
+            toFile: directory + "/vault.key",
+            atomically: true,
+            encoding: .utf8
+        )
+        await expectIssue("key 0 of the child") {
+            _ = try await child("cat \"$HOME/data/mediactl/captures/vault.key\"", home).finish()
+        }
+    }
+
+    @Test func whatIsGivenToAnotherProgramIsAnIssue() async throws {
+        let home = try TemporaryDirectory()
+        await expectIssue("among the arguments") {
+            let variables = ["MEDIACTL_PASSWORD": Self.password]
+            let child = try child("sh -c 'echo ready; read line' sh \"$MEDIACTL_PASSWORD\"; true", home, variables)
+            try await child.wait(for: "ready")
+            try await ArgumentSampler.shared.nextRound()
+            child.closeInput()
+            _ = try await child.finish()
+        }
+    }
+
+    @Test func harmlessWordsAreNoIssue() async throws {
+        let home = try TemporaryDirectory()
+        let result = try await child(
+            "echo uploader; echo $MEDIACTL_PASSWORD | wc -c",
+            home,
+            ["MEDIACTL_PASSWORD": "uploader"]
+        )
+        .finish()
+        #expect(result.exitCode == 0)
+    }
+}

@@ -1,0 +1,61 @@
+internal import Foundation
+
+/// Reads `/proc/*/cmdline` of watched children, and of all that they have started, again and again while they run.
+public final class ArgumentSampler: Sendable {
+    /// One thread for all children.
+    public static let shared = ArgumentSampler()
+
+    private let watches = Locked<[Int32: SecretWatch]>([:])
+    private let isRunning = Locked(false)
+    private let rounds = Locked(0)
+
+    func add(_ processID: Int32, _ watch: SecretWatch) {
+        watches.withLock { $0[processID] = watch }
+        let isFirst = isRunning.withLock { isRunning in
+            defer { isRunning = true }
+            return !isRunning
+        }
+        if isFirst {
+            Thread.detachNewThread { [self] in sample() }
+        }
+    }
+
+    /// Waits until the arguments of whatever runs now have been read, a minute at most.
+    public func nextRound() async throws {
+        // The one under way may have passed by already.
+        let wanted = rounds.withLock { $0 } + 2
+        let deadline = ContinuousClock.now + .seconds(60)
+        while rounds.withLock({ $0 }) < wanted, ContinuousClock.now < deadline {
+            try await Task.sleep(for: .milliseconds(5))
+        }
+    }
+
+    func remove(_ processID: Int32) {
+        watches.withLock { _ = $0.removeValue(forKey: processID) }
+    }
+
+    /// Forty times a second: a program that mediactl starts lives longer, and what it says is read in any case.
+    private func sample() {
+        while true {
+            for (processID, watch) in watches.withLock({ $0 }) {
+                look(at: processID, watch, depth: 0)
+            }
+            rounds.withLock { $0 += 1 }
+            usleep(25_000)
+        }
+    }
+
+    private func look(at processID: Int32, _ watch: SecretWatch, depth: Int) {
+        let place = "/proc/\(processID)"
+        // A process that is gone has none.
+        guard depth < 4, let arguments = FileManager.default.contents(atPath: place + "/cmdline") else { return }
+        watch.look(at: String(decoding: arguments, as: UTF8.self))
+        let threads = (try? FileManager.default.contentsOfDirectory(atPath: place + "/task")) ?? []
+        for thread in threads {
+            let children = FileManager.default.contents(atPath: "\(place)/task/\(thread)/children") ?? Data()
+            for child in String(decoding: children, as: UTF8.self).split(separator: " ").compactMap({ Int32($0) }) {
+                look(at: child, watch, depth: depth + 1)
+            }
+        }
+    }
+}
