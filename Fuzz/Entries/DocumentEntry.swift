@@ -36,7 +36,9 @@
                 guard rows.allSatisfy({ $0.line >= 1 && !$0.path.isEmpty }), faults.allSatisfy({ $0.line >= 1 }) else {
                     return "an odd row of \(format)"
                 }
-                if rows.contains(where: { $0.fields.keys.contains { !Manifest.columns.contains($0) } }) {
+                // Nothing is done with the rows of a table that has faults.
+                if faults.isEmpty, rows.contains(where: { $0.fields.keys.contains { !Manifest.columns.contains($0) } })
+                {
                     return "a column that is not known"
                 }
             }

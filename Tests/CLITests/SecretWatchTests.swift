@@ -20,8 +20,8 @@ import Testing
         )
     }
 
-    private func expectIssue(_ words: String, _ body: () async throws -> Void) async {
-        await withKnownIssue {
+    private func expectIssue(_ words: String, _ body: () async throws -> Void) async throws {
+        try await withKnownIssue {
             try await body()
         } matching: { issue in
             issue.comments.contains { $0.rawValue.contains(words) }
@@ -37,7 +37,7 @@ import Testing
         ("echo -----BEGIN PRIVATE KEY-----", "a private key"),
     ]) func whatIsShownIsAnIssue(script: String, words: String) async throws {
         let home = try TemporaryDirectory()
-        await expectIssue(words) {
+        try await expectIssue(words) {
             _ = try await child(script, home, ["MEDIACTL_PASSWORD": Self.password]).finish()
         }
     }
@@ -51,14 +51,14 @@ import Testing
             atomically: true,
             encoding: .utf8
         )
-        await expectIssue("key 0 of the child") {
+        try await expectIssue("key 0 of the child") {
             _ = try await child("cat \"$HOME/data/mediactl/captures/vault.key\"", home).finish()
         }
     }
 
     @Test func whatIsGivenToAnotherProgramIsAnIssue() async throws {
         let home = try TemporaryDirectory()
-        await expectIssue("among the arguments") {
+        try await expectIssue("among the arguments") {
             let variables = ["MEDIACTL_PASSWORD": Self.password]
             let child = try child("sh -c 'echo ready; read line' sh \"$MEDIACTL_PASSWORD\"; true", home, variables)
             try await child.wait(for: "ready")
