@@ -48,14 +48,24 @@ public final class ArgumentSampler: Sendable {
     private func look(at processID: Int32, _ watch: SecretWatch, depth: Int) {
         let place = "/proc/\(processID)"
         // A process that is gone has none.
-        guard depth < 4, let arguments = FileManager.default.contents(atPath: place + "/cmdline") else { return }
-        watch.look(at: String(decoding: arguments, as: UTF8.self))
+        guard depth < 4, let arguments = Self.text(place + "/cmdline") else { return }
+        watch.look(at: arguments)
         let threads = (try? FileManager.default.contentsOfDirectory(atPath: place + "/task")) ?? []
         for thread in threads {
-            let children = FileManager.default.contents(atPath: "\(place)/task/\(thread)/children") ?? Data()
-            for child in String(decoding: children, as: UTF8.self).split(separator: " ").compactMap({ Int32($0) }) {
+            let children = Self.text("\(place)/task/\(thread)/children") ?? ""
+            for child in children.split(separator: " ").compactMap({ Int32($0) }) {
                 look(at: child, watch, depth: depth + 1)
             }
         }
+    }
+
+    /// The first 64 KiB. Not through Foundation, which leaks a buffer for each file of `/proc` that it reads.
+    private static func text(_ path: String) -> String? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: 64 << 10)
+        let count = read(descriptor, &bytes, bytes.count)
+        return count > 0 ? String(decoding: bytes[..<count], as: UTF8.self) : nil
     }
 }
