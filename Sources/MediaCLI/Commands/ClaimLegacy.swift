@@ -60,9 +60,8 @@ struct ClaimLegacy: ContextCommand {
     }
 
     func run(in console: Console) async throws -> ExitCode {
-        let settings = try await SettingsSession.open(console, global: global, connection: connection)
-        let session = try SyncSession.open(settings)
-        let confirmation = Confirmation(prompter: settings.prompter, isGiven: yes)
+        let session = try await SyncSession.open(console, global, connection)
+        let confirmation = Confirmation(prompter: session.settings.prompter, isGiven: yes)
         if !list, !dryRun {
             try confirmation.requireSomebody(for: ClaimRun.question)
         }

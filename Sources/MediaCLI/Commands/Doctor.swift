@@ -42,10 +42,10 @@ struct Doctor: ContextCommand {
         for server: ServerURL,
         _ servers: ServerSession,
         _ console: Console
-    ) async throws(CredentialError) -> GigHiveClient {
+    ) async throws -> GigHiveClient {
         do {
             return try await servers.client(for: server)
-        } catch  where ExitCode(rawValue: error.exitCode) == .unauthorized {
+        } catch let error as CredentialError where ExitCode(rawValue: error.exitCode) == .unauthorized {
             console.note("no login: \(ErrorCatalogue.clean(error.message))")
             return await servers.anonymousClient(for: server)
         }

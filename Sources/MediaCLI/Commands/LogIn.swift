@@ -62,9 +62,9 @@ struct LogIn: ContextCommand {
     }
 
     func run(in console: Console) async throws -> ExitCode {
-        let settings = try await SettingsSession.open(console, global: global, connection: connection)
+        let session = try await SyncSession.open(console, global, connection)
         let run = LoginRun(
-            session: try SyncSession.open(settings),
+            session: session,
             deviceName: deviceName ?? HostName.current,
             isDryRun: dryRun
         )
@@ -77,6 +77,6 @@ struct LogIn: ContextCommand {
             passwordFile: mail.passwordFile,
             noInput: global.noInput
         )
-        return try await run.run(email, flags, Confirmation(prompter: settings.prompter, isGiven: yes))
+        return try await run.run(email, flags, Confirmation(prompter: session.settings.prompter, isGiven: yes))
     }
 }

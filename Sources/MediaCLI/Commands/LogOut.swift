@@ -23,8 +23,7 @@ struct LogOut: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(in console: Console) async throws -> ExitCode {
-        let settings = try await SettingsSession.open(console, global: global, connection: connection)
-        let session = try SyncSession.open(settings)
+        let session = try await SyncSession.open(console, global, connection)
         try console.requireOutput()
         let server = session.address
         let isRemoved = dryRun ? false : try session.library.removeLogin(for: server)

@@ -83,7 +83,7 @@ struct Upload: ContextCommand {
             parallelParts: sending.transfer.parallelParts,
             guest: guest?.access
         )
-        let hashes = HashCache(directory: settings.locations.cacheDirectory)
+        let hashes = settings.hashCache()
         let uploader = { @Sendable in
             Uploader(
                 client: client,

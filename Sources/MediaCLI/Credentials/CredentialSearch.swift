@@ -14,7 +14,11 @@ struct CredentialSearch: Sendable {
         case apiKey(String)
     }
 
+    /// The proof of identity, as `Credentials.find` describes it.
+    ///
+    /// - Throws: `CredentialError`.
     func run() async throws(CredentialError) -> Authorization {
+        try Credentials.refuseClearText(origin, allowed: settings.allowHTTP.value)
         if let secret = try await fromFlags() { return try await authorization(secret) }
         if let secret = try await fromEnvironment() { return try await authorization(secret) }
         if let password = try await fromCommand() { return try await authorization(.password(password)) }

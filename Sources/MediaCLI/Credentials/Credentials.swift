@@ -42,7 +42,6 @@ enum Credentials {
         origin: Origin,
         surroundings: CredentialSurroundings
     ) async throws(CredentialError) -> Authorization {
-        try refuseClearText(origin, allowed: settings.allowHTTP.value)
         let search = CredentialSearch(
             flags: flags,
             settings: settings,

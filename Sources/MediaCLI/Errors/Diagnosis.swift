@@ -35,4 +35,13 @@ struct Diagnosis: Error, Sendable, Equatable {
     static func usage(_ message: String, hint: String? = nil) -> Diagnosis {
         Diagnosis("usage", message, hint: hint, exitCode: .usage)
     }
+
+    /// The same about a file, which the message names.
+    func naming(_ path: [UInt8]) -> Diagnosis {
+        let name = ErrorCatalogue.quoted(path)
+        guard !message.contains(name) else { return self }
+        var named = self
+        named.message = "\(name): \(message)"
+        return named
+    }
 }

@@ -42,9 +42,15 @@ enum ExitCode: Int32, Sendable, CaseIterable {
     }
 
     /// The code of a batch: that of its items when they all ended alike, else `.partly`. An empty batch is done.
-    static func batch(_ codes: some Sequence<ExitCode>) -> ExitCode {
+    ///
+    /// - Parameters:
+    ///   - codes: Those of the items that have ended.
+    ///   - isWhole: Whether nothing is left that was to be done; a good end of the others is only `.partly` then.
+    /// - Returns: How the program ends, when nothing else happens.
+    static func batch(_ codes: some Sequence<ExitCode>, isWhole: Bool = true) -> ExitCode {
         let distinct = Set(codes)
-        guard let only = distinct.first else { return .success }
-        return distinct.count == 1 ? only : .partly
+        guard distinct.count < 2 else { return .partly }
+        let code = distinct.first ?? .success
+        return code == .success && !isWhole ? .partly : code
     }
 }

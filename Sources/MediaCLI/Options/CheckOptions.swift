@@ -19,11 +19,6 @@ struct CheckOptions: ParsableArguments {
     ///
     /// - Throws: `Diagnosis` for what is no duration.
     func limit() throws(Diagnosis) -> Duration {
-        guard let timeout else { return .seconds(60) }
-        do {
-            return try SettingValue.timeout(timeout)
-        } catch {
-            throw .usage("--timeout: \(ErrorCatalogue.quoted(Array(timeout.utf8))) \(error.rule)", hint: error.hint)
-        }
+        try FlagValue.read(timeout, "--timeout", SettingValue.timeout) ?? .seconds(60)
     }
 }

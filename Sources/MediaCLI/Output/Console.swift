@@ -70,6 +70,22 @@ final class Console: Sendable {
         write("summary", members())
     }
 
+    /// The last members of the summary of work that a signal can end.
+    ///
+    /// - Parameters:
+    ///   - code: How the program ends.
+    ///   - duration: How long it took, where that is told.
+    /// - Returns: `duration_ms`, `signal` and `exit_code`.
+    func ending(_ code: ExitCode, after duration: Duration? = nil) -> JSONObject {
+        let took: JSONObject = duration.map { ["duration_ms": .integer(Formats.milliseconds($0))] } ?? [:]
+        return took + [
+            "signal": JSONValue(context.interruption.signal?.name), "exit_code": JSONRenderer.exitCode(code),
+        ]
+    }
+
+    /// Whether more is to be done: neither has a signal come, nor is it known that nobody reads the results.
+    var mayGoOn: Bool { context.interruption.signal == nil && context.output.failure == nil }
+
     /// Ends a command that failed as a whole: message and hint, and in JSON the last record.
     func fail(_ diagnosis: Diagnosis) {
         error(diagnosis)
@@ -189,7 +205,7 @@ final class Console: Sendable {
     private var outputFailure: Diagnosis? {
         guard let failure = context.output.failure, failure != EPIPE else { return nil }
         let reason =
-            failure == EBADF ? "standard output is closed" : String(cString: strerror(failure)).lowercased()
+            failure == EBADF ? "standard output is closed" : SystemError.words(failure)
         return Diagnosis("output_failed", "cannot write the results: \(reason)", exitCode: .failure)
     }
 }

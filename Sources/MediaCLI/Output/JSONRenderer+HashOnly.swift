@@ -18,8 +18,8 @@ extension JSONRenderer {
             "submissions": JSONValue(record?.submissions), "signing_failures": JSONValue(record?.signingFailures),
             "payload_bytes": JSONValue((record?.body ?? record?.unsignedBody)?.count),
             "analysis_ms": JSONValue(record?.analysisMilliseconds),
-            "created_at": JSONValue(record.map { Formats.timestamp($0.createdAt) }),
-            "submitted_at": JSONValue(record?.submittedAt.map { Formats.timestamp($0) }),
+            "created_at": time(record?.createdAt),
+            "submitted_at": time(record?.submittedAt),
             "server_capture_id": JSONValue(record?.serverCaptureID),
             "verification_url": JSONValue(record?.verificationURL), "http_status": JSONValue(record?.httpStatus),
         ]
@@ -34,12 +34,12 @@ extension JSONRenderer {
             members = capture(item.record)
         }
         return [
-            "path": (item.path ?? item.record?.path).map { path($0) } ?? .null, "state": .string(item.state.rawValue),
+            "path": path(item.path ?? item.record?.path), "state": .string(item.state.rawValue),
         ] + members + [
             "known": .bool(item.isKnown), "earlier_id": JSONValue(item.preview?.earlierID),
             "body": item.preview.map { .verbatim(String(decoding: $0.body.bytes, as: UTF8.self)) } ?? .null,
             "notices": notices(item.notices), "exit_code": exitCode(item.exitCode),
-            "error": item.error.map { error($0) } ?? .null,
+            "error": error(item.error),
         ]
     }
 
@@ -64,9 +64,9 @@ extension JSONRenderer {
     /// One capture of `list` and `show`.
     static func captureRow(_ record: CaptureRecord) -> JSONObject {
         [
-            "path": record.path.map { path($0) } ?? .null, "state": .string(record.state.rawValue),
+            "path": path(record.path), "state": .string(record.state.rawValue),
         ] + capture(record) + [
-            "updated_at": .string(Formats.timestamp(record.updatedAt)),
+            "updated_at": time(record.updatedAt),
             "error_code": JSONValue(record.errorCode), "error_detail": JSONValue(record.errorDetail),
         ]
     }
@@ -89,5 +89,13 @@ extension JSONRenderer {
         case .failed: "failed"
         case .skipped: "skipped"
         }
+    }
+
+    static func privacy(_ settings: PrivacySettings, _ path: String, changed: Bool) -> JSONObject {
+        [
+            "path": .string(path), "privacy_mode": .bool(settings.isPrivacyModeEnabled),
+            "location": .string(settings.location.rawValue), "timestamp": .string(settings.timestamp.rawValue),
+            "device": .string(settings.deviceInfo.rawValue), "changed": .bool(changed), "exit_code": 0,
+        ]
     }
 }

@@ -38,26 +38,26 @@ extension JSONRenderer {
             "checksum_sha256": JSONValue(item.sha256), "photo_id": JSONValue(item.photoID),
             "taken_at": JSONValue(item.takenAt?.text), "bytes_sent": .integer(item.bytesSent),
             "attempts": JSONValue(item.attempts), "exit_code": exitCode(item.exitCode),
-            "error": item.diagnosis.map { error($0) } ?? .null,
+            "error": error(item.diagnosis),
         ]
     }
 
     static func download(_ item: DownloadItem) -> JSONObject {
         [
             "photo_id": .string(item.id), "file_name": JSONValue(item.originalFilename),
-            "state": .string(item.state.rawValue), "path": item.path.map { path($0) } ?? .null,
+            "state": .string(item.state.rawValue), "path": path(item.path),
             "size_bytes": JSONValue(item.sizeBytes), "checksum_sha256": JSONValue(item.sha256),
             "server_checksum_sha256": JSONValue(item.serverSHA256), "bytes_received": .integer(item.bytesReceived),
             "resumed": .bool(item.isResumed), "attempts": JSONValue(item.attempts),
             "exit_code": exitCode(item.exitCode),
-            "error": item.error.map { error(ErrorCatalogue.diagnosis(of: $0)) } ?? .null,
+            "error": error(item.error),
         ]
     }
 
     static func difference(_ difference: SyncDifference) -> JSONObject {
         [
             "kind": .string(difference.kind.rawValue), "photo_id": .string(difference.photoID),
-            "path": difference.path.map { path($0) } ?? .null, "expected": JSONValue(difference.expected),
+            "path": path(difference.path), "expected": JSONValue(difference.expected),
             "found": JSONValue(difference.found),
         ]
     }
@@ -68,11 +68,10 @@ extension JSONRenderer {
             "device_name": JSONValue(name), "health": JSONValue(report.health?.status),
             "set_up": JSONValue(report.health?.isSetUp), "ownership": .string(report.ownership.rawValue),
             "server_counts": serverCounts(report.status), "index": indexCounts(report.counts),
-            "last_complete_at": JSONValue(report.state?.lastCompleteAt.map { Formats.timestamp($0) }),
-            "last_full_at": JSONValue(report.state?.lastFullAt.map { Formats.timestamp($0) }),
-            "unfinished": .bool(report.state?.hasUnfinishedRun ?? false),
-            "error": report.failure.map { error(ErrorCatalogue.diagnosis(of: $0)) } ?? .null,
-            "exit_code": exitCode(code),
+            "last_complete_at": time(report.state?.lastCompleteAt),
+            "last_full_at": time(report.state?.lastFullAt),
+            "unfinished": .bool(report.state?.hasUnfinishedRun ?? false), "exit_code": exitCode(code),
+            "error": error(report.failure),
         ]
     }
 }

@@ -8,8 +8,8 @@ extension JSONRenderer {
     static func tape(_ tape: TapeRecord, isPlanned: Bool = false) -> JSONObject {
         [
             "tape_id": isPlanned ? .null : .string(tape.id), "title": .string(tape.title),
-            "created_at": .string(Formats.timestamp(tape.createdAt)),
-            "updated_at": .string(Formats.timestamp(tape.updatedAt)),
+            "created_at": time(tape.createdAt),
+            "updated_at": time(tape.updatedAt),
             "received_first_content": .bool(tape.hasReceivedFirstContent),
             "orientation": .string(tape.orientation.rawValue), "scale_mode": .string(tape.scaleMode.rawValue),
             "transition": .string(tape.transition.rawValue), "transition_ms": JSONValue(tape.transitionMilliseconds),
@@ -28,8 +28,8 @@ extension JSONRenderer {
     static func clip(_ clip: ClipRecord) -> JSONObject {
         [
             "clip_id": .string(clip.id), "tape_id": .string(clip.tapeID), "position": JSONValue(clip.position),
-            "kind": .string(clip.kind.rawValue), "path": clip.source.map { path($0) } ?? .null,
-            "path_base64": pathBase64(clip.source), "paired_path": clip.pairedSource.map { path($0) } ?? .null,
+            "kind": .string(clip.kind.rawValue), "path": path(clip.source),
+            "path_base64": pathBase64(clip.source), "paired_path": path(clip.pairedSource),
             "paired_path_base64": pathBase64(clip.pairedSource), "size_bytes": JSONValue(clip.size),
             "checksum_sha1": JSONValue(clip.sha1), "checksum_sha256": JSONValue(clip.sha256),
             "duration_ms": JSONValue(clip.durationMilliseconds),
@@ -38,7 +38,7 @@ extension JSONRenderer {
             "volume": clip.volume.map { .verbatim("\($0)") } ?? .null,
             "image_ms": .integer(clip.imageMilliseconds), "association": .string(clip.association.rawValue),
             "reason": JSONValue(clip.reason?.rawValue), "attempts": JSONValue(clip.attempts),
-            "next_attempt_at": JSONValue(clip.nextAttemptAt.map { Formats.timestamp($0) }),
+            "next_attempt_at": time(clip.nextAttemptAt),
         ]
     }
 
@@ -52,7 +52,7 @@ extension JSONRenderer {
             "kind": JSONValue(clip?.kind.rawValue), "duration_ms": JSONValue(clip?.durationMilliseconds),
             "association": isKept ? JSONValue(clip?.association.rawValue) : .null,
             "reason": isKept ? JSONValue(clip?.reason?.rawValue) : .null, "exit_code": exitCode(item.exitCode),
-            "error": item.error.map { error(ErrorCatalogue.diagnosis(of: $0)) } ?? .null,
+            "error": error(item.error),
         ]
     }
 
@@ -65,7 +65,7 @@ extension JSONRenderer {
             "added_to_album": JSONValue(outcome.map { $0.addedClips + ($0.isFiled ? 1 : 0) }),
             "hidden_clips": JSONValue(outcome?.hiddenClips),
             "missing_permissions": .array((outcome?.missingPermissions ?? []).map { .string($0) }),
-            "detail": (outcome?.detail).flatMap { $0.isEmpty ? nil : .string($0) } ?? .null,
+            "detail": text(outcome?.detail),
         ]
     }
 
@@ -74,9 +74,9 @@ extension JSONRenderer {
         [
             "album_id": JSONValue(link?.albumID), "library_id": JSONValue(link?.libraryID),
             "title_at_creation": JSONValue(link?.titleAtCreation), "owner_id": JSONValue(link?.ownerID),
-            "place": link?.hint.map { path($0) } ?? .null,
-            "album_created_at": JSONValue(link.map { Formats.timestamp($0.createdAt) }),
-            "verified_at": JSONValue(link?.verifiedAt.map { Formats.timestamp($0) }),
+            "place": path(link?.hint),
+            "album_created_at": time(link?.createdAt),
+            "verified_at": time(link?.verifiedAt),
         ]
     }
 
@@ -103,7 +103,7 @@ extension JSONRenderer {
         [
             "tape_id": .string(item.tape.id), "title": .string(item.tape.title), "state": .string(item.state.rawValue),
             "albums": .array(item.albums.compactMap { deletedAlbum($0) }), "exit_code": exitCode(item.exitCode),
-            "error": item.error.map { error(ErrorCatalogue.diagnosis(of: $0)) } ?? .null,
+            "error": error(item.error),
         ]
     }
 
@@ -116,7 +116,7 @@ extension JSONRenderer {
             "key_id": JSONValue(status.identity?.keyID), "name": JSONValue(status.identity?.name),
             "add_only": access(status.addOnly), "read_write": access(status.readWrite),
             "reason": JSONValue(status.reason?.rawValue),
-            "detail": status.detail.isEmpty ? .null : .string(status.detail),
+            "detail": text(status.detail),
             "albums_enabled": .bool(settings.albumsEnabled.value), "may_upload": .bool(settings.albumsUpload.value),
             "deletes_albums": .bool(settings.deleteAssociatedAlbum.value),
         ]
@@ -126,7 +126,7 @@ extension JSONRenderer {
         guard let access else { return .null }
         return .object([
             "state": .string(access.state.code), "missing": .array(access.state.missing.map { .string($0) }),
-            "detail": access.detail.isEmpty ? .null : .string(access.detail),
+            "detail": text(access.detail),
         ])
     }
 
@@ -153,8 +153,8 @@ extension JSONRenderer {
         return [
             "clip_id": .string(result.clip.id), "tape_id": .string(result.clip.tapeID),
             "position": JSONValue(result.clip.position), "state": .string(state),
-            "path": result.clip.source.map { path($0) } ?? .null, "path_base64": pathBase64(result.clip.source),
-            "found": found.map { path($0) } ?? .null, "found_base64": pathBase64(found),
+            "path": path(result.clip.source), "path_base64": pathBase64(result.clip.source),
+            "found": path(found), "found_base64": pathBase64(found),
         ]
     }
 }

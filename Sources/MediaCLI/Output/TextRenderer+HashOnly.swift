@@ -7,20 +7,17 @@ internal import MediaStore
 /// What `hash-only` says on standard output. Failures are said on standard error. Assertions, places and whole hashes are
 /// left to JSON (hash-only contract, trap 25).
 extension TextRenderer {
-    /// The first characters of an id or a hash, which tell it from others.
-    private static func short(_ text: String) -> String { TerminalText.escaped(String(text.prefix(8))) }
-
     static func capture(_ item: CaptureItem, style: Style) -> [String] {
         guard let record = item.record else {
             return item.state == .cancelled ? ["\(item.resultName): not done"] : []
         }
-        let id = short(record.id)
+        let id = brief(record.id)
         switch item.state {
         case .accepted where item.isKnown:
             return ["\(item.resultName): accepted before, as \(id)"] + address(of: record)
         case .accepted:
             let level = record.keyLevel.map { ", level \(TerminalText.escaped($0))" } ?? ""
-            return ["\(style.green("accepted")) \(item.resultName) as \(id) (hash \(short(record.mediaHash))\(level))"]
+            return ["\(style.green("accepted")) \(item.name) as \(id) (hash \(brief(record.mediaHash))…\(level))"]
                 + address(of: record)
         case .pending, .queued, .submitted, .unknownOutcome:
             return [
@@ -58,8 +55,8 @@ extension TextRenderer {
         ])
         table.rows = records.map { record in
             [
-                short(record.id), record.mode == nil ? "local only" : words(for: record.state),
-                TerminalText.escaped(record.keyLevel ?? "-"), short(record.mediaHash),
+                brief(record.id), record.mode == nil ? "local only" : words(for: record.state),
+                TerminalText.escaped(record.keyLevel ?? "-"), brief(record.mediaHash),
                 record.mediaBytes.map { Formats.bytes($0) } ?? "-", Formats.age(of: record.createdAt, now: now),
                 record.path.map { TerminalText.escaped($0) } ?? (record.isObserved ? "-" : "not observed"),
                 // As in the list of uploads: the host.
@@ -71,9 +68,6 @@ extension TextRenderer {
 
     /// Everything about one capture but its body.
     static func capture(_ record: CaptureRecord, now: Date, style: Style) -> [String] {
-        func time(_ date: Date?) -> String {
-            date.map { "\(Formats.timestamp($0)) (\(Formats.age(of: $0, now: now)))" } ?? "-"
-        }
         let seen =
             record.isObserved
             ? "in the vault, encrypted" + (record.hasDepth ? "; its depth map too" : "") : "never seen here"
@@ -83,20 +77,18 @@ extension TextRenderer {
         let fields: [(String, String?)] = [
             ("id", record.id), ("server", record.server), ("profile", record.profile),
             ("mode", record.mode?.rawValue ?? "none; local only"), ("state", words(for: record.state)),
-            ("last error", record.state == .accepted ? nil : failure), ("file", nil),
+            ("last error", record.state == .accepted ? nil : failure),
+            ("file", record.path.map { TerminalText.escaped($0) }),
             ("media", "\(record.mediaType), \(record.mediaBytes.map { "\($0) bytes" } ?? "length not known")"),
             ("copy", seen), ("sha-256", record.mediaHash), ("level", record.keyLevel ?? "-"),
             ("device", record.deviceID ?? "-"), ("counter", record.counter.map { "\($0)" } ?? "-"),
             ("body", (record.body ?? record.unsignedBody).map { "\($0.count) bytes" } ?? "-"),
-            ("made", time(record.createdAt)), ("sent", time(record.submittedAt)),
+            ("made", time(record.createdAt, now: now)),
+            ("sent", record.submittedAt.map { time($0, now: now) } ?? "-"),
             ("times sent", "\(record.submissions)"), ("server's id", record.serverCaptureID ?? "-"),
             ("public page", record.verificationURL ?? "-"),
         ]
-        return fields.compactMap { name, value in
-            let text =
-                name == "file" ? record.path.map { TerminalText.escaped($0) } : value.map { TerminalText.escaped($0) }
-            return text.map { style.bold(name.padding(toLength: 14, withPad: " ", startingAt: 0)) + $0 }
-        }
+        return self.fields(fields.compactMap { name, value in value.map { (name, $0) } }, style)
     }
 
     /// What `hash-only verify` found.
@@ -112,6 +104,13 @@ extension TextRenderer {
             case .skipped(let reason): "\(style.dim("skip"))  \(because(reason))"
             }
         }
+    }
+
+    /// The table of `hash-only settings`, by the names that `set` takes.
+    static func privacy(_ settings: PrivacySettings, style: Style) -> [String] {
+        var table = Table(columns: [.init(title: "SETTING"), .init(title: "VALUE")])
+        table.rows = PrivacyKey.allCases.map { [$0.rawValue, $0.value(in: settings)] }
+        return table.lines(fitting: nil, style: style)
     }
 }
 

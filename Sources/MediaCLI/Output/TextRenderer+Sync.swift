@@ -87,9 +87,7 @@ extension TextRenderer {
         now: Date,
         style: Style
     ) -> [String] {
-        func time(_ date: Date?) -> String {
-            date.map { "\(Formats.timestamp($0)) (\(Formats.age(of: $0, now: now)))" } ?? "never"
-        }
+        func time(_ date: Date?) -> String { date.map { self.time($0, now: now) } ?? "never" }
         let device = account.deviceID.map { id in name.map { "\($0) (\(id))" } ?? id } ?? "not registered"
         let fields: [(String, String)] = [
             ("server", account.server), ("health", words(for: report.health)), ("this device", device),
@@ -98,10 +96,7 @@ extension TextRenderer {
                 time(report.state?.lastCompleteAt) + (report.state?.hasUnfinishedRun == true ? ", one unfinished" : "")
             ), ("last full sync", time(report.state?.lastFullAt)), ("uploads", words(for: report.ownership)),
         ]
-        let lines = fields.map { name, value in
-            style.bold(name.padding(toLength: 16, withPad: " ", startingAt: 0)) + TerminalText.escaped(value)
-        }
-        return lines + [""] + table(report).lines(fitting: nil, style: style)
+        return self.fields(fields, width: 16, style) + [""] + table(report).lines(fitting: nil, style: style)
     }
 
     private static func table(_ report: SyncReport) -> Table {

@@ -5,9 +5,6 @@ internal import Tapes
 
 /// What `tapes` says on standard output. Failures are said on standard error.
 extension TextRenderer {
-    /// The first characters of an id, which tell it from others.
-    static func brief(_ id: String) -> String { TerminalText.escaped(String(id.prefix(8))) }
-
     /// How a tape stands with its album.
     static func words(for tape: TapeRecord) -> String {
         switch tape.association {
@@ -16,6 +13,9 @@ extension TextRenderer {
         case .pending: "waiting" + (tape.reason.map { " (\($0.words))" } ?? "")
         }
     }
+
+    /// What a clip is called: its original, or its id without one.
+    static func name(of clip: ClipRecord) -> String { clip.source.map { ErrorCatalogue.quoted($0) } ?? brief(clip.id) }
 
     // MARK: Tapes
 
@@ -49,7 +49,7 @@ extension TextRenderer {
             ? "none" : "\(tape.transition.rawValue.replacing("_", with: " ")), \(tape.transitionMilliseconds) ms"
         var fields = [
             ("title", tape.title), ("id", tape.id),
-            ("made", "\(Formats.timestamp(tape.createdAt)) (\(Formats.age(of: tape.createdAt, now: now)))"),
+            ("made", time(tape.createdAt, now: now)),
             ("picture", "\(tape.orientation.rawValue), \(tape.scaleMode.rawValue)"), ("transition", transition),
             ("album", words(for: tape)),
         ]
@@ -65,12 +65,6 @@ extension TextRenderer {
     static func album(_ link: AlbumLink) -> [(String, String)] {
         [("album id", link.albumID), ("album title", link.titleAtCreation), ("library", link.libraryID)]
             + (link.hint.map { [("place", TerminalText.escaped($0))] } ?? [])
-    }
-
-    static func fields(_ fields: [(String, String)], _ style: Style) -> [String] {
-        fields.map { name, value in
-            style.bold(name.padding(toLength: 14, withPad: " ", startingAt: 0)) + TerminalText.escaped(value)
-        }
     }
 
     private static func clips(_ view: TapeView, width: Int?, style: Style) -> [String] {

@@ -8,16 +8,13 @@ struct CaptureReading: RunReading {
     /// Whether bytes of the media are still to be read: as long as that is so, no request has gone out.
     var isReading: Bool { done < whole }
     var amount: Int64 { done }
-    var percent: Int64? { whole > 0 ? min(100, max(0, Int64(Double(done) / Double(whole) * 100))) : nil }
+    var percent: Int64? { Progress.percent(done, of: whole) }
 
     func line(rate: Double?) -> String {
         let name = ErrorCatalogue.quoted(path)
         guard isReading, let percent else { return "\(name)  waiting for the server" }
         var parts = [name, "\(Formats.bytes(done)) of \(Formats.bytes(whole)) read", "\(percent) %"]
-        if let rate, rate >= 1 {
-            parts.append("\(Formats.bytes(Int64(rate)))/s")
-            parts.append("ETA \(Formats.clock(.seconds(Double(whole - done) / rate)))")
-        }
+        parts += Progress.rest(done, of: whole, rate: rate) { Formats.bytes($0) }
         return parts.joined(separator: "  ")
     }
 

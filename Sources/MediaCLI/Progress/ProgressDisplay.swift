@@ -9,12 +9,6 @@ internal import Synchronization
 /// A single file has one line. In a run of many each running upload has one, as far as the terminal is high enough, and
 /// below them stands the total; plain lines are of the total only.
 final class ProgressDisplay: Sendable {
-    enum Mode: Sendable {
-        case terminal
-        case plain
-        case silent
-    }
-
     private struct State {
         var running: [Int: RunningUpload] = [:]
         var total: TotalProgress
@@ -24,9 +18,7 @@ final class ProgressDisplay: Sendable {
         var bytesSent: Int64 = 0
         /// Bytes of the files that have ended.
         var bytesEnded: Int64 = 0
-        /// When, and at which percent, a plain line was written last.
-        var lastLine: Duration
-        var lastPercent: Int64 = 0
+        var linePace: LinePace
         var lastDrawing: Duration?
         /// When it was last looked whether anything is due.
         var lastLook: Duration?
@@ -45,13 +37,13 @@ final class ProgressDisplay: Sendable {
     }
 
     private let console: Console
-    private let mode: Mode
+    private let mode: DisplayMode
     private let writesRecords: Bool
     private let fileCount: Int?
     private let state: Mutex<State>
 
     /// A display for a run of `fileCount` files, nil when nobody knows, that hold `byteCount` bytes together.
-    init(_ console: Console, mode: Mode, writesRecords: Bool, fileCount: Int? = 1, byteCount: Int64 = 0) {
+    init(_ console: Console, mode: DisplayMode, writesRecords: Bool, fileCount: Int? = 1, byteCount: Int64 = 0) {
         self.console = console
         self.mode = mode
         self.writesRecords = writesRecords
@@ -59,18 +51,9 @@ final class ProgressDisplay: Sendable {
         state = Mutex(
             State(
                 total: TotalProgress(fileCount: fileCount, byteCount: byteCount),
-                lastLine: console.context.elapsed()
+                linePace: LinePace(at: console.context.elapsed())
             )
         )
-    }
-
-    /// The mode that suits the surroundings.
-    static func mode(for console: Console) -> Mode {
-        if console.isQuiet {
-            return .silent
-        }
-        let isDumb = console.context.environment["TERM", default: "dumb"] == "dumb"
-        return console.context.terminal.isErrorTerminal && !isDumb ? .terminal : .plain
     }
 
     private var isBatch: Bool { fileCount != 1 }
@@ -84,7 +67,7 @@ final class ProgressDisplay: Sendable {
         state.withLock { state in
             state.running[index] = RunningUpload(progress, at: now)
             if !isBatch {
-                state.lastLine = now
+                state.linePace.begin(at: now)
             }
         }
         tick()
@@ -286,15 +269,11 @@ final class ProgressDisplay: Sendable {
         return records
     }
 
-    /// A line every ten seconds, or every ten percent of the bytes, but not more than one a second.
+    /// A line of the total, or of the only file.
     private func dueLine(_ state: inout State, _ files: [UploadProgress], _ now: Duration) -> String? {
-        let silence = now - state.lastLine
         let percent = isBatch ? state.total.percent : files.first?.percent ?? 0
         let isSending = isBatch || files.first?.phase == .sending
-        let isStep = isSending && percent / 10 > state.lastPercent / 10
-        guard silence >= .seconds(10) || (isStep && silence >= .seconds(1)) else { return nil }
-        state.lastLine = now
-        state.lastPercent = percent
+        guard state.linePace.isDue(at: now, percent: percent, countsSteps: isSending) else { return nil }
         if isBatch {
             return ProgressLine.total(state.total, columns: 200)
         }

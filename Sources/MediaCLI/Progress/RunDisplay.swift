@@ -23,24 +23,22 @@ final class RunDisplay<Reading: RunReading>: Sendable {
         var reading: Reading?
         var rate = TransferRate()
         var began: Duration
-        /// When, and at which percent, a plain line was written last.
-        var lastLine: Duration
-        var lastPercent: Int64 = 0
+        var linePace: LinePace
         var lastDrawing: Duration?
         var lastRecord: Duration?
     }
 
     private let console: Console
-    private let mode: ProgressDisplay.Mode
+    private let mode: DisplayMode
     private let writesRecords: Bool
     private let state: Mutex<State>
 
     init(_ console: Console, writesRecords: Bool) {
         self.console = console
-        mode = ProgressDisplay.mode(for: console)
+        mode = DisplayMode(for: console)
         self.writesRecords = writesRecords
         let now = console.context.elapsed()
-        state = Mutex(State(began: now, lastLine: now))
+        state = Mutex(State(began: now, linePace: LinePace(at: now)))
     }
 
     /// Takes a reading; from any thread.
@@ -93,15 +91,8 @@ final class RunDisplay<Reading: RunReading>: Sendable {
         return reading.line(rate: state.rate.bytesPerSecond)
     }
 
-    /// A line every ten seconds, or every ten percent, but not more than one a second.
     private func dueLine(_ state: inout State, _ reading: Reading, _ now: Duration) -> String? {
-        guard mode == .plain else { return nil }
-        let silence = now - state.lastLine
-        let percent = reading.percent ?? 0
-        let isStep = percent / 10 > state.lastPercent / 10
-        guard silence >= .seconds(10) || (isStep && silence >= .seconds(1)) else { return nil }
-        state.lastLine = now
-        state.lastPercent = percent
+        guard mode == .plain, state.linePace.isDue(at: now, percent: reading.percent ?? 0) else { return nil }
         return reading.line(rate: state.rate.bytesPerSecond)
     }
 
@@ -113,18 +104,7 @@ final class RunDisplay<Reading: RunReading>: Sendable {
 
     /// Shows the run as long as `body` lasts; nothing is left on the screen.
     func during<Value>(_ body: () async throws -> Value) async rethrows -> Value {
-        console.context.interruption.onStatusRequest { [self] in showStatus() }
-        let ticker = Task { [self] in
-            while !Task.isCancelled {
-                try await Task.sleep(for: .milliseconds(250))
-                tick()
-            }
-        }
-        defer {
-            ticker.cancel()
-            console.screen.above {}
-            console.context.interruption.onStatusRequest(nil)
-        }
-        return try await body()
+        defer { console.screen.above {} }
+        return try await console.ticking({ [self] in tick() }, status: { [self] in showStatus() }, body)
     }
 }

@@ -1,27 +1,11 @@
 internal import PhotoSync
 
-/// The words that progress lines are made of.
-private enum Facts {
-    /// The rate and the time that the rest will take.
-    static func rest(_ done: Int64, of whole: Int64?, rate: Double?, _ text: (Int64) -> String) -> [String] {
-        guard let rate, rate >= 1 else { return [] }
-        guard let whole, done < whole else { return ["\(text(Int64(rate)))/s"] }
-        return ["\(text(Int64(rate)))/s", "ETA \(Formats.clock(.seconds(Double(whole - done) / rate)))"]
-    }
-
-    /// Whole percent, never over 100: a listing may grow while it is read, and a server rewrites files.
-    static func percent(_ done: Int64, of whole: Int64?) -> Int64? {
-        guard let whole, whole > 0 else { return nil }
-        return min(100, max(0, Int64(Double(done) / Double(whole) * 100)))
-    }
-}
-
 /// Where reading a listing stands.
 struct ListingReading: RunReading {
     var progress: PullProgress
 
     var amount: Int64 { progress.photos }
-    var percent: Int64? { Facts.percent(progress.photos, of: progress.expected) }
+    var percent: Int64? { Progress.percent(progress.photos, of: progress.expected) }
 
     func line(rate: Double?) -> String {
         var parts: [String]
@@ -30,7 +14,7 @@ struct ListingReading: RunReading {
         } else {
             parts = [Formats.count(progress.photos, "photo")]
         }
-        parts += Facts.rest(progress.photos, of: progress.expected, rate: rate) { "\($0)" }
+        parts += Progress.rest(progress.photos, of: progress.expected, rate: rate) { "\($0)" }
         if progress.attempt > 1 {
             parts.append("begun anew, try \(progress.attempt)")
         }
@@ -53,7 +37,7 @@ struct PushReading: RunReading {
     /// Reading comes first, and then sending; the rate is that of what goes on.
     private var isSending: Bool { progress.bytesToSend > 0 && progress.filesHashed >= progress.filesFound }
     var amount: Int64 { isSending ? progress.bytesSent : progress.bytesHashed }
-    var percent: Int64? { isSending ? Facts.percent(progress.bytesSent, of: progress.bytesToSend) : nil }
+    var percent: Int64? { isSending ? Progress.percent(progress.bytesSent, of: progress.bytesToSend) : nil }
 
     /// All is sent; what is left is to see it in the listing.
     private var isConfirming: Bool { isSending && progress.filesSent >= progress.filesToSend }
@@ -73,7 +57,7 @@ struct PushReading: RunReading {
             ]
         }
         guard !isConfirming else { return (parts + ["making sure that they arrived"]).joined(separator: "  ") }
-        parts += Facts.rest(amount, of: isSending ? progress.bytesToSend : nil, rate: rate) { Formats.bytes($0) }
+        parts += Progress.rest(amount, of: isSending ? progress.bytesToSend : nil, rate: rate) { Formats.bytes($0) }
         return parts.joined(separator: "  ")
     }
 
@@ -93,7 +77,7 @@ struct DownloadReading: RunReading {
 
     var amount: Int64 { progress.bytesReceived }
     /// By bytes; a server's files may differ a little from what was uploaded.
-    var percent: Int64? { Facts.percent(progress.bytesReceived, of: progress.bytes) }
+    var percent: Int64? { Progress.percent(progress.bytesReceived, of: progress.bytes) }
 
     func line(rate: Double?) -> String {
         var parts = [
@@ -103,7 +87,7 @@ struct DownloadReading: RunReading {
         if let percent {
             parts.append("\(percent) %")
         }
-        parts += Facts.rest(progress.bytesReceived, of: progress.bytes, rate: rate) { Formats.bytes($0) }
+        parts += Progress.rest(progress.bytesReceived, of: progress.bytes, rate: rate) { Formats.bytes($0) }
         return parts.joined(separator: "  ")
     }
 

@@ -24,28 +24,25 @@ struct TapeReading: RunReading {
     }
 
     var amount: Int64 { done }
-    var percent: Int64? { whole > 0 ? min(100, max(0, Int64(Double(done) / Double(whole) * 100))) : nil }
+    var percent: Int64? { Progress.percent(done, of: whole) }
 
     func line(rate: Double?) -> String {
         let name = ErrorCatalogue.quoted(path)
-        let percent = percent.map { "\($0) %" }
-        var parts: [String?]
+        let percent = percent.map { ["\($0) %"] } ?? []
+        let parts: [String]
         switch phase {
-        case .sending: parts = [name, "\(Formats.bytes(done)) of \(Formats.bytes(whole)) sent", percent]
+        case .sending:
+            parts =
+                [name, "\(Formats.bytes(done)) of \(Formats.bytes(whole)) sent"] + percent
+                + Progress.rest(done, of: whole, rate: rate) { Formats.bytes($0) }
         case .hashing: parts = ["\(done) of \(Formats.count(whole, "file")) read", name]
         case .rendering:
-            parts = [
-                name, "\(Formats.clock(.milliseconds(done))) of \(Formats.clock(.milliseconds(whole))) rendered",
-                percent,
-            ]
+            let lengths = [done, whole].map { Formats.clock(.milliseconds($0)) }
+            parts =
+                [name, "\(lengths[0]) of \(lengths[1]) rendered"] + percent
+                + Progress.timeLeft(done, of: whole, rate: rate)
         }
-        if phase == .sending, let rate, rate >= 1 {
-            parts.append("\(Formats.bytes(Int64(rate)))/s")
-        }
-        if phase != .hashing, let rate, rate >= 1, done < whole {
-            parts.append("ETA \(Formats.clock(.seconds(Double(whole - done) / rate)))")
-        }
-        return parts.compactMap { $0 }.joined(separator: "  ")
+        return parts.joined(separator: "  ")
     }
 
     func record(elapsed: Duration) -> JSONObject {

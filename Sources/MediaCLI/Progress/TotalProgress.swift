@@ -14,9 +14,7 @@ struct TotalProgress: Sendable, Equatable {
     var passedPerSecond: Double?
 
     /// Whole percent of the bytes.
-    var percent: Int64 {
-        byteCount > 0 ? min(100, Int64(Double(bytesPassed) / Double(byteCount) * 100)) : 0
-    }
+    var percent: Int64 { Progress.percent(bytesPassed, of: byteCount) ?? 0 }
 
     /// Time until the last byte at the present rate; nil when it is out.
     var remaining: Duration? {

@@ -150,8 +150,7 @@ struct ClaimRun: Sendable {
             "already_claimed": JSONValue(result?.alreadyClaimed ?? alreadyClaimed),
             "failed": JSONValue(result?.failed), "remaining": JSONValue(remaining),
             "unknown_ids": .array(unknown.map { .string($0) }),
-            "signal": JSONValue(console.context.interruption.signal?.name), "exit_code": JSONRenderer.exitCode(code),
-        ]
+        ] + console.ending(code)
     }
 }
 

@@ -34,6 +34,19 @@ struct CaptureStage: Sendable {
         )
     }
 
+    /// Opens settings and stores of a command, and finishes what processes that have died left. Nothing is sent.
+    ///
+    /// - Throws: `SettingsError`, `StoreError`, `TransportError`, `ServerURLError`, `CaptureError`.
+    static func open(
+        _ console: Console,
+        _ global: GlobalOptions,
+        _ connection: some ConnectionFlags
+    ) async throws -> CaptureStage {
+        let stage = try open(await SettingsSession.open(console, global: global, connection: connection))
+        try await stage.adopt()
+        return stage
+    }
+
     /// The captures of the server that flags and settings name.
     ///
     /// - Throws: `Diagnosis` when nothing names one; `ServerURLError`.
@@ -129,7 +142,7 @@ extension SettingsSession {
         let parent = FileManager.default.temporaryDirectory.path
         var template = Array((parent + "/mediactl-XXXXXX").utf8CString)
         guard mkdtemp(&template) != nil else {
-            throw StoreError(.notWritable, path: parent, detail: String(cString: strerror(errno)).lowercased())
+            throw StoreError(.notWritable, path: parent, detail: SystemError.words(errno))
         }
         let scratch = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
         defer { try? FileManager.default.removeItem(atPath: scratch) }

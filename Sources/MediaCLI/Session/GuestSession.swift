@@ -58,16 +58,7 @@ struct GuestSession: Sendable {
                     hint: "put it into a file and use --event-link-file FILE"
                 )
             }
-            let question = Task { () -> Result<String, any Error> in
-                do {
-                    return .success(try await PasswordPrompt.ask("Event link: "))
-                } catch {
-                    return .failure(error)
-                }
-            }
-            return try await console.context.interruption.handling({ _ in question.cancel() }) {
-                await question.value
-            }.get()
+            return try await console.context.interruption.cancelling { try await PasswordPrompt.ask("Event link: ") }
         }
         let (name, flag) =
             options.eventLinkFile.map { ($0, "--event-link-file") } ?? (

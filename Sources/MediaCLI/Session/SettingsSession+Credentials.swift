@@ -26,14 +26,3 @@ extension SettingsSession {
         return try await console.context.interruption.cancelling { try await find(search) }
     }
 }
-
-extension TapesSession {
-    /// Looks for the key of the library's server.
-    func search<Found: Sendable>(
-        _ options: KeyOptions,
-        at server: ServerURL,
-        _ find: @escaping @Sendable (CredentialSearch) async throws -> Found
-    ) async throws -> Found {
-        try await settings.search(options.flags(noInput: settings.global.noInput), at: server.origin, find)
-    }
-}

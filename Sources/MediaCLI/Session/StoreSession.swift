@@ -23,3 +23,8 @@ struct StoreSession: Sendable {
         return StoreSession(directory: directory, store: store)
     }
 }
+
+extension SettingsSession {
+    /// The digests of files that have not changed since.
+    func hashCache() -> HashCache { HashCache(directory: locations.cacheDirectory) }
+}

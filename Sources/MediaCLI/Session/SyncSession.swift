@@ -38,6 +38,17 @@ struct SyncSession: Sendable {
         )
     }
 
+    /// Opens settings and stores of a command.
+    ///
+    /// - Throws: `SettingsError`, `StoreError`, `Diagnosis`, `ServerURLError`.
+    static func open(
+        _ console: Console,
+        _ global: GlobalOptions,
+        _ connection: some ConnectionFlags
+    ) async throws -> SyncSession {
+        try open(await SettingsSession.open(console, global: global, connection: connection))
+    }
+
     /// The server, asked with a key or without one.
     ///
     /// - Throws: `TransportError`; `CredentialError` when the key would travel in clear text.
@@ -85,13 +96,5 @@ struct SyncSession: Sendable {
         _ find: @escaping @Sendable (CredentialSearch) async throws -> Found
     ) async throws -> Found {
         try await settings.search(flags, at: server.origin, find)
-    }
-}
-
-extension Interruption {
-    /// Runs `body` in a task of its own, which a signal cancels.
-    func cancelling<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
-        let work = Task { try await body() }
-        return try await handling({ _ in work.cancel() }) { try await work.value }
     }
 }

@@ -164,6 +164,15 @@ struct TapesSession: Sendable {
         return try keptKey(at: server)
     }
 
+    /// Looks for the key of the library's server.
+    func search<Found: Sendable>(
+        _ options: KeyOptions,
+        at server: ServerURL,
+        _ find: @escaping @Sendable (CredentialSearch) async throws -> Found
+    ) async throws -> Found {
+        try await settings.search(options.flags(noInput: settings.global.noInput), at: server.origin, find)
+    }
+
     private func keptKey(at server: ServerURL) throws -> String? {
         guard let kept = try store.login(for: try immichLibrary(key: nil).address) else { return nil }
         try Credentials.refuseClearText(server.origin, allowed: settings.settings.allowHTTP.value)

@@ -41,7 +41,7 @@ struct UploaderSource: Sendable {
             store: store.store,
             directory: store.directory,
             options: settings.uploadOptions(guest: guest),
-            hashes: HashCache(directory: settings.locations.cacheDirectory)
+            hashes: settings.hashCache()
         )
     }
 }

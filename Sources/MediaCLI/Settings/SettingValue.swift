@@ -3,36 +3,6 @@ internal import Foundation
 internal import GigHive
 internal import MediaTransport
 
-/// Why a value is refused: `rule` follows the quoted value in the message.
-struct InvalidValue: Error {
-    var rule: String
-    var hint: String?
-    /// Whether the value may hold a secret and must not be shown.
-    var isSecret = false
-}
-
-extension InvalidValue {
-    /// A word that is none of those that are known.
-    init(_ text: String, noneOf known: [String]) {
-        let last = known.last ?? ""
-        rule =
-            known.count == 2
-            ? "is neither \(known[0]) nor \(last)"
-            : "is none of \(known.dropLast().joined(separator: ", ")) and \(last)"
-        hint = Spelling.hint(for: text, among: known)
-    }
-
-    /// A word for one of the cases.
-    static func choice<Choice: RawRepresentable<String> & CaseIterable>(
-        _ text: String
-    ) throws(InvalidValue) -> Choice {
-        guard let choice = Choice(rawValue: text) else {
-            throw InvalidValue(text, noneOf: Choice.allCases.map(\.rawValue))
-        }
-        return choice
-    }
-}
-
 /// Turns the text of a setting into its value.
 enum SettingValue {
     static func text(_ text: String) throws(InvalidValue) -> String {
@@ -50,7 +20,7 @@ enum SettingValue {
 
     /// A number of tries after the first.
     static func count(_ text: String) throws(InvalidValue) -> Int {
-        guard isDigits(text), let count = Int(text) else { throw InvalidValue(rule: "is not a whole number from 0") }
+        guard Digits.only(text), let count = Int(text) else { throw InvalidValue(rule: "is not a whole number from 0") }
         return count
     }
 
@@ -67,7 +37,7 @@ enum SettingValue {
         let factor = text.last.flatMap { units[$0] }
         let digits = factor == nil ? text[...] : text.dropLast()
         let parts = digits.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count <= 2, parts.allSatisfy(isDigits), let number = Double(digits) else {
+        guard parts.count <= 2, parts.allSatisfy(Digits.only), let number = Double(digits) else {
             throw InvalidValue(rule: "is not a duration", hint: "durations are seconds, or numbers like 30s, 5m and 1h")
         }
         let seconds = number * (factor ?? 1)
@@ -80,7 +50,7 @@ enum SettingValue {
         let units: [Character: Int64] = ["K": 1 << 10, "M": 1 << 20, "G": 1 << 30]
         let factor = text.uppercased().last.flatMap { units[$0] }
         let digits = factor == nil ? text[...] : text.dropLast()
-        guard isDigits(digits), let number = Int64(digits) else {
+        guard Digits.only(digits), let number = Int64(digits) else {
             throw InvalidValue(
                 rule: "is not a number of bytes",
                 hint: "sizes are bytes, or numbers like 500K, 20M and 6G"
@@ -99,7 +69,7 @@ enum SettingValue {
 
     /// Files at a time. More than a few do not fill a line better, and every one costs the server a worker.
     static func jobs(_ text: String) throws(InvalidValue) -> Int {
-        guard isDigits(text), let count = Int(text), (1...16).contains(count) else {
+        guard Digits.only(text), let count = Int(text), (1...16).contains(count) else {
             throw InvalidValue(rule: "is not a whole number from 1 to 16")
         }
         return count
@@ -175,9 +145,5 @@ enum SettingValue {
                 InvalidValue(rule: "goes on after the host name", hint: "try \(suggestion)")
             }
         }
-    }
-
-    private static func isDigits(_ text: some StringProtocol) -> Bool {
-        !text.isEmpty && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
     }
 }

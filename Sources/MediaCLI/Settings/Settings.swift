@@ -185,8 +185,3 @@ struct PathPrefix: Sendable, Equatable {
     var local: String
     var server: String
 }
-
-/// When output is coloured.
-enum ColorMode: String, Sendable, CaseIterable {
-    case auto, always, never
-}

@@ -6,8 +6,6 @@ struct SettingsLocations: Sendable, Equatable {
     var isConfigFileNamed: Bool
     /// Token store, journal, rescue files, spool.
     var dataDirectory: String
-    /// Locks and logs.
-    var stateDirectory: String
     /// What can be made again.
     var cacheDirectory: String
 
@@ -45,7 +43,6 @@ struct SettingsLocations: Sendable, Equatable {
         isConfigFileNamed = namedConfig != nil
         configFile = namedConfig ?? (directory("XDG_CONFIG_HOME", below: "/.config") ?? data) + "/config.yaml"
         dataDirectory = data
-        stateDirectory = directory("XDG_STATE_HOME", below: "/.local/state") ?? data + "/state"
         cacheDirectory = directory("XDG_CACHE_HOME", below: "/.cache") ?? data + "/cache"
     }
 }

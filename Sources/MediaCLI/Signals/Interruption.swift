@@ -117,4 +117,10 @@ final class Interruption: Sendable {
         defer { state.withLock { $0.questions -= 1 } }
         return await body()
     }
+
+    /// Runs `body` in a task of its own, which a signal cancels.
+    func cancelling<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
+        let work = Task { try await body() }
+        return try await handling({ _ in work.cancel() }) { try await work.value }
+    }
 }

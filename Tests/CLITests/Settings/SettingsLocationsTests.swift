@@ -8,7 +8,6 @@ import Testing
         #expect(locations.configFile == "/home/a/.config/mediactl/config.yaml")
         #expect(!locations.isConfigFileNamed)
         #expect(locations.dataDirectory == "/home/a/.local/share/mediactl")
-        #expect(locations.stateDirectory == "/home/a/.local/state/mediactl")
         #expect(locations.cacheDirectory == "/home/a/.cache/mediactl")
     }
 
@@ -19,7 +18,6 @@ import Testing
         ])
         #expect(locations.configFile == "/c/mediactl/config.yaml")
         #expect(locations.dataDirectory == "/d/mediactl")
-        #expect(locations.stateDirectory == "/s/mediactl")
         #expect(locations.cacheDirectory == "/k/mediactl")
     }
 
@@ -40,7 +38,6 @@ import Testing
         let fromFlags = try SettingsLocations(environment: environment, configOverride: "f.yaml", dataOverride: "f")
         #expect(fromFlags.configFile == "f.yaml")
         #expect(fromFlags.dataDirectory == "f")
-        #expect(fromFlags.stateDirectory == "/home/a/.local/state/mediactl")
     }
 
     @Test(arguments: [[:], ["HOME": ""], ["HOME": "not/absolute"]])
@@ -49,7 +46,6 @@ import Testing
         #expect(error?.hint?.contains("--data-dir") == true)
         let locations = try SettingsLocations(environment: environment, dataOverride: "/d")
         #expect(locations.configFile == "/d/config.yaml")
-        #expect(locations.stateDirectory == "/d/state")
         #expect(locations.cacheDirectory == "/d/cache")
     }
 }

@@ -22,7 +22,7 @@ import Testing
         )
         #expect(command.paths == ["a", "b"])
         #expect(command.include == ["*.jpg", "*.heic"] && command.exclude == ["x/"])
-        #expect(try PhotoJobs.count(command.jobs, usual: 2) == 3)
+        #expect(try FlagValue.read(command.jobs, "--jobs", SettingValue.jobs) == 3)
         #expect(command.dryRun && command.key.apiKeyFile == "k")
     }
 
@@ -37,7 +37,7 @@ import Testing
                 as? SyncDownload
         )
         #expect(download.ids == ["p-1", "p-2"] && download.target == "d")
-        #expect(try PhotoJobs.count(download.jobs, usual: 4) == 8)
+        #expect(try FlagValue.read(download.jobs, "--jobs", SettingValue.jobs) == 8)
         #expect(try MediactlCommand.parseAsRoot(["sync", "download", "--missing", "--to", "d"]) is SyncDownload)
         #expect(try MediactlCommand.parseAsRoot(["sync", "verify", "--read-content"]) is SyncVerify)
         #expect(try MediactlCommand.parseAsRoot(["sync", "status", "--api-key-stdin"]) is SyncStatusCommand)
@@ -99,7 +99,7 @@ import Testing
     @Test(arguments: ["0", "17", "x", "-1"])
     func jobsAreOneToSixteen(value: String) throws {
         let command = try #require(try MediactlCommand.parseAsRoot(["sync", "push", "a", "-j=\(value)"]) as? SyncPush)
-        #expect(throws: Diagnosis.self) { try PhotoJobs.count(command.jobs, usual: 2) }
+        #expect(throws: Diagnosis.self) { try FlagValue.read(command.jobs, "--jobs", SettingValue.jobs) }
     }
 
     // Trap 4: a server drops any zone but Z, so that what is sent must be UTC.

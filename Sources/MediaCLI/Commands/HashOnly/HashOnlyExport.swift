@@ -59,9 +59,7 @@ struct HashOnlyExport: ContextCommand {
     }
 
     func run(in console: Console) async throws -> ExitCode {
-        let settings = try await SettingsSession.open(console, global: global, connection: connection)
-        let stage = try CaptureStage.open(settings)
-        try await stage.adopt()
+        let stage = try await CaptureStage.open(console, global, connection)
         let record = try stage.record(id)
         try refuseExistingTargets()
         try console.requireOutput()
@@ -101,7 +99,7 @@ struct HashOnlyExport: ContextCommand {
         for target in [to, depthTo, bundle].compactMap({ $0 }) {
             let path = RawArguments.bytes(of: target)
             var status = stat()
-            if lstat(path.map { CChar(bitPattern: $0) } + [0], &status) == 0 {
+            if lstat(path.cString, &status) == 0 {
                 throw CaptureError(.targetExists, path: path)
             }
         }

@@ -22,9 +22,7 @@ struct HashOnlyList: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(in console: Console) async throws -> ExitCode {
-        let settings = try await SettingsSession.open(console, global: global, connection: connection)
-        let stage = try CaptureStage.open(settings)
-        try await stage.adopt()
+        let stage = try await CaptureStage.open(console, global, connection)
         let records = try stage.library.captures().filter { !open || $0.isOpen }
         for record in records {
             console.record(.item, JSONRenderer.captureRow(record))
@@ -42,16 +40,5 @@ struct HashOnlyList: ContextCommand {
         }
         console.summary(["items": JSONValue(records.count), "exit_code": 0])
         return .success
-    }
-}
-
-extension CaptureRecord {
-    /// Whether `retry` may get it further. One without a mode waits for its owner's word.
-    var isOpen: Bool {
-        guard mode != nil else { return false }
-        return switch state {
-        case .pending, .queued, .submitted, .unknownOutcome: true
-        case .accepted, .rejected: false
-        }
     }
 }

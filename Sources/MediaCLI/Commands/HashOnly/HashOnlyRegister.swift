@@ -68,7 +68,7 @@ struct HashOnlyRegister: ContextCommand {
         }
         let plan = DeviceEnrolment.Plan(
             key: key.source(in: console.context.workingDirectory),
-            model: try CaptureValue.read(model, "--model", CaptureValue.words) ?? "Linux",
+            model: try FlagValue.read(model, "--model", CaptureValue.words) ?? "Linux",
             rpID: rpID ?? settings.captureRPID,
             evidence: try key.tpm2Evidence(),
             publicKey: try key.verifyingKey(),
@@ -77,7 +77,7 @@ struct HashOnlyRegister: ContextCommand {
         let run = RegistrationRun(
             settings: settings,
             plan: plan,
-            deviceID: try CaptureValue.read(deviceID, "--device-id", CaptureValue.uuid)
+            deviceID: try FlagValue.read(deviceID, "--device-id", CaptureValue.uuid)
         )
         return try await dryRun ? run.preview() : run.run()
     }

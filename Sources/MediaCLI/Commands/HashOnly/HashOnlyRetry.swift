@@ -50,9 +50,7 @@ struct HashOnlyRetry: ContextCommand {
     }
 
     func run(in console: Console) async throws -> ExitCode {
-        let settings = try await SettingsSession.open(console, global: global, connection: connection)
-        let stage = try CaptureStage.open(settings)
-        try await stage.adopt()
+        let stage = try await CaptureStage.open(console, global, connection)
         let run = RetryRun(
             stage: stage,
             choice: resend ? .resend : asHashOnly ? .adoptAsHashOnly : .ordinary,

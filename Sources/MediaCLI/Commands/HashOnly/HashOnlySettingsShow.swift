@@ -25,22 +25,3 @@ struct HashOnlySettingsShow: ContextCommand {
         return console.exitCode(.success)
     }
 }
-
-extension TextRenderer {
-    /// The table of `hash-only settings`, by the names that `set` takes.
-    static func privacy(_ settings: PrivacySettings, style: Style) -> [String] {
-        var table = Table(columns: [.init(title: "SETTING"), .init(title: "VALUE")])
-        table.rows = PrivacyKey.allCases.map { [$0.rawValue, $0.value(in: settings)] }
-        return table.lines(fitting: nil, style: style)
-    }
-}
-
-extension JSONRenderer {
-    static func privacy(_ settings: PrivacySettings, _ path: String, changed: Bool) -> JSONObject {
-        [
-            "path": .string(path), "privacy_mode": .bool(settings.isPrivacyModeEnabled),
-            "location": .string(settings.location.rawValue), "timestamp": .string(settings.timestamp.rawValue),
-            "device": .string(settings.deviceInfo.rawValue), "changed": .bool(changed), "exit_code": 0,
-        ]
-    }
-}

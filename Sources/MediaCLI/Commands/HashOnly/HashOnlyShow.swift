@@ -24,9 +24,7 @@ struct HashOnlyShow: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(in console: Console) async throws -> ExitCode {
-        let settings = try await SettingsSession.open(console, global: global, connection: connection)
-        let stage = try CaptureStage.open(settings)
-        try await stage.adopt()
+        let stage = try await CaptureStage.open(console, global, connection)
         let record = try stage.record(id)
         let body = showBody ? (record.body ?? record.unsignedBody).map { String(decoding: $0, as: UTF8.self) } : nil
         let kept: JSONObject = [

@@ -34,9 +34,7 @@ struct HashOnlyVerify: ContextCommand {
     }
 
     func run(in console: Console) async throws -> ExitCode {
-        let settings = try await SettingsSession.open(console, global: global, connection: connection)
-        let stage = try CaptureStage.open(settings)
-        try await stage.adopt()
+        let stage = try await CaptureStage.open(console, global, connection)
         let session = try stage.anySession()
         let path = RawArguments.bytes(of: file)
         let isOffline = offline

@@ -66,14 +66,15 @@ struct SyncDownload: ContextCommand {
 
     func run(in console: Console) async throws -> ExitCode {
         let selection = try selection()
-        let jobs = try PhotoJobs.count(jobs, usual: 4)
-        let settings = try await SettingsSession.open(console, global: global, connection: connection)
-        let account = try await SyncSession.open(settings).account(key)
+        // The setting of the same name is for uploads.
+        let jobs = try FlagValue.read(jobs, "--jobs", SettingValue.jobs) ?? 4
+        let session = try await SyncSession.open(console, global, connection)
+        let account = try await session.account(key)
         let run = DownloadRun(
             console: console,
             account: account,
-            hashes: HashCache(directory: settings.locations.cacheDirectory),
-            options: Download.Options(jobs: jobs, isDryRun: dryRun, retry: settings.retryPolicy),
+            hashes: session.settings.hashCache(),
+            options: Download.Options(jobs: jobs, isDryRun: dryRun, retry: session.settings.retryPolicy),
             writesProgressRecords: global.progressEvents,
             base: base(in: console.context)
         )

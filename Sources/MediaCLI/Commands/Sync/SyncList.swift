@@ -42,8 +42,7 @@ struct SyncList: ContextCommand {
 
     func run(in console: Console) async throws -> ExitCode {
         let since = try since.map { text throws(Diagnosis) in try PointInTime.parse(text, flag: "--since") }
-        let settings = try await SettingsSession.open(console, global: global, connection: connection)
-        let session = try SyncSession.open(settings)
+        let session = try await SyncSession.open(console, global, connection)
         let server = session.address
         guard let state = try session.index.state(of: server) else { throw PhotoSyncError(.neverSynchronized) }
         let filter = PhotoFilter(origin: try origin(session.login?.deviceID), uploadedSince: since, isGone: gone)
@@ -62,7 +61,7 @@ struct SyncList: ContextCommand {
         let code = console.exitCode(.success)
         console.summary([
             "server": .string(server), "items": JSONValue(table.count),
-            "last_complete_at": JSONValue(state.lastCompleteAt.map { Formats.timestamp($0) }),
+            "last_complete_at": JSONRenderer.time(state.lastCompleteAt),
             "exit_code": JSONRenderer.exitCode(code),
         ])
         return code

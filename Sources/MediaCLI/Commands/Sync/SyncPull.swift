@@ -30,8 +30,7 @@ struct SyncPull: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(in console: Console) async throws -> ExitCode {
-        let settings = try await SettingsSession.open(console, global: global, connection: connection)
-        let account = try await SyncSession.open(settings).account(key)
+        let account = try await SyncSession.open(console, global, connection).account(key)
         let run = PullRun(
             console: console,
             account: account,

@@ -52,14 +52,15 @@ struct SyncPush: ContextCommand {
 
     func run(in console: Console) async throws -> ExitCode {
         let filter = try PathFilter.reading(includes: include, excludes: exclude)
-        let jobs = try PhotoJobs.count(jobs, usual: 2)
-        let settings = try await SettingsSession.open(console, global: global, connection: connection)
-        let account = try await SyncSession.open(settings).account(key)
+        // The setting of the same name is for uploads.
+        let jobs = try FlagValue.read(jobs, "--jobs", SettingValue.jobs) ?? 2
+        let session = try await SyncSession.open(console, global, connection)
+        let account = try await session.account(key)
         let run = PushRun(
             console: console,
             account: account,
-            hashes: HashCache(directory: settings.locations.cacheDirectory),
-            options: Push.Options(filter: filter, jobs: jobs, isDryRun: dryRun, retry: settings.retryPolicy),
+            hashes: session.settings.hashCache(),
+            options: Push.Options(filter: filter, jobs: jobs, isDryRun: dryRun, retry: session.settings.retryPolicy),
             writesProgressRecords: global.progressEvents
         )
         return try await run.run(paths.map { RawArguments.bytes(of: $0) })

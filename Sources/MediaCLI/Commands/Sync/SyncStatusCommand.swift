@@ -22,8 +22,7 @@ struct SyncStatusCommand: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(in console: Console) async throws -> ExitCode {
-        let settings = try await SettingsSession.open(console, global: global, connection: connection)
-        let session = try SyncSession.open(settings)
+        let session = try await SyncSession.open(console, global, connection)
         let account = try await session.account(key)
         try console.requireOutput()
         let report = try await console.context.interruption.cancelling { try await SyncReport.make(of: account) }

@@ -25,12 +25,12 @@ struct SyncVerify: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(in console: Console) async throws -> ExitCode {
-        let settings = try await SettingsSession.open(console, global: global, connection: connection)
-        let account = try await SyncSession.open(settings).account(key)
+        let session = try await SyncSession.open(console, global, connection)
+        let account = try await session.account(key)
         let run = VerifyRun(
             console: console,
             account: account,
-            hashes: HashCache(directory: settings.locations.cacheDirectory),
+            hashes: session.settings.hashCache(),
             readsContent: readContent,
             writesProgressRecords: global.progressEvents
         )

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 
 /// `mediactl tapes add TAPE FILE…`
-struct TapesAdd: ContextCommand {
+struct TapesAdd: TapeAddingCommand {
     static let schema = "mediactl.tapes-add/1"
     static let configuration = CommandConfiguration(
         commandName: "add",
@@ -28,20 +28,7 @@ struct TapesAdd: ContextCommand {
     @OptionGroup(title: "Library options") var connection: TapeConnectionOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
-    func validate() throws {
-        try input.check(files, isStandardInputTaken: connection.key.apiKeyStdin)
-    }
-
     func run(in console: Console) async throws -> ExitCode {
-        try await TapeAdditionRun.run(
-            tape,
-            files,
-            at: nil,
-            input: input,
-            adding: adding,
-            connection: connection,
-            global: global,
-            in: console
-        )
+        try await add(at: nil, in: console)
     }
 }

@@ -44,9 +44,8 @@ struct TapesDelete: ContextCommand {
     func run(in console: Console) async throws -> ExitCode {
         let session = try await TapesSession.open(console, global, connection)
         let confirmation = Confirmation(prompter: session.settings.prompter, isGiven: yes)
-        var seen: Set<String> = []
         let chosen = all ? try session.store.tapeSummaries().map(\.tape) : try tapes.map { try session.tape($0) }
-        let targets = chosen.filter { seen.insert($0.id).inserted }
+        let targets = chosen.uniqued { $0.id }
         if !dryRun, !targets.isEmpty {
             try confirmation.requireSomebody(for: targets.count > 1 ? "Delete them?" : "Delete it?")
         }

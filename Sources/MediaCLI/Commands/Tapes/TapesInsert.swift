@@ -1,7 +1,7 @@
 internal import ArgumentParser
 
 /// `mediactl tapes insert TAPE --at N FILE…`
-struct TapesInsert: ContextCommand {
+struct TapesInsert: TapeAddingCommand {
     static let schema = "mediactl.tapes-insert/1"
     static let configuration = CommandConfiguration(
         commandName: "insert",
@@ -32,20 +32,7 @@ struct TapesInsert: ContextCommand {
     @OptionGroup(title: "Library options") var connection: TapeConnectionOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
-    func validate() throws {
-        try input.check(files, isStandardInputTaken: connection.key.apiKeyStdin)
-    }
-
     func run(in console: Console) async throws -> ExitCode {
-        try await TapeAdditionRun.run(
-            tape,
-            files,
-            at: at,
-            input: input,
-            adding: adding,
-            connection: connection,
-            global: global,
-            in: console
-        )
+        try await add(at: at, in: console)
     }
 }

@@ -43,7 +43,7 @@ struct TapesMove: ContextCommand {
         return try await console.context.interruption.handling({ _ in }) {
             let last = try session.store.clips(of: tape.id).count - 1
             let position = dryRun ? max(0, min(to, last)) : try session.editor.move(clip, to: to)
-            let name = clip.source.map { TerminalText.escaped($0) } ?? TextRenderer.brief(clip.id)
+            let name = TextRenderer.name(of: clip)
             console.text([
                 dryRun
                     ? "\(name): would be clip \(position + 1)"

@@ -63,7 +63,7 @@ struct TapesRelink: ContextCommand {
         let places = directories.map { RawArguments.bytes(of: $0) }
         for place in places {
             var status = stat()
-            guard stat(place.map(CChar.init(bitPattern:)) + [0], &status) == 0, status.st_mode & S_IFMT == S_IFDIR
+            guard stat(place.cString, &status) == 0, status.st_mode & S_IFMT == S_IFDIR
             else { throw .usage("--in: \(ErrorCatalogue.quoted(place)) is not a directory") }
         }
         return places

@@ -33,10 +33,7 @@ struct TapesRemove: ContextCommand {
     func run(in console: Console) async throws -> ExitCode {
         let session = try await TapesSession.open(console, global, connection)
         let tape = try session.tape(tape)
-        var seen: Set<String> = []
-        let named = try clips.map { try session.editor.clip(named: $0, of: tape) }.filter {
-            seen.insert($0.id).inserted
-        }
+        let named = try clips.map { try session.editor.clip(named: $0, of: tape) }.uniqued { $0.id }
         let callsLibrary = session.settings.settings.deleteAssociatedAlbum.value && !dryRun
         let service = callsLibrary ? try await session.service(connection.key) : try session.localService()
         try console.requireOutput()
@@ -55,7 +52,7 @@ struct TapesRemove: ContextCommand {
         _ console: Console
     ) -> ExitCode {
         for clip in removed {
-            let name = clip.source.map { TerminalText.escaped($0) } ?? TextRenderer.brief(clip.id)
+            let name = TextRenderer.name(of: clip)
             console.result(
                 JSONRenderer.clip(clip),
                 [dryRun ? "\(name): would be removed" : "\(console.outputStyle.green("removed")) \(name)"]
@@ -69,9 +66,8 @@ struct TapesRemove: ContextCommand {
             [
                 "tape_id": .string(tape.id), "title": .string(tape.title), "items": JSONValue(removed.count),
             ] + JSONRenderer.album(outcome) + [
-                "dry_run": .bool(dryRun), "signal": JSONValue(console.context.interruption.signal?.name),
-                "exit_code": JSONRenderer.exitCode(code),
-            ]
+                "dry_run": .bool(dryRun)
+            ] + console.ending(code)
         )
         return code
     }

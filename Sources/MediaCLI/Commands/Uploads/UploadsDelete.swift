@@ -83,7 +83,7 @@ struct UploadsDelete: ContextCommand {
                 finishTimeout: settings.settings.finishTimeout.value
             )
         )
-        return try await run.run(ids: named.map { [$0.fileID] } ?? ids.uniqued())
+        return try await run.run(ids: named.map { [$0.fileID] } ?? ids.uniqued { $0 })
     }
 
     private func plan(_ settings: SettingsSession, _ store: StoreSession, host: String?) throws -> DeletionPlan {
@@ -93,13 +93,5 @@ struct UploadsDelete: ContextCommand {
             isServerNamed: connection.choice.server != nil,
             host: host
         )
-    }
-}
-
-extension Array where Element: Hashable {
-    /// Each element once, in order of first appearance.
-    fileprivate func uniqued() -> [Element] {
-        var seen: Set<Element> = []
-        return filter { seen.insert($0).inserted }
     }
 }

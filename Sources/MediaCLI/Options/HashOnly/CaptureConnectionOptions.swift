@@ -20,19 +20,3 @@ struct CaptureConnectionOptions: ParsableArguments, ConnectionFlags {
         return flags
     }
 }
-
-/// How servers are talked to that records name themselves.
-struct NetworkConnectionOptions: ParsableArguments, ConnectionFlags {
-    @OptionGroup var named: ProfileOptions
-
-    @OptionGroup var network: NetworkOptions
-
-    var flags: SettingsFlags { network.adding(to: SettingsFlags(profile: named.profile)) }
-}
-
-/// For commands that ask no server.
-struct NoConnectionOptions: ParsableArguments, ConnectionFlags {
-    @OptionGroup var named: ProfileOptions
-
-    var flags: SettingsFlags { SettingsFlags(profile: named.profile) }
-}

@@ -47,8 +47,8 @@ struct CaptureDepthOptions: ParsableArguments {
     ///
     /// - Throws: `Diagnosis` for a value that is refused.
     func choice() throws(Diagnosis) -> CaptureRequest.Depth {
-        let size = try CaptureValue.read(depthSize, "--depth-size", CaptureValue.depthSize)
-        let scale = try CaptureValue.read(depthScale, "--depth-scale", CaptureValue.depthScale)
+        let size = try FlagValue.read(depthSize, "--depth-size", CaptureValue.depthSize)
+        let scale = try FlagValue.read(depthScale, "--depth-scale", CaptureValue.depthScale)
         let layout = DepthMapFile.Layout(width: size?.width, height: size?.height, scale: scale)
         if let depth {
             return .map(path: RawArguments.bytes(of: depth), layout: layout)

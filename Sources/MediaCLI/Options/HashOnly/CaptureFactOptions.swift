@@ -30,15 +30,15 @@ struct CaptureFactOptions: ParsableArguments {
     ///
     /// - Throws: `Diagnosis` for a value that is refused.
     func facts() throws(Diagnosis) -> CaptureFacts {
-        let position = try CaptureValue.read(location, "--location", CaptureValue.coordinates)
-        let place = try CaptureValue.read(place, "--place", CaptureValue.place)
+        let position = try FlagValue.read(location, "--location", CaptureValue.coordinates)
+        let place = try FlagValue.read(place, "--place", CaptureValue.place)
         return CaptureFacts(
             latitude: position?.latitude,
             longitude: position?.longitude,
             city: place?.city,
             country: place?.country,
-            capturedAt: try CaptureValue.read(capturedAt, "--captured-at", CaptureValue.time),
-            deviceModel: try CaptureValue.read(deviceModel, "--device-model", CaptureValue.words)
+            capturedAt: try FlagValue.read(capturedAt, "--captured-at", CaptureValue.time),
+            deviceModel: try FlagValue.read(deviceModel, "--device-model", CaptureValue.words)
         )
     }
 }

@@ -58,16 +58,16 @@ struct CaptureMediaOptions: ParsableArguments {
     ///
     /// - Throws: `Diagnosis` for a value that is refused.
     func namedDigest() throws(Diagnosis) -> SHA256Digest? {
-        try CaptureValue.read(digest, "--digest", CaptureValue.digest)
+        try FlagValue.read(digest, "--digest", CaptureValue.digest)
     }
 
     /// What was said of a video.
     ///
     /// - Throws: `Diagnosis` for a value that is refused.
     func video() throws(Diagnosis) -> VideoMembers? {
-        guard let chain = try CaptureValue.read(hashChain, "--hash-chain", CaptureValue.hashChain),
-            let frames = try CaptureValue.read(frameCount, "--frame-count", CaptureValue.amount),
-            let duration = try CaptureValue.read(durationMs, "--duration-ms", CaptureValue.amount)
+        guard let chain = try FlagValue.read(hashChain, "--hash-chain", CaptureValue.hashChain),
+            let frames = try FlagValue.read(frameCount, "--frame-count", CaptureValue.amount),
+            let duration = try FlagValue.read(durationMs, "--duration-ms", CaptureValue.amount)
         else { return nil }
         return VideoMembers(hashChain: chain, frameCount: frames, durationMilliseconds: duration)
     }

@@ -5,29 +5,8 @@ internal import MediaCrypto
 internal import MediaStore
 internal import PhotoSync
 
-/// Turns what options of `hash-only` say into values.
+/// Turns what options of `hash-only` say into values, for `FlagValue`.
 enum CaptureValue {
-    /// Reads the value of an option.
-    ///
-    /// - Parameters:
-    ///   - text: What was given, if anything.
-    ///   - flag: As `--depth-size`.
-    ///   - parse: One of the functions below.
-    /// - Returns: nil when nothing was given.
-    /// - Throws: `Diagnosis` for a value that is refused.
-    static func read<Value>(
-        _ text: String?,
-        _ flag: String,
-        _ parse: (String) throws(InvalidValue) -> Value
-    ) throws(Diagnosis) -> Value? {
-        guard let text else { return nil }
-        do {
-            return try parse(text)
-        } catch {
-            throw .usage("\(flag): \(ErrorCatalogue.quoted(text)) \(error.rule)", hint: error.hint)
-        }
-    }
-
     // MARK: Depth
 
     /// `256x192`: columns and rows, each at least 1.
@@ -160,7 +139,7 @@ enum CaptureValue {
     // MARK: Digits
 
     private static func positive(_ text: Substring) -> Int? {
-        guard isDigits(text), let number = Int(text), number > 0 else { return nil }
+        guard Digits.only(text), let number = Int(text), number > 0 else { return nil }
         return number
     }
 
@@ -168,16 +147,12 @@ enum CaptureValue {
     private static func decimal(_ text: some StringProtocol) -> Double? {
         let digits = text.hasPrefix("-") ? text.dropFirst() : text[...]
         let parts = digits.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count <= 2, parts.allSatisfy({ isDigits($0) }) else { return nil }
+        guard parts.count <= 2, parts.allSatisfy({ Digits.only($0) }) else { return nil }
         // −0 would be written in another way than 0 (contract, trap 7).
         return Double(text).map { $0 == 0 ? 0 : $0 }
     }
 
     private static func significantDigits(_ text: some StringProtocol) -> Int {
         text.filter(\.isNumber).drop { $0 == "0" }.count
-    }
-
-    private static func isDigits(_ text: some StringProtocol) -> Bool {
-        !text.isEmpty && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
     }
 }

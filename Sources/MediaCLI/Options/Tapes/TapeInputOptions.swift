@@ -3,21 +3,7 @@ internal import MediaFiles
 
 /// Which files become clips.
 struct TapeInputOptions: ParsableArguments {
-    @Option(
-        help: ArgumentHelp(
-            "Take the files that are listed here, one a line, as seen from the current directory; - for standard input.",
-            valueName: "file"
-        ),
-        completion: .file()
-    )
-    var filesFrom: String?
-
-    @Option(
-        name: .customLong("files-from0"),
-        help: ArgumentHelp("The same with zero bytes between the paths, as from find -print0.", valueName: "file"),
-        completion: .file()
-    )
-    var filesFromZero: String?
+    @OptionGroup var fileLists: FileListOptions
 
     @Option(
         help: ArgumentHelp(
@@ -50,8 +36,7 @@ struct TapeInputOptions: ParsableArguments {
 
     /// The options that name inputs of their own, as they are written.
     var lists: [(flag: String, value: String)] {
-        [("--files-from", filesFrom), ("--files-from0", filesFromZero), ("--from-upload", fromUpload)]
-            .compactMap { flag, value in value.map { (flag, $0) } }
+        fileLists.lists + (fromUpload.map { [("--from-upload", $0)] } ?? [])
     }
 
     /// Refuses what cannot be read.
@@ -71,11 +56,7 @@ struct TapeInputOptions: ParsableArguments {
         }
         let readers =
             lists.filter { $0.value == "-" }.map(\.flag) + (isStandardInputTaken ? ["--api-key-stdin"] : [])
-        guard readers.count <= 1 else {
-            throw ValidationError(
-                "Standard input can be read once only, not for \(readers.joined(separator: " and "))."
-            )
-        }
+        try StandardInputReaders.check(readers)
         for id in uploaded where !id.hasPrefix("u-") && Int64(id) == nil {
             throw ValidationError("\(ErrorCatalogue.quoted(id)) is no upload's number, and no id that begins with u-.")
         }

@@ -104,11 +104,6 @@ struct ClipLookOptions: ParsableArguments {
     }
 
     private func milliseconds(_ text: String?, _ flag: String) throws(Diagnosis) -> Int64? {
-        guard let text else { return nil }
-        do {
-            return Formats.milliseconds(try SettingValue.timeoutOrZero(text))
-        } catch {
-            throw .usage("\(flag): \(ErrorCatalogue.quoted(text)) \(error.rule)", hint: error.hint)
-        }
+        try FlagValue.read(text, flag, SettingValue.timeoutOrZero).map { Formats.milliseconds($0) }
     }
 }

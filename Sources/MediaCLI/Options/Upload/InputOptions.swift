@@ -20,21 +20,7 @@ struct InputOptions: ParsableArguments {
     )
     var exclude: [String] = []
 
-    @Option(
-        help: ArgumentHelp(
-            "Take the files that are listed here, one a line, as seen from the current directory; - for standard input.",
-            valueName: "file"
-        ),
-        completion: .file()
-    )
-    var filesFrom: String?
-
-    @Option(
-        name: .customLong("files-from0"),
-        help: ArgumentHelp("The same with zero bytes between the paths, as from find -print0.", valueName: "file"),
-        completion: .file()
-    )
-    var filesFromZero: String?
+    @OptionGroup var fileLists: FileListOptions
 
     @Option(
         help: ArgumentHelp(
@@ -79,10 +65,9 @@ struct InputOptions: ParsableArguments {
 
     /// The options that name inputs of their own, as they are written.
     var lists: [(flag: String, value: String)] {
-        [
-            ("--files-from", filesFrom), ("--files-from0", filesFromZero), ("--manifest", manifest),
-            ("--retry-failed", retryFailed),
-        ].compactMap { flag, value in value.map { (flag, $0) } }
+        fileLists.lists
+            + [("--manifest", manifest), ("--retry-failed", retryFailed)]
+            .compactMap { flag, value in value.map { (flag, $0) } }
     }
 
     /// Which files found in directories are wanted.
@@ -106,26 +91,6 @@ struct InputOptions: ParsableArguments {
         guard watch != "" else { throw ValidationError("--watch: an empty path.") }
         guard watch == nil || (lists.isEmpty && !recursive) else {
             throw ValidationError("--watch takes what appears in its directory, and nothing else.")
-        }
-    }
-}
-
-extension PathFilter {
-    /// Reads the patterns of `--include` and `--exclude`.
-    ///
-    /// - Throws: `Diagnosis` for one that cannot be read.
-    static func reading(includes: [String], excludes: [String]) throws(Diagnosis) -> PathFilter {
-        PathFilter(
-            includes: try includes.map { text throws(Diagnosis) in try pattern(text, "--include") },
-            excludes: try excludes.map { text throws(Diagnosis) in try pattern(text, "--exclude") }
-        )
-    }
-
-    private static func pattern(_ text: String, _ flag: String) throws(Diagnosis) -> GlobPattern {
-        do {
-            return try GlobPattern(text)
-        } catch {
-            throw .usage("\(flag): \(ErrorCatalogue.quoted(text)): \(ErrorCatalogue.clean(error.reason))")
         }
     }
 }

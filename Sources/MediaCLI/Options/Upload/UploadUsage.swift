@@ -56,11 +56,7 @@ struct UploadUsage {
         let readers =
             (isPiped ? ["the file -"] : []) + (command.credentials.passwordStdin ? ["--password-stdin"] : [])
             + files.filter { $0.1 == "-" }.map(\.0)
-        guard readers.count <= 1 else {
-            throw ValidationError(
-                "Standard input can be read once only, not for \(readers.joined(separator: " and "))."
-            )
-        }
+        try StandardInputReaders.check(readers)
     }
 
     private func checkGuest() throws {

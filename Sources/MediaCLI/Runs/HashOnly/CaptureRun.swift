@@ -116,23 +116,22 @@ struct CaptureRun: Sendable {
     /// - Returns: How the program ends.
     func conclude(isDone: Bool, _ members: JSONObject) -> ExitCode {
         let code = console.exitCode(tally.exitCode(isStopped: !isDone))
-        let words: [(CaptureItem.State, String)] = [
+        let words: [(state: CaptureItem.State, words: String)] = [
             (.accepted, "accepted"), (.planned, "to be sent"), (.pending, "not signed"), (.queued, "to be sent again"),
             (.submitted, "on their way"), (.unknownOutcome, "of unknown outcome"), (.rejected, "rejected"),
             (.failed, "failed"), (.cancelled, "not done"),
         ]
-        let parts = words.filter { tally.count($0.0) > 0 }.map { "\(tally.count($0.0)) \($0.1)" }
         if tally.total > 1 {
-            console.note(parts.joined(separator: ", "))
+            console.note(tally.words(words))
         }
         func count(_ state: CaptureItem.State) -> JSONValue { JSONValue(tally.count(state)) }
-        let counts: JSONObject = [
-            "items": JSONValue(tally.total), "accepted": count(.accepted), "planned": count(.planned),
-            "pending": count(.pending), "queued": count(.queued), "submitted": count(.submitted),
-            "unknown_outcome": count(.unknownOutcome), "rejected": count(.rejected), "failed": count(.failed),
-            "cancelled": count(.cancelled), "duration_ms": .integer(Formats.milliseconds(display.elapsed)),
-            "signal": JSONValue(console.context.interruption.signal?.name), "exit_code": JSONRenderer.exitCode(code),
-        ]
+        let counts: JSONObject =
+            [
+                "items": JSONValue(tally.total), "accepted": count(.accepted), "planned": count(.planned),
+                "pending": count(.pending), "queued": count(.queued), "submitted": count(.submitted),
+                "unknown_outcome": count(.unknownOutcome), "rejected": count(.rejected), "failed": count(.failed),
+                "cancelled": count(.cancelled),
+            ] + console.ending(code, after: display.elapsed)
         console.summary(members + counts)
         return code
     }

@@ -1,25 +1,6 @@
 internal import CaptureSubmission
 internal import Foundation
 
-/// Small files that a registration takes.
-enum EvidenceFile {
-    /// The bytes of a file that is no larger than a certificate ever is.
-    ///
-    /// - Throws: `Diagnosis` (usage).
-    static func bytes(_ path: String) throws(Diagnosis) -> [UInt8] {
-        let data: Data
-        do {
-            let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
-            data = try handle.read(upToCount: 64 << 10) ?? Data()
-        } catch {
-            let reason = FileManager.default.fileExists(atPath: path) ? "it cannot be opened" : "no such file"
-            throw .usage("cannot read \(ErrorCatalogue.quoted(path)): \(reason)")
-        }
-        guard !data.isEmpty else { throw .usage("cannot use \(ErrorCatalogue.quoted(path)): it is empty") }
-        return Array(data)
-    }
-}
-
 extension TPM2Evidence {
     /// Reads what tpm2-tools write: `key.pub` and `ak.pub` (`tpm2_create -u`, `tpm2_readpublic -o`), `certify.attest` and
     /// `certify.sig` (`tpm2_certify -o -s`), and the certificates `ek-*.der` in the order of their names, the leaf first.

@@ -25,16 +25,7 @@ struct InputCollection: Sendable {
         let filter = try options.filter()
         var faults: [ManifestFaults.Fault] = []
         var inputs = paths.flatMap { named($0, filter) }
-        if let list = options.filesFrom {
-            inputs += try await InputFile.paths(list, flag: "--files-from", .line, in: console.context).flatMap {
-                expanded($0, filter)
-            }
-        }
-        if let list = options.filesFromZero {
-            inputs += try await InputFile.paths(list, flag: "--files-from0", .zero, in: console.context).flatMap {
-                expanded($0, filter)
-            }
-        }
+        inputs += try await options.fileLists.paths(in: console.context).flatMap { expanded($0, filter) }
         if let name = options.manifest {
             let manifest = try await manifest(name)
             inputs += manifest.list
@@ -75,7 +66,7 @@ struct InputCollection: Sendable {
     }
 
     private static func isMedia(_ path: [UInt8]) -> Bool {
-        let name = String(decoding: path.split(separator: UInt8(ascii: "/")).last ?? [], as: UTF8.self)
+        let name = path.fileName
         let type = MediaType.named(byExtension: MediaType.pathExtension(of: name))
         return type?.kind == .audio || type?.kind == .video
     }

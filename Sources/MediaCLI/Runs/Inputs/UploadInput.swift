@@ -38,7 +38,7 @@ struct UploadInput: Sendable, Equatable {
     /// The last component of the path, or the name given for standard input.
     var fileName: String {
         switch source {
-        case .file(let path): String(decoding: path.split(separator: UInt8(ascii: "/")).last ?? [], as: UTF8.self)
+        case .file(let path): path.fileName
         case .standardInput(let name): name
         }
     }

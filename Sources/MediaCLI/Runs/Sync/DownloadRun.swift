@@ -67,13 +67,13 @@ struct DownloadRun: Sendable {
     }
 
     private func conclude(_ tally: ItemTally<DownloadItem.State>) {
-        let words: [(DownloadItem.State, String)] = [
+        let words: [(state: DownloadItem.State, words: String)] = [
             (.verified, "downloaded and verified"), (.rewritten, "rewritten by the server"),
             (.planned, "to be downloaded"),
             (.present, "there already"), (.failed, "failed"), (.cancelled, "not done"),
         ]
-        let parts = words.filter { tally.count($0.0) > 0 }.map { "\(tally.count($0.0)) \($0.1)" }
-        console.note(parts.isEmpty ? "there is nothing to download" : parts.joined(separator: ", "))
+        let counts = tally.words(words)
+        console.note(counts.isEmpty ? "there is nothing to download" : counts)
         if tally.count(.rewritten) > 0 {
             console.note(
                 "the server changes the photos it stores: those it has rewritten cannot be compared with what was "
@@ -94,9 +94,7 @@ struct DownloadRun: Sendable {
             "verified": count(.verified), "rewritten": count(.rewritten), "present": count(.present),
             "planned": count(.planned), "failed": count(.failed), "cancelled": count(.cancelled),
             "bytes_received": .integer(bytesReceived ?? 0),
-            "duration_ms": .integer(Formats.milliseconds(run.display.elapsed)),
-            "signal": JSONValue(console.context.interruption.signal?.name), "exit_code": JSONRenderer.exitCode(code),
-        ]
+        ] + console.ending(code, after: run.display.elapsed)
     }
 }
 

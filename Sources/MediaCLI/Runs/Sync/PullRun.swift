@@ -68,8 +68,6 @@ struct PullRun: Sendable {
             "gone": JSONValue(result?.changes.gone),
             "index": result.map { JSONRenderer.indexCounts($0.counts) } ?? .null,
             "server_counts": JSONRenderer.serverCounts(result?.status),
-            "duration_ms": .integer(Formats.milliseconds(display.elapsed)),
-            "signal": JSONValue(console.context.interruption.signal?.name), "exit_code": JSONRenderer.exitCode(code),
-        ]
+        ] + console.ending(code, after: display.elapsed)
     }
 }

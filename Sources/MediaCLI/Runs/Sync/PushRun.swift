@@ -54,13 +54,13 @@ struct PushRun: Sendable {
     }
 
     private func conclude(_ tally: ItemTally<PushItem.State>) {
-        let words: [(PushItem.State, String)] = [
+        let words: [(state: PushItem.State, words: String)] = [
             (.uploaded, "uploaded"), (.planned, "to be uploaded"), (.present, "there already"),
             (.unconfirmed, "not confirmed"), (.foreign, "not yours there"), (.skipped, "left out"),
             (.failed, "failed"), (.cancelled, "not done"),
         ]
-        let parts = words.filter { tally.count($0.0) > 0 }.map { "\(tally.count($0.0)) \($0.1)" }
-        console.note(parts.isEmpty ? "there is nothing to push" : parts.joined(separator: ", "))
+        let counts = tally.words(words)
+        console.note(counts.isEmpty ? "there is nothing to push" : counts)
         if tally.count(.unconfirmed) + tally.count(.foreign) > 0 {
             console.warning("keep the local originals of those that are not confirmed, or not yours there")
         }
@@ -78,9 +78,7 @@ struct PushRun: Sendable {
             "uploaded": count(.uploaded), "unconfirmed": count(.unconfirmed), "present": count(.present),
             "foreign": count(.foreign), "planned": count(.planned), "skipped": count(.skipped),
             "failed": count(.failed), "cancelled": count(.cancelled), "bytes_sent": .integer(bytesSent ?? 0),
-            "duration_ms": .integer(Formats.milliseconds(run.display.elapsed)),
-            "signal": JSONValue(console.context.interruption.signal?.name), "exit_code": JSONRenderer.exitCode(code),
-        ]
+        ] + console.ending(code, after: run.display.elapsed)
     }
 }
 
@@ -127,15 +125,4 @@ extension PushItem {
     }
 
     private func exitCode(of error: PhotoSyncError) -> ExitCode { ErrorCatalogue.diagnosis(of: error).exitCode }
-}
-
-extension Diagnosis {
-    /// The same about a file, which the message names.
-    func naming(_ path: [UInt8]) -> Diagnosis {
-        let name = ErrorCatalogue.quoted(path)
-        guard !message.contains(name) else { return self }
-        var named = self
-        named.message = "\(name): \(message)"
-        return named
-    }
 }

@@ -70,9 +70,6 @@ struct VerifyRun: Sendable {
         for kind in SyncDifference.Kind.allCases {
             summary.members.append(.init(name: kind.rawValue, value: JSONValue(tally.count(kind))))
         }
-        return summary + [
-            "duration_ms": .integer(Formats.milliseconds(run.display.elapsed)),
-            "signal": JSONValue(console.context.interruption.signal?.name), "exit_code": JSONRenderer.exitCode(code),
-        ]
+        return summary + console.ending(code, after: run.display.elapsed)
     }
 }

@@ -192,14 +192,14 @@ struct ReconcileRun: Sendable {
 
     private func finish(_ outcome: ReconcileOutcome?, items: Int, left: Int, _ code: ExitCode) -> ExitCode {
         let code = console.exitCode(code)
-        console.summary([
-            "items": JSONValue(items), "left": JSONValue(left),
-            "deleted_albums": JSONValue(outcome?.deletedAlbums ?? 0),
-            "stopped_by": JSONValue(outcome?.stoppedBy?.rawValue),
-            "detail": (outcome?.detail).flatMap { $0.isEmpty ? nil : .string($0) } ?? .null,
-            "signal": JSONValue(console.context.interruption.signal?.name),
-            "exit_code": JSONRenderer.exitCode(code),
-        ])
+        console.summary(
+            [
+                "items": JSONValue(items), "left": JSONValue(left),
+                "deleted_albums": JSONValue(outcome?.deletedAlbums ?? 0),
+                "stopped_by": JSONValue(outcome?.stoppedBy?.rawValue),
+                "detail": JSONRenderer.text(outcome?.detail),
+            ] + console.ending(code)
+        )
         return code
     }
 }

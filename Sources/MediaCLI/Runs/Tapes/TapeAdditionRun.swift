@@ -2,23 +2,6 @@ internal import MediaFiles
 internal import MediaStore
 internal import Tapes
 
-/// What became of one file of `tapes add`.
-struct AddedClip: Sendable {
-    enum State: String, Sendable {
-        case added, planned, failed
-    }
-
-    var path: [UInt8]
-    var state: State
-    /// The clip as it is kept; of a planned one only what the file tells counts.
-    var clip: ClipRecord?
-    var error: TapesError?
-
-    var exitCode: ExitCode {
-        error.map { ErrorCatalogue.diagnosis(of: $0).exitCode } ?? .success
-    }
-}
-
 /// `tapes add` and `insert`: the clips come first, then the album, then the checksums (rule R2).
 struct TapeAdditionRun: Sendable {
     let session: TapesSession
@@ -48,7 +31,7 @@ struct TapeAdditionRun: Sendable {
         return try await console.context.interruption.handling({ _ in }) {
             let (clips, refused) = await inspect(paths)
             for item in refused { tell(item) }
-            guard console.context.interruption.signal == nil, console.context.output.failure == nil else {
+            guard console.mayGoOn else {
                 return finish(tape, refused, nil, notStarted: paths.count - refused.count)
             }
             guard !options.dryRun else { return rehearse(tape, clips, refused) }
@@ -140,11 +123,8 @@ struct TapeAdditionRun: Sendable {
         notStarted: Int = 0,
         isAlbumOwed: Bool = false
     ) -> ExitCode {
-        var code = ExitCode.batch(items.map(\.exitCode))
-        if code == .success, isAlbumOwed || notStarted > 0 {
-            code = .partly
-        }
-        code = console.exitCode(code)
+        let isWhole = notStarted == 0 && !isAlbumOwed
+        let code = console.exitCode(ExitCode.batch(items.map(\.exitCode), isWhole: isWhole))
         func count(_ state: AddedClip.State) -> JSONValue { JSONValue(items.count { $0.state == state }) }
         let now = (try? session.store.tape(tape.id)) ?? tape
         console.summary(
@@ -153,41 +133,10 @@ struct TapeAdditionRun: Sendable {
                 "added": count(.added), "planned": count(.planned), "failed": count(.failed),
                 "association": .string(now.association.rawValue), "reason": JSONValue(now.reason?.rawValue),
             ] + JSONRenderer.album(outcome) + [
-                "dry_run": .bool(options.dryRun), "signal": JSONValue(console.context.interruption.signal?.name),
-                "exit_code": JSONRenderer.exitCode(code),
-            ]
+                "dry_run": .bool(options.dryRun)
+            ] + console.ending(code)
         )
         return code
-    }
-}
-
-extension TapeAdditionRun {
-    /// What `add` and `insert` have in common.
-    ///
-    /// - Throws: `TapesError`, `Diagnosis`, `StoreError`, `CredentialError`, `TransportError`.
-    static func run(
-        _ name: String,
-        _ files: [String],
-        at position: Int?,
-        input: TapeInputOptions,
-        adding: TapeAddingOptions,
-        connection: TapeConnectionOptions,
-        global: GlobalOptions,
-        in console: Console
-    ) async throws -> ExitCode {
-        let session = try await TapesSession.open(console, global, connection)
-        let tape = try session.tape(name)
-        let display = RunDisplay<TapeReading>(console, writesRecords: global.progressEvents)
-        let isAlbumLeft = adding.noAlbum || adding.dryRun
-        let run = TapeAdditionRun(
-            session: session,
-            service: isAlbumLeft ? nil : try await session.service(connection.key, progress: display),
-            display: display,
-            options: adding,
-            input: input,
-            position: position
-        )
-        return try await run.run(tape, try await UploadedFiles.paths(files, input, session: session))
     }
 }
 

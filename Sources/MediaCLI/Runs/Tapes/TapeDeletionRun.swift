@@ -40,7 +40,7 @@ struct TapeDeletionRun: Sendable {
         return try await console.context.interruption.handling({ _ in }) {
             var items: [Item] = []
             for tape in tapes {
-                guard console.context.interruption.signal == nil, console.context.output.failure == nil else { break }
+                guard console.mayGoOn else { break }
                 items.append(try await item(tape, isConfirmed: isConfirmed))
                 tell(items[items.count - 1])
             }
@@ -97,18 +97,15 @@ struct TapeDeletionRun: Sendable {
     }
 
     private func finish(_ items: [Item], notStarted: Int) -> ExitCode {
-        var code = ExitCode.batch(items.map(\.exitCode))
-        if code == .success, notStarted > 0 {
-            code = .partly
-        }
-        code = console.exitCode(code)
+        let code = console.exitCode(ExitCode.batch(items.map(\.exitCode), isWhole: notStarted == 0))
         func count(_ state: Item.State) -> JSONValue { JSONValue(items.count { $0.state == state }) }
-        console.summary([
-            "items": JSONValue(items.count + notStarted), "deleted": count(.deleted), "planned": count(.planned),
-            "declined": count(.declined), "failed": count(.failed), "not_started": JSONValue(notStarted),
-            "dry_run": .bool(isDryRun), "signal": JSONValue(console.context.interruption.signal?.name),
-            "exit_code": JSONRenderer.exitCode(code),
-        ])
+        console.summary(
+            [
+                "items": JSONValue(items.count + notStarted), "deleted": count(.deleted), "planned": count(.planned),
+                "declined": count(.declined), "failed": count(.failed), "not_started": JSONValue(notStarted),
+                "dry_run": .bool(isDryRun),
+            ] + console.ending(code)
+        )
         return code
     }
 }

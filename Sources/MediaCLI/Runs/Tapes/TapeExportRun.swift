@@ -124,14 +124,9 @@ struct TapeExportRun: Sendable {
         }
         say(target, length: length)
         guard let service else { return AlbumOutcome(.skipped) }
-        let path = absolute(target)
+        let path = target.absolute(from: console.context.workingDirectory)
         return try await AlbumWork(console: console, service: service, display: display)
             .run { (service) async throws(TapesError) in try await service.file(path, into: tape.id) }
-    }
-
-    private func absolute(_ path: [UInt8]) -> [UInt8] {
-        path.first == UInt8(ascii: "/")
-            ? path : Array(console.context.workingDirectory.utf8) + [UInt8(ascii: "/")] + path
     }
 
     // MARK: Telling
@@ -154,42 +149,12 @@ struct TapeExportRun: Sendable {
         console.summary(
             [
                 "tape_id": .string(tape.id), "title": .string(tape.title), "format": .string(form.name),
-                "output": target.map { JSONRenderer.path($0) } ?? .null, "clips": JSONValue(clips.count),
+                "output": JSONRenderer.path(target), "clips": JSONValue(clips.count),
                 "duration_ms": JSONValue(TapeRendering.milliseconds(of: tape, clips: clips)),
             ] + JSONRenderer.album(outcome) + [
                 "dry_run": .bool(isDryRun), "exit_code": JSONRenderer.exitCode(code),
             ]
         )
         return code
-    }
-}
-
-/// A file for other programs, readable as any new file is: whole, or not there.
-enum ExportedFile {
-    /// Writes a file.
-    ///
-    /// - Throws: `TapesError` `.targetExists`, `.targetUnusable`, `.diskFull`; nothing is left behind then.
-    static func write(_ bytes: [UInt8], to path: [UInt8], replacing isReplacing: Bool) throws(TapesError) {
-        do throws(FileWriteError) {
-            let name = path.nameOfPath
-            guard !name.isEmpty, let directory = try TargetDirectory.open(path.directoryOfPath, creating: false) else {
-                throw FileWriteError(.io(errno: ENOENT), path: path)
-            }
-            try WholeFile(in: directory, audience: .everybody).write(bytes, as: name, replacing: isReplacing)
-        } catch {
-            throw TapesError(error, path: path)
-        }
-    }
-}
-
-extension TapesError {
-    fileprivate init(_ error: FileWriteError, path: [UInt8]) {
-        let code: Code =
-            switch error.kind {
-            case .exists: .targetExists
-            case .full: .diskFull
-            default: .targetUnusable
-            }
-        self.init(code, detail: code == .targetUnusable ? error.detail : "", path: path, underlying: error)
     }
 }

@@ -37,6 +37,6 @@ extension ClipRecord {
     var isThere: Bool {
         guard let source else { return false }
         var status = stat()
-        return stat(source.map(CChar.init(bitPattern:)) + [0], &status) == 0
+        return stat(source.cString, &status) == 0
     }
 }

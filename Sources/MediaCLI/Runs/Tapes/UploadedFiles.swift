@@ -66,27 +66,14 @@ struct UploadedFiles: Sendable {
 
     private static func `is`(_ path: [UInt8], _ identity: FileIdentity) -> Bool {
         var status = stat()
-        guard stat(path.map(CChar.init(bitPattern:)) + [0], &status) == 0 else { return false }
+        guard stat(path.cString, &status) == 0 else { return false }
         return UInt64(status.st_ino) == identity.inode && UInt64(status.st_dev) == identity.device
     }
 
     // MARK: Output and reports
 
-    private struct Report: Decodable {
-        var schema: String
-        var workingDirectory: String
-        var items: [Item]
-    }
-
-    private struct Item: Decodable {
-        var schema: String?
-        var type: String?
-        var path: String?
-        var pathBase64: String?
-        var uploadId: String?
-        var state: String?
-
-        var isOnServer: Bool { state.flatMap(UploadState.init(rawValue:)).map { onServer.contains($0) } ?? false }
+    private static func isOnServer(_ item: ReportedUpload) -> Bool {
+        item.state.flatMap(UploadState.init(rawValue:)).map { onServer.contains($0) } ?? false
     }
 
     /// The files that a report of `--report`, or the records of `upload --json`, say to be on the server.
@@ -97,19 +84,19 @@ struct UploadedFiles: Sendable {
     /// - Returns: Paths, relative ones as seen from the current directory.
     /// - Throws: `Diagnosis` (usage) for anything else; `StoreError`.
     func read(_ bytes: [UInt8], name: String) throws -> [[UInt8]] {
-        let decoder = JSONDecoder()
-        decoder.keyDecodingStrategy = .convertFromSnakeCase
-        if let report = try? decoder.decode(Report.self, from: Data(bytes)), report.schema == UploadReport.schema {
-            return try report.items.filter(\.isOnServer).compactMap { try path(of: $0, from: report.workingDirectory) }
+        if let report = ReportDocument(bytes) {
+            return try report.items.filter(Self.isOnServer).compactMap {
+                try path(of: $0, from: report.workingDirectory)
+            }
         }
         var paths: [[UInt8]] = []
         var isUpload = false
         for line in bytes.split(separator: UInt8(ascii: "\n")) {
-            guard let item = try? decoder.decode(Item.self, from: Data(line)), let schema = item.schema else {
+            guard let item = ReportedUpload(line), let schema = item.schema else {
                 throw notOurs(name)
             }
             isUpload = isUpload || schema == Upload.schema || schema == UploadsResume.schema
-            guard item.type == "item", item.isOnServer else { continue }
+            guard item.type == "item", Self.isOnServer(item) else { continue }
             if let path = try path(of: item, from: nil) {
                 paths.append(path)
             }
@@ -119,19 +106,17 @@ struct UploadedFiles: Sendable {
     }
 
     /// A text cannot say every path: where the journal knows the upload, it has the bytes.
-    private func path(of item: Item, from directory: String?) throws -> [UInt8]? {
+    private func path(of item: ReportedUpload, from directory: String?) throws -> [UInt8]? {
         guard let text = item.path, text != "-" else {
             console.warning("standard input was uploaded and is no file; it is left out")
             return nil
         }
-        let exact = item.pathBase64.flatMap { Data(base64Encoded: $0) }.map(Array.init)
+        let exact = item.exactBytes
         let kept =
             exact == nil && text.contains("\u{fffd}") ? try item.uploadId.flatMap { try store.upload($0)?.path } : nil
         let path = exact ?? kept ?? Array(text.utf8)
-        guard path.first != UInt8(ascii: "/"), let directory, directory != console.context.workingDirectory else {
-            return path
-        }
-        return Array(directory.utf8) + [UInt8(ascii: "/")] + path
+        guard let directory, directory != console.context.workingDirectory else { return path }
+        return path.absolute(from: directory)
     }
 
     private func notOurs(_ name: String) -> Diagnosis {
@@ -154,12 +139,7 @@ extension UploadedFiles {
     ) async throws -> [[UInt8]] {
         let console = session.console
         var paths = files.map { RawArguments.bytes(of: $0) }
-        if let list = input.filesFrom {
-            paths += try await InputFile.paths(list, flag: "--files-from", .line, in: console.context)
-        }
-        if let list = input.filesFromZero {
-            paths += try await InputFile.paths(list, flag: "--files-from0", .zero, in: console.context)
-        }
+        paths += try await input.fileLists.paths(in: console.context)
         guard input.fromUpload != nil || !input.uploaded.isEmpty || input.uploadedLast else { return paths }
         let source: [UInt8]? =
             if let name = input.fromUpload {

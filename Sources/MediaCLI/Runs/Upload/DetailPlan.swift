@@ -95,7 +95,7 @@ struct DetailPlan: Sendable {
         )
         let own = input.fields["label"]
         return (input.prefersFlags ? templated ?? own : own ?? templated)
-            ?? DetailOptions.stem(of: String(decoding: input.labelPath.name, as: UTF8.self))
+            ?? DetailOptions.stem(of: input.labelPath.fileName)
     }
 
     /// A guest's label is counted in bytes (gighive contract section 6).
@@ -127,9 +127,4 @@ extension UploadInput {
         guard text.unicodeScalars.contains(where: isControl) else { return path }
         return text.unicodeScalars.flatMap { Array(String(isControl($0) ? " " : $0).utf8) }
     }
-}
-
-extension [UInt8] {
-    /// The last component of a path.
-    fileprivate var name: ArraySlice<UInt8> { split(separator: UInt8(ascii: "/")).last ?? [] }
 }

@@ -40,17 +40,10 @@ struct UploadBroadcast: Sendable {
                 await tell(saying)
             }
         }
-        console.context.interruption.onStatusRequest { display.showStatus() }
-        let ticker = Task {
-            while !Task.isCancelled {
-                try await Task.sleep(for: .milliseconds(250))
-                display.tick()
-            }
+        await console.ticking({ display.tick() }, status: { display.showStatus() }) {
+            await work { event, file in take(event, file, voice) }
         }
-        await work { event, file in take(event, file, voice) }
-        ticker.cancel()
         display.close()
-        console.context.interruption.onStatusRequest(nil)
         voice.finish()
         await telling.value
     }

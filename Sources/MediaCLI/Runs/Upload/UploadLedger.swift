@@ -62,10 +62,7 @@ final class UploadLedger: Sendable {
 
     /// How the program ends: as its files, when they ended alike.
     var exitCode: ExitCode {
-        state.withLock { state in
-            let code = ExitCode.batch(state.codes)
-            return code == .success && state.counts.notStarted > 0 ? .partly : code
-        }
+        state.withLock { ExitCode.batch($0.codes, isWhole: $0.counts.notStarted == 0) }
     }
 }
 

@@ -17,7 +17,7 @@ struct UploadReport: Sendable {
     /// One JSON document, an item a line.
     var text: String {
         let head: JSONObject = [
-            "schema": .string(Self.schema), "created_at": .string(Formats.timestamp(createdAt)),
+            "schema": .string(Self.schema), "created_at": JSONRenderer.time(createdAt),
             "server": .string(server), "working_directory": .string(workingDirectory),
             "shard": JSONRenderer.shard(shard), "summary": .object(summary),
         ]
@@ -36,11 +36,10 @@ struct UploadReport: Sendable {
 
     private static func item(_ entry: UploadPlan.Entry, _ result: UploadResult?) -> JSONObject {
         let path = entry.input.path
-        let isText = String(validating: path, as: UTF8.self) != nil
         let details = result?.details ?? entry.details
         return [
             "path": JSONRenderer.path(path),
-            "path_base64": isText ? .null : .string(Data(path).base64EncodedString()),
+            "path_base64": JSONRenderer.pathBase64(path),
             "state": .string(result?.state.rawValue ?? "not_started"),
             "upload_id": JSONValue(result?.uploadID), "file_id": JSONValue(result?.fileID),
             "size_bytes": entry.sizeBytes > 0 ? .integer(entry.sizeBytes) : .null,

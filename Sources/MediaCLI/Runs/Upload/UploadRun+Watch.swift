@@ -27,7 +27,7 @@ extension UploadRun {
         let control = BatchControl()
         let display = ProgressDisplay(
             console,
-            mode: ProgressDisplay.mode(for: console),
+            mode: DisplayMode(for: console),
             writesRecords: request.writesProgressRecords,
             fileCount: nil
         )
@@ -78,7 +78,7 @@ extension UploadRun {
             var running = 0
             var number = 0
             for await path in arrivals {
-                guard console.context.interruption.signal == nil, console.context.output.failure == nil else { break }
+                guard console.mayGoOn else { break }
                 number += 1
                 guard let entry = await entry(for: path, number: number) else { continue }
                 let index = ledger.add(entry)

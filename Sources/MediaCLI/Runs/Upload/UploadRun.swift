@@ -109,7 +109,7 @@ struct UploadRun: Sendable {
     private func rehearse(_ entries: [UploadPlan.Entry], _ ledger: UploadLedger, _ teller: UploadTeller) {
         tape?.rehearse()
         for (index, entry) in entries.enumerated() {
-            guard console.context.interruption.signal == nil, console.context.output.failure == nil else { return }
+            guard console.mayGoOn else { return }
             var result: UploadResult
             switch entry.item {
             case .refused(let refusal): result = refusal
@@ -136,7 +136,7 @@ struct UploadRun: Sendable {
             console: console,
             display: ProgressDisplay(
                 console,
-                mode: ProgressDisplay.mode(for: console),
+                mode: DisplayMode(for: console),
                 writesRecords: request.writesProgressRecords,
                 fileCount: entries.count,
                 byteCount: entries.reduce(0) { $0 + $1.sizeBytes }

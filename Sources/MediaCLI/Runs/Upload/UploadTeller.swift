@@ -53,10 +53,7 @@ final class UploadTeller: Sendable {
     }
 
     private func complain(_ diagnosis: Diagnosis, of path: [UInt8]) {
-        var diagnosis = diagnosis
-        if isBatch, !diagnosis.message.contains(ErrorCatalogue.quoted(path)) {
-            diagnosis.message = "\(ErrorCatalogue.quoted(path)): \(diagnosis.message)"
-        }
+        var diagnosis = isBatch ? diagnosis.naming(path) : diagnosis
         if isBatch, let hint = diagnosis.hint, !state.withLock({ $0.hints.insert(hint).inserted }) {
             diagnosis.hint = nil
         }

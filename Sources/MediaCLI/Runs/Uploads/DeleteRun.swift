@@ -69,16 +69,12 @@ struct DeleteRun: Sendable {
     private func processAll(_ steps: [Step], isConfirmed: Bool) async -> ExitCode {
         var results: [End] = []
         for step in steps {
-            guard console.context.interruption.signal == nil, console.context.output.failure == nil else { break }
+            guard console.mayGoOn else { break }
             let result = await process(step, isConfirmed: isConfirmed)
             report(result)
             results.append(result)
         }
-        var code = ExitCode.batch(results.map(\.exitCode))
-        if results.count < steps.count, code == .success {
-            code = .partly
-        }
-        code = console.exitCode(code)
+        let code = console.exitCode(ExitCode.batch(results.map(\.exitCode), isWhole: results.count == steps.count))
         summarize(results, notStarted: steps.count - results.count, code)
         return code
     }
@@ -132,7 +128,7 @@ struct DeleteRun: Sendable {
             lines.append(
                 "This deletes from \(ErrorCatalogue.clean(host)), for everybody and from every event it is linked to:"
             )
-            lines += entries.filter { $0.host == host }.map { TextRenderer.brief($0, now: now) }
+            lines += entries.filter { $0.host == host }.map { TextRenderer.brief(KeptUpload($0), now: now) }
         }
         for host in Set(guests.map(\.host)).sorted() {
             lines.append("This hides from \(ErrorCatalogue.clean(host)), which keeps the file:")
@@ -223,13 +219,14 @@ struct DeleteRun: Sendable {
         func count(_ state: DeleteResult.State) -> JSONValue {
             JSONValue(results.count { $0.state == state.rawValue })
         }
-        console.summary([
-            "items": JSONValue(results.count + notStarted), "deleted": count(.deleted),
-            "hidden": JSONValue(results.count { $0.state == GuestHiding.State.hidden.rawValue }), "gone": count(.gone),
-            "entry_removed": count(.entryRemoved), "failed": count(.failed), "planned": count(.planned),
-            "declined": count(.declined), "not_started": JSONValue(notStarted),
-            "signal": JSONValue(console.context.interruption.signal?.name),
-            "exit_code": JSONRenderer.exitCode(code),
-        ])
+        console.summary(
+            [
+                "items": JSONValue(results.count + notStarted), "deleted": count(.deleted),
+                "hidden": JSONValue(results.count { $0.state == GuestHiding.State.hidden.rawValue }),
+                "gone": count(.gone),
+                "entry_removed": count(.entryRemoved), "failed": count(.failed), "planned": count(.planned),
+                "declined": count(.declined), "not_started": JSONValue(notStarted),
+            ] + console.ending(code)
+        )
     }
 }

@@ -24,7 +24,7 @@ struct DiscardingRun: Sendable {
         return await console.context.interruption.handling({ _ in }) {
             var rows: [DiscardedUpload] = []
             for record in records {
-                guard console.context.interruption.signal == nil, console.context.output.failure == nil else { break }
+                guard console.mayGoOn else { break }
                 let row = await discard(record, isConfirmed: isConfirmed)
                 console.result(JSONRenderer.discarded(row), TextRenderer.discarded(row, style: console.outputStyle))
                 if let error = row.error {
@@ -67,40 +67,13 @@ struct DiscardingRun: Sendable {
 
     private func finish(_ rows: [DiscardedUpload], of total: Int) -> ExitCode {
         func count(_ end: DiscardedUpload.End) -> JSONValue { JSONValue(rows.count { $0.end == end }) }
-        var code = ExitCode.batch(rows.map(\.exitCode))
-        if rows.count < total, code == .success {
-            code = .partly
-        }
-        code = console.exitCode(code)
-        console.summary([
-            "items": JSONValue(total), "discarded": count(.discarded), "failed": count(.failed),
-            "planned": count(.planned), "declined": count(.declined), "not_started": JSONValue(total - rows.count),
-            "signal": JSONValue(console.context.interruption.signal?.name), "exit_code": JSONRenderer.exitCode(code),
-        ])
+        let code = console.exitCode(ExitCode.batch(rows.map(\.exitCode), isWhole: rows.count == total))
+        console.summary(
+            [
+                "items": JSONValue(total), "discarded": count(.discarded), "failed": count(.failed),
+                "planned": count(.planned), "declined": count(.declined), "not_started": JSONValue(total - rows.count),
+            ] + console.ending(code)
+        )
         return code
-    }
-}
-
-/// An upload that was to be given up, and what came of it.
-struct DiscardedUpload: Sendable {
-    enum End: String, Sendable, CaseIterable {
-        case discarded
-        case failed
-        case planned
-        case declined
-    }
-
-    var record: UploadRecord
-    var end: End
-    /// The journal's state now, where it changed.
-    var state: UploadState?
-    var error: (any Error)?
-
-    var exitCode: ExitCode {
-        switch end {
-        case .discarded, .planned: .success
-        case .declined: .failure
-        case .failed: error.map { ErrorCatalogue.diagnosis(of: $0).exitCode } ?? .failure
-        }
     }
 }

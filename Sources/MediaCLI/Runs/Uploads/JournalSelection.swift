@@ -23,8 +23,7 @@ struct JournalSelection: Sendable {
     ///
     /// - Throws: `Diagnosis` for an id that the journal does not know; `StoreError`.
     func named(_ ids: [String]) throws -> [UploadRecord] {
-        var seen: Set<String> = []
-        return try ids.filter { seen.insert($0).inserted }.map { id in
+        return try ids.uniqued { $0 }.map { id in
             guard let record = try store.store.upload(id), host == nil || record.host == host else {
                 throw Diagnosis(
                     "unknown_upload",

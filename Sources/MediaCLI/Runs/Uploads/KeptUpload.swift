@@ -53,7 +53,7 @@ struct KeptUpload: Sendable {
         orgName = fields["org_name"] ?? ""
         eventType = fields["event_type"] ?? ""
         label = fields["label"]
-        fileName = String(decoding: record.path.split(separator: UInt8(ascii: "/")).last ?? [], as: UTF8.self)
+        fileName = record.path.fileName
         checksumSHA256 = record.checksumSHA256
         sizeBytes = record.sizeBytes
         server = record.baseURL

@@ -53,7 +53,7 @@ struct ResumptionRun: Sendable {
     private func resume(_ records: [UploadRecord], _ ledger: UploadLedger, _ teller: UploadTeller) async {
         let display = ProgressDisplay(
             console,
-            mode: ProgressDisplay.mode(for: console),
+            mode: DisplayMode(for: console),
             writesRecords: writesProgressRecords,
             fileCount: records.count,
             byteCount: records.reduce(0) { $0 + $1.sizeBytes }
@@ -115,39 +115,12 @@ struct ResumptionRun: Sendable {
     private static func result(of record: UploadRecord) -> UploadResult {
         var result = UploadResult(
             path: record.path,
-            fileName: String(decoding: record.path.split(separator: UInt8(ascii: "/")).last ?? [], as: UTF8.self),
+            fileName: record.path.fileName,
             server: record.baseURL
         )
         result.uploadID = record.uploadID
         result.sizeBytes = record.sizeBytes
         result.transport = record.transport
         return result
-    }
-}
-
-/// The details of an upload of the journal, with some replaced.
-struct CorrectedDetails {
-    /// All of them; nil when nothing is replaced.
-    let details: UploadDetails?
-
-    /// - Throws: `GigHiveError` with code `.invalidDetail`.
-    init(_ corrections: [String: String], of record: UploadRecord) throws(GigHiveError) {
-        guard !corrections.isEmpty else {
-            details = nil
-            return
-        }
-        let kept = Dictionary(record.fields.map { ($0.name, $0.value) }) { $1 }
-        let fields = kept.merging(corrections) { $1 }
-        details = try UploadDetails.validated(
-            eventDate: fields["event_date"] ?? "",
-            orgName: fields["org_name"] ?? "",
-            eventType: fields["event_type"] ?? "",
-            label: fields["label"] ?? "",
-            participants: fields["participants"],
-            keywords: fields["keywords"],
-            location: fields["location"],
-            rating: fields["rating"],
-            notes: fields["notes"]
-        )
     }
 }

@@ -14,7 +14,7 @@ struct NewFile: Sendable {
     /// - Throws: `Diagnosis` (usage).
     init(replacing path: [UInt8]) throws(Diagnosis) {
         var status = stat()
-        let exists = stat(Self.c(path), &status) == 0
+        let exists = stat(path.cString, &status) == 0
         let kind = status.st_mode & S_IFMT
         if exists, kind == S_IFDIR {
             throw Self.failure(path, EISDIR)
@@ -23,16 +23,16 @@ struct NewFile: Sendable {
         self.path = exists && !isStream ? Self.resolved(path) : path
         temporary = self.path + Array(".part-\(getpid())".utf8)
         if isStream {
-            guard access(Self.c(path), W_OK) == 0 else { throw Self.failure(path, errno) }
+            guard access(path.cString, W_OK) == 0 else { throw Self.failure(path, errno) }
         } else {
             close(try opened())
-            unlink(Self.c(temporary))
+            unlink(temporary.cString)
         }
     }
 
     /// Where a path leads, links followed.
     private static func resolved(_ path: [UInt8]) -> [UInt8] {
-        guard let resolved = realpath(c(path), nil) else { return path }
+        guard let resolved = realpath(path.cString, nil) else { return path }
         defer { free(resolved) }
         return UnsafeBufferPointer(start: resolved, count: strlen(resolved)).map(UInt8.init(bitPattern:))
     }
@@ -46,15 +46,15 @@ struct NewFile: Sendable {
         defer { close(descriptor) }
         let output = Output(descriptor)
         output.write(text)
-        guard output.failure == nil, fsync(descriptor) == 0, rename(Self.c(temporary), Self.c(path)) == 0 else {
+        guard output.failure == nil, fsync(descriptor) == 0, rename(temporary.cString, path.cString) == 0 else {
             let code = output.failure ?? errno
-            unlink(Self.c(temporary))
+            unlink(temporary.cString)
             throw Self.failure(path, code)
         }
     }
 
     private func writeStream(_ text: String) throws(Diagnosis) {
-        let descriptor = open(Self.c(path), O_WRONLY | O_CLOEXEC | O_NOCTTY)
+        let descriptor = open(path.cString, O_WRONLY | O_CLOEXEC | O_NOCTTY)
         guard descriptor >= 0 else { throw Self.failure(path, errno) }
         defer { close(descriptor) }
         let output = Output(descriptor)
@@ -66,17 +66,15 @@ struct NewFile: Sendable {
 
     private func opened() throws(Diagnosis) -> Int32 {
         let flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW
-        let descriptor = open(Self.c(temporary), flags, 0o600)
+        let descriptor = open(temporary.cString, flags, 0o600)
         guard descriptor >= 0 else { throw Self.failure(path, errno) }
         return descriptor
     }
 
-    private static func c(_ path: [UInt8]) -> [CChar] { path.map(CChar.init(bitPattern:)) + [0] }
-
     private static func failure(_ path: [UInt8], _ code: Int32) -> Diagnosis {
         Diagnosis(
             "report_failed",
-            "cannot write \(ErrorCatalogue.quoted(path)): \(String(cString: strerror(code)).lowercased())",
+            "cannot write \(ErrorCatalogue.quoted(path)): \(SystemError.words(code))",
             exitCode: .usage
         )
     }

@@ -6,7 +6,7 @@ enum ExportFile {
     ///
     /// - Throws: `Diagnosis`; nothing is left behind then, and a file that was there is as it was.
     static func write(_ lines: [[UInt8]], to path: [UInt8], until interruption: Interruption) async throws {
-        let name = cString(path)
+        let name = path.cString
         let remove: @Sendable () -> Void = { unlink(name) }
         let descriptor = try create(name, path)
         defer { close(descriptor) }
@@ -28,10 +28,8 @@ enum ExportFile {
         let isThere = errno == EEXIST
         throw Diagnosis(
             "output_unusable",
-            isThere
-                ? "\(ErrorCatalogue.quoted(path)) exists already; it was left as it is"
-                : "cannot create \(ErrorCatalogue.quoted(path)): \(reason(errno))",
-            hint: isThere ? "choose another name" : nil,
+            "cannot create \(ErrorCatalogue.quoted(path)): \(SystemError.words(errno))",
+            hint: isThere ? "an export never overwrites a file; choose another name" : nil,
             exitCode: .usage
         )
     }
@@ -48,7 +46,7 @@ enum ExportFile {
     private static func failed(_ path: [UInt8], _ code: Int32) -> Diagnosis {
         Diagnosis(
             "output_failed",
-            "cannot write \(ErrorCatalogue.quoted(path)): \(reason(code))",
+            "cannot write \(ErrorCatalogue.quoted(path)): \(SystemError.words(code))",
             hint: "nothing was left behind; free some space, or choose another place",
             exitCode: .failure
         )
@@ -58,13 +56,9 @@ enum ExportFile {
     private static func synchronizeDirectory(of path: [UInt8]) {
         let slash = path.lastIndex(of: UInt8(ascii: "/"))
         let directory = slash.map { $0 == 0 ? [UInt8(ascii: "/")] : Array(path[..<$0]) } ?? [UInt8(ascii: ".")]
-        let descriptor = open(cString(directory), O_RDONLY | O_CLOEXEC)
+        let descriptor = open(directory.cString, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return }
         fsync(descriptor)
         close(descriptor)
     }
-
-    private static func reason(_ code: Int32) -> String { String(cString: strerror(code)).lowercased() }
-
-    private static func cString(_ path: [UInt8]) -> [CChar] { path.map(CChar.init(bitPattern:)) + [0] }
 }

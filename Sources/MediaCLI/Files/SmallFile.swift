@@ -16,7 +16,7 @@ enum SmallFile {
         var reason: String {
             switch self {
             case .missing: "no such file"
-            case .system(let code): String(cString: strerror(code)).lowercased()
+            case .system(let code): SystemError.words(code)
             case .tooLarge: "it is larger than 1 MiB"
             case .notUTF8: "it is not UTF-8"
             case .notRegular: "it is not a regular file"
@@ -69,31 +69,23 @@ enum SmallFile {
         func cancel() { flag.withLock { $0 = true } }
     }
 
-    /// O_NONBLOCK: opening a FIFO does not wait for its writer.
     private static func opened(_ path: String) throws(Failure) -> Int32 {
-        let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
-        guard descriptor >= 0 else { throw errno == ENOENT ? .missing : .system(errno) }
-        return descriptor
+        do {
+            return try FileBytes.opened(Array(path.utf8))
+        } catch {
+            throw Failure(error)
+        }
     }
 
     private static func text(from descriptor: Int32, isCancelled: () -> Bool) throws(Failure) -> String {
-        var bytes: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 4096)
-        while bytes.count <= limit {
-            guard !isCancelled() else { throw .cancelled }
-            // A FIFO that nobody has opened for writing yet would read as empty, but is not ready.
-            var event = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-            guard poll(&event, 1, 100) > 0 else { continue }
-            let got = read(descriptor, &chunk, chunk.count)
-            if got < 0, errno == EINTR || errno == EAGAIN { continue }
-            guard got >= 0 else { throw .system(errno) }
-            guard got > 0 else {
-                guard let text = String(validating: bytes, as: UTF8.self) else { throw .notUTF8 }
-                return text
-            }
-            bytes += chunk[..<got]
+        let bytes: [UInt8]
+        do {
+            bytes = try FileBytes.all(from: descriptor, limit: limit, isCancelled: isCancelled)
+        } catch {
+            throw Failure(error)
         }
-        throw .tooLarge
+        guard let text = String(validating: bytes, as: UTF8.self) else { throw .notUTF8 }
+        return text
     }
 
     /// Whether others than its owner may read the file.
@@ -101,5 +93,17 @@ enum SmallFile {
         var status = stat()
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
             && status.st_mode & (S_IRGRP | S_IROTH) != 0
+    }
+}
+
+extension SmallFile.Failure {
+    fileprivate init(_ failure: FileBytes.Failure) {
+        self =
+            switch failure {
+            case .system(ENOENT): .missing
+            case .system(let code): .system(code)
+            case .tooLarge: .tooLarge
+            case .cancelled: .cancelled
+            }
     }
 }

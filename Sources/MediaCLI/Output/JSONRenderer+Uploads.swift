@@ -1,0 +1,167 @@
+internal import GigHive
+internal import MediaFiles
+internal import MediaStore
+
+/// The members of the records of `upload` and `uploads`.
+extension JSONRenderer {
+    static func upload(_ result: UploadResult, contact: String) -> JSONObject {
+        [
+            "path": path(result.path), "upload_id": JSONValue(result.uploadID),
+            "state": .string(result.state.rawValue), "server": .string(result.server),
+            "file_id": JSONValue(result.fileID), "file_name": .string(result.fileName),
+            "file_type": JSONValue(result.fileType), "size_bytes": size(result),
+            "checksum_sha256": JSONValue(result.checksumSHA256), "verified": JSONValue(result.isVerified),
+            "has_delete_token": .bool(result.hasDeleteToken), "deletable_duplicate": .bool(result.isDeletableDuplicate),
+            "media_url": JSONValue(result.mediaURL), "event_date": JSONValue(result.details?.eventDate),
+            "org_name": JSONValue(result.details?.orgName), "event_type": JSONValue(result.details?.eventType),
+            "label": JSONValue(result.details?.label), "http_status": JSONValue(result.httpStatus),
+            "bytes_sent": .integer(result.bytesSent), "duration_ms": .integer(Formats.milliseconds(result.duration)),
+            "attempts": JSONValue(result.attempts), "resumed": .bool(result.isResumed),
+            "skipped": .bool(result.isSkipped), "transport": transport(of: result),
+            "guest_job_id": JSONValue(result.guest?.jobID),
+            "warnings": .array(result.warnings.map { warning($0, in: result, contact: contact) }),
+            "exit_code": exitCode(result.exitCode), "error": error(of: result),
+        ]
+    }
+
+    static func error(of result: UploadResult) -> JSONValue { error(ErrorCatalogue.diagnosis(of: result)) }
+
+    /// Null for a file that was never sent, or of which nobody knows yet how it would be.
+    static func transport(of result: UploadResult) -> JSONValue {
+        result.attempts > 0 ? .string(result.transport.rawValue) : .null
+    }
+
+    static func shard(_ choice: ShardChoice?) -> JSONValue {
+        guard let choice else { return .null }
+        return .object([
+            "index": JSONValue(choice.shard.index), "count": JSONValue(choice.shard.count),
+            "variable": JSONValue(choice.variable),
+        ])
+    }
+
+    static func counts(_ counts: UploadCounts, duration: Duration, signal: StopSignal?, _ code: ExitCode) -> JSONObject
+    {
+        func count(_ state: UploadState) -> JSONValue { JSONValue(counts.count(state)) }
+        return [
+            "items": JSONValue(counts.items), "planned": count(.planned), "done": count(.done),
+            "duplicate": count(.duplicate), "failed": count(.failed), "cancelled": count(.cancelled),
+            "unknown_outcome": count(.unknownOutcome), "token_lost": count(.tokenLost),
+            "finalized": count(.finalized), "not_started": JSONValue(counts.notStarted),
+            "skipped": JSONValue(counts.skipped),
+            "resumed": JSONValue(counts.resumed), "bytes_sent": .integer(counts.bytesSent),
+            "duration_ms": .integer(Formats.milliseconds(duration)), "signal": JSONValue(signal?.name),
+            "exit_code": exitCode(code),
+        ]
+    }
+
+    /// Null for a file that was refused before its length was known. An empty file is refused for its known length.
+    private static func size(_ result: UploadResult) -> JSONValue {
+        let isKnown = result.sizeBytes > 0 || result.error?.code == .emptyFile
+        return isKnown ? .integer(result.sizeBytes) : .null
+    }
+
+    private static func warning(_ warning: UploadWarning, in result: UploadResult, contact: String) -> JSONValue {
+        let message =
+            warning == .noDeleteToken ? NoTokenMessage(contact: contact).sentence : TextRenderer.warning(warning)
+        return .object(["code": .string(warning.code), "message": .string(message)])
+    }
+
+    static func progress(_ progress: UploadProgress) -> JSONObject {
+        [
+            "path": path(progress.path), "phase": .string(progress.phase.rawValue),
+            "bytes_acknowledged": .integer(progress.bytesAcknowledged), "size_bytes": .integer(progress.byteCount),
+            "attempt": JSONValue(progress.attempt), "elapsed_ms": .integer(Formats.milliseconds(progress.elapsed)),
+        ]
+    }
+
+    static func discarded(_ row: DiscardedUpload) -> JSONObject {
+        let record = row.record
+        return [
+            "upload_id": .string(record.uploadID), "path": path(record.path), "result": .string(row.end.rawValue),
+            "previous_state": .string(record.state.rawValue), "state": .string((row.state ?? record.state).rawValue),
+            "host": .string(record.host), "server": .string(record.baseURL),
+            "size_bytes": .integer(record.sizeBytes), "exit_code": exitCode(row.exitCode),
+            "error": error(row.error),
+        ]
+    }
+
+    // MARK: Tokens
+
+    static func kept(_ upload: KeptUpload, isTokenShown: Bool) -> JSONObject {
+        [
+            "host": .string(upload.host), "file_id": .integer(upload.fileID),
+            "created_at": time(upload.createdAt), "event_date": .string(upload.eventDate),
+            "org_name": .string(upload.orgName), "event_type": .string(upload.eventType),
+            "label": JSONValue(upload.label), "file_name": .string(upload.fileName),
+            "file_type": JSONValue(upload.fileType), "size_bytes": .integer(upload.sizeBytes),
+            "checksum_sha256": JSONValue(upload.checksumSHA256), "server": .string(upload.server),
+            "transport": JSONValue(upload.transport?.rawValue), "guest": .bool(upload.isGuest),
+            "superseded": .bool(upload.isSuperseded),
+            "delete_token": isTokenShown ? JSONValue(upload.token?.secret) : .null,
+        ]
+    }
+
+    static func deletion(_ result: DeleteResult) -> JSONObject {
+        deletion(
+            of: result.fileID,
+            from: result.host,
+            result.state.rawValue,
+            result.entry.map { KeptUpload($0) },
+            httpStatus: result.httpStatus,
+            result.exitCode,
+            result.error
+        )
+    }
+
+    static func hiding(_ hiding: GuestHiding) -> JSONObject {
+        deletion(
+            of: hiding.upload.fileID,
+            from: hiding.upload.host,
+            hiding.state.rawValue,
+            hiding.upload,
+            httpStatus: nil,
+            hiding.exitCode,
+            hiding.error
+        )
+    }
+
+    private static func deletion(
+        of fileID: Int64,
+        from host: String,
+        _ state: String,
+        _ upload: KeptUpload?,
+        httpStatus: Int?,
+        _ code: ExitCode,
+        _ failure: (any Error)?
+    ) -> JSONObject {
+        [
+            "file_id": .integer(fileID), "host": text(host), "state": .string(state),
+            "event_date": JSONValue(upload?.eventDate), "org_name": JSONValue(upload?.orgName),
+            "event_type": JSONValue(upload?.eventType), "label": JSONValue(upload?.label),
+            "file_name": JSONValue(upload?.fileName), "checksum_sha256": JSONValue(upload?.checksumSHA256),
+            "server": JSONValue(upload?.server), "http_status": JSONValue(httpStatus),
+            "exit_code": exitCode(code), "error": error(failure),
+        ]
+    }
+
+    // MARK: The journal
+
+    static func journal(_ row: JournalRow) -> JSONObject {
+        let record = row.record
+        return [
+            "upload_id": .string(record.uploadID), "path": path(record.path),
+            "previous_state": .string(record.state.rawValue), "state": .string(row.state.rawValue),
+            "host": .string(record.host), "server": .string(record.baseURL),
+            "file_id": JSONValue(row.result?.fileID ?? record.fileID),
+            "size_bytes": .integer(record.sizeBytes),
+            "checksum_sha256": JSONValue(row.result?.checksumSHA256 ?? record.checksumSHA256),
+            "has_delete_token": JSONValue(row.result?.hasDeleteToken),
+            "transport": .string(record.transport.rawValue), "guest": .bool(record.isGuest),
+            "resumable": .bool(row.sentBytes != nil), "sent_bytes": JSONValue(row.sentBytes),
+            "guest_status": JSONValue(row.guestState?.rawValue), "next": JSONValue(row.next),
+            "attempts": JSONValue(record.attempts), "created_at": time(record.createdAt),
+            "updated_at": time(record.updatedAt), "exit_code": exitCode(row.exitCode),
+            "error": error(row.diagnosis),
+        ]
+    }
+}

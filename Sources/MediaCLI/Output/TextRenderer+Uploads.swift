@@ -1,0 +1,205 @@
+internal import Foundation
+internal import GigHive
+internal import MediaFiles
+internal import MediaStore
+
+/// What `upload` and `uploads` say on standard output. Failures are said on standard error.
+extension TextRenderer {
+    /// What standard output says about one upload. Failures are said on standard error.
+    static func upload(_ result: UploadResult, style: Style) -> [String] {
+        let isStandardInput = result.path == Array("-".utf8)
+        let name = isStandardInput ? TerminalText.escaped(result.fileName) : TerminalText.escaped(result.path)
+        let number = result.fileID.map { " as \($0)" } ?? ""
+        switch result.state {
+        case _ where result.error?.code == .notResumable:
+            // Its state is that of an earlier command, which has told it.
+            return []
+        case .done:
+            var facts = [Formats.bytes(result.sizeBytes)]
+            facts.append(result.isVerified == true ? "checksum verified" : "not verified")
+            return ["\(style.green("uploaded")) \(name)\(number) (\(facts.joined(separator: ", ")))"]
+                + address(of: result) + wayBack(result)
+        case .duplicate where result.isDeletableDuplicate || result.hasDeleteToken:
+            return ["\(name): already uploaded from here\(number); deletable"] + address(of: result) + wayBack(result)
+        case .duplicate:
+            return ["\(name): already on the server\(number)"] + address(of: result)
+        case .planned where result.error == nil:
+            return [
+                "\(name): would be uploaded to \(TerminalText.escaped(result.server)) (\(Formats.bytes(result.sizeBytes)))"
+            ]
+        case .cancelled:
+            let next = result.transport == .tus && result.attempts > 0 ? result.uploadID : nil
+            return ["\(name): cancelled"] + (next.map { ["  goes on with: mediactl uploads resume \($0)"] } ?? [])
+        default: return []
+        }
+    }
+
+    private static func address(of result: UploadResult) -> [String] {
+        result.mediaURL.map { ["  \(TerminalText.escaped($0))"] } ?? []
+    }
+
+    private static func wayBack(_ result: UploadResult) -> [String] {
+        guard result.guest == nil else {
+            return ["  the organiser decides whether it is shown; see: mediactl uploads status"]
+        }
+        guard let id = result.fileID, result.hasDeleteToken || result.isDeletableDuplicate else { return [] }
+        return ["  can be taken back with: mediactl uploads delete \(id)"]
+    }
+
+    static func warning(_ warning: UploadWarning) -> String {
+        switch warning {
+        case .notVerified: "the server sent no checksum, so its copy could not be verified"
+        case .noDeleteToken: "the server sent no delete token"
+        case .oddToken: "the delete token has an unusual shape; it was stored as it is"
+        case .unusableToken(let path):
+            "what the server sent as a delete token cannot be used"
+                + (path.map { "; its answer is kept in \(ErrorCatalogue.quoted($0))" } ?? "")
+        case .tokenKept(let path): "a delete token is kept in \(ErrorCatalogue.quoted(path))"
+        case .tokenLostEarlier: "it was uploaded from here before; its delete token was lost here"
+        case .answeredInHTML: "the server answered with a web page; the result was found in it"
+        case .rescued(let uploadID, let fileID):
+            "stored the delete token of \(fileID) from an earlier upload that was cut off (\(TerminalText.escaped(uploadID)))"
+        case .aboveDirectLimit: "the file is larger than 1 GiB; the server will probably refuse it"
+        case .typeMismatch(let declared, let sniffed):
+            "the extension says \(TerminalText.escaped(declared)), the content looks like \(TerminalText.escaped(sniffed))"
+        }
+    }
+
+    /// An upload of the journal on one line, for questions.
+    static func brief(_ record: UploadRecord) -> String {
+        "  \(TerminalText.escaped(record.uploadID))  \(ErrorCatalogue.quoted(record.path))  "
+            + "(\(Formats.bytes(record.sizeBytes)), to \(TerminalText.escaped(record.host)))"
+    }
+
+    static func discarded(_ row: DiscardedUpload, style: Style) -> [String] {
+        let name = "\(TerminalText.escaped(row.record.uploadID)) \(ErrorCatalogue.quoted(row.record.path))"
+        return switch row.end {
+        case .discarded: ["\(style.green("discarded")) \(name)"]
+        case .planned: ["\(name) would be discarded"]
+        case .declined: ["\(name) was not discarded"]
+        case .failed: []
+        }
+    }
+
+    // MARK: Tokens
+
+    /// The list of `uploads list`.
+    static func kept(
+        _ uploads: [KeptUpload],
+        now: Date,
+        width: Int?,
+        isTokenShown: Bool,
+        style: Style
+    ) -> [String] {
+        guard !uploads.isEmpty else { return [] }
+        var table = Table(columns: [
+            .init(title: "ID", alignment: .right), .init(title: "EVENT DATE", dropOrder: 6),
+            .init(title: "ORG", isFlexible: true, dropOrder: 4), .init(title: "TYPE", dropOrder: 2),
+            .init(title: "LABEL OR FILE", isFlexible: true, minimumWidth: 12),
+            .init(title: "SIZE", alignment: .right, dropOrder: 1), .init(title: "UPLOADED", dropOrder: 5),
+            .init(title: "SERVER", isFlexible: true, minimumWidth: 12, dropOrder: 3),
+        ])
+        if isTokenShown {
+            table.columns.append(.init(title: "DELETE TOKEN"))
+        }
+        table.rows = uploads.map { upload in
+            [
+                "\(upload.fileID)", TerminalText.escaped(upload.eventDate), TerminalText.escaped(upload.orgName),
+                TerminalText.escaped(upload.eventType),
+                TerminalText.escaped(upload.title) + (upload.isGuest ? " (guest)" : ""),
+                Formats.bytes(upload.sizeBytes),
+                Formats.age(of: upload.createdAt, now: now), TerminalText.escaped(upload.host),
+            ] + (isTokenShown ? [TerminalText.escaped(upload.token?.secret ?? "-")] : [])
+        }
+        return table.lines(fitting: width, style: style)
+    }
+
+    /// Everything about one upload.
+    static func kept(_ upload: KeptUpload, now: Date, isTokenShown: Bool, style: Style) -> [String] {
+        let token =
+            upload.token.map { isTokenShown ? $0.secret : "kept (--show-token shows it)" }
+            ?? "none; what a guest has uploaded can be hidden"
+        let sent = [upload.transport?.rawValue, upload.isGuest ? "with an event link" : nil].compactMap { $0 }
+        let fields: [(String, String)] = [
+            ("id", "\(upload.fileID)"), ("server", upload.server), ("host", upload.host),
+            ("event date", upload.eventDate), ("org name", upload.orgName), ("event type", upload.eventType),
+            ("label", upload.label ?? "-"), ("file name", upload.fileName), ("file type", upload.fileType ?? "-"),
+            ("size", "\(Formats.bytes(upload.sizeBytes)) (\(upload.sizeBytes) bytes)"),
+            ("sha-256", upload.checksumSHA256 ?? "-"),
+            ("uploaded", time(upload.createdAt, now: now)),
+            ("sent by", sent.isEmpty ? "-" : sent.joined(separator: ", ")), ("delete token", token),
+        ]
+        let superseded = upload.isSuperseded ? ["  replaced by a newer upload of the same file"] : []
+        return self.fields(fields, style) + superseded
+    }
+
+    /// An upload on one line, for questions.
+    static func brief(_ upload: KeptUpload, now: Date) -> String {
+        "  \(upload.fileID)  \(TerminalText.escaped(upload.eventDate))  \(TerminalText.escaped(upload.orgName))  \(TerminalText.escaped(upload.eventType))  "
+            + "\(ErrorCatalogue.quoted(upload.title))  "
+            + "(\(Formats.bytes(upload.sizeBytes)), uploaded \(Formats.age(of: upload.createdAt, now: now)))"
+    }
+
+    static func deletion(_ result: DeleteResult, style: Style) -> [String] {
+        let file =
+            result.entry.map { "\(result.fileID) \(ErrorCatalogue.quoted(KeptUpload($0).title))" } ?? "\(result.fileID)"
+        let host = TerminalText.escaped(result.host)
+        return switch result.state {
+        case .deleted: ["\(style.green("deleted")) \(file) from \(host)"]
+        case .gone: ["\(file) is gone from \(host) already; removed the local entry"]
+        case .entryRemoved: ["removed the local entry of \(file); the file is still on \(host)"]
+        case .planned: ["\(file) would be deleted from \(host)"]
+        case .declined: ["\(file) was not deleted"]
+        case .failed: []
+        }
+    }
+
+    static func hiding(_ hiding: GuestHiding, style: Style) -> [String] {
+        let file = "\(hiding.upload.fileID) \(ErrorCatalogue.quoted(hiding.upload.title))"
+        let host = TerminalText.escaped(hiding.upload.host)
+        return switch hiding.state {
+        case .hidden: ["\(style.green("hidden")) \(file); \(host) keeps the file"]
+        case .planned: ["\(file) would be hidden; \(host) keeps the file"]
+        case .declined: ["\(file) was not hidden"]
+        case .failed: []
+        }
+    }
+
+    // MARK: The journal
+
+    /// The table of `uploads status`.
+    static func journal(_ rows: [JournalRow], now: Date, width: Int?, style: Style) -> [String] {
+        guard !rows.isEmpty else { return [] }
+        var table = Table(columns: [
+            .init(title: "UPLOAD", dropOrder: 4), .init(title: "FILE", isFlexible: true, minimumWidth: 12),
+            .init(title: "STATE"), .init(title: "ID", alignment: .right, dropOrder: 5),
+            .init(title: "SIZE", alignment: .right, dropOrder: 1), .init(title: "STARTED", dropOrder: 3),
+            .init(title: "SERVER", isFlexible: true, minimumWidth: 12, dropOrder: 2),
+        ])
+        table.rows = rows.map { row in
+            [
+                TerminalText.escaped(row.record.uploadID), TerminalText.escaped(row.record.path), words(for: row),
+                (row.result?.fileID ?? row.record.fileID).map { "\($0)" } ?? "-",
+                Formats.bytes(row.record.sizeBytes), Formats.age(of: row.record.createdAt, now: now),
+                TerminalText.escaped(row.record.host),
+            ]
+        }
+        return table.lines(fitting: width, style: style)
+    }
+
+    /// The state, and what can be done about it.
+    static func words(for row: JournalRow) -> String {
+        switch row.standing {
+        case .settled: return words(for: row.state)
+        case .running: return "being sent"
+        case .resumable(let sent):
+            let percent = row.record.sizeBytes > 0 ? sent * 100 / row.record.sizeBytes : 0
+            return "resumable, \(percent) % (\(Formats.bytes(sent)))"
+        case .guest(let state): return "guest, \(state?.rawValue ?? "not asked")"
+        }
+    }
+
+    static func words(for state: UploadState) -> String {
+        state.rawValue.replacing("_", with: " ")
+    }
+}
