@@ -8,15 +8,7 @@ extension ErrorCatalogue {
         if error.code == .storeUnusable, let store = error.store {
             return diagnosis(of: store)
         }
-        let words = words(for: error)
-        return Diagnosis(
-            error.code.rawValue,
-            words.message,
-            hint: words.hint,
-            exitCode: exitCode(of: error.code),
-            httpStatus: error.httpStatus,
-            isRetryable: error.isRetryable
-        )
+        return Diagnosis(error, words(for: error), exitCode(of: error.code))
     }
 
     /// The exit code of each code, as in `docs/exit-codes.md`.
@@ -57,26 +49,26 @@ extension ErrorCatalogue {
             tokenWords(for: error)
         case .tusUnavailable, .uploadExpired, .notResumable: resumableWords(for: error)
         case .invalidEventLink, .termsNotAccepted: guestWords(for: error)
-        case .cancelled: Words("cancelled")
-        case .internalError: Words("internal error" + detail(error))
+        case .cancelled: .cancelled
+        case .internalError: .internalError(error)
         }
     }
 
     // MARK: Before anything is sent
 
     private static func localWords(for error: GigHiveError) -> Words {
-        let file = error.path.map { quoted($0) } ?? "the file"
+        let file = error.file
         return switch error.code {
         case .invalidDetail:
             Words(
-                "cannot use \(error.value.map { quoted($0) } ?? "this") as \(fieldName(error.field))\(detail(error))",
+                "cannot use \(error.value.map { quoted($0) } ?? "this") as \(fieldName(error.field))\(error.said)",
                 hint: error.field.map { "set it with --\($0.replacing("_", with: "-"))" }
             )
-        case .fileNotFound: Words("cannot read \(file): no such file", hint: "check the spelling of the path")
+        case .fileNotFound: .noSuchFile(error)
         case .fileUnreadable:
-            Words(
-                "cannot read \(file)\(detail(error, else: "permission denied"))",
-                // A link that leads nowhere, or a failing disk, is no matter of permissions.
+            // A link that leads nowhere, or a failing disk, is no matter of permissions.
+            .unreadable(
+                error,
                 hint: error.detail.isEmpty || error.detail == "permission denied" ? "check its permissions" : nil
             )
         case .isDirectory:
@@ -106,7 +98,7 @@ extension ErrorCatalogue {
             Words("\(file) has changed since its upload began", hint: "upload it anew, and \(discardHint(for: error))")
         case .sourceChanged:
             Words("\(file) changed while it was being sent", hint: "send it again when nothing writes to it")
-        default: Words("the local store cannot be used" + detail(error), hint: "use another with --data-dir DIR")
+        default: .storeUnusable(error)
         }
     }
 
@@ -125,17 +117,17 @@ extension ErrorCatalogue {
         switch error.code {
         case .tusUnavailable:
             Words(
-                "the server takes no resumable uploads\(detail(error))",
+                "the server takes no resumable uploads\(error.said)",
                 hint: "use --transport multipart; an event link cannot be used there"
             )
         case .uploadExpired:
             Words(
-                "the server has forgotten what was sent of \(error.path.map { quoted($0) } ?? "the file")\(detail(error))",
+                "the server has forgotten what was sent of \(error.file)\(error.said)",
                 hint: "send it again with mediactl upload"
             )
         default:
             Words(
-                "cannot go on with \(error.path.map { quoted($0) } ?? "the upload")\(detail(error))",
+                "cannot go on with \(error.path.map { quoted($0) } ?? "the upload")\(error.said)",
                 hint: error.value == nil
                     ? "mediactl uploads status shows where uploads stand; mediactl upload sends the file as it is now"
                     : discardHint(for: error)
@@ -150,7 +142,7 @@ extension ErrorCatalogue {
                 hint: "read them at the event link, then add --accept-terms"
             )
             : Words(
-                "the event link is not valid\(detail(error))",
+                "the event link is not valid\(error.said)",
                 hint: "ask the organiser for a new one; links expire and can be revoked"
             )
     }
@@ -158,46 +150,37 @@ extension ErrorCatalogue {
     // MARK: Answers
 
     private static func answerWords(for error: GigHiveError) -> Words {
-        let status = error.httpStatus.map { " (\($0))" } ?? ""
+        let status = error.status
         return switch error.code {
-        case .badRequest: Words("the server refused the request\(status)\(detail(error))")
+        case .badRequest: .refused(error)
         case .unauthorized:
             Words(
                 "the server refused the login\(status): wrong password, or a user without this right",
                 hint: "log in as uploader or admin, for example: --user uploader --password-file FILE"
             )
-        case .forbidden:
-            Words("the server does not allow this\(status)\(detail(error))", hint: loginHint(error.neededLogin))
+        case .forbidden: .forbidden(error, hint: loginHint(error.neededLogin))
         case .notFound:
             Words(
-                "the server does not know this address or number\(status)\(detail(error))",
+                "the server does not know this address or number\(status)\(error.said)",
                 hint: "check --server; mediactl config show tells where it comes from"
             )
         case .requestTimeout:
             Words("the server waited too long for the body\(status)", hint: "try again, or raise --limit-rate")
         case .payloadTooLarge:
             Words(
-                "the server refused the body as too large, or as malformed\(status)\(detail(error))",
+                "the server refused the body as too large, or as malformed\(status)\(error.said)",
                 hint: "servers like this one often take 1 GiB at most in one request"
             )
-        case .unsupportedMedia: Words("the server does not take this kind of file\(status)\(detail(error))")
-        case .locked: Words("the server says it is locked\(status)\(detail(error))", hint: "try again later")
+        case .unsupportedMedia: Words("the server does not take this kind of file\(status)\(error.said)")
+        case .locked: Words("the server says it is locked\(status)\(error.said)", hint: "try again later")
         case .rateLimited:
             Words(
                 "the server asks for fewer requests\(status)",
                 hint: error.retryAfterSeconds.map { "try again in \(Formats.span(.seconds($0)))" } ?? "try again later"
             )
-        case .redirected:
-            Words(
-                "the server sends this request elsewhere\(status)\(detail(error))",
-                hint: "name the address it leads to with --server; nothing is sent to another address unasked"
-            )
-        case .unexpectedAnswer:
-            Words(
-                "the server's answer makes no sense\(status)\(detail(error))",
-                hint: "check --server; a proxy may have answered"
-            )
-        default: Words("the server failed\(status)\(detail(error))", hint: "try again later, or ask its operator")
+        case .redirected: .redirected(error)
+        case .unexpectedAnswer: .unexpectedAnswer(error)
+        default: .serverFailed(error)
         }
     }
 
@@ -209,54 +192,6 @@ extension ErrorCatalogue {
         }
     }
 
-    // MARK: Network
-
-    private static func networkWords(for error: GigHiveError) -> Words {
-        let pin = "--pinned-key with the pin that mediactl doctor prints"
-        let pinning = "--cacert FILE to trust its authority, or \(pin)"
-        return switch error.code {
-        case .unknownHost:
-            Words(
-                "the server's name has no address\(detail(error))",
-                hint: proxyHint(for: error) ?? "check the spelling of --server"
-            )
-        case .cannotConnect:
-            Words(
-                "cannot connect to the server\(detail(error))",
-                hint: proxyHint(for: error) ?? "check --server, its port, and whether it is running"
-            )
-        case .tlsFailed:
-            Words("no secure connection\(detail(error))", hint: "check that --server names an https server")
-        case .certificateUntrusted:
-            Words("the server's certificate is not trusted\(detail(error))", hint: "use \(pinning)")
-        case .certificateNameMismatch:
-            Words(
-                "the server's certificate names another host\(detail(error))",
-                hint: "use the name it was made for as --server, or \(pin)"
-            )
-        case .pinnedKeyMismatch:
-            Words(
-                "the server's key is not the pinned one\(detail(error))",
-                hint: "ask its operator whether the key was changed; do not send anything before"
-            )
-        case .networkTimeout:
-            Words(
-                "the network took too long\(detail(error))",
-                hint: "try again, or raise --connect-timeout, --stall-timeout or --answer-timeout"
-            )
-        case .connectionLost: Words("the connection broke\(detail(error))", hint: "try again")
-        default:
-            Words(
-                "the answer was lost; whether the server has the file is unknown\(detail(error))",
-                hint: "ask later with: mediactl uploads status"
-            )
-        }
-    }
-
-    private static func proxyHint(for error: GigHiveError) -> String? {
-        ProxyVariable(blamedBy: error.detail, environment: ProcessInfo.processInfo.environment)?.hint
-    }
-
     // MARK: Integrity and tokens
 
     private static func tokenWords(for error: GigHiveError) -> Words {
@@ -264,18 +199,18 @@ extension ErrorCatalogue {
         return switch error.code {
         case .checksumMismatch:
             Words(
-                "the server's copy differs from the source\(detail(error))",
+                "the server's copy differs from the source\(error.said)",
                 hint: error.fileID.map { "delete the bad copy with: mediactl uploads delete \($0)" }
             )
         case .tokenLost:
             Words(
                 "the file is on the server\(error.fileID.map { " as \($0)" } ?? ""), but its delete token is lost"
-                    + detail(error),
+                    + error.said,
                 hint: "ask the operator of the server for a deletion if it must go"
             )
         case .tokenNotStored:
             Words(
-                "the file is on the server, but its delete token could not be stored\(detail(error))",
+                "the file is on the server, but its delete token could not be stored\(error.said)",
                 hint: error.rescuePath.map { unstoredTokenHint(for: error, path: $0) }
             )
         case .invalidDeleteToken:
@@ -291,10 +226,10 @@ extension ErrorCatalogue {
             )
         case .adminUnverified:
             Words(
-                "cannot make sure that \(number) is still the same file; nothing was deleted\(detail(error))",
+                "cannot make sure that \(number) is still the same file; nothing was deleted\(error.said)",
                 hint: "delete it by its token, without --as-admin"
             )
-        default: Words("the server did not delete \(number)\(detail(error))", hint: "try again, or ask its operator")
+        default: Words("the server did not delete \(number)\(error.said)", hint: "try again, or ask its operator")
         }
     }
 
@@ -321,11 +256,5 @@ extension ErrorCatalogue {
             "there is no delete token for \(id) of this host; \(id) belongs to \(others)",
             hint: "mediactl uploads delete \(id) --host \(TerminalText.escaped(other))"
         )
-    }
-
-    /// `: ` and what the server or the system said, when it said something.
-    private static func detail(_ error: GigHiveError, else fallback: String? = nil) -> String {
-        let text = error.detail.isEmpty ? fallback : clean(error.detail)
-        return text.map { ": \($0)" } ?? ""
     }
 }

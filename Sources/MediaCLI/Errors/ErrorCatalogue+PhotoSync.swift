@@ -13,15 +13,7 @@ extension ErrorCatalogue {
         if error.code == .transport, let transport = error.transport {
             return diagnosis(ofMissingAnswer: transport, isRetryable: error.isRetryable)
         }
-        let words = words(for: error)
-        return Diagnosis(
-            error.code.rawValue,
-            words.message,
-            hint: words.hint,
-            exitCode: exitCode(of: error.code),
-            httpStatus: error.httpStatus,
-            isRetryable: error.isRetryable
-        )
+        return Diagnosis(error, words(for: error), exitCode(of: error.code))
     }
 
     /// The exit code of each code, as in `docs/exit-codes.md`.
@@ -45,27 +37,6 @@ extension ErrorCatalogue {
         }
     }
 
-    /// What a transport's failure is called and told is the same for all servers.
-    static func diagnosis(ofMissingAnswer error: TransportError, isRetryable: Bool) -> Diagnosis {
-        let code: GigHiveError.Code =
-            switch error.kind {
-            case .unknownHost: .unknownHost
-            case .cannotConnect: .cannotConnect
-            case .connectTimeout, .stalled, .answerTimeout: .networkTimeout
-            case .connectionLost, .invalidAnswer, .repeatRefused: .connectionLost
-            case .certificateUntrusted: .certificateUntrusted
-            case .certificateNameMismatch: .certificateNameMismatch
-            case .pinnedKeyMismatch: .pinnedKeyMismatch
-            case .tls: .tlsFailed
-            case .responseTooLarge: .unexpectedAnswer
-            case .cancelled: .cancelled
-            case .bodyUnreadable, .receiverFailed, .unusable: .internalError
-            }
-        return diagnosis(
-            of: GigHiveError(code, detail: error.detail, httpStatus: error.head?.status, isRetryable: isRetryable)
-        )
-    }
-
     private static func words(for error: PhotoSyncError) -> Words {
         switch error.code {
         case .notLoggedIn, .noDevice, .invalidAPIKey, .forbidden, .invalidDevice, .keyNotRotated:
@@ -78,12 +49,11 @@ extension ErrorCatalogue {
         case .badRequest, .bodyTooSlow, .notFound, .setupRequired, .serverError, .redirected, .unexpectedAnswer:
             answerWords(for: error)
         case .stubServer, .listingIncomplete, .repeatedCursor, .ownershipDefect, .notOwned: listingWords(for: error)
-        case .storeUnusable:
-            Words("the local store cannot be used" + detail(error), hint: "use another with --data-dir DIR")
+        case .storeUnusable: .storeUnusable(error)
         case .neverSynchronized:
             Words("nothing is known of this server's photos yet", hint: "run mediactl sync first")
-        case .transport: Words("the network failed" + detail(error), hint: "try again")
-        case .cancelled: Words("cancelled")
+        case .transport: Words("the network failed" + error.said, hint: "try again")
+        case .cancelled: .cancelled
         case .busy where error.path != nil:
             Words(
                 "another mediactl is writing to \(error.path.map { quoted($0) } ?? "the directory")",
@@ -91,21 +61,21 @@ extension ErrorCatalogue {
             )
         case .busy:
             Words(
-                "another mediactl is at work on this server's photos" + detail(error),
+                "another mediactl is at work on this server's photos" + error.said,
                 hint: "try again when it has ended"
             )
-        case .internalError: Words("internal error" + detail(error))
+        case .internalError: .internalError(error)
         }
     }
 
     // MARK: Keys and devices
 
     private static func accountWords(for error: PhotoSyncError) -> Words {
-        let status = status(error)
+        let status = error.status
         return switch error.code {
         case .notLoggedIn where error.httpStatus != nil:
             Words(
-                "the server refused e-mail address or password\(status)\(detail(error))",
+                "the server refused e-mail address or password\(status)\(error.said)",
                 hint: "check both; nothing was changed, and keys go on working"
             )
         case .notLoggedIn:
@@ -117,25 +87,25 @@ extension ErrorCatalogue {
             Words("this machine is no device of the server yet", hint: "run mediactl login, which makes it one")
         case .invalidAPIKey:
             Words(
-                "the server refused the API key\(status)\(detail(error))",
+                "the server refused the API key\(status)\(error.said)",
                 hint: """
                     another login of the same user may have replaced the key, or the account is disabled; get a valid \
                     key and run mediactl login
                     """
             )
         case .forbidden:
-            Words(
-                "the server does not allow this\(status)\(detail(error))",
+            .forbidden(
+                error,
                 hint: "the photo may belong to another user, or to nobody; mediactl sync status tells more"
             )
         case .invalidDevice:
             Words(
-                "the server does not know this machine as a device of this user\(status)\(detail(error))",
+                "the server does not know this machine as a device of this user\(status)\(error.said)",
                 hint: "it may have been removed there; run mediactl login again"
             )
         default:
             Words(
-                "the server could not give this user a new key\(status)\(detail(error))",
+                "the server could not give this user a new key\(status)\(error.said)",
                 hint: "the old key goes on working: log in with it, without --email"
             )
         }
@@ -144,14 +114,14 @@ extension ErrorCatalogue {
     // MARK: Files
 
     private static func fileWords(for error: PhotoSyncError) -> Words {
-        let file = error.path.map { quoted($0) } ?? "the file"
+        let file = error.file
         return switch error.code {
         case .invalidDate:
             Words(
-                "\(error.value.map { quoted($0) } ?? "the date") of \(file) is no date that the server takes\(detail(error))"
+                "\(error.value.map { quoted($0) } ?? "the date") of \(file) is no date that the server takes\(error.said)"
             )
-        case .fileNotFound: Words("cannot read \(file): no such file", hint: "check the spelling of the path")
-        case .fileUnreadable: Words("cannot read \(file)\(detail(error, else: "permission denied"))")
+        case .fileNotFound: .noSuchFile(error)
+        case .fileUnreadable: .unreadable(error)
         case .notRegularFile: Words("cannot send \(file): it is not a regular file")
         case .emptyFile: Words("cannot send \(file): it is empty")
         case .fileTooLarge:
@@ -164,16 +134,16 @@ extension ErrorCatalogue {
     // MARK: Copies
 
     private static func copyWords(for error: PhotoSyncError) -> Words {
-        let file = error.path.map { quoted($0) } ?? "the file"
+        let file = error.file
         return switch error.code {
         case .targetUnusable:
-            Words("cannot write to \(file)\(detail(error))", hint: "check it, or name another directory with --to DIR")
+            Words("cannot write to \(file)\(error.said)", hint: "check it, or name another directory with --to DIR")
         case .targetExists:
             Words("\(file) has appeared meanwhile; it was left as it is", hint: "run the same command again")
         case .diskFull: Words("no space left for \(file)", hint: "free some space and run the same command again")
         case .checksumMismatch:
-            Words("\(photo(error)) does not have the bytes that were uploaded\(detail(error))", hint: retryHint)
-        case .lengthMismatch: Words("\(photo(error)) did not arrive whole\(detail(error))", hint: retryHint)
+            Words("\(photo(error)) does not have the bytes that were uploaded\(error.said)", hint: retryHint)
+        case .lengthMismatch: Words("\(photo(error)) did not arrive whole\(error.said)", hint: retryHint)
         default:
             Words(
                 "there is no \(photo(error)) in the index",
@@ -191,9 +161,9 @@ extension ErrorCatalogue {
     // MARK: Answers
 
     private static func answerWords(for error: PhotoSyncError) -> Words {
-        let status = status(error)
+        let status = error.status
         return switch error.code {
-        case .badRequest: Words("the server refused the request\(status)\(detail(error))")
+        case .badRequest: .refused(error)
         case .bodyTooSlow:
             Words(
                 "the server gave up waiting for the body\(status)",
@@ -201,12 +171,12 @@ extension ErrorCatalogue {
             )
         case .notFound where error.photoID != nil:
             Words(
-                "the server has no \(photo(error)) any more\(status)\(detail(error))",
+                "the server has no \(photo(error)) any more\(status)\(error.said)",
                 hint: "run mediactl sync --full"
             )
         case .notFound:
             Words(
-                "the server does not know this address or photo\(status)\(detail(error))",
+                "the server does not know this address or photo\(status)\(error.said)",
                 hint: "check --server, or run mediactl sync --full"
             )
         case .setupRequired:
@@ -214,17 +184,9 @@ extension ErrorCatalogue {
                 "the server has not been set up yet\(status)",
                 hint: "its administrator must finish the setup\(setupPlace(error.value))"
             )
-        case .redirected:
-            Words(
-                "the server sends this request elsewhere\(status)\(detail(error))",
-                hint: "name the address it leads to with --server; nothing is sent to another address unasked"
-            )
-        case .unexpectedAnswer:
-            Words(
-                "the server's answer makes no sense\(status)\(detail(error))",
-                hint: "check --server; a proxy may have answered, or it is no PhotoSync server"
-            )
-        default: Words("the server failed\(status)\(detail(error))", hint: "try again later, or ask its operator")
+        case .redirected: .redirected(error)
+        case .unexpectedAnswer: .unexpectedAnswer(error, orElse: ", or it is no PhotoSync server")
+        default: .serverFailed(error)
         }
     }
 
@@ -240,17 +202,17 @@ extension ErrorCatalogue {
         switch error.code {
         case .stubServer:
             Words(
-                "this server cannot list its photos page by page\(detail(error))",
+                "this server cannot list its photos page by page\(error.said)",
                 hint: "it runs without PostgreSQL; its operator must configure that"
             )
         case .listingIncomplete:
             Words(
-                "the server's listing does not add up\(detail(error))",
+                "the server's listing does not add up\(error.said)",
                 hint: "nothing was recorded as complete; run mediactl sync again later"
             )
         case .repeatedCursor:
             Words(
-                "the server's listing goes round in circles\(detail(error))",
+                "the server's listing goes round in circles\(error.said)",
                 hint: "nothing was recorded as complete; ask its operator"
             )
         case .ownershipDefect:
@@ -263,17 +225,9 @@ extension ErrorCatalogue {
             )
         default:
             Words(
-                "the server has \(error.path.map { quoted($0) } ?? "these bytes"), but not as yours\(detail(error))",
+                "the server has \(error.path.map { quoted($0) } ?? "these bytes"), but not as yours\(error.said)",
                 hint: "keep the local original; another user, or nobody, owns the photo there"
             )
         }
-    }
-
-    private static func status(_ error: PhotoSyncError) -> String { error.httpStatus.map { " (\($0))" } ?? "" }
-
-    /// `: ` and what the server or the system said, when it said something.
-    private static func detail(_ error: PhotoSyncError, else fallback: String? = nil) -> String {
-        let text = error.detail.isEmpty ? fallback : clean(error.detail)
-        return text.map { ": \($0)" } ?? ""
     }
 }

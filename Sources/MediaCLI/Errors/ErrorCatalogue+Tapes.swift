@@ -8,14 +8,7 @@ extension ErrorCatalogue {
         if error.code == .storeUnusable, let store = error.underlying as? StoreError {
             return diagnosis(of: store)
         }
-        let words = words(for: error)
-        return Diagnosis(
-            error.code.rawValue,
-            words.message,
-            hint: words.hint,
-            exitCode: exitCode(of: error),
-            isRetryable: (error.underlying as? AlbumError)?.isRetryable ?? false
-        )
+        return Diagnosis(error, words(for: error), exitCode(of: error))
     }
 
     /// The exit code of each code, as in `docs/exit-codes.md`.
@@ -57,9 +50,9 @@ extension ErrorCatalogue {
         case .albumNotFound, .albumsOff, .libraryUnusable, .albumTaken: albumWords(for: error)
         case .nothingToExport, .programMissing, .renderFailed, .targetExists, .targetUnusable, .diskFull:
             exportWords(for: error)
-        case .storeUnusable: Words("the store cannot be used" + said(error))
-        case .cancelled: Words("cancelled")
-        case .internalError: Words("internal error" + said(error))
+        case .storeUnusable: Words("the store cannot be used" + error.said)
+        case .cancelled: .cancelled
+        case .internalError: .internalError(error)
         }
     }
 
@@ -76,7 +69,7 @@ extension ErrorCatalogue {
             )
         case .clipNotFound:
             Words(
-                "there is no clip \(name) in the tape" + said(error),
+                "there is no clip \(name) in the tape" + error.said,
                 hint: "mediactl tapes show TAPE lists its clips; #1 is the first"
             )
         case .titleEmpty: Words("a title needs a character that can be seen")
@@ -88,27 +81,27 @@ extension ErrorCatalogue {
     static let relinkingHint = "mediactl tapes relink TAPE --in DIR finds originals that were moved"
 
     private static func fileWords(for error: TapesError) -> Words {
-        let file = error.path.map { quoted($0) } ?? "the file"
+        let file = error.file
         return switch error.code {
         case .fileNotFound:
-            Words(
-                "cannot read \(file): no such file",
-                // One with the id of its clip is an original of a tape.
+            // One with the id of its clip is an original of a tape.
+            .noSuchFile(
+                error,
                 hint: error.value == nil
                     ? "check the spelling of the path; --allow-missing adds it all the same" : relinkingHint
             )
-        case .fileUnreadable: Words("cannot read \(file)\(said(error, else: "permission denied"))")
+        case .fileUnreadable: .unreadable(error)
         case .notRegularFile: Words("cannot use \(file): it is not a regular file")
         case .emptyFile: Words("cannot use \(file): it is empty")
-        default: Words("\(file) is neither a picture nor a video\(said(error))")
+        default: Words("\(file) is neither a picture nor a video\(error.said)")
         }
     }
 
     private static func valueWords(for error: TapesError) -> Words {
         switch error.code {
-        case .trimTooLong: Words("the trims leave nothing of the clip" + said(error))
-        case .notForThisKind: Words("that is not for a clip of this kind" + said(error))
-        default: Words((error.value.map { quoted($0) + " " } ?? "the value ") + "is out of range" + said(error))
+        case .trimTooLong: Words("the trims leave nothing of the clip" + error.said)
+        case .notForThisKind: Words("that is not for a clip of this kind" + error.said)
+        default: Words((error.value.map { quoted($0) + " " } ?? "the value ") + "is out of range" + error.said)
         }
     }
 
@@ -116,16 +109,16 @@ extension ErrorCatalogue {
 
     private static func albumWords(for error: TapesError) -> Words {
         switch error.code {
-        case .albumNotFound: Words("there is no album \(quoted(error.value ?? "")) in the library" + said(error))
+        case .albumNotFound: Words("there is no album \(quoted(error.value ?? "")) in the library" + error.said)
         case .albumsOff: Words("albums are switched off", hint: "set albums.enabled: true")
         case .albumTaken:
             Words(
-                "the album \(quoted(error.value ?? "")) belongs to another tape" + said(error),
+                "the album \(quoted(error.value ?? "")) belongs to another tape" + error.said,
                 hint: "unlink it there first: mediactl tapes album unlink TAPE"
             )
         default:
             Words(
-                "the library cannot be used" + said(error),
+                "the library cannot be used" + error.said,
                 hint: error.value.flatMap(AssociationReason.init(rawValue:))?.hint
                     ?? "mediactl tapes library status says what is missing"
             )
@@ -133,41 +126,20 @@ extension ErrorCatalogue {
     }
 
     private static func exportWords(for error: TapesError) -> Words {
-        let file = error.path.map { quoted($0) } ?? "the file"
+        let file = error.file
         return switch error.code {
         case .nothingToExport:
             Words("there is nothing in the tape to export", hint: "mediactl tapes add TAPE FILE adds clips")
         case .programMissing:
             Words(
-                "ffmpeg is needed to render a tape and is not installed" + said(error),
+                "ffmpeg is needed to render a tape and is not installed" + error.said,
                 hint: "install ffmpeg with ffprobe, or leave --render out: playlists and timelines need no program"
             )
-        case .targetExists:
-            Words(
-                "\(file) exists already; it was left as it is",
-                hint: "choose another name, or replace it with --force"
-            )
-        case .targetUnusable: Words("cannot write \(file)" + said(error))
+        case .targetExists: Words("\(file) is there already", hint: "choose another name, or replace it with --force")
+        case .targetUnusable: Words("cannot write \(file)" + error.said)
         case .diskFull: Words("no space left for \(file)", hint: "free some space; nothing of it was left behind")
         default:
-            Words("ffmpeg could not render \(error.path.map { quoted($0) } ?? "the tape")" + said(error))
+            Words("ffmpeg could not render \(error.path.map { quoted($0) } ?? "the tape")" + error.said)
         }
-    }
-
-    private static func said(_ error: TapesError, else fallback: String = "") -> String {
-        var detail = error.detail
-        if detail.isEmpty, let album = error.underlying as? AlbumError {
-            detail = album.detail
-        }
-        detail = detail.isEmpty ? fallback : detail
-        return detail.isEmpty ? "" : ": \(clean(detail))"
-    }
-}
-
-extension AlbumError {
-    /// Whether the same may succeed later.
-    fileprivate var isRetryable: Bool {
-        if case .unreachable = kind { return true }
-        return false
     }
 }

@@ -7,19 +7,8 @@ internal import MediaTransport
 internal import PhotoSync
 internal import Tapes
 
-/// The one place that turns errors into words and exit codes.
+/// The one place that turns errors into words and exit codes. Each system has a file of its own.
 enum ErrorCatalogue {
-    /// What an error says.
-    struct Words {
-        var message: String
-        var hint: String?
-
-        init(_ message: String, hint: String? = nil) {
-            self.message = message
-            self.hint = hint
-        }
-    }
-
     /// Message, hint and exit code of any error that reaches a command.
     static func diagnosis(of error: any Error) -> Diagnosis {
         switch error {
@@ -38,99 +27,6 @@ enum ErrorCatalogue {
         case let error as TransportError:
             Diagnosis("transport_failed", "the network cannot be used: \(clean(error.description))", exitCode: .network)
         default: Diagnosis("internal_error", clean(String(describing: error)), exitCode: .failure)
-        }
-    }
-
-    // MARK: Local errors
-
-    static func diagnosis(of error: StoreError) -> Diagnosis {
-        let path = quoted(error.path)
-        let detail = error.detail.isEmpty ? "" : ": \(clean(error.detail))"
-        let store = error.path.hasSuffix("tokens.sqlite") ? "token store" : "store"
-        let elsewhere =
-            error.path.hasSuffix("/temporary.sqlite")
-            ? "name another directory for temporary files in TMPDIR" : "use another directory with --data-dir DIR"
-        let (message, hint): (String, String) =
-            switch error.kind {
-            case .notWritable: ("cannot write \(path)\(detail)", "check its permissions, or \(elsewhere)")
-            case .full: ("no space left for \(path)\(detail)", "free some space, or \(elsewhere)")
-            case .corrupt where error.path.hasSuffix("index.sqlite"):
-                ("\(path) is not a usable \(store)\(detail)", "run mediactl sync, which builds it anew")
-            case .corrupt:
-                ("\(path) is not a usable \(store)\(detail)", "nothing was changed; restore a copy, or \(elsewhere)")
-            case .newerVersion:
-                ("\(path) was written by a newer version of mediactl\(detail)", "update mediactl, or \(elsewhere)")
-            case .busy: ("\(path) is held by another process\(detail)", "try again when the other mediactl has ended")
-            case .networkFileSystem:
-                ("\(path) lies on a network file system, which cannot keep a \(store) safe\(detail)", elsewhere)
-            case .unsafe: ("\(path) belongs to somebody else or is not a plain file\(detail)", elsewhere)
-            case .other: ("the \(store) \(path) failed\(detail)", elsewhere)
-            }
-        return Diagnosis(
-            "store_unusable",
-            message,
-            hint: hint,
-            exitCode: .store,
-            isRetryable: error.kind == .busy
-        )
-    }
-
-    private static func diagnosis(of error: CredentialError) -> Diagnosis {
-        let code = ExitCode(rawValue: error.exitCode) ?? .unauthorized
-        let name = code == .interrupt ? "interrupted" : code == .usage ? "usage" : "no_credentials"
-        return Diagnosis(name, clean(error.message), hint: error.hint, exitCode: code)
-    }
-
-    private static func diagnosis(of error: ServerURLError) -> Diagnosis {
-        let (message, hint): (String, String) =
-            switch error {
-            case .malformed(let reason):
-                ("the server's address is not an address: \(clean(reason))", "write it like https://media.example.org")
-            case .unsupportedScheme(let scheme):
-                ("the scheme \(quoted(scheme)) is not supported", "use https:// or http://")
-            case .containsCredentials:
-                (
-                    "the server's address contains credentials",
-                    "leave them out; use --user NAME and --password-file FILE, or MEDIACTL_PASSWORD"
-                )
-            case .containsPath(let suggestion):
-                ("the server's address has a path", "use --server \(clean(suggestion))")
-            }
-        return Diagnosis("invalid_server", message, hint: hint, exitCode: .usage)
-    }
-
-    /// A directory that cannot be watched.
-    private static func diagnosis(of error: SourceFileError) -> Diagnosis {
-        let reason =
-            switch error.kind {
-            case .notFound: "no such directory"
-            case .permissionDenied: "permission denied"
-            case .isDirectory, .notRegular, .empty: "it is no directory"
-            case .io(let code): String(cString: strerror(code)).lowercased()
-            }
-        return Diagnosis(
-            "cannot_watch",
-            "cannot watch \(quoted(error.path)): \(reason)",
-            hint: "check the path given with --watch",
-            exitCode: .usage
-        )
-    }
-
-    private static func diagnosis(of error: SpoolError) -> Diagnosis {
-        switch error {
-        case .tooLarge(let limit):
-            Diagnosis(
-                "file_too_large",
-                "standard input is larger than the limit of \(limit) bytes",
-                exitCode: .usage
-            )
-        case .unreadable(let errno):
-            Diagnosis(
-                "file_unreadable",
-                "cannot read standard input: \(String(cString: strerror(errno)).lowercased())",
-                exitCode: .usage
-            )
-        case .cancelled: Diagnosis("cancelled", "cancelled", exitCode: .interrupt)
         }
     }
 
