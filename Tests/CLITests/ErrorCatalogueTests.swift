@@ -26,11 +26,7 @@ import Testing
             ),
         ] {
             let diagnosis = ErrorCatalogue.diagnosis(of: error)
-            for line in [diagnosis.message, diagnosis.hint].compactMap({ $0 }) {
-                #expect(!line.isEmpty && !line.hasSuffix(".") && !line.contains("\n") && !line.contains("\u{1b}"))
-                #expect(line.prefix(1) == line.prefix(1).lowercased())
-            }
-            #expect(diagnosis.exitCode != .success && diagnosis.exitCode != .partly)
+            diagnosis.expectOurStyle()
             #expect(diagnosis.code == code.rawValue)
             #expect(diagnosis.httpStatus == error.httpStatus || error.store != nil)
         }

@@ -22,14 +22,9 @@ import Testing
             ),
         ] {
             let diagnosis = ErrorCatalogue.diagnosis(of: error)
-            for line in [diagnosis.message, diagnosis.hint].compactMap({ $0 }) {
-                #expect(!line.isEmpty && !line.hasSuffix(".") && !line.contains("\n"))
-                #expect(!line.unicodeScalars.contains { $0.properties.generalCategory == .control })
-                #expect(line.prefix(1) == line.prefix(1).lowercased())
-                // Nothing about a key of this program is ever called so.
-                #expect(!line.contains("verified"))
-            }
-            #expect(diagnosis.exitCode != .success && diagnosis.exitCode != .partly)
+            diagnosis.expectOurStyle()
+            // Nothing about a key of this program is ever called so.
+            #expect(![diagnosis.message, diagnosis.hint ?? ""].contains { $0.contains("verified") })
             #expect(diagnosis.code == code.rawValue && diagnosis.httpStatus == error.httpStatus)
         }
     }

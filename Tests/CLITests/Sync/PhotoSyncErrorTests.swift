@@ -21,12 +21,7 @@ import Testing
             ),
         ] {
             let diagnosis = ErrorCatalogue.diagnosis(of: error)
-            for line in [diagnosis.message, diagnosis.hint].compactMap({ $0 }) {
-                #expect(!line.isEmpty && !line.hasSuffix(".") && !line.contains("\n"))
-                #expect(!line.unicodeScalars.contains { $0.properties.generalCategory == .control })
-                #expect(line.prefix(1) == line.prefix(1).lowercased())
-            }
-            #expect(diagnosis.exitCode != .success && diagnosis.exitCode != .partly)
+            diagnosis.expectOurStyle()
             #expect(diagnosis.code == code.rawValue && diagnosis.httpStatus == error.httpStatus)
         }
     }

@@ -1,0 +1,19 @@
+import Testing
+
+@testable import MediaCLI
+
+extension Diagnosis {
+    /// Checks what holds for every error: lines in our style, in which nothing can steer a terminal, and the end of a
+    /// program that has failed.
+    func expectOurStyle(sourceLocation: SourceLocation = #_sourceLocation) {
+        for line in [message, hint].compactMap({ $0 }) {
+            #expect(!line.isEmpty && !line.hasSuffix(".") && !line.contains("\n"), sourceLocation: sourceLocation)
+            #expect(
+                !line.unicodeScalars.contains { $0.properties.generalCategory == .control },
+                sourceLocation: sourceLocation
+            )
+            #expect(line.prefix(1) == line.prefix(1).lowercased(), sourceLocation: sourceLocation)
+        }
+        #expect(exitCode != .success && exitCode != .partly, sourceLocation: sourceLocation)
+    }
+}
