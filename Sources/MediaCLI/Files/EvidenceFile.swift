@@ -10,8 +10,8 @@ enum EvidenceFile {
     /// - Throws: `Diagnosis` (usage).
     static func bytes(_ path: String) throws(Diagnosis) -> [UInt8] {
         let bytes: [UInt8]
-        do throws(FileBytes.Failure) {
-            bytes = try FileBytes.all(at: RawArguments.bytes(of: path), limit: limit)
+        do throws(WholeInput.Failure) {
+            bytes = try WholeInput.all(at: RawArguments.bytes(of: path), limit: limit)
         } catch {
             let reason =
                 switch error {

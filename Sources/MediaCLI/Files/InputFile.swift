@@ -17,10 +17,10 @@ enum InputFile {
     static func bytes(_ name: String, flag: String, in context: CommandContext) async throws(Diagnosis) -> [UInt8] {
         let (standardInput, path) = (context.standardInput, RawArguments.bytes(of: name))
         do {
-            return try await BlockingWork.run { () throws(FileBytes.Failure) in
+            return try await BlockingWork.run { () throws(WholeInput.Failure) in
                 name == "-"
-                    ? try FileBytes.all(from: standardInput, limit: limit)
-                    : try FileBytes.all(at: path, limit: limit)
+                    ? try WholeInput.all(from: standardInput, limit: limit)
+                    : try WholeInput.all(at: path, limit: limit)
             }
         } catch {
             let what = name == "-" ? "standard input" : ErrorCatalogue.quoted(path)
@@ -32,7 +32,7 @@ enum InputFile {
         }
     }
 
-    private static func reason(_ failure: FileBytes.Failure) -> String {
+    private static func reason(_ failure: WholeInput.Failure) -> String {
         switch failure {
         case .system(let code): SystemError.words(code)
         case .tooLarge: "it is larger than \(limit >> 20) MiB"

@@ -71,7 +71,7 @@ enum SmallFile {
 
     private static func opened(_ path: String) throws(Failure) -> Int32 {
         do {
-            return try FileBytes.opened(Array(path.utf8))
+            return try WholeInput.opened(Array(path.utf8))
         } catch {
             throw Failure(error)
         }
@@ -80,7 +80,7 @@ enum SmallFile {
     private static func text(from descriptor: Int32, isCancelled: () -> Bool) throws(Failure) -> String {
         let bytes: [UInt8]
         do {
-            bytes = try FileBytes.all(from: descriptor, limit: limit, isCancelled: isCancelled)
+            bytes = try WholeInput.all(from: descriptor, limit: limit, isCancelled: isCancelled)
         } catch {
             throw Failure(error)
         }
@@ -97,7 +97,7 @@ enum SmallFile {
 }
 
 extension SmallFile.Failure {
-    fileprivate init(_ failure: FileBytes.Failure) {
+    fileprivate init(_ failure: WholeInput.Failure) {
         self =
             switch failure {
             case .system(ENOENT): .missing

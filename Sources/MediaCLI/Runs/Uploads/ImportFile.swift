@@ -14,10 +14,10 @@ enum ImportFile {
         let path = RawArguments.bytes(of: file)
         let name = file == "-" ? "standard input" : ErrorCatalogue.quoted(path)
         let bytes: [UInt8]
-        do throws(FileBytes.Failure) {
+        do throws(WholeInput.Failure) {
             bytes =
                 file == "-"
-                ? try FileBytes.all(from: standardInput, limit: limit) : try FileBytes.all(at: path, limit: limit)
+                ? try WholeInput.all(from: standardInput, limit: limit) : try WholeInput.all(at: path, limit: limit)
         } catch {
             throw unreadable(name, error)
         }
@@ -39,7 +39,7 @@ enum ImportFile {
         return server.scope
     }
 
-    private static func unreadable(_ name: String, _ failure: FileBytes.Failure) -> Diagnosis {
+    private static func unreadable(_ name: String, _ failure: WholeInput.Failure) -> Diagnosis {
         switch failure {
         case .system(let code):
             Diagnosis(

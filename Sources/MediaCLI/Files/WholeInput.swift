@@ -1,7 +1,7 @@
 internal import Glibc
 
 /// Reads files of any kind to their end: regular ones, pipes, somebody's standard input. Blocks.
-enum FileBytes {
+enum WholeInput {
     /// Why there are no bytes.
     enum Failure: Error, Equatable {
         /// The `errno` of opening or reading.
