@@ -3,7 +3,7 @@ internal import MediaStore
 internal import MediaTransport
 
 extension GigHiveError {
-    /// What an answer with an error status means (gighive contract 2.5 and 5.4; design section 5).
+    /// What an answer with an error status means (gighive contract 2.5 and 5.4; docs/exit-codes.md).
     ///
     /// - Parameters:
     ///   - head: Status and header fields.

@@ -44,7 +44,8 @@ public enum ServerURLError: Error, Equatable, Sendable {
     case containsPath(suggestion: String)
 }
 
-/// The address of a server: `http://host[:port]` or `https://host[:port]`.
+/// The address of a server: `http://host[:port]` or `https://host[:port]`, with a path behind it where the server may live
+/// below one.
 ///
 /// Parsed once, by libcurl's own URL parser, so that the token scope, the credential origin and the request can never
 /// disagree about which host is meant.

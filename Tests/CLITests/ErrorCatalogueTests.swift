@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    // The exit codes of design section 5, one row a code.
+    // The exit codes of docs/exit-codes.md, one row a code.
     @Test(
         arguments: [
             (GigHiveError.Code.invalidDetail, 2), (.fileNotFound, 2), (.fileUnreadable, 2), (.isDirectory, 2),

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Text from servers and file names cannot drive the terminal (design section 5).
+/// Text from servers and file names cannot drive the terminal.
 @Suite struct TerminalSafetyTests {
     /// Escape sequences, a line that overwrites itself, C1 controls, and text that runs backwards.
     private static let hostile = "a\u{1b}[2Jb\rc\u{9b}31md\u{202e}e\u{2066}f\u{7}g\u{8}h"

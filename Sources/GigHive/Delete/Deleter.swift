@@ -1,7 +1,7 @@
 public import MediaStore
 internal import MediaTransport
 
-/// Takes files back from one server (gighive contract section 5, design section 4).
+/// Takes files back from one server (gighive contract section 5; docs/architecture.md).
 ///
 /// A local entry is removed only when its file is known to be gone, or when the caller chooses so; every other end keeps
 /// it.

@@ -6,7 +6,7 @@ internal import MediaTransport
 internal import Tus
 
 /// One call of `Uploader.upload` or `Uploader.resume` over tus: create, send, finalize, each step in the journal before the
-/// next begins, so that whoever comes after a crash goes on where this one stopped (design section 4).
+/// next begins, so that whoever comes after a crash goes on where this one stopped (docs/architecture.md).
 struct TusUploadRun {
     /// How often in one call everything may have to be sent again because the server lost it before it was stored.
     private static let restartLimit = 2

@@ -1,7 +1,7 @@
 internal import MediaTransport
 
 /// Asks a server whether it has a file, by the file's digest: stored files are named `<sha256>.<ext>` (gighive contract
-/// section 7). This resolves uploads whose answer was lost (design section 4).
+/// section 7). This resolves uploads whose answer was lost (docs/architecture.md).
 struct OutcomeInquiry: Sendable {
     /// How often the server is asked.
     struct Schedule: Sendable {

@@ -18,7 +18,7 @@ public struct UploadDetails: Sendable, Equatable {
     public var keywords: String?
     /// Place of the event.
     public var location: String?
-    /// Whole number up to 9.
+    /// Whole number from 0 to 9.
     public var rating: String?
     /// Free text.
     public var notes: String?

@@ -2,7 +2,7 @@ internal import Foundation
 internal import MediaStore
 internal import MediaTransport
 
-/// Settles a row that a dead process left (design section 4: a row in `sending` is never simply "not sent").
+/// Settles a row that a dead process left (docs/architecture.md: a row in `sending` is never simply "not sent").
 struct UploadResolution {
     private let uploader: Uploader
     private let details: UploadDetails?

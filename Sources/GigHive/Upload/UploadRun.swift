@@ -8,7 +8,7 @@ internal import MediaTransport
 /// One call of `Uploader.upload`: local duplicates, intent, tries, and the end.
 ///
 /// The order of steps is what keeps the token: lock, rescue file and intent row exist before the first byte; the reply
-/// is on the disk before it is parsed; the token is committed before the rescue file goes (design section 4).
+/// is on the disk before it is parsed; the token is committed before the rescue file goes (docs/architecture.md).
 struct UploadRun {
     private let uploader: Uploader
     private let upload: PreparedUpload

@@ -1,6 +1,6 @@
 internal import MediaTransport
 
-/// What an answer, or its absence, says about an upload (gighive contract 2.5 and section 3; design section 4).
+/// What an answer, or its absence, says about an upload (gighive contract 2.5 and section 3).
 enum UploadVerdict: Sendable {
     /// On the server now, as the reply says.
     case stored(UploadReply)

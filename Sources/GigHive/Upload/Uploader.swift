@@ -1,7 +1,7 @@
 public import MediaStore
 public import MediaTransport
 
-/// Uploads files to one server, one call a file, with intent, rescue file, hash, token and journal (design section 4).
+/// Uploads files to one server, one call a file, with intent, rescue file, hash, token and journal (docs/architecture.md).
 public struct Uploader: Sendable {
     /// The server.
     public let client: GigHiveClient

@@ -1,5 +1,5 @@
-/// `library.sqlite`: what cannot be had again from a server: logins, and which local file is which photo. Safe for many
-/// processes and tasks at once.
+/// `library.sqlite`: what cannot be had again from a server: logins, which local file is which photo, captures and devices,
+/// tapes and their albums. Safe for many processes and tasks at once.
 ///
 /// Every method that changes something returns only when the change has reached the disk (`synchronous=FULL`). The
 /// methods without `async` block their thread for as long as another process holds the database, 30 seconds at most.

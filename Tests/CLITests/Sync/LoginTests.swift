@@ -53,7 +53,7 @@ import Testing
         #expect(try await stage.run("sync", "status").exitCode == 0)
     }
 
-    // Trap 9 and design section 6: nobody is asked off a terminal, and standard input is left alone.
+    // Trap 9: nobody is asked off a terminal, and standard input is left alone.
     @Test(arguments: [[], ["--no-input"], ["--email", "alice@example.test", "--yes"]])
     func nothingIsAskedOffATerminal(more: [String]) async throws {
         let stage = try await SyncStage()
