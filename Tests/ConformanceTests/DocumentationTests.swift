@@ -30,6 +30,7 @@ struct DocumentationTests {
             .replacing("https://photos.example.org", with: sandbox.address)
             .replacing("https://captures.example.org", with: sandbox.address)
             .replacing("media.example.org", with: "127.0.0.1:\(sandbox.port)")
+            .replacing("captures.example.org", with: "127.0.0.1:\(sandbox.port)")
         let session = ConsoleSession(document: text)
         #expect(session.steps.count >= 5)
         try makeMedia(in: directory)

@@ -80,7 +80,7 @@ struct ClaimRun: Sendable {
                 console.note("stopped; what was claimed until then stays claimed")
                 return finish(plan, code: .partly)
             }
-            var facts = ["\(Formats.count(result.claimed, "photo")) claimed"]
+            var facts = ["claimed \(Formats.count(result.claimed, "photo"))"]
             if result.alreadyClaimed > 0 { facts.append("\(result.alreadyClaimed) claimed before") }
             if result.failed > 0 { facts.append("\(result.failed) failed") }
             console.text([facts.joined(separator: ", ")])

@@ -30,6 +30,13 @@ struct TranscriptNames {
         return text
     }
 
+    /// A line that only a slow run has: where it stood after a while, on what is no terminal or a poor one.
+    static func isProgress(_ line: String) -> Bool {
+        !line.hasPrefix("mediactl: ")
+            && (line.contains(#/(^|  )[0-9.]+( [kMG]?B)? of [0-9]/#)
+                || line.contains(#/  (connecting|waiting |checking |asking |receiving|.* sent  )/#))
+    }
+
     /// Whether a run was so slow that ages have other widths than usual.
     static func isSlow(_ text: String) -> Bool { text.contains(/[0-9] minutes? ago/) }
 

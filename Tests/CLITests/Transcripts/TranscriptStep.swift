@@ -25,6 +25,13 @@ struct TranscriptStep: Sendable {
     var kept: (name: String, key: String)?
     /// Whether each line must fit the terminal: that of tables, and not of values that are copied whole.
     var isTable = false
+    /// Whether it may take long enough to tell where it stands.
+    var isLong: Bool {
+        [
+            "upload ", "uploads resume ", "sync pull", "sync push ", "sync download ", "sync verify", "hash-only send ",
+            "tapes add ", "tapes insert ",
+        ].contains(where: line.hasPrefix)
+    }
 
     static func ok(_ line: String) -> Self { .init(purpose: .success, line: line) }
     static func table(_ line: String) -> Self { .init(purpose: .success, line: line, isTable: true) }
@@ -133,11 +140,13 @@ enum TranscriptScript {
     ]
 
     private static let tapes: [TranscriptStep] = [
-        .ok("tapes library status"), .no("tapes library status --library floder"), .look("tapes library status --json"),
-        .look("tapes library init --dry-run"), .look("tapes library init --dry-run --json"), .ok("tapes library init"),
-        .no("tapes library init --library-url ftp://photos.test"),
+        .no("tapes library status"), .no("tapes library init --library-url ftp://photos.test"),
+        .ok("tapes library init"),
+        .look("tapes library init --dry-run"), .look("tapes library init --dry-run --json"),
+        .ok("tapes library status"), .look("tapes library status --json"), .no("tapes library status --library floder"),
         .ok("tapes library grant"), .no("tapes library grant --library floder"), .look("tapes library grant --json"),
-        .look("tapes create Summer --dry-run"), .look("tapes create Summer --dry-run --json"), .no(#"tapes create """#),
+        .look("tapes create Summer --dry-run"), .look("tapes create Summer --dry-run --json"),
+        .no(#"tapes create " ""#),
         .ok("tapes create Summer"),
         .look("tapes add Summer first-dance.mp4 --dry-run"), .look("tapes add Summer first-dance.mp4 --dry-run --json"),
         .no("tapes add Summer missing.mp4"), .ok("tapes add Summer first-dance.mp4 pictures/IMG_0001.jpg"),

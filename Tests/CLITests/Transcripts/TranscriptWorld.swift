@@ -150,12 +150,15 @@ final class TranscriptWorld: Sendable {
     private func entry(_ step: TranscriptStep, _ line: String, _ result: ChildResult) -> TranscriptEntry {
         let names = TranscriptNames(home: home)
         let screen = ScreenText(result.output)
-        let errors = result.errors.split(separator: "\n").map { "2| " + $0 }
+        // Where a long run stands is told without `mediactl:` before it, and only when it has taken a while.
+        let errors = result.errors.split(separator: "\n").filter { $0.hasPrefix("mediactl: ") || $0.hasPrefix("  ") }
+        let isPoor = look == .dumb && step.isLong
+        let lines = isPoor ? screen.lines.filter { !TranscriptNames.isProgress($0) } : screen.lines
         return TranscriptEntry(
             step: step,
             line: names.normalized("mediactl " + line),
             raw: result.output + result.errors,
-            shown: (screen.lines + errors).map(names.normalized),
+            shown: (lines + errors.map { "2| " + $0 }).map(names.normalized),
             colours: screen.colours.map(names.normalized),
             exitCode: result.exitCode
         )
