@@ -103,7 +103,7 @@ added=$(comm -13 "$work/packages-before" "$work/packages-installed")
     say "more was installed than the package: $added" >&2
     exit 1
 }
-say "ok: apt-get install brought the package alone, its dependencies sufficed"
+say "ok: apt-get install brought nothing but the package"
 
 expect "^mediactl ${version//./\\.}$" mediactl --version
 expect '^libcurl [0-9.]+ \(OpenSSL/' mediactl --version
