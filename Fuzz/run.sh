@@ -18,7 +18,7 @@ export LSAN_OPTIONS=suppressions=Fuzz/leaks.supp:print_suppressions=0
 scratch=.build-fuzz
 
 # The parsers are internal to their modules.
-swift build -c release --scratch-path "$scratch" --product Fuzzer -Xswiftc -DFUZZING -Xswiftc -enable-testing \
+swift build -c release --scratch-path "$scratch" --product Fuzzer -Xswiftc -DTESTABLE -Xswiftc -enable-testing \
     -Xswiftc -sanitize=fuzzer,address -Xswiftc -use-ld=lld
 
 # 64 KiB hold every form; 2 GiB is far more than any of them needs, and 20 s than it takes.

@@ -4,7 +4,8 @@
 #
 # With --build-tests: as scripts/test.sh runs them, into .build-test. Not optimised, but without the condition DEBUG: under
 # it ArgumentParser examines its commands anew at every start, which takes ten times as long as what a test wants
-# (docs/adr/0021). The places where tests let the program die are in (KILL_POINTS); debug information is not.
+# (docs/adr/0022). The places where tests let the program die are in (KILL_POINTS), and what tests reach by `@testable`
+# outside of test targets (TESTABLE); debug information is not.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -14,7 +15,8 @@ for argument in "$@"; do
     if [ "$argument" = --build-tests ]; then
         scratch=.build-test
         options=(-c release --scratch-path "$scratch" --disable-index-store
-            -Xswiftc -Onone -Xswiftc -enable-testing -Xswiftc -gnone -Xswiftc -DKILL_POINTS)
+            -Xswiftc -Onone -Xswiftc -enable-testing -Xswiftc -gnone
+            -Xswiftc -DKILL_POINTS -Xswiftc -DTESTABLE)
     fi
 done
 

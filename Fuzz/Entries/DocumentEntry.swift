@@ -1,4 +1,4 @@
-#if DEBUG || FUZZING
+#if DEBUG || TESTABLE
     @testable import MediaCLI
     @testable import MediaFiles
     import MediaStore

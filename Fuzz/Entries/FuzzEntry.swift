@@ -22,7 +22,7 @@ public enum FuzzEntry: String, CaseIterable, Sendable {
 
 // Most parsers are internal to their modules, so that this reads them as tests do: in debug builds, and in those of
 // `make fuzz`. In any other build there is nothing to call.
-#if DEBUG || FUZZING
+#if DEBUG || TESTABLE
     extension FuzzEntry {
         /// Feeds one input.
         ///

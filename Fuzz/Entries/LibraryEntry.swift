@@ -1,4 +1,4 @@
-#if DEBUG || FUZZING
+#if DEBUG || TESTABLE
     import MediaFiles
     import MediaTransport
     @testable import Tapes

@@ -68,15 +68,6 @@ public final class SourceFile: Sendable {
         return copy
     }
 
-    /// A descriptor of the file that somebody else closes: the transport closes what it gets.
-    ///
-    /// - Throws: `SourceFileError` when the process has none left.
-    package func duplicateDescriptor() throws(SourceFileError) -> Int32 {
-        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
-        guard copy >= 0 else { throw SourceFileError(errno: errno, path: path) }
-        return copy
-    }
-
     /// Refuses what cannot be sent, and prepares the rest for one pass from start to end.
     private static func check(_ descriptor: Int32, path: [UInt8]) throws(SourceFileError) -> FileIdentity {
         var status = stat()

@@ -3,6 +3,7 @@ internal import Foundation
 internal import MediaCrypto
 internal import MediaFiles
 internal import MediaStore
+internal import MediaSystem
 
 /// What is kept of an exchange, before its next step.
 extension CaptureExchange {

@@ -122,7 +122,8 @@ final class TranscriptWorld: Sendable {
             }
             let result = try await run(line, step)
             if let (name, key) = step.kept {
-                kept[name] = try #require(Self.value(of: key, in: result.output), "\(line): \(result)")
+                let value = try #require(Self.value(of: key, in: result.output), "\(line): \(result)")
+                kept[name] = value
             }
             if step.purpose != .preparation {
                 entries.append(entry(step, line, result))
