@@ -5,7 +5,7 @@
 # With --build-tests: as scripts/test.sh runs them, into .build-test. Not optimised, but without the condition DEBUG: under
 # it ArgumentParser examines its commands anew at every start, which takes ten times as long as what a test wants
 # (docs/adr/0022). The places where tests let the program die are in (KILL_POINTS), and what tests reach by `@testable`
-# outside of test targets (TESTABLE); debug information is not.
+# outside of test targets (TESTABLE); debug information is not. SwiftPM looks for tests in the index.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -14,7 +14,7 @@ options=()
 for argument in "$@"; do
     if [ "$argument" = --build-tests ]; then
         scratch=.build-test
-        options=(-c release --scratch-path "$scratch" --disable-index-store
+        options=(-c release --scratch-path "$scratch" --enable-index-store
             -Xswiftc -Onone -Xswiftc -enable-testing -Xswiftc -gnone
             -Xswiftc -DKILL_POINTS -Xswiftc -DTESTABLE)
     fi

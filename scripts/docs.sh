@@ -7,14 +7,16 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 output=${1:-dist/docs}
-graphs=.build/symbol-graphs
-swift build --target MediaKit
-bin=$(swift build --show-bin-path)
+# The modules are those of the tests, so that nothing is built twice.
+build=.build-test
+graphs=$build/symbol-graphs
+scripts/build.sh --build-tests
+bin=$build/release
 
 # What Swift needs to load the modules again: the C modules that they were built with.
 maps=()
 for map in "$bin"/C*.build/module.modulemap Sources/C*/module.modulemap \
-    .build/checkouts/GRDB.swift/Sources/GRDBSQLite/module.modulemap; do
+    $build/checkouts/GRDB.swift/Sources/GRDBSQLite/module.modulemap; do
     [ -e "Sources/$(basename "$(dirname "$map")" .build)" ] || [[ $map == *GRDBSQLite* ]] || continue
     maps+=(-Xcc "-fmodule-map-file=$map")
 done

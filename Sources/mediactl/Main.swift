@@ -7,7 +7,12 @@ enum Main {
     // Not `async`: the main queue of an asynchronous `main` opens descriptors before the first statement.
     static func main() {
         Program.prepareProcess()
-        Task { exit(await Program.run()) }
+        Task {
+            let code = await Program.run()
+            fflush(nil)
+            // Not `exit`: its handlers, OpenSSL's among them, take away what threads that still run are using.
+            _exit(code)
+        }
         dispatchMain()
     }
 }

@@ -1,7 +1,6 @@
 internal import CaptureSubmission
 internal import Foundation
 internal import MediaCrypto
-internal import MediaFiles
 internal import MediaStore
 internal import MediaSystem
 internal import MediaTransport

@@ -15,7 +15,7 @@ extension TextRenderer {
     }
 
     /// What a clip is called: its original, or its id without one.
-    static func name(of clip: ClipRecord) -> String { clip.source.map { ErrorCatalogue.quoted($0) } ?? brief(clip.id) }
+    static func name(of clip: ClipRecord) -> String { clip.source.map { TerminalText.escaped($0) } ?? brief(clip.id) }
 
     // MARK: Tapes
 

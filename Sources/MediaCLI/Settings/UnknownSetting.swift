@@ -18,7 +18,8 @@ struct UnknownSetting: Sendable {
 
     /// Words that other programs use for such settings.
     private static let protectingWords: Set<Substring> = [
-        "ca", "cert", "certs", "certificate", "certificates", "https", "key", "keys", "pin", "pinned", "pinning",
+        "ca", "cafile", "capath", "cert", "certs", "certificate", "certificates", "https", "key", "keys", "pin",
+        "pinned", "pinning",
         "pins",
         "privacy", "profile", "profiles", "secure", "security", "ssl", "tls", "trust", "trusted", "vault",
         "verification", "verify",
@@ -33,7 +34,8 @@ struct UnknownSetting: Sendable {
         // Whole profiles and groups hold settings that protect.
         let isProtecting =
             near.map { name in
-                SettingKey(rawValue: name).map(Self.protecting.contains) ?? (name != "password_command")
+                SettingKey(rawValue: name).map(Self.protecting.contains) ?? !["password_command", "albums.path_map"]
+                    .contains(name)
             } ?? name.lowercased().split { "_-.".contains($0) }.contains(where: Self.protectingWords.contains)
         return isProtecting ? refusal(Spelling.hint(near)) : nil
     }

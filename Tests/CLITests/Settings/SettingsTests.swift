@@ -190,7 +190,7 @@ func resolve(
             flags: SettingsFlags(profile: "work"),
             environment: ["MEDIACTL_PASSWORD": "canary", "MEDIACTL_API_KEY": "canary"]
         )
-        #expect(settings.rows.contains { $0.name == "password_command" && $0.value == "pass …" })
+        #expect(settings.rows.contains { $0.name == "password_command" && $0.value == "pass ..." })
         #expect(!"\(settings.rows)".contains("canary"))
         #expect(settings.rows.first { $0.name == "stall_timeout" }?.value == "60s")
     }

@@ -36,7 +36,7 @@ import Testing
     /// Ignored, each of these would make a run less safe than was written down, or tell, send or delete something else.
     @Test(
         arguments: [
-            ("pined_key: x", "did you mean: pinned_key"), ("pin: x", nil), ("tls_pin: x", nil),
+            ("pined_key: x", "did you mean: pinned_key"), ("pin: x", "did you mean: pinned_key"), ("tls_pin: x", nil),
             ("ca_cert: x", "did you mean: cacert"), ("cafile: x", nil), ("ca_file: x", nil),
             ("cacrt: x", "did you mean: cacert"),
             ("ssl_verify: true", nil), ("insecur: false", "did you mean: insecure"),

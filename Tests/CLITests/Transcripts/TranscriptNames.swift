@@ -11,15 +11,24 @@ struct TranscriptNames {
     /// The text with names in place of what is made anew in each run.
     func normalized(_ text: String) -> String {
         var text = text.replacing(home, with: Self.homeName)
-        // Also what a narrow terminal has left of it.
+        for count in 3..<home.count {
+            // What a narrow terminal has left of it.
+            for ellipsis in ["…", "~"] {
+                text = text.replacing(
+                    "\(ellipsis)\(home.suffix(count))/",
+                    with: "\(ellipsis)\(Self.homeName.suffix(count))/"
+                )
+            }
+        }
         text = text.replacing(/127\.0\.0\.1:[0-9]{0,5}/) { Self.hostName.prefix($0.0.count) }
         text = text.replacing(/127\.0\.0\.1_[0-9]{5}/, with: "media.test_8080")
         text = text.replacing(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/) { Self.masked($0.0) }
-        text = text.replacing(/\b[0-9a-f]{8}-[0-9a-f-]+(?=[…~])/) { Self.masked($0.0) }
-        text = text.replacing(/\b[0-9a-f]{64}\b/) { Self.masked($0.0) }
-        text = text.replacing(/\b[0-9a-f]{40}\b/) { Self.masked($0.0) }
-        text = text.replacing(/\b[0-9a-f]{8}\b/) { Self.masked($0.0) }
-        text = text.replacing(/\bu-[a-z0-9]{16}\b/, with: "u-xxxxxxxxxxxxxxxx")
+        text = text.replacing(/\b[0-9a-f]{8}-[0-9a-f-]+(?=[…~])/.wordBoundaryKind(.simple)) { Self.masked($0.0) }
+        // Hashes, and the first characters of hashes and ids. Unicode's own boundaries also lie between digits and letters.
+        text = text.replacing(/\b([0-9a-f]{64}|[0-9a-f]{40}|[0-9a-f]{8})\b/.wordBoundaryKind(.simple)) {
+            Self.masked($0.0)
+        }
+        text = text.replacing(/\bu-[a-z0-9]{16}\b/.wordBoundaryKind(.simple), with: "u-xxxxxxxxxxxxxxxx")
         text = text.replacing(/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?Z/) {
             $0.1 == nil ? "2026-06-15T12:00:00Z" : "2026-06-15T12:00:00.000Z"
         }

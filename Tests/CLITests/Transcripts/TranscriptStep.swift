@@ -133,7 +133,8 @@ enum TranscriptScript {
         .look("hash-only verify square.jpg --json"),
         .ok("hash-only export {capture} --output out.jpg"), .no("hash-only export {capture} --output out.jpg"),
         .look("hash-only export {capture} --bundle bundle.json --json"),
-        .table("hash-only settings show"), .no("hash-only settings shw"), .look("hash-only settings show --json"),
+        .table("hash-only settings show"), .no("hash-only settings show --jsn"),
+        .look("hash-only settings show --json"),
         .look("hash-only settings set location none --dry-run"),
         .look("hash-only settings set location none --dry-run --json"),
         .no("hash-only settings set location everywhere"), .ok("hash-only settings set location none"),
@@ -141,12 +142,12 @@ enum TranscriptScript {
 
     private static let tapes: [TranscriptStep] = [
         .no("tapes library status"), .no("tapes library init --library-url ftp://photos.test"),
-        .ok("tapes library init"),
+        .init(purpose: .success, line: "tapes library init", answers: [("/Tapes\"? [yes/no] ", "yes\n")]),
         .look("tapes library init --dry-run"), .look("tapes library init --dry-run --json"),
         .ok("tapes library status"), .look("tapes library status --json"), .no("tapes library status --library floder"),
         .ok("tapes library grant"), .no("tapes library grant --library floder"), .look("tapes library grant --json"),
         .look("tapes create Summer --dry-run"), .look("tapes create Summer --dry-run --json"),
-        .no(#"tapes create " ""#),
+        .no("tapes create Summer --jsn"),
         .ok("tapes create Summer"),
         .look("tapes add Summer first-dance.mp4 --dry-run"), .look("tapes add Summer first-dance.mp4 --dry-run --json"),
         .no("tapes add Summer missing.mp4"), .ok("tapes add Summer first-dance.mp4 pictures/IMG_0001.jpg"),
@@ -194,6 +195,6 @@ enum TranscriptScript {
 
     private static let program: [TranscriptStep] = [
         .table("config show"), .no("config show --profile stage"), .look("config show --json"),
-        .table("help exit-codes"), .no("help uplods"), .look("help exit-codes --json"),
+        .ok("help exit-codes"), .no("help uplods"), .look("help exit-codes --json"),
     ]
 }

@@ -74,7 +74,7 @@ final class TranscriptWorld: Sendable {
         for (name, year) in [("IMG_0900.jpg", 2018), ("IMG_0901.jpg", 2019)] {
             try await sandbox.addPhotos(
                 #"{"user":"alice@example.test","content":"taken in \#(year)","originalFilename":"\#(name)","#
-                    + #""dateTaken":"\#(year)-07-01T09:00:00Z","uploadedAt":"2026-05-01T09:00:00Z"}"#
+                    + #""dateTaken":"\#(year)-07-01T09:00:00Z","uploadedAt":"\#(year + 7)-05-01T09:00:00Z"}"#
             )
         }
     }

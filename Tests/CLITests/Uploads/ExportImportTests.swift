@@ -244,7 +244,7 @@ import Testing
         #expect(try await machine.run(["import", "-"], input: line).output == "imported 1 delete token\n")
     }
 
-    @Test(arguments: [("missing", "no such file or directory"), ("", "is a directory")])
+    @Test(arguments: [("missing", "no such file"), ("", "is a directory")])
     func unreadableFilesAreUsage(name: String, reason: String) async throws {
         let machine = try Machine()
         let result = try await machine.run(["import", machine.runner.home.path + "/" + name])

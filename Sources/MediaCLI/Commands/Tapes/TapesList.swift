@@ -10,7 +10,8 @@ struct TapesList: ContextCommand {
         discussion: """
             Examples:
               mediactl tapes list
-              mediactl tapes list --json | jq -r 'select(.association == "pending_association") | .title'
+              mediactl tapes list --json \\
+                | jq -r 'select(.association == "pending_association") | .title'
             """
     )
 

@@ -63,7 +63,9 @@ struct LibraryRun: Sendable {
             let hint = reason.isOfAccess ? "mediactl tapes library grant asks again" : reason.hint
             if let hint { console.note(hint) }
         } else if status.addOnly?.state == .notDetermined {
-            console.note("mediactl tapes library init sets it up")
+            console.note(
+                "mediactl tapes library init asks on a terminal; elsewhere albums.folder.root in the settings says where it may be"
+            )
         }
     }
 }

@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# Runs the tests that `scripts/build.sh --build-tests` has built. With arguments: what they choose (--filter …); else all of
+# them, in two processes side by side. MEDIACTL_TEST_BUNDLE names another build's tests.
+# A run without a single test fails: the test runner itself ends with 0 when a filter matches nothing.
+# Within a process one test at a time: many of them wait for programs, and Swift's pool has only as many threads as there
+# are cores, so that tests side by side would starve each other until a deadline passes (docs/adr/0007).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+logs=$(mktemp -d)
+trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$logs"' EXIT
+
+# What failed is said once more at the end, shortened: of a long log often the last twenty lines are all that is kept.
+say_what_failed() { # say_what_failed LOG
+    # An issue is a line with its comments below it, up to the next line that begins with a mark.
+    local issues
+    issues=$(awk '
+        /^(✘|✔|◇|→|□|␟|⧗)/ { isIssue = /^✘.* recorded an issue/; lines = 0 }
+        isIssue && ++lines <= 6 { print substr($0, 1, 500) }
+    ' "$1" | tail -18)
+    # After a crash there is none: then the test that was running, and what ended it.
+    echo "${issues:-$(grep -E '^◇|Fatal error|crashed|signal code|error:' "$1" | tail -8 | cut -c 1-300)}"
+}
+
+# has_passed LOG STATUS: whether tests were run, and all is well; says what is not.
+has_passed() {
+    if [ "$2" -ne 0 ]; then
+        echo
+        echo "test: ended with $2; what failed:"
+        say_what_failed "$1"
+        return 1
+    fi
+    if ! grep -qE 'Test run with [1-9][0-9]* tests? .*passed' "$1"; then
+        echo "test: no test was run" >&2
+        return 1
+    fi
+}
+
+# The bundle itself: `swift test` would build for another configuration, and two of them would wait for each other.
+bundle=${MEDIACTL_TEST_BUNDLE:-$PWD/.build-test/release/mediactlPackageTests.xctest}
+[ -x "$bundle" ] || {
+    echo "test: nothing is built; run scripts/build.sh --build-tests" >&2
+    exit 1
+}
+run() { NO_COLOR=1 "$bundle" --testing-library swift-testing --no-parallel "$@" 2>&1; }
+
+if [ $# -gt 0 ]; then
+    status=0
+    run "$@" | tee "$logs/all" || status=$?
+    has_passed "$logs/all" "$status"
+    exit
+fi
+
+# The first half is mostly programs that wait.
+first_half='^(ProofTests|TusTests|MediaTransportTests|SandboxTests|PhotoSyncTests)\.'
+
+run --skip "$first_half" --skip TranscriptTests >"$logs/second" &
+second_job=$!
+first=0 second=0
+run --filter "$first_half" | tee "$logs/first" || first=$?
+wait "$second_job" || second=$?
+cat "$logs/second"
+passed=yes
+has_passed "$logs/first" "$first" || passed=no
+has_passed "$logs/second" "$second" || passed=no
+[ $passed = yes ]
+echo "test: $(awk '/Test run with .* passed/ { sum += $5 } END { print sum }' "$logs"/*) tests passed"
