@@ -2,6 +2,8 @@
 
 PREFIX ?= /usr/local
 DESTDIR ?=
+# Where zsh looks: below PREFIX, unless a distribution has a place of its own.
+ZSH_COMPLETIONS ?= $(PREFIX)/share/zsh/site-functions
 FUZZ_SECONDS ?= 600
 
 # Warnings are errors wherever we build for ourselves, and never where somebody else's compiler builds a release.
@@ -64,6 +66,13 @@ install-files:
 	install -D -m 644 dist/completions/mediactl.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/mediactl
 	install -D -m 644 dist/completions/_mediactl $(DESTDIR)$(ZSH_COMPLETIONS)/_mediactl
 	install -D -m 644 dist/completions/mediactl.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/mediactl.fish
+
+uninstall: ## remove what install has put under PREFIX; settings and delete tokens stay
+	rm -f $(DESTDIR)$(PREFIX)/bin/mediactl
+	rm -f $(DESTDIR)$(PREFIX)/share/man/man1/mediactl.1 $(DESTDIR)$(PREFIX)/share/man/man1/mediactl-*.1
+	rm -f $(DESTDIR)$(PREFIX)/share/bash-completion/completions/mediactl
+	rm -f $(DESTDIR)$(ZSH_COMPLETIONS)/_mediactl
+	rm -f $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/mediactl.fish
 
 lint: ## check format, shell syntax, forbidden constructs and imports; repairs nothing
 	swift format lint --strict --parallel -r $(SWIFT_DIRS) Package.swift

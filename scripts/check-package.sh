@@ -111,7 +111,7 @@ expect '^Usage|^USAGE' mediactl --help
 in_root sh -c 'head -c 100000 /dev/urandom >/tmp/clip.mp4'
 expect 'clip.mp4' mediactl upload /tmp/clip.mp4 --server https://media.example.org --user uploader --dry-run --data-dir /tmp/data
 expect 'no uploads|nothing|^$|ID ' mediactl uploads list --data-dir /tmp/data
-expect '^server ' mediactl config show
+expect '^data directory .* default$' mediactl config show
 # As an ordinary user with a home of its own.
 expect "^mediactl ${version//./\\.}$" setpriv --reuid 65534 --regid 65534 --clear-groups mediactl --version
 for file in usr/bin/mediactl usr/share/man/man1/mediactl.1.gz usr/share/bash-completion/completions/mediactl \

@@ -21,12 +21,7 @@ if grep -rnE '(^|[^a-zA-Z_.])(print|exit)\(' Sources --include='*.swift' |
     grep -vE '^Sources/(MediaCLI|Sandbox|mediactl|mediactl-sandbox)/|///|//' >&2; then
     complain "only the command line prints or exits"
 fi
-if grep -rnE '^(public |internal |package |private |@testable )*import (CCurl|CCurlShims)$' Sources | grep -v '^Sources/MediaTransport/' >&2; then
-    complain "only MediaTransport may import libcurl"
-fi
-if grep -rnE '^public import (CCurl|CCurlShims|COpenSSL|GRDB)$' Sources >&2; then
-    complain "foreign types stay out of public signatures"
-fi
+scripts/check-imports.py || failed=1
 while read -r lines file; do
     complain "$file: $lines lines; a command has 150 at most, any other Swift file 400: it holds more than one idea"
 done < <(find Sources -name '*.swift' -print0 | xargs -0 wc -l |

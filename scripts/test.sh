@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the tests that `scripts/build.sh --build-tests` has built. With arguments: what they choose (--filter …, --skip …); else
-# all of them, in two processes side by side. MEDIACTL_TEST_BUNDLE names another build's tests.
+# Runs the tests that `scripts/build.sh --build-tests` has built. With arguments: what they choose (--filter …); else all of
+# them, in two processes side by side. MEDIACTL_TEST_BUNDLE names another build's tests.
 # A run without a single test fails: the test runner itself ends with 0 when a filter matches nothing.
 # Within a process one test at a time: many of them wait for programs, and Swift's pool has only as many threads as there
 # are cores, so that tests side by side would starve each other until a deadline passes (docs/adr/0007).
@@ -36,13 +36,17 @@ has_passed() {
     fi
 }
 
-# The bundle itself, since two `swift test` would wait for each other.
-bundle=${MEDIACTL_TEST_BUNDLE:-$(swift build --show-bin-path)/mediactlPackageTests.xctest}
-run_tests() { NO_COLOR=1 "$bundle" --testing-library swift-testing --no-parallel "$@" 2>&1; }
+# The bundle itself: `swift test` would build for another configuration, and two of them would wait for each other.
+bundle=${MEDIACTL_TEST_BUNDLE:-$PWD/.build-test/release/mediactlPackageTests.xctest}
+[ -x "$bundle" ] || {
+    echo "test: nothing is built; run scripts/build.sh --build-tests" >&2
+    exit 1
+}
+run() { NO_COLOR=1 "$bundle" --testing-library swift-testing --no-parallel "$@" 2>&1; }
 
 if [ $# -gt 0 ]; then
     status=0
-    run_tests "$@" | tee "$logs/all" || status=$?
+    run "$@" | tee "$logs/all" || status=$?
     has_passed "$logs/all" "$status"
     exit
 fi
@@ -50,10 +54,10 @@ fi
 # The first half is mostly programs that wait.
 first_half='^(ProofTests|TusTests|MediaTransportTests|SandboxTests|PhotoSyncTests)\.'
 
-run_tests --skip "$first_half" >"$logs/second" &
+run --skip "$first_half" >"$logs/second" &
 second_job=$!
 first=0 second=0
-run_tests --filter "$first_half" | tee "$logs/first" || first=$?
+run --filter "$first_half" | tee "$logs/first" || first=$?
 wait "$second_job" || second=$?
 cat "$logs/second"
 passed=yes

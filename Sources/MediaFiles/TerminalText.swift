@@ -72,7 +72,7 @@ extension TerminalText {
     }
 
     /// The text cut to at most `columns` columns, with `ellipsis`, one column wide, at the end when something was cut.
-    public static func truncated(_ text: String, to columns: Int, ellipsis: Character = "…") -> String {
+    package static func truncated(_ text: String, to columns: Int, ellipsis: Character = "…") -> String {
         guard width(text) > columns else { return text }
         guard columns > 0 else { return "" }
         var result = ""

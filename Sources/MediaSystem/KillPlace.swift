@@ -1,7 +1,8 @@
 internal import Glibc
 internal import Synchronization
 
-/// A place where a debug build can be made to die, to prove that nothing is lost there. A release build passes it.
+/// A place where a build for tests can be made to die, to prove that nothing is lost there. Compiled out of every other build:
+/// the condition `KILL_POINTS` is set by debug builds and by `scripts/build.sh --build-tests`.
 ///
 /// `MEDIACTL_KILL_AT` names one; the process then kills itself with SIGKILL when it gets there. With
 /// `MEDIACTL_KILL_AFTER` it passes the place so many times first.
@@ -10,13 +11,13 @@ package protocol KillPlace: RawRepresentable, Sendable where RawValue == String 
 extension KillPlace {
     /// Dies here if asked to.
     package func reach() {
-        #if DEBUG
+        #if KILL_POINTS
             KillOrder.given?.obey(at: rawValue)
         #endif
     }
 }
 
-#if DEBUG
+#if KILL_POINTS
     /// What the environment asks for.
     private final class KillOrder: Sendable {
         static let given = value("MEDIACTL_KILL_AT").map { KillOrder(place: $0) }

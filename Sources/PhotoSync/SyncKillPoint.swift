@@ -1,7 +1,7 @@
-internal import MediaFiles
+internal import MediaSystem
 
-/// The places where a pull, a push and a download can be made to die, in a build for tests.
-enum SyncKillPoint: String, KillPlace {
+/// Where a run with a photo server can be made to die; ``KillPlace`` tells how.
+enum SyncKillPoint: String, CaseIterable, KillPlace {
     /// Pull: a page has come, nothing of it is stored.
     case betweenPageAndCommit
     /// Pull: a page and its cursor are stored.

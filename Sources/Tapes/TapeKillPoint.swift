@@ -1,7 +1,7 @@
-internal import MediaFiles
+internal import MediaSystem
 
-/// The places where work on an album can be made to die, in a build for tests.
-enum TapeKillPoint: String, KillPlace {
+/// Where a change to a tape or its album can be made to die; ``KillPlace`` tells how.
+enum TapeKillPoint: String, CaseIterable, KillPlace {
     /// The clips are committed, the album knows nothing of them.
     case clipsCommitted
     /// The tape is locked and was read again.

@@ -1,5 +1,5 @@
 internal import MediaCrypto
-internal import MediaFiles
+internal import MediaSystem
 internal import MediaTransport
 internal import Synchronization
 

@@ -1,7 +1,7 @@
-internal import MediaFiles
+internal import MediaSystem
 
-/// The places where an upload can be made to die, in a build for tests.
-enum KillPoint: String, KillPlace {
+/// Where an upload can be made to die; ``KillPlace`` tells how.
+enum KillPoint: String, CaseIterable, KillPlace {
     /// The intent row is written, nothing is sent.
     case afterIntent
     /// A part of the body is out.

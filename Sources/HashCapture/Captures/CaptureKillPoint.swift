@@ -1,7 +1,7 @@
-internal import MediaFiles
+internal import MediaSystem
 
-/// The places where a registration and a capture can be made to die, in a build for tests.
-enum CaptureKillPoint: String, KillPlace {
+/// Where a registration or a capture can be made to die; ``KillPlace`` tells how.
+enum CaptureKillPoint: String, CaseIterable, KillPlace {
     /// Registration: the key is on the disk, the server has not heard of it.
     case keyWritten
     /// Registration: the server knows the device, this process alone knows that.

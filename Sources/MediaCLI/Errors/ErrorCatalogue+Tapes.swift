@@ -135,7 +135,11 @@ extension ErrorCatalogue {
                 "ffmpeg is needed to render a tape and is not installed" + error.said,
                 hint: "install ffmpeg with ffprobe, or leave --render out: playlists and timelines need no program"
             )
-        case .targetExists: Words("\(file) is there already", hint: "choose another name, or replace it with --force")
+        case .targetExists:
+            Words(
+                "\(file) exists already; it was left as it is",
+                hint: "choose another name, or replace it with --force"
+            )
         case .targetUnusable: Words("cannot write \(file)" + error.said)
         case .diskFull: Words("no space left for \(file)", hint: "free some space; nothing of it was left behind")
         default:

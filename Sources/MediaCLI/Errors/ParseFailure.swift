@@ -18,7 +18,8 @@ struct ParseFailure {
     func report(in context: CommandContext) -> ExitCode {
         let text = MediactlCommand.fullMessage(for: error)
         guard MediactlCommand.exitCode(for: error) != .success || line.unknownCommandOfHelp != nil else {
-            context.output.write(HelpText.tidied(text) + "\n")
+            let isVersion = text == VersionText.program
+            context.output.write((isVersion ? VersionText.lines.joined(separator: "\n") : HelpText.tidied(text)) + "\n")
             return .success
         }
         let diagnosis = diagnosis

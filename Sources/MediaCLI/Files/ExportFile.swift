@@ -28,8 +28,10 @@ enum ExportFile {
         let isThere = errno == EEXIST
         throw Diagnosis(
             "output_unusable",
-            "cannot create \(ErrorCatalogue.quoted(path)): \(SystemError.words(errno))",
-            hint: isThere ? "an export never overwrites a file; choose another name" : nil,
+            isThere
+                ? "\(ErrorCatalogue.quoted(path)) exists already; it was left as it is"
+                : "cannot create \(ErrorCatalogue.quoted(path)): \(SystemError.words(errno))",
+            hint: isThere ? "choose another name" : nil,
             exitCode: .usage
         )
     }

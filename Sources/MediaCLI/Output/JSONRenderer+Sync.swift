@@ -70,8 +70,9 @@ extension JSONRenderer {
             "server_counts": serverCounts(report.status), "index": indexCounts(report.counts),
             "last_complete_at": time(report.state?.lastCompleteAt),
             "last_full_at": time(report.state?.lastFullAt),
-            "unfinished": .bool(report.state?.hasUnfinishedRun ?? false), "exit_code": exitCode(code),
+            "unfinished": .bool(report.state?.hasUnfinishedRun ?? false),
             "error": error(report.failure),
+            "exit_code": exitCode(code),
         ]
     }
 }

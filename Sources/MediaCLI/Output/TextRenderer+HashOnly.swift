@@ -17,7 +17,7 @@ extension TextRenderer {
             return ["\(item.resultName): accepted before, as \(id)"] + address(of: record)
         case .accepted:
             let level = record.keyLevel.map { ", level \(TerminalText.escaped($0))" } ?? ""
-            return ["\(style.green("accepted")) \(item.name) as \(id) (hash \(brief(record.mediaHash))…\(level))"]
+            return ["\(style.green("accepted")) \(item.resultName) as \(id) (hash \(brief(record.mediaHash))\(level))"]
                 + address(of: record)
         case .pending, .queued, .submitted, .unknownOutcome:
             return [

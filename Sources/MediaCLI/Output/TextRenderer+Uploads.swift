@@ -171,8 +171,9 @@ extension TextRenderer {
     static func journal(_ rows: [JournalRow], now: Date, width: Int?, style: Style) -> [String] {
         guard !rows.isEmpty else { return [] }
         var table = Table(columns: [
-            .init(title: "UPLOAD", dropOrder: 4), .init(title: "FILE", isFlexible: true, minimumWidth: 12),
-            .init(title: "STATE"), .init(title: "ID", alignment: .right, dropOrder: 5),
+            .init(title: "UPLOAD", dropOrder: 5),
+            .init(title: "FILE", isFlexible: true, minimumWidth: 12, isPath: true),
+            .init(title: "STATE"), .init(title: "ID", alignment: .right, dropOrder: 4),
             .init(title: "SIZE", alignment: .right, dropOrder: 1), .init(title: "STARTED", dropOrder: 3),
             .init(title: "SERVER", isFlexible: true, minimumWidth: 12, dropOrder: 2),
         ])

@@ -3,7 +3,7 @@
 /// It is passed over with a warning: a file is shared by versions and machines, and a slip in the name of a time-out is no
 /// reason to do nothing. What is refused instead is a name that may have been meant to protect: a run without the pin, with
 /// the password over plain http, to another server or with more of a capture told than the user wrote down must not begin
-/// because of a slip (docs/adr/0021-unknown-settings.md). Values are never repeated: they may be secrets.
+/// because of a slip (docs/adr/0023-unknown-settings.md). Values are never repeated: they may be secrets.
 struct UnknownSetting: Sendable {
     /// Where it stands, and its name as the user wrote it.
     var place: SettingsError
@@ -28,14 +28,16 @@ struct UnknownSetting: Sendable {
     /// What there is in the settings file besides settings of one value.
     private static let otherNames = ["profiles", "password_command", "vault_key_command", "albums.path_map"]
 
+    /// Those of them that are missed at once when they are not there.
+    private static let harmless: Set = ["password_command", "albums.path_map"]
+
     /// The refusal of a setting in the settings file; nil when a warning will do.
     func refusalInFile(isTopLevel: Bool) -> SettingsError? {
         let near = nearestInFile(isTopLevel: isTopLevel)
         // Whole profiles and groups hold settings that protect.
         let isProtecting =
             near.map { name in
-                SettingKey(rawValue: name).map(Self.protecting.contains) ?? !["password_command", "albums.path_map"]
-                    .contains(name)
+                SettingKey(rawValue: name).map(Self.protecting.contains) ?? !Self.harmless.contains(name)
             } ?? name.lowercased().split { "_-.".contains($0) }.contains(where: Self.protectingWords.contains)
         return isProtecting ? refusal(Spelling.hint(near)) : nil
     }

@@ -6,6 +6,7 @@
 package struct Manifest: Sendable, Equatable {
     /// How a manifest is written.
     package enum Format: String, Sendable, CaseIterable {
+        /// RFC 4180, with a header line.
         case csv
         /// One JSON object a line.
         case jsonLines = "jsonl"

@@ -23,6 +23,13 @@ func randomBytes(_ count: Int) -> [UInt8] {
     return bytes
 }
 
+/// Bytes nobody can guess behind `SANDBOX!`: whoever finds a secret of a sandbox in a log knows where it is from, and tests can
+/// search for all of them.
+func markedRandomBytes(_ count: Int) -> [UInt8] {
+    let mark = Array("SANDBOX!".utf8)
+    return mark + randomBytes(count - mark.count)
+}
+
 /// A number with so many decimals, rounded half to even as C does.
 func decimals(_ value: Double, _ count: Int) -> String {
     String(format: "%.\(count)f", value)

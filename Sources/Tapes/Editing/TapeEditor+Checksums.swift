@@ -30,7 +30,7 @@ extension TapeEditor {
 
 extension ClipRecord {
     /// Whether its file still is the one that its checksums were made of.
-    func isUnchanged(_ status: FileStatus) -> Bool {
+    func isUnchanged(_ status: FileIdentity) -> Bool {
         size == status.size && modifiedNanoseconds == status.modificationNanoseconds
     }
 }

@@ -58,7 +58,7 @@ struct ClipChecksums {
 
 extension ClipRecord {
     /// The checksum that is known, while the file is as it was then.
-    fileprivate func checksum(of status: FileStatus) -> ImmichChecksum? {
+    fileprivate func checksum(of status: FileIdentity) -> ImmichChecksum? {
         guard isUnchanged(status) else { return nil }
         return sha1.flatMap(ImmichChecksum.init(hex:))
     }

@@ -44,7 +44,8 @@ enum ImportFile {
         case .system(let code):
             Diagnosis(
                 code == ENOENT ? "file_not_found" : "file_unreadable",
-                "cannot read \(name): \(SystemError.words(code))",
+                "cannot read \(name): \(code == ENOENT ? "no such file" : SystemError.words(code))",
+                hint: code == ENOENT ? "check the spelling of the path" : nil,
                 exitCode: .usage
             )
         case .tooLarge:
