@@ -8,10 +8,15 @@ import Synchronization
 ///
 /// A file counts as unchanged when device, inode, size, mtime and ctime are the same to the nanosecond. A digest is not
 /// kept for a file that changed a moment ago, because a later change could leave the same times: the kernel's clock for
-/// them has ticks of up to 10 ms, so 100 ms are left, or 2 seconds where both times are whole seconds (FAT counts in twos).
+/// them has ticks of up to 10 ms, so twice that is left, or 2 seconds where both times are whole seconds (FAT counts in
+/// twos).
 ///
 /// Many tasks and processes may use one directory at once. Entries that nobody asked for in 180 days go.
 public final class HashCache: Sendable {
+    /// For how long after a change its digest is not kept, on a file system that counts in less than seconds. In
+    /// nanoseconds.
+    package static let restAfterChange: Int64 = 20_000_000
+
     private struct State {
         var database: HashDatabase?
         /// What `database` does not have yet.
@@ -135,7 +140,7 @@ extension FileIdentity {
     fileprivate func mayChangeUnseen(after date: Date) -> Bool {
         let moment = Int64((date.timeIntervalSince1970 * 1e9).rounded())
         let isCoarse = modificationNanoseconds % 1_000_000_000 == 0 && changeNanoseconds % 1_000_000_000 == 0
-        let margin: Int64 = isCoarse ? 2_000_000_000 : 100_000_000
+        let margin: Int64 = isCoarse ? 2_000_000_000 : HashCache.restAfterChange
         let recent = (moment - margin)...(moment + margin)
         return changeNanoseconds >= recent.lowerBound || recent.contains(modificationNanoseconds)
     }

@@ -14,7 +14,7 @@ final class DigestKeeper: Sendable {
     }
 
     /// A little more than the cache asks for.
-    private static let rest: TimeInterval = 0.101
+    private static let rest = TimeInterval(HashCache.restAfterChange) / 1e9 + 0.001
 
     private let hashes: HashCache
     private let waiting = Mutex<[Entry]>([])
