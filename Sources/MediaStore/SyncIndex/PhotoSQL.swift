@@ -24,7 +24,7 @@ enum PhotoSQL {
 
     /// What is bound of a photo.
     struct Values {
-        let bytes: PhotoBytes.Values
+        let bytes: EncodedPhotos.Values
         let numbers: Numbers
 
         /// What a statement needs.

@@ -33,7 +33,6 @@ final class PhotoWriter {
     private let horizon: Int64
     private var origins: OriginTable
     private var seen: SeenPhotos
-    private var bytes = PhotoBytes()
     private let findByUpload: RawStatement
     private let findByID: RawStatement?
     private let insert: RawStatement
@@ -57,25 +56,24 @@ final class PhotoWriter {
     }
 
     /// Stores a page. To be called once.
-    func store(_ photos: [PhotoRecord]) throws {
+    func store(_ page: EncodedPhotos) throws {
         defer {
             // What is bound is gone by then.
             for statement in [findByUpload, findByID, insert, update, move] { statement?.clear() }
         }
         var latest: Int?
         // A span lends its photos: a copy of one counts the references to each of its texts.
-        let span = photos.span
-        for place in span.indices {
+        let span = page.photos.span
+        try page.forEach { place, values in
             let origin = try origins.number(of: span[place].originDevice)
-            bytes.encode(span[place])
             let numbers = PhotoSQL.Numbers(span[place], server: server, origin: origin)
-            try bytes.withValues { try store(PhotoSQL.Values(bytes: $0, numbers: numbers)) }
+            try store(PhotoSQL.Values(bytes: values, numbers: numbers))
             let uploadedAt = span[place].uploadedAt.microseconds
             if uploadedAt <= horizon, latest.map({ uploadedAt > span[$0].uploadedAt.microseconds }) ?? true {
                 latest = place
             }
         }
-        outcome.latest = latest.map { photos[$0].uploadedAt }
+        outcome.latest = latest.map { page.photos[$0].uploadedAt }
         try seen.save()
         try origins.save()
     }

@@ -34,7 +34,7 @@ extension SyncIndex {
             // Asked again: another process may have begun such a run.
             let hasIndex = try PhotoIndexes(db).hasIDs()
             return try photos(ids, of: server, column: "id", hasIndex ? PhotoIndexes.ids : "", db) {
-                PhotoBytes.Text($0, packedBy: PhotoCoding.packUUID)
+                PackedText($0, packedBy: PhotoCoding.packUUID)
             }
         }
     }
@@ -46,7 +46,7 @@ extension SyncIndex {
         return try read { db in
             let hasIndex = try PhotoIndexes(db).hasDigests()
             return try photos(digests, of: server, column: "digest", hasIndex ? PhotoIndexes.digests : "", db) {
-                PhotoBytes.Text($0, packedBy: PhotoCoding.packDigest)
+                PackedText($0, packedBy: PhotoCoding.packDigest)
             }
         }
     }
@@ -57,7 +57,7 @@ extension SyncIndex {
         column: String,
         _ index: String,
         _ db: Database,
-        _ pack: (String) -> PhotoBytes.Text
+        _ pack: (String) -> PackedText
     ) throws -> [PhotoRecord] {
         guard let number = try ServerRow.number(of: server, db) else { return [] }
         let condition = "photos.server = ?1 AND photos.\(column) = ?2 AND is_gone = 0"
@@ -92,7 +92,7 @@ extension SyncIndex {
             let update = try RawStatement(db, "UPDATE photos SET origin = ?1 WHERE number = ?2")
             update.bind(origin, at: 1)
             for id in Set(ids) {
-                try PhotoBytes.Text(id, packedBy: PhotoCoding.packUUID).withValue { value in
+                try PackedText(id, packedBy: PhotoCoding.packUUID).withValue { value in
                     select.bind(number, at: 1)
                     select.bind(value, at: 2)
                     defer { select.clear() }
@@ -114,11 +114,11 @@ private struct PhotoBlock {
     /// The last photo of the block before.
     struct Position {
         let microseconds: Int64
-        let id: PhotoBytes.Text
+        let id: PackedText
 
         init(_ photo: PhotoRecord) {
             microseconds = photo.uploadedAt.microseconds
-            id = PhotoBytes.Text(photo.id, packedBy: PhotoCoding.packUUID)
+            id = PackedText(photo.id, packedBy: PhotoCoding.packUUID)
         }
     }
 
@@ -135,7 +135,7 @@ private struct PhotoBlock {
                 """,
             ending: "ORDER BY uploaded_us, photos.id LIMIT 500"
         )
-        var device = PhotoBytes.Text(deviceID ?? "") { _, _ in false }
+        var device = PackedText(deviceID ?? "") { _, _ in false }
         device.isNull = deviceID == nil
         return try device.withValue { device in
             guard let after else { return try reader.read { bind(to: $0, device) } }

@@ -42,7 +42,7 @@ extension SyncIndex {
     /// - Returns: The run as it stands then.
     /// - Throws: `StoreError`: `.busy` when another process has begun a run for this server since (its run goes on).
     public func append(
-        _ photos: [PhotoRecord],
+        _ photos: EncodedPhotos,
         cursor: String?,
         totalCount: Int64,
         to run: SyncRun
@@ -61,6 +61,16 @@ extension SyncIndex {
             if row.isAtEnd, try indexes.finishIDs() { row = try RunRow.current(run, db) }
             return row.run(server: run.server, isResumed: run.isResumed)
         }
+    }
+
+    /// The same for photos that are not encoded yet.
+    public func append(
+        _ photos: [PhotoRecord],
+        cursor: String?,
+        totalCount: Int64,
+        to run: SyncRun
+    ) throws(StoreError) -> SyncRun {
+        try append(EncodedPhotos(photos), cursor: cursor, totalCount: totalCount, to: run)
     }
 
     /// Records that a run has seen everything. A full run marks the rows that it did not see as gone.

@@ -29,6 +29,12 @@ struct Listing: Sendable {
         var isOfEarlierProcess: Bool
     }
 
+    /// A page, ready to be stored.
+    private struct Fetched {
+        var page: PhotoPage
+        var photos: EncodedPhotos
+    }
+
     private enum End {
         case credible(SyncRun)
         case doubtful(PhotoSyncError)
@@ -88,14 +94,15 @@ struct Listing: Sendable {
         if start.isResumed { progress(start) }
         var run = start
         var largestTotal = run.totalCount
-        var page = try await fetch(run, cursor: run.cursor, control, requests)
+        var fetched = try await fetch(run, cursor: run.cursor, control, requests)
         while true {
+            let page = fetched.page
             largestTotal = max(largestTotal, page.totalCount)
             if let doubt = try Self.doubt(about: page, of: run) { return .doubtful(doubt) }
             guard let cursor = page.cursor else { break }
             SyncKillPoint.betweenPageAndCommit.reach()
             let before = run
-            async let storing = stored(page, in: before)
+            async let storing = stored(fetched, in: before)
             let fetching = await Result.awaiting { () async throws(PhotoSyncError) in
                 try await fetch(before, cursor: cursor, control, requests)
             }
@@ -103,21 +110,21 @@ struct Listing: Sendable {
             progress(run)
             SyncKillPoint.afterPage.reach()
             if let doubt = Self.doubt(about: run, after: before, largestTotal: largestTotal) { return .doubtful(doubt) }
-            page = try fetching.get()
+            fetched = try fetching.get()
         }
-        return try await storeLast(page, of: run, progress)
+        return try await storeLast(fetched, of: run, progress)
     }
 
     private func storeLast(
-        _ page: PhotoPage,
+        _ fetched: Fetched,
         of run: SyncRun,
         _ progress: (SyncRun) -> Void
     ) async throws(PhotoSyncError) -> End {
         SyncKillPoint.betweenPageAndCommit.reach()
-        let last = try await stored(page, in: run).get()
+        let last = try await stored(fetched, in: run).get()
         progress(last)
         SyncKillPoint.beforeFinish.reach()
-        if !page.photos.isEmpty, last.photosSeen == run.photosSeen {
+        if !fetched.page.photos.isEmpty, last.photosSeen == run.photosSeen {
             return .doubtful(Self.circle)
         }
         return try await verdict(on: last)
@@ -128,15 +135,17 @@ struct Listing: Sendable {
         cursor: String?,
         _ control: TransferControl,
         _ requests: TransferControl
-    ) async throws(PhotoSyncError) -> PhotoPage {
+    ) async throws(PhotoSyncError) -> Fetched {
         guard !control.isStopRequested, !Task.isCancelled else { throw PhotoSyncError(.cancelled) }
-        return try await source(cursor, run.kind.since, requests)
+        let page = try await source(cursor, run.kind.since, requests)
+        return Fetched(page: page, photos: EncodedPhotos(page.photos))
     }
 
-    private func stored(_ page: PhotoPage, in run: SyncRun) async -> Result<SyncRun, PhotoSyncError> {
+    private func stored(_ fetched: Fetched, in run: SyncRun) async -> Result<SyncRun, PhotoSyncError> {
         await Result.awaiting { () async throws(PhotoSyncError) in
             try await queue.run {
-                try index.append(page.photos, cursor: page.cursor, totalCount: page.totalCount, to: run)
+                let page = fetched.page
+                return try index.append(fetched.photos, cursor: page.cursor, totalCount: page.totalCount, to: run)
             }
         }
     }
