@@ -31,8 +31,9 @@ public struct UploadBatch: Sendable {
     public enum Item: Sendable {
         /// May be sent.
         case ready(PreparedUpload)
-        /// Refused before anything was sent; reported in its turn.
-        case refused(UploadResult)
+        /// Refused before anything was sent; reported in its turn. Indirect, or each of many that may be sent would take as
+        /// much memory.
+        indirect case refused(UploadResult)
     }
 
     /// What is happening, always with the item's index in the order given.

@@ -42,6 +42,7 @@ struct UploadPlan: Sendable {
     ///   manifest.
     func entries(of inputs: InputCollection.Inputs, manifest: String?) async throws -> [Entry] {
         var entries: [Entry] = []
+        entries.reserveCapacity(inputs.list.count)
         for input in inputs.list {
             entries.append(try await entry(for: input))
         }
