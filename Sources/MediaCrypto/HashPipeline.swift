@@ -1,6 +1,6 @@
 /// Computes SHA-256 on a thread of its own while somebody else sends the bytes.
 ///
-/// `append` copies into a bounded ring of buffers (2 MiB) and returns; it waits only when the hash is the slower side.
+/// `append` copies into a bounded ring of buffers (1.5 MiB) and returns; it waits only when the hash is the slower side.
 /// Inputs of up to 1 MiB never start the thread.
 package final class HashPipeline: Sendable {
     let ring: HashRing

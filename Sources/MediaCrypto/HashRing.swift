@@ -12,7 +12,7 @@ final class HashRing: @unchecked Sendable {
     typealias Outcome = Result<(digest: SHA256Digest, byteCount: Int64), CryptoError>
 
     static let blockSize = 256 << 10
-    static let blockCount = 8
+    static let blockCount = 6
     /// So many full blocks (1 MiB) may wait for `finish` before a thread is worth starting.
     static let blocksWithoutThread = 4
 
