@@ -7,11 +7,16 @@ package enum ECDSASignature {
 
     /// r‖s from either form.
     ///
+    /// DER may have 64 bytes as well, when r and s are short; that is tried first, for hardly any r‖s looks like it.
+    ///
     /// - Parameter signature: 64 bytes r‖s, or DER (RFC 3279 section 2.2.3) to its last byte.
     /// - Returns: 64 bytes, big-endian and padded; nil for anything else.
     package static func raw(from signature: [UInt8]) -> [UInt8]? {
-        if signature.count == 2 * half { return signature }
-        return signature.withUnsafeBufferPointer { bytes in
+        raw(fromDER: signature) ?? (signature.count == 2 * half ? signature : nil)
+    }
+
+    private static func raw(fromDER signature: [UInt8]) -> [UInt8]? {
+        signature.withUnsafeBufferPointer { bytes in
             var position = bytes.baseAddress
             guard let parsed = d2i_ECDSA_SIG(nil, &position, bytes.count) else {
                 ERR_clear_error()
