@@ -151,7 +151,7 @@ struct CredentialSearch: Sendable {
     private func unreadable(_ source: String, _ failure: SmallFile.Failure) -> CredentialError {
         failure == .cancelled
             ? CredentialError(exitCode: 130, message: "interrupted")
-            : .usage("cannot read \(source): \(failure.reason)")
+            : .usage("cannot read \(source): \(failure.reason)", hint: failure.hint)
     }
 
     /// The secret of a text that is one line, ended or not.

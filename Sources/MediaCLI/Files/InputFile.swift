@@ -27,7 +27,7 @@ enum InputFile {
             let isMissing = error == .system(ENOENT)
             throw .usage(
                 "\(flag): cannot read \(what): \(isMissing ? "no such file" : reason(error))",
-                hint: isMissing ? "check the spelling of the path" : nil
+                hint: isMissing ? SmallFile.missingHint : nil
             )
         }
     }

@@ -74,7 +74,7 @@ struct GuestSession: Sendable {
                 : try await SmallFile.text(comingThrough: name)
         } catch let failure {
             let file = name == "-" ? "standard input" : ErrorCatalogue.quoted(name)
-            throw Diagnosis.usage("\(flag): cannot read \(file): \(failure.reason)")
+            throw Diagnosis.usage("\(flag): cannot read \(file): \(failure.reason)", hint: failure.hint)
         }
     }
 
