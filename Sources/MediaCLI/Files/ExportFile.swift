@@ -1,4 +1,5 @@
 internal import Foundation
+internal import MediaSystem
 
 /// A new file with delete tokens: 0600, whole and on the disk, or not there.
 enum ExportFile {

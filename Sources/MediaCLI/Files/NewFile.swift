@@ -1,4 +1,5 @@
 internal import Foundation
+internal import MediaSystem
 
 /// A file that appears whole or not at all: written beside its place, flushed, then renamed. A link stays one, and what
 /// it leads to is replaced. Devices and pipes, such as `/dev/null` and `/dev/stdout`, are written to.

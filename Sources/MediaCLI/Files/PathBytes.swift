@@ -1,8 +1,5 @@
 /// Paths are bytes, which need not be UTF-8.
 extension [UInt8] {
-    /// The path as the system's calls take it.
-    var cString: [CChar] { map(CChar.init(bitPattern:)) + [0] }
-
     /// The last component as text; empty where there is none.
     var fileName: String { String(decoding: split(separator: UInt8(ascii: "/")).last ?? [], as: UTF8.self) }
 

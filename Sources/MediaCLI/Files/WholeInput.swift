@@ -1,4 +1,5 @@
 internal import Glibc
+internal import MediaSystem
 
 /// Reads files of any kind to their end: regular ones, pipes, somebody's standard input. Blocks.
 enum WholeInput {

@@ -4,6 +4,7 @@ internal import Foundation
 internal import HashCapture
 internal import MediaFiles
 internal import MediaStore
+internal import MediaSystem
 
 /// `mediactl hash-only export ID`
 struct HashOnlyExport: ContextCommand {

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Glibc
 internal import MediaStore
+internal import MediaSystem
 internal import Tapes
 
 /// `mediactl tapes relink [TAPE…] --in DIR`

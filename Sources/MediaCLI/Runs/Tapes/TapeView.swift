@@ -1,6 +1,7 @@
 internal import Foundation
 internal import MediaFiles
 internal import MediaStore
+internal import MediaSystem
 internal import Tapes
 
 /// A tape as `show` has it. No library is asked.
