@@ -26,7 +26,4 @@ enum CaptureKillPoint: String, CaseIterable, KillPlace {
     case answered
     /// The record says how it ended.
     case settled
-
-    /// The places that a capture passes, in their order.
-    static let ofCapture: [CaptureKillPoint] = allCases.filter { ![.keyWritten, .deviceRegistered].contains($0) }
 }
