@@ -11,11 +11,14 @@ import Testing
 
     // MARK: Bodies
 
-    @Test(arguments: [
-        ("photos-list", ["sync"]), ("photos-list", ["sync", "verify"]), ("photos-status", ["sync", "status"]),
-        ("photos-check", ["sync", "push", "."]), ("photos-upload", ["sync", "push", "."]),
-        ("photos-claim", ["claim-legacy", "--all", "--yes"]), ("devices", ["login"]),
-    ])
+    @Test(
+        .measuresMemory,
+        arguments: [
+            ("photos-list", ["sync"]), ("photos-list", ["sync", "verify"]), ("photos-status", ["sync", "status"]),
+            ("photos-check", ["sync", "push", "."]), ("photos-upload", ["sync", "push", "."]),
+            ("photos-claim", ["claim-legacy", "--all", "--yes"]), ("devices", ["login"]),
+        ]
+    )
     func aGigabyteOfJSONNeedsNoMemory(place: String, command: [String]) async throws {
         let bench = try await PhotoBench.loggedIn()
         try await bench.sandbox.addPhotos()

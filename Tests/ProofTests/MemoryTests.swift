@@ -4,7 +4,7 @@ import Testing
 
 /// A file of any size passes through the same memory (docs/benchmarks.md). The distance to `uploads list` is measured by
 /// `make bench`, on the release build; here the code that an upload needs besides is left out of the account.
-@Suite struct MemoryTests {
+@Suite(.measuresMemory) struct MemoryTests {
     private func peakKibibytes(_ bench: Bench, _ arguments: [String], input: String) async throws -> Int {
         let result = try await bench.runner.run(
             arguments,

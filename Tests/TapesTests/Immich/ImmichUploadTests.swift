@@ -261,7 +261,7 @@ struct ImmichUploadTests {
         withExtendedLifetime(directory) {}
     }
 
-    @Test("an upload is streamed: its memory does not grow with the file", .timeLimit(.minutes(2)))
+    @Test("an upload is streamed: its memory does not grow with the file", .measuresMemory, .timeLimit(.minutes(2)))
     func memory() async throws {
         let length = 96 << 20
         let asset = SampleID.asset

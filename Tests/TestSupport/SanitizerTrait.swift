@@ -1,0 +1,10 @@
+import Foundation
+public import Testing
+
+extension Trait where Self == ConditionTrait {
+    /// Runs a test only where memory is the program's own: a sanitizer keeps books of every byte (`scripts/sanitize.sh`).
+    public static var measuresMemory: Self {
+        let isSanitized = ProcessInfo.processInfo.environment["TSAN_OPTIONS"] != nil
+        return .disabled(if: isSanitized, "a sanitizer takes memory of its own")
+    }
+}
