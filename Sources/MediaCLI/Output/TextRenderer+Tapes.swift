@@ -227,11 +227,3 @@ extension TextRenderer {
         }
     }
 }
-
-extension ClipRecord {
-    /// How long it is shown; nil when nobody knows.
-    var shownMilliseconds: Int64? {
-        kind == .video
-            ? durationMilliseconds.map { $0 - trimStartMilliseconds - trimEndMilliseconds } : imageMilliseconds
-    }
-}

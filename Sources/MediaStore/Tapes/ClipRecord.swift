@@ -82,3 +82,16 @@ public struct ClipRecord: Sendable, Equatable {
         attempts = 0
     }
 }
+
+extension ClipRecord {
+    /// How long it is seen, in milliseconds; nil is unknown. A still as long as it is shown, a live picture as long as its
+    /// video. Trims that would eat a clip leave nothing of it, and never less (tapes contract trap 20). The sums of
+    /// `LibraryStore.summaries` say the same in SQL.
+    package var shownMilliseconds: Int64? {
+        switch kind {
+        case .image: imageMilliseconds
+        case .live: pairedSource == nil ? imageMilliseconds : durationMilliseconds
+        case .video: durationMilliseconds.map { max(0, $0 - trimStartMilliseconds - trimEndMilliseconds) }
+        }
+    }
+}

@@ -23,7 +23,7 @@ extension LibraryStore {
         }
     }
 
-    /// Stills last as long as they are shown. `total` cannot overflow, as `sum` can.
+    /// Lengths as `ClipRecord.shownMilliseconds` has them; a live picture always has its video. `total` cannot overflow, as `sum` can.
     static let summaries = """
         SELECT \(TapeRow.columns), coalesce(clip_count, 0) AS clip_count, coalesce(pending_count, 0) AS pending_count,
             coalesce(duration, 0) AS duration, coalesce(unknown_count, 0) AS unknown_count

@@ -10,7 +10,7 @@ struct TapeTiming {
 
     /// Times clips by what is known of them.
     init(tape: TapeRecord, clips: [ClipRecord]) {
-        self.init(tape: tape, lengths: clips.map(Self.length))
+        self.init(tape: tape, lengths: clips.map(\.shownMilliseconds))
     }
 
     /// Times clips by their lengths.
@@ -30,17 +30,6 @@ struct TapeTiming {
         let known = lengths.compactMap { $0 }
         guard known.count == lengths.count else { return nil }
         return known.reduce(0, +) - overlaps.reduce(0, +)
-    }
-
-    /// How long a clip is seen; nil is unknown. Trims that would eat a clip leave nothing of it, and never less.
-    static func length(of clip: ClipRecord) -> Int64? {
-        switch clip.kind {
-        case .image: clip.imageMilliseconds
-        case .live where clip.pairedSource == nil: clip.imageMilliseconds
-        case .live: clip.durationMilliseconds
-        case .video:
-            clip.durationMilliseconds.map { max(0, $0 - clip.trimStartMilliseconds - clip.trimEndMilliseconds) }
-        }
     }
 }
 
