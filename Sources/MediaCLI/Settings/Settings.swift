@@ -75,15 +75,15 @@ struct Settings: Sendable {
     init(layers: [SettingsLayer]) throws(SettingsError) {
         server = try layers.find(.server, SettingValue.addressBelowPath)
         _ = try layers.find(.uploadsURL, SettingValue.address)
-        uploadsURL = try layers.find([.uploadsURL, .server], SettingValue.addressBelowPath)
+        uploadsURL = try layers.findAddress(.uploadsURL, SettingValue.addressBelowPath)
         do {
-            _ = try layers.find([.uploadsURL, .server], SettingValue.address)
+            _ = try layers.findAddress(.uploadsURL, SettingValue.address)
         } catch {
             uploadsURLFault = error
         }
-        syncURL = try layers.find([.syncURL, .server], SettingValue.addressBelowPath)
-        captureURL = try layers.find([.captureURL, .server], SettingValue.addressBelowPath)
-        libraryURL = try layers.find([.libraryURL, .server], SettingValue.addressBelowPath)
+        syncURL = try layers.findAddress(.syncURL, SettingValue.addressBelowPath)
+        captureURL = try layers.findAddress(.captureURL, SettingValue.addressBelowPath)
+        libraryURL = try layers.findAddress(.libraryURL, SettingValue.addressBelowPath)
         user = try layers.find(.user, SettingValue.text)
         caFile = try layers.find(.caFile, SettingValue.text)
         pinnedKey = try layers.find(.pinnedKey, SettingValue.pin)

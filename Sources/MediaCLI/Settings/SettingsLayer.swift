@@ -3,6 +3,7 @@ internal import Configuration
 /// One source of settings. The look-up is swift-configuration's; the place in the file is ours, because its providers
 /// know no lines.
 struct SettingsLayer: Sendable {
+    private(set) var isEnvironment = false
     private let provider: any ConfigProvider
     /// What the provider calls a setting.
     private let name: @Sendable (SettingKey) -> String
@@ -20,6 +21,7 @@ struct SettingsLayer: Sendable {
 
     /// The environment. An empty variable counts as absent.
     init(environment: [String: String]) {
+        isEnvironment = true
         provider = EnvironmentVariablesProvider(environmentVariables: environment.filter { !$0.value.isEmpty })
             .prefixKeys(with: "mediactl")
         // The provider puts a prefix and capitals to it.
@@ -81,20 +83,26 @@ extension [SettingsLayer] {
         _ key: SettingKey,
         _ parse: (String) throws(InvalidValue) -> Value
     ) throws(SettingsError) -> Setting<Value>? {
-        try find([key], parse)
+        for layer in self {
+            if let setting = try layer.find(key, parse) { return setting }
+        }
+        return nil
     }
 
-    /// The value of the strongest source that has one for any of the keys; within a source the first key wins.
-    func find<Value>(
-        _ keys: [SettingKey],
+    /// The address of a service: its own, or the server of all that a stronger source names.
+    ///
+    /// `MEDIACTL_SERVER` is the server of uploads wherever both are used: for another service it does not count against the
+    /// address that a file has for just that one, or the key of the one server would go to the other.
+    func findAddress<Value>(
+        _ own: SettingKey,
         _ parse: (String) throws(InvalidValue) -> Value
     ) throws(SettingsError) -> Setting<Value>? {
         for layer in self {
-            for key in keys {
-                if let setting = try layer.find(key, parse) { return setting }
-            }
+            if let setting = try layer.find(own, parse) { return setting }
+            let isStronger = own == .uploadsURL || !layer.isEnvironment
+            if isStronger, try layer.find(.server, parse) != nil { break }
         }
-        return nil
+        return try find(.server, parse)
     }
 
     /// The same, with a default.

@@ -166,6 +166,21 @@ func resolve(
         #expect(overridden.uploadsURL == Setting(value: "https://flag.example", origin: .flag))
     }
 
+    /// Else the key of the photo server would go to the one of the uploads.
+    @Test func theServerOfTheEnvironmentIsNotThatOfAServiceThatHasItsOwn() async throws {
+        let file = "sync_url: https://sync.example\nlibrary_url: https://albums.example"
+        let settings = try await resolve(file: file, environment: ["MEDIACTL_SERVER": "https://up.example"])
+        #expect(settings.syncURL?.value == "https://sync.example")
+        #expect(settings.libraryURL?.value == "https://albums.example")
+        #expect(settings.uploadsURL?.value == "https://up.example")
+        let named = ["MEDIACTL_SERVER": "https://up.example", "MEDIACTL_SYNC_URL": "https://env.example"]
+        #expect(try await resolve(file: file, environment: named).syncURL?.value == "https://env.example")
+        // For uploads it is the environment's as ever, and so it is for all where the file has one server for all.
+        let general = "server: https://file.example\nuploads_url: https://file.example"
+        let other = try await resolve(file: general, environment: ["MEDIACTL_SERVER": "https://up.example"])
+        #expect(other.uploadsURL?.value == "https://up.example" && other.syncURL?.value == "https://up.example")
+    }
+
     @Test func aPasswordCommandStandsForItsServersOnly() async throws {
         let work = try ServerURL("https://work.example").origin
         let other = try ServerURL("https://other.example").origin
