@@ -29,6 +29,27 @@ import Testing
         #expect((try BatchScene.report(report)["items"] as? [Any])?.count == 2)
     }
 
+    /// The event of the second writing comes while the first content is on its way; nobody else has the file.
+    @Test func whatIsWrittenAgainWhileItIsSentIsSentAgain() async throws {
+        let scene = try await BatchScene(faults: ["upload:delay-answer=600,times=1"])
+        let file = try scene.file("drop/grows.mp4")
+        let command = ["upload", "--watch", scene.runner.home.file("drop"), "--json"] + scene.login
+        let child = try scene.runner.start(command)
+        try await scene.sandbox.waitForRequests { $0.contains { $0.bodyBytesRead > 0 } }
+        let handle = try #require(FileHandle(forWritingAtPath: file))
+        try handle.seekToEnd()
+        try handle.write(contentsOf: Data("more".utf8))
+        try handle.close()
+        try await scene.sandbox.clearFaults()
+        try await child.wait(for: #""state":"done""#)
+        child.signal(SIGINT)
+        let result = try await child.finish()
+        let items = try BatchScene.records(result, "item")
+        #expect(items.map { $0["state"] as? String } == ["failed", "done"], "\(result.output)")
+        #expect(items.last?["size_bytes"] as? Int == 2_004)
+        #expect(!result.errors.contains("another mediactl"), "\(result.errors)")
+    }
+
     @Test func nobodyWhoReadsTheResultsEndsIt() async throws {
         let scene = try await BatchScene()
         try scene.file("drop/there.mp4")

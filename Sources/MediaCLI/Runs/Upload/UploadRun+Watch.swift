@@ -1,6 +1,7 @@
 internal import GigHive
 internal import MediaFiles
 internal import MediaStore
+internal import Synchronization
 
 extension UploadRun {
     /// Sends what appears in a directory and is complete, until a signal comes or the directory goes.
@@ -61,15 +62,17 @@ extension UploadRun {
         }
         await console.context.interruption.handling(onSignal) {
             await broadcast.run { announce in
-                await send(arrivals, ledger, control, announce)
+                await send(arrivals, again: { door.yield($0) }, ledger, control, announce)
             }
         }
         watching.cancel()
     }
 
-    /// Sends files as they come, as many at a time as there are jobs.
+    /// Sends files as they come, as many at a time as there are jobs. One that is written again while it is being sent comes
+    /// once more through `again`, when its sending has ended.
     private func send(
         _ arrivals: AsyncStream<[UInt8]>,
+        again: @escaping @Sendable ([UInt8]) -> Void,
         _ ledger: UploadLedger,
         _ control: BatchControl,
         _ announce: @escaping UploadBroadcast.Announce
@@ -77,10 +80,15 @@ extension UploadRun {
         await withTaskGroup(of: Void.self) { group in
             var running = 0
             var number = 0
+            let underWay = PathsUnderWay()
             for await path in arrivals {
                 guard console.mayGoOn else { break }
+                guard underWay.begin(path) else { continue }
                 number += 1
-                guard let entry = await entry(for: path, number: number) else { continue }
+                guard let entry = await entry(for: path, number: number) else {
+                    if underWay.end(path) { again(path) }
+                    continue
+                }
                 let index = ledger.add(entry)
                 let file = UploadBroadcast.File(entry)
                 // What the server had when the last file came may be gone by now.
@@ -92,6 +100,7 @@ extension UploadRun {
                 running += 1
                 group.addTask {
                     await batch.run([entry.item], control: control) { announce($0.at(index), file) }
+                    if underWay.end(path) { again(path) }
                 }
             }
         }
@@ -112,5 +121,24 @@ extension UploadRun {
             return nil
         default: return entry
         }
+    }
+}
+
+/// Files that are being sent, and which of them have been written again meanwhile.
+private final class PathsUnderWay: Sendable {
+    private let isWrittenAgain = Mutex<[[UInt8]: Bool]>([:])
+
+    /// - Returns: Whether it is to be sent now; false when it is being sent, and is noted to come once more.
+    func begin(_ path: [UInt8]) -> Bool {
+        isWrittenAgain.withLock { paths in
+            let isUnderWay = paths[path] != nil
+            paths[path] = isUnderWay
+            return !isUnderWay
+        }
+    }
+
+    /// - Returns: Whether it has been written again since `begin`.
+    func end(_ path: [UInt8]) -> Bool {
+        isWrittenAgain.withLock { $0.removeValue(forKey: path) ?? false }
     }
 }
