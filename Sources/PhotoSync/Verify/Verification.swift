@@ -99,13 +99,23 @@ public struct Verification: Sendable {
                 for (number, copy) in copies.enumerated() where !stop.isStopRequested {
                     if number >= ProcessInfo.processInfo.activeProcessorCount { await group.next() }
                     group.addTask {
-                        if let difference = await check.difference(of: copy) { tally.note([difference]) }
+                        guard let difference = await check.difference(of: copy) else { return }
+                        if difference.isOfAbsence, isElsewhere(copy) { return }
+                        tally.note([difference])
                     }
                 }
             }
             done.signal()
         }
         done.wait()
+    }
+
+    /// Whether the photo is on this machine all the same, in a file of another name: nothing would fetch it again.
+    private func isElsewhere(_ copy: PhotoCopy) -> Bool {
+        let copies = (try? account.library.copies(ofPhotos: [copy.photoID], server: account.server)) ?? []
+        return copies.contains {
+            $0.path != copy.path && $0.state == .present && LocalCopies.condition(of: $0) == .unchanged
+        }
     }
 
     /// Counts, and tells of one difference at a time.
@@ -180,4 +190,9 @@ extension PhotoRecord {
         guard let width, let height else { return "unknown size in pixels" }
         return "\(width)×\(height)"
     }
+}
+
+extension SyncDifference {
+    /// Whether a file is not there, or not whole.
+    fileprivate var isOfAbsence: Bool { kind == .copyMissing || kind == .copyUnfinished }
 }

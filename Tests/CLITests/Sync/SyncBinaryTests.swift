@@ -261,6 +261,11 @@ import Testing
         let other = try await stage.json("sync", "verify")
         #expect(other.result.exitCode == 3 && other.count("copy_missing") == 1)
         #expect(other.items.map { $0["path"] as? String } == [directory + "/a.jpg"])
+        // What it advises helps.
+        let target = stage.runner.home.file("out")
+        #expect(try await stage.run("sync", "download", "--missing", "--to", target).exitCode == 0)
+        let again = try await stage.json("sync", "verify")
+        #expect(again.result.exitCode == 0 && again.count("items") == 0)
     }
 
     // MARK: Claims
