@@ -14,6 +14,8 @@ struct AlbumAttempt {
     var tape: TapeRecord
     /// In the tape's order.
     var clips: [ClipRecord]
+    /// The clips that there were at first: one that somebody else adds meanwhile is theirs to see to.
+    private let firstClips: Set<String>
     /// Whether access was refused to this tape before.
     let wasRefused: Bool
 
@@ -48,6 +50,7 @@ struct AlbumAttempt {
         }
         clips = try service.stored { () throws(StoreError) in try service.store.clips(of: tapeID) }
         guard !clips.isEmpty else { return nil }
+        firstClips = Set(clips.map(\.id))
         self.service = service
         self.isAsked = isAsked
         self.tape = tape
@@ -162,7 +165,9 @@ struct AlbumAttempt {
     // MARK: Outcome
 
     private func outcome() -> AlbumOutcome {
-        let missing = clips.filter { $0.association != .linked }
+        let missing = clips.filter {
+            $0.association != .linked && (firstClips.contains($0.id) || $0.reason != nil)
+        }
         let isUsable = link != nil && tape.association == .associated
         let isComplete = missing.isEmpty && filingReason == nil && setback == nil
         var permissions = setback?.missingPermissions ?? []
