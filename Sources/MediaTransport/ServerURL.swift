@@ -152,6 +152,10 @@ struct CurlURL {
         guard let host = host(handle), !host.isEmpty else {
             throw ServerURL.malformed("no host name")
         }
+        // libcurl has decoded it once; written out and read again it would be decoded to another host.
+        guard !host.contains("%") else {
+            throw ServerURL.malformed("a percent sign in the host name")
+        }
         let port = part(handle, CURLUPART_PORT, UInt32(CURLU_DEFAULT_PORT)).flatMap { Int($0) } ?? 0
         return CurlURL(
             scheme: scheme.lowercased(),

@@ -51,7 +51,9 @@ struct ServerURLTests {
 
     @Test(
         "garbage is malformed",
-        arguments: ["javascript:alert(1)", "https://", "https://a b", "http://[::1", "https://host:99999"]
+        arguments: [
+            "javascript:alert(1)", "https://", "https://a b", "http://[::1", "https://host:99999", "https://6%%330",
+        ]
     )
     func malformed(text: String) {
         #expect {
