@@ -45,6 +45,10 @@ import Testing
         Slip("tapes export T --outptu x", "unknown option --outptu", "did you mean: --output"),
         Slip("sync --ful", "unknown option --ful", "did you mean: --full"),
         Slip("hash-only a.jpg --location-lvl none", "unknown option --location-lvl", "did you mean: --location-level"),
+        // Also where something is missing as well.
+        Slip("upload --files-form=list.txt", "unknown option --files-form", "did you mean: --files-from"),
+        Slip("uploads delete --lats --yes", "unknown option --lats", "did you mean: --last"),
+        Slip("sync download --misssing --to x", "unknown option --misssing", "did you mean: --missing"),
         Slip("uploads list -x", "unknown option -x", "see mediactl uploads list --help"),
         Slip("uploads list --xyzzy", "unknown option --xyzzy", "see mediactl uploads list --help"),
         // Values.

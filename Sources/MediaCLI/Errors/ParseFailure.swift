@@ -30,7 +30,8 @@ struct ParseFailure {
     }
 
     var diagnosis: Diagnosis {
-        misspelledCommand ?? dashedValue ?? unknownOption ?? refusedValue ?? .usage(message, hint: helpHint)
+        misspelledCommand ?? dashedValue ?? unknownOption ?? refusedValue ?? overlookedOption
+            ?? .usage(message, hint: helpHint)
     }
 
     private var line: MistypedLine {
@@ -71,7 +72,23 @@ struct ParseFailure {
     /// The parser suggests options of the command only, and none for a word of another kind.
     private var unknownOption: Diagnosis? {
         guard let match = complaint.firstMatch(of: /^Unknown option '(-[^']+)'/) else { return nil }
-        let option = String(match.1)
+        return unknown(option: String(match.1))
+    }
+
+    /// A command that misses something says so before the parser comes to an option that is none: then that is what is
+    /// wrong.
+    private var overlookedOption: Diagnosis? {
+        let known = MistypedLine.options(of: line.path.last) + ["--help", "--version"]
+        let words = arguments.prefix { $0 != "--" }.filter { $0.hasPrefix("--") }
+        let names = words.map { String($0.prefix { $0 != "=" }) }
+        // Some commands take options of others without showing them in their help.
+        guard let name = names.first(where: { !known.contains($0) }),
+            !MistypedLine.options(of: MediactlCommand.self).contains(name)
+        else { return nil }
+        return unknown(option: name)
+    }
+
+    private func unknown(option: String) -> Diagnosis {
         let name = option.drop { $0 == "-" }
         let known = MistypedLine.options(of: line.path.last).map { String($0.dropFirst(2)) }
         let near = name.count > 1 ? Spelling.nearest(to: String(name), among: known) : nil
