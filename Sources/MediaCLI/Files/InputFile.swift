@@ -1,5 +1,6 @@
 internal import Glibc
 internal import MediaFiles
+internal import MediaSystem
 
 /// Lists and manifests: files of any kind, or standard input.
 enum InputFile {

@@ -22,7 +22,7 @@ struct NewFile: Sendable {
         }
         isStream = exists && kind != S_IFREG
         self.path = exists && !isStream ? Self.resolved(path) : path
-        temporary = self.path + Array(".part-\(getpid())".utf8)
+        temporary = self.path + Array(".part-\(UUID().uuidString.lowercased())".utf8)
         if isStream {
             guard access(path.cString, W_OK) == 0 else { throw Self.failure(path, errno) }
         } else {
@@ -66,7 +66,7 @@ struct NewFile: Sendable {
     }
 
     private func opened() throws(Diagnosis) -> Int32 {
-        let flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW
+        let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW
         let descriptor = open(temporary.cString, flags, 0o600)
         guard descriptor >= 0 else { throw Self.failure(path, errno) }
         return descriptor

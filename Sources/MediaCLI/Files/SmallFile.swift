@@ -1,4 +1,5 @@
 internal import Foundation
+internal import MediaSystem
 internal import Synchronization
 
 /// Settings, password and netrc files: small texts. Secrets may also come through a FIFO or `<(command)`.

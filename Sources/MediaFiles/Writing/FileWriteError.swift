@@ -1,4 +1,5 @@
 internal import Glibc
+internal import MediaSystem
 
 /// Why a file could not be written.
 package struct FileWriteError: Error, Sendable, Equatable {
@@ -50,7 +51,7 @@ package struct FileWriteError: Error, Sendable, Equatable {
         case .exists: "the name is taken"
         case .busy: "another process is writing it"
         case .unsafe: "a link or something else that is no ordinary file or directory is in the way"
-        case .io(let code): String(cString: strerror(code))
+        case .io(let code): SystemError.words(code)
         }
     }
 }

@@ -134,6 +134,15 @@ package final class PartialFile: Sendable {
 
     // MARK: The end
 
+    /// Gives the file to its owner alone, who may read and write it whatever the mask says, and waits until it is on the
+    /// disk. Blocks.
+    ///
+    /// - Throws: `FileWriteError`.
+    package func makePrivate() throws(FileWriteError) {
+        guard fchmod(descriptor, 0o600) == 0 else { throw FileWriteError(errno: errno, path: path) }
+        _ = try settle()
+    }
+
     /// Gives the file the rights of an ordinary new one and its time, and waits until it is on the disk. Blocks.
     ///
     /// - Parameter modificationMicroseconds: Since 1970, also before; a file system keeps what it can.

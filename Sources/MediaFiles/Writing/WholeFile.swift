@@ -36,7 +36,7 @@ package struct WholeFile {
         do throws(FileWriteError) {
             try file.write(all: bytes)
             switch audience {
-            case .owner: _ = try file.settle()
+            case .owner: try file.makePrivate()
             case .everybody:
                 _ = try file.seal(modificationMicroseconds: Int64(Date().timeIntervalSince1970 * 1_000_000))
             }

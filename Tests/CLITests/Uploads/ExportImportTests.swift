@@ -109,7 +109,7 @@ import Testing
             #expect(symlink(target, file) == 0)
         }
         let result = try await machine.run(["export", "--output", file, "--json"])
-        #expect(result.exitCode == 2)
+        #expect(result.exitCode == 10)
         #expect(result.errors.contains("exists already; it was left as it is\nmediactl: hint: choose another name"))
         try JSONSchemaTests.expectExactShape(try #require(result.lines.last), schema: "uploads-export")
         #expect(try kind == "link" || String(contentsOfFile: file, encoding: .utf8) == "mine")
