@@ -151,7 +151,7 @@ public final class SpoolFile: Sendable {
     private static func checkFreeSpace(_ file: LockedFile, needed: Int64) throws(StoreError) {
         var status = statvfs()
         guard fstatvfs(file.descriptor, &status) == 0 else { return }
-        let free = UInt64(status.f_bavail) * UInt64(status.f_frsize)
+        let free = FreeSpace.bytes(status)
         guard free >= UInt64(max(needed, 0)) else {
             throw StoreError(.full, path: file.path, detail: "\(free) bytes free, \(needed) needed")
         }
