@@ -15,19 +15,23 @@ targets=("$@")
 # The backtrace helper of a crashed fuzzer can hang and keep the output open.
 export MEDIACTL_FUZZ=1 SWIFT_BACKTRACE=enable=no
 export LSAN_OPTIONS=suppressions=Fuzz/leaks.supp:print_suppressions=0
+# What was freed is kept from being used again, but not until it counts as too much memory.
+export ASAN_OPTIONS=quarantine_size_mb=64
 scratch=.build-fuzz
 
 # The parsers are internal to their modules.
 swift build -c release --scratch-path "$scratch" --product Fuzzer -Xswiftc -DTESTABLE -Xswiftc -enable-testing \
     -Xswiftc -sanitize=fuzzer,address -Xswiftc -use-ld=lld
 
-# 64 KiB hold every form; 2 GiB is far more than any of them needs, and 20 s than it takes. Leaks are for the tests under the
-# address sanitizer: looked for after each input that fills a cache, they would take twenty times as long as all else.
+# 64 KiB hold every form; 2 GiB, or 512 MiB at once, is far more than any of them needs, and 20 s than it takes. Leaks are
+# for the tests under the address sanitizer: looked for after each input that fills a cache, they would take twenty times as
+# long as all else.
 fuzz() { # fuzz TARGET
     local found=$scratch/corpus/$1 log=$scratch/$1.log
     mkdir -p "$found"
-    if FUZZ_TARGET=$1 timeout $((seconds + 120)) "$scratch/release/Fuzzer" -max_total_time="$seconds" -max_len=65536 \
-        -detect_leaks=0 -timeout=20 -rss_limit_mb=2048 -artifact_prefix="$scratch/$1-" -print_final_stats=1 \
+    local limits=(-max_len=65536 -timeout=20 -malloc_limit_mb=512 -rss_limit_mb=2048 -detect_leaks=0)
+    if FUZZ_TARGET=$1 timeout $((seconds + 120)) "$scratch/release/Fuzzer" -max_total_time="$seconds" "${limits[@]}" \
+        -artifact_prefix="$scratch/$1-" -print_final_stats=1 \
         "$found" "Fuzz/corpus/$1" >"$log" 2>&1; then
         echo "fuzz: $1: $(awk '/stat::number_of_executed_units/ { print $2 }' "$log") inputs in $seconds s, nothing found"
     else
