@@ -1,5 +1,6 @@
 internal import MediaFiles
 internal import MediaStore
+internal import MediaSystem
 internal import MediaTransport
 
 extension GigHiveError {
@@ -96,7 +97,8 @@ extension GigHiveError {
         case .isDirectory: GigHiveError(.isDirectory, path: error.path)
         case .notRegular: GigHiveError(.notRegularFile, path: error.path)
         case .empty: GigHiveError(.emptyFile, path: error.path)
-        case .io(let number): GigHiveError(.fileUnreadable, detail: "error \(number)", path: error.path)
+        case .io(let number):
+            GigHiveError(.fileUnreadable, detail: SystemError.words(number), path: error.path)
         }
     }
 }

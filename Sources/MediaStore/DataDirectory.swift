@@ -1,4 +1,5 @@
 import Glibc
+import MediaSystem
 
 /// The directory that holds the databases, rescue files, spooled input, and what belongs to captures: 0700, files 0600.
 ///
@@ -163,7 +164,7 @@ public struct DataDirectory: Sendable {
         let found = "permissions of \"\(path)\" were \(octal(status.permissions))"
         let wanted = status.permissions & 0o700
         guard chmod(path, wanted) == 0 else {
-            return ["\(found) and cannot be changed: \(String(cString: strerror(errno)))"]
+            return ["\(found) and cannot be changed: \(SystemError.words(errno))"]
         }
         return ["\(found), tightened to \(octal(wanted))"]
     }

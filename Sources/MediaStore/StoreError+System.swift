@@ -1,5 +1,6 @@
 import GRDB
 import Glibc
+import MediaSystem
 
 extension StoreError {
     /// What a failed system call means for the store.
@@ -11,7 +12,7 @@ extension StoreError {
             case EIO: .other
             default: .notWritable
             }
-        self.init(kind, path: path, detail: "\(action): \(String(cString: strerror(code)))")
+        self.init(kind, path: path, detail: "\(action): \(SystemError.words(code))")
     }
 
     /// What an error of SQLite means for the store. SQLite's message is kept; statements and their arguments, which may
@@ -43,6 +44,6 @@ extension StoreError {
         let directory = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
         var status = statvfs()
         guard statvfs(directory, &status) == 0 else { return false }
-        return UInt64(status.f_bavail) * UInt64(status.f_frsize) < 64 << 10
+        return FreeSpace.bytes(status) < 64 << 10
     }
 }

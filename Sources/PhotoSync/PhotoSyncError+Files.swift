@@ -1,5 +1,6 @@
 internal import Glibc
 internal import MediaFiles
+internal import MediaSystem
 
 extension PhotoSyncError {
     /// A file that could not be written.
@@ -23,7 +24,7 @@ extension PhotoSyncError {
         case .notRegular: PhotoSyncError(.notRegularFile, path: error.path)
         case .empty: PhotoSyncError(.emptyFile, path: error.path)
         case .io(let number):
-            PhotoSyncError(.fileUnreadable, detail: String(cString: strerror(number)).lowercased(), path: error.path)
+            PhotoSyncError(.fileUnreadable, detail: SystemError.words(number), path: error.path)
         }
     }
 }

@@ -63,7 +63,7 @@ struct OpenFile: Sendable {
     func content(path: [UInt8]) throws(GigHiveError) -> FileContent {
         let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
         guard copy >= 0 else {
-            throw GigHiveError(.fileUnreadable, detail: String(cString: strerror(errno)), path: path)
+            throw GigHiveError(.fileUnreadable, detail: SystemError.words(errno), path: path)
         }
         return FileContent(owning: copy, byteCount: byteCount)
     }

@@ -37,7 +37,7 @@ extension CaptureError {
         case .notRegular: self.init(.notRegularFile, path: error.path)
         case .empty: self.init(.emptyFile, path: error.path)
         case .io(let number):
-            self.init(.fileUnreadable, detail: String(cString: strerror(number)).lowercased(), path: error.path)
+            self.init(.fileUnreadable, detail: SystemError.words(number), path: error.path)
         }
     }
 

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import MediaFiles
+internal import MediaSystem
 internal import Synchronization
 
 /// Where a command's words go: results as text or as JSON records on standard output, everything else on standard

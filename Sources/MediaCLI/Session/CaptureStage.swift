@@ -2,6 +2,7 @@ internal import CaptureSubmission
 internal import Foundation
 internal import HashCapture
 internal import MediaStore
+internal import MediaSystem
 internal import MediaTransport
 
 /// What all commands of `hash-only` work with: the open stores, and a session for each server.

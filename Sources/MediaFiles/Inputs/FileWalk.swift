@@ -150,7 +150,7 @@ private struct RunningWalk {
     }
 
     private mutating func skip(_ path: [UInt8], _ error: DirectoryStream.Failure) {
-        let reason = String(cString: strerror(error.code)).lowercased()
+        let reason = SystemError.words(error.code)
         result.skipped.append(FileWalk.Skipped(path: path, reason: reason))
     }
 

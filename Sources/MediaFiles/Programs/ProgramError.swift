@@ -1,4 +1,5 @@
 internal import Glibc
+internal import MediaSystem
 
 /// Why a program was not run to its end. How it ended is no error here: `ProgramResult` tells that.
 package enum ProgramError: Error, Sendable, Equatable {
@@ -18,7 +19,7 @@ package enum ProgramError: Error, Sendable, Equatable {
         switch self {
         case .noName: "names no program"
         case .notFound: "is not in PATH"
-        case .cannotRun(let code): "cannot be run: \(String(cString: strerror(code)))"
+        case .cannotRun(let code): "cannot be run: \(SystemError.words(code))"
         case .tooMuchOutput(let limit): "printed more than \(limit) bytes"
         case .cancelled: "was interrupted"
         }

@@ -91,7 +91,7 @@ extension ClipOriginal.Trouble {
         switch error.kind {
         case .notFound: self = .away("the file is not there")
         case .permissionDenied: self = .away("permission denied")
-        case .io(let errno): self = .away(String(cString: strerror(errno)))
+        case .io(let errno): self = .away(SystemError.words(errno))
         case .isDirectory: self = .unfit("it is a directory")
         case .notRegular: self = .unfit("it is not a regular file")
         case .empty: self = .unfit("the file is empty")

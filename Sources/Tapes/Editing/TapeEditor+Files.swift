@@ -2,6 +2,7 @@ internal import Foundation
 internal import Glibc
 internal import MediaFiles
 public import MediaStore
+internal import MediaSystem
 
 extension TapeEditor {
     /// Examines a file (step 1 of rule R2): an absolute path, what it shows, how long it is. Reads a few blocks.
@@ -78,7 +79,7 @@ extension TapesError {
         // A part of the path that ought to be a directory.
         case .io(ENOTDIR): self.init(.fileNotFound, path: path, underlying: error)
         case .io(let code):
-            self.init(.fileUnreadable, detail: String(cString: strerror(code)), path: path, underlying: error)
+            self.init(.fileUnreadable, detail: SystemError.words(code), path: path, underlying: error)
         }
     }
 }

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import MediaStore
+internal import MediaSystem
 internal import MediaTransport
 
 /// The file of an import.

@@ -1,7 +1,7 @@
 internal import Glibc
 
 /// What the system says of an `errno`.
-enum SystemError {
+package enum SystemError {
     /// For example `no such file or directory`: lower case, as all our messages are.
-    static func words(_ code: Int32) -> String { String(cString: strerror(code)).lowercased() }
+    package static func words(_ code: Int32) -> String { String(cString: strerror(code)).lowercased() }
 }
