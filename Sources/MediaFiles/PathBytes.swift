@@ -9,4 +9,7 @@ extension [UInt8] {
         guard let slash = lastIndex(of: UInt8(ascii: "/")) else { return [UInt8(ascii: ".")] }
         return Array(self[..<Swift.max(slash, 1)])
     }
+
+    /// The last component as text, slashes at the end apart; what is no UTF-8 in it becomes U+FFFD. Empty where there is none.
+    package var fileName: String { String(decoding: split(separator: UInt8(ascii: "/")).last ?? [], as: UTF8.self) }
 }

@@ -133,16 +133,6 @@ struct SyncReadingTests {
         #expect(run.photosSeen == 3)
     }
 
-    @Test("work on the index's own thread gives its value, or its error")
-    func perform() async throws {
-        let index = try fixture.get().index()
-        try await index.perform { index throws(StoreError) in try index.forget("https://unknown") }
-        let error = await #expect(throws: StoreError.self) {
-            try await index.perform { _ throws(StoreError) in throw StoreError(.full, path: "p") }
-        }
-        #expect(error?.kind == .full)
-    }
-
     /// Microseconds by Python's `datetime`.
     @Test(
         "usual times are kept as a number and told as the server wrote them",

@@ -1,3 +1,4 @@
+internal import MediaFiles
 internal import MediaStore
 internal import MediaTransport
 
@@ -102,6 +103,6 @@ struct ResumeRun: Sendable {
             let detail = "standard input is gone"
             throw GigHiveError(.notResumable, detail: detail, path: record.path, value: record.uploadID)
         }
-        return .spooled(spool, name: FileName.last(of: record.path))
+        return .spooled(spool, name: record.path.fileName)
     }
 }

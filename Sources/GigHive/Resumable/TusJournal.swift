@@ -109,3 +109,14 @@ extension TusRecord {
         }
     }
 }
+
+extension TusError {
+    /// Changes the journal; what the store throws becomes `.journal`.
+    static func journalling(_ change: () async throws(StoreError) -> Void) async throws(TusError) {
+        do {
+            try await change()
+        } catch {
+            throw TusError(.journal, detail: error.detail, underlying: error)
+        }
+    }
+}

@@ -115,7 +115,7 @@ struct TusTransfer: Sendable {
                 guard error.kind == .gone, restarts < Self.restartLimit else { throw error }
                 restarts += 1
                 onEvent(.restarting(because: .tus(error, path: upload.path)))
-                try await noting { () async throws(StoreError) in try await journal.lost(index) }
+                try await TusError.journalling { () async throws(StoreError) in try await journal.lost(index) }
                 tally.reset(index)
             }
         }
@@ -149,7 +149,7 @@ struct TusTransfer: Sendable {
             _ = try finalizable(creation)
         }
         KillPoint.afterCreate.reach()
-        try await noting { () async throws(StoreError) in try await journal.created(index, creation) }
+        try await TusError.journalling { () async throws(StoreError) in try await journal.created(index, creation) }
         KillPoint.afterTusID.reach()
         return creation.id
     }
@@ -213,14 +213,6 @@ struct TusTransfer: Sendable {
             }
         case .retrying(let attempt, let delay, let error):
             onEvent(.retrying(attempt: attempt, after: delay, because: .tus(error, path: upload.path)))
-        }
-    }
-
-    private func noting(_ change: () async throws(StoreError) -> Void) async throws(TusError) {
-        do {
-            try await change()
-        } catch {
-            throw TusError(.journal, detail: error.detail, underlying: error)
         }
     }
 }

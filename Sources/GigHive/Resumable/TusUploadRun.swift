@@ -161,7 +161,7 @@ struct TusUploadRun {
             if let complete = try await completeUpload(journal) {
                 return complete
             }
-            try await journalled { () async throws(StoreError) in
+            try await TusError.journalling { () async throws(StoreError) in
                 if await journal.record.parts.isEmpty {
                     try await journal.restart(layout())
                 }
@@ -172,7 +172,7 @@ struct TusUploadRun {
                 throw TusError(.prefixChanged, detail: "the file changed while it was sent")
             }
             uploader.keep(sent.checksum, of: upload, readingBegan: file.openedAt)
-            try await journalled { () async throws(StoreError) in
+            try await TusError.journalling { () async throws(StoreError) in
                 try await journal.completed(as: sent.tusID)
                 try await settlement.noteSent(checksum: sent.checksum)
             }
@@ -218,7 +218,7 @@ struct TusUploadRun {
             return tusID
         } catch  where error.kind == .gone {
             onEvent(.restarting(because: .tus(error, path: upload.path)))
-            try await journalled { () async throws(StoreError) in try await journal.forget() }
+            try await TusError.journalling { () async throws(StoreError) in try await journal.forget() }
             return nil
         }
     }
@@ -265,14 +265,6 @@ struct TusUploadRun {
             try? await uploader.tus.terminate(id, control: control)
         }
         try? await journal.forget()
-    }
-
-    private func journalled(_ change: () async throws(StoreError) -> Void) async throws(TusError) {
-        do {
-            try await change()
-        } catch {
-            throw TusError(.journal, detail: error.detail, underlying: error)
-        }
     }
 }
 

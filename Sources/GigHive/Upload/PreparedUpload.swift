@@ -59,7 +59,7 @@ extension Uploader {
             return try prepare(
                 source,
                 path: path,
-                fileName: FileName.last(of: path),
+                fileName: path.fileName,
                 sizeBytes: file.status.size,
                 identity: file.status,
                 prefix: { () throws(SourceFileError) in try file.prefix(MediaType.prefixCount) },
@@ -69,7 +69,7 @@ extension Uploader {
             return try prepare(
                 source,
                 path: Array("-".utf8),
-                fileName: FileName.last(of: Array(name.utf8)),
+                fileName: Array(name.utf8).fileName,
                 sizeBytes: spool.byteCount,
                 identity: nil,
                 prefix: { OpenFile.prefix(of: spool.descriptor, MediaType.prefixCount) },

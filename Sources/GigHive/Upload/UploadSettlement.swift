@@ -1,4 +1,5 @@
 internal import Foundation
+internal import MediaFiles
 internal import MediaStore
 internal import MediaTransport
 
@@ -24,7 +25,7 @@ struct UploadSettlement {
     init(store: TokenStore, record: UploadRecord) {
         var result = UploadResult(
             path: record.path,
-            fileName: FileName.last(of: record.path),
+            fileName: record.path.fileName,
             server: record.baseURL,
             state: record.state
         )

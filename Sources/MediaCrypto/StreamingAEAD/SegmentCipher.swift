@@ -6,7 +6,6 @@ struct SegmentCipher: ~Copyable {
 
     /// An `EVP_CIPHER_CTX`, owned: made in `init`, freed in `deinit`, never handed out. It keeps the derived key.
     private let context: OpaquePointer
-    private let direction: Direction
     /// Nonce prefix ‖ number ‖ whether it is the last.
     private var nonce: [UInt8]
     private var number: UInt32 = 0
@@ -39,7 +38,6 @@ struct SegmentCipher: ~Copyable {
             throw .fromOpenSSL("cannot start AES-256-GCM")
         }
         self.context = context
-        self.direction = direction
         nonce = Array(header[(1 + StreamingAEAD.saltByteCount)...]) + [0, 0, 0, 0, 0]
     }
 

@@ -29,10 +29,7 @@ struct ExifDates {
         _ = read(directory, at: next, of: &content)
     }
 
-    /// Microseconds since 1970 of the best date; without an offset, as if its digits were UTC.
-    var microseconds: Int64? { best?.microseconds }
-
-    /// The same, and whether it came with an offset.
+    /// Microseconds since 1970 of the best date, and whether it came with an offset; without one, as if its digits were UTC.
     var best: (microseconds: Int64, hasOffset: Bool)? {
         for tags in Self.dates {
             guard let date = texts[tags.date].flatMap(Self.seconds) else { continue }

@@ -1,6 +1,6 @@
 /// Photos of a page with their texts in the form in which they are kept, so that whoever has a core to spare makes it, and
 /// not the one thread that writes.
-public struct EncodedPhotos: Sendable {
+package struct EncodedPhotos: Sendable {
     /// Where a text lies.
     private struct Part {
         var range = 0..<0
@@ -34,7 +34,7 @@ public struct EncodedPhotos: Sendable {
     private static let usualByteCount = 80
 
     /// Encodes photos; takes about half a microsecond each.
-    public init(_ photos: [PhotoRecord]) {
+    package init(_ photos: [PhotoRecord]) {
         self.photos = photos
         bytes.reserveCapacity(photos.count * Self.usualByteCount)
         texts.reserveCapacity(photos.count)

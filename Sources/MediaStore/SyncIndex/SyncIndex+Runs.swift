@@ -41,7 +41,7 @@ extension SyncIndex {
     ///   - run: The run, as `begin` or the page before has returned it.
     /// - Returns: The run as it stands then.
     /// - Throws: `StoreError`: `.busy` when another process has begun a run for this server since (its run goes on).
-    public func append(
+    package func append(
         _ photos: EncodedPhotos,
         cursor: String?,
         totalCount: Int64,
@@ -64,7 +64,7 @@ extension SyncIndex {
     }
 
     /// The same for photos that are not encoded yet.
-    public func append(
+    package func append(
         _ photos: [PhotoRecord],
         cursor: String?,
         totalCount: Int64,

@@ -1,4 +1,3 @@
-import Dispatch
 import GRDB
 import Glibc
 
@@ -9,7 +8,7 @@ import Glibc
 /// (`synchronous=NORMAL`): the next run then repeats some pages.
 ///
 /// The methods block their thread: for as long as their work takes, and for as long as another process is writing, 30
-/// seconds at most. In a task, call them in `perform`.
+/// seconds at most; a task calls them on a thread of its own.
 public final class SyncIndex: Sendable {
     /// What was put right while opening.
     public let warnings: [String]
@@ -17,7 +16,6 @@ public final class SyncIndex: Sendable {
     private let connection: StoreConnection
     /// Whether it goes with this object, and damage to it is nothing for the next start.
     private let isTemporary: Bool
-    private let worker = DispatchQueue(label: "mediactl.index")
 
     /// Opens or creates the index.
     ///
@@ -44,19 +42,6 @@ public final class SyncIndex: Sendable {
     /// - Throws: `StoreError`; its methods throw `.full` when the temporary directory (`TMPDIR`) has no room.
     public static func temporary() throws(StoreError) -> SyncIndex {
         SyncIndex(temporary: try StoreConnection(temporary: .index))
-    }
-
-    /// Runs blocking work on the index's own thread, one piece at a time, so that it does not hold up Swift's few
-    /// cooperative threads. Cancelling the task does not stop it.
-    public func perform<Value: Sendable>(
-        _ work: @escaping @Sendable (SyncIndex) throws(StoreError) -> Value
-    ) async throws(StoreError) -> Value {
-        let result = await withCheckedContinuation { continuation in
-            worker.async {
-                continuation.resume(returning: Result { () throws(StoreError) in try work(self) })
-            }
-        }
-        return try result.get()
     }
 
     /// Reads in one transaction, beside one that is being written.

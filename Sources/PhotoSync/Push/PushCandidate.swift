@@ -15,9 +15,7 @@ struct PushCandidate: Sendable {
     private static let extensions: Set<String> = ["jpg", "jpeg", "png", "gif", "webp", "heic", "heif"]
 
     /// The last component. What is no UTF-8 in it becomes U+FFFD, since the server's names are text.
-    var fileName: String {
-        String(decoding: path.split(separator: UInt8(ascii: "/")).last ?? [], as: UTF8.self)
-    }
+    var fileName: String { path.fileName }
 
     /// Why the server would not take it, as far as its name tells.
     var objection: PhotoSyncError? {

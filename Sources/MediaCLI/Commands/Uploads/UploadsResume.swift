@@ -56,7 +56,6 @@ struct UploadsResume: ContextCommand {
         let run = ResumptionRun(
             console: console,
             settings: settings,
-            store: store,
             uploaders: UploaderSource(settings: settings, store: store, servers: servers, guest: guest),
             corrections: details.given,
             isDryRun: dryRun,

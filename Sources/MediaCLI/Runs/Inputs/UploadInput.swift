@@ -1,3 +1,5 @@
+internal import MediaFiles
+
 /// One thing to upload, before anything about it has been checked.
 struct UploadInput: Sendable, Equatable {
     /// What is read.

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import MediaFiles
 internal import MediaStore
 
 /// A file on a server that can be taken back from here: by its delete token, or as a guest.

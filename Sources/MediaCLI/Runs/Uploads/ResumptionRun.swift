@@ -1,4 +1,5 @@
 internal import GigHive
+internal import MediaFiles
 internal import MediaStore
 internal import MediaTransport
 internal import Synchronization
@@ -7,7 +8,6 @@ internal import Synchronization
 struct ResumptionRun: Sendable {
     let console: Console
     let settings: SettingsSession
-    let store: StoreSession
     let uploaders: UploaderSource
     /// Details given on the command line, by the names of the fields.
     let corrections: [String: String]
