@@ -44,7 +44,11 @@ public struct ServerCheckup: Sendable {
             return list.checks
         }
         await checkLogin(&list)
-        await list.run("tus") { () throws(GigHiveError) in try await tus() }
+        if list.checks.contains(where: { $0.name == "login" && $0.status == .failed }) {
+            list.skip("tus", "the login was refused")
+        } else {
+            await list.run("tus") { () throws(GigHiveError) in try await tus() }
+        }
         let tusMaximum = list.checks.last?.facts["max_size"].flatMap { Int64($0) }
         await list.run("limits") { () throws(GigHiveError) in limits(tusMaximum: tusMaximum) }
         await list.run("clock") { () throws(GigHiveError) in try await clock() }
@@ -183,6 +187,8 @@ public struct ServerCheckup: Sendable {
             )
         } catch let error where error.kind == .unsupported {
             return ServerCheck("tus", .warned, "not offered: uploads cannot be resumed, and end at 1 GiB")
+        } catch let error where error.status == 401 || error.status == 403 {
+            return ServerCheck("tus", .skipped, "this user may not upload")
         } catch {
             throw GigHiveError(
                 .unexpectedAnswer,

@@ -170,7 +170,14 @@ struct UploadResolution {
         case .unanswered(let reason):
             settlement.end(.unknownOutcome, GigHiveError(.outcomeUnknown).asUnknownOutcome(reason))
         case .stopped:
-            settlement.end(.unknownOutcome, GigHiveError(.outcomeUnknown, detail: "stopped", isRetryable: true))
+            settlement.end(
+                .unknownOutcome,
+                GigHiveError(
+                    .outcomeUnknown,
+                    detail: "stopped while asking about upload \(record.uploadID)",
+                    isRetryable: true
+                )
+            )
         }
     }
 

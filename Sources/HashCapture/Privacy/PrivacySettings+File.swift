@@ -1,6 +1,7 @@
 public import CaptureSubmission
 internal import Foundation
 internal import MediaFiles
+internal import MediaSystem
 
 extension PrivacySettings {
     /// Far more than four members take.
@@ -26,7 +27,7 @@ extension PrivacySettings {
             throw unusable(path, "it is a symbolic link that leads nowhere")
         }
         var status = stat()
-        guard fstat(file.descriptor, &status) == 0 else { throw unusable(path, String(cString: strerror(errno))) }
+        guard fstat(file.descriptor, &status) == 0 else { throw unusable(path, SystemError.words(errno)) }
         guard status.st_uid == geteuid() || status.st_uid == 0 else {
             throw unusable(path, "it belongs to another user")
         }
@@ -43,13 +44,13 @@ extension PrivacySettings {
     /// missing; where the path is a link, the file that it leads to is written.
     ///
     /// - Parameter path: The file.
-    /// - Throws: `CaptureError` `.settingsUnusable`.
+    /// - Throws: `CaptureError` `.targetUnusable`; `.settingsUnusable` for a link that leads nowhere.
     public func write(to path: String) throws(CaptureError) {
         let target = try Self.followingLink(path)
         do {
             try Self.replace(target, with: Array((json + "\n").utf8))
         } catch {
-            throw Self.unusable(path, error.detail)
+            throw CaptureError(.targetUnusable, detail: error.detail, path: Array(path.utf8))
         }
     }
 

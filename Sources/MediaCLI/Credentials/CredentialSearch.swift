@@ -14,7 +14,8 @@ struct CredentialSearch: Sendable {
         case apiKey(String)
     }
 
-    /// The proof of identity, as `Credentials.find` describes it.
+    /// The first found of: flags, `MEDIACTL_PASSWORD`, `MEDIACTL_API_KEY` (and `…_FILE`), `password_command`, netrc,
+    /// prompt. Over plain `http` to another machine it refuses before it looks anywhere, unless that is allowed.
     ///
     /// - Throws: `CredentialError`.
     func run() async throws(CredentialError) -> Authorization {
@@ -23,7 +24,7 @@ struct CredentialSearch: Sendable {
         if let secret = try await fromEnvironment() { return try await authorization(secret) }
         if let password = try await fromCommand() { return try await authorization(.password(password)) }
         if let entry = try await netrcEntry(), let password = entry.password {
-            return try await authorization(.password(password))
+            return try await authorization(.password(password), loginOf: entry)
         }
         return try await fromPrompt()
     }
@@ -90,10 +91,13 @@ struct CredentialSearch: Sendable {
 
     // MARK: Result
 
-    private func authorization(_ secret: Secret) async throws(CredentialError) -> Authorization {
+    private func authorization(
+        _ secret: Secret,
+        loginOf entry: Netrc.Entry? = nil
+    ) async throws(CredentialError) -> Authorization {
         switch secret {
         case .password(let password):
-            return .basic(user: try await userName(), password: password, for: origin)
+            return .basic(user: try await userName(entry), password: password, for: origin)
         case .apiKey(let key): return .apiKey(try Self.checked(key), for: origin)
         }
     }
@@ -107,8 +111,8 @@ struct CredentialSearch: Sendable {
     }
 
     /// `--user`, `MEDIACTL_USER`, profile or settings file; else the login of netrc.
-    private func userName() async throws(CredentialError) -> String {
-        var user = settings.user?.value
+    private func userName(_ entry: Netrc.Entry? = nil) async throws(CredentialError) -> String {
+        var user = settings.user?.value ?? entry?.login
         if user == nil { user = try await netrcEntry()?.login }
         guard let user else {
             throw .usage("no user name for \(origin)", hint: "name it with --user")

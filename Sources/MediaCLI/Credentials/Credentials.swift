@@ -20,38 +20,8 @@ struct CredentialSurroundings: Sendable {
     var warn: @Sendable (String) -> Void = { _ in }
 }
 
-/// Finds the proof of identity for a server.
+/// Where credentials may go.
 enum Credentials {
-    /// The first found of: flags, `MEDIACTL_PASSWORD`, `MEDIACTL_API_KEY` (and `…_FILE`), `password_command`, netrc,
-    /// prompt.
-    ///
-    /// Over plain `http` to another machine it refuses before it looks anywhere, unless that is allowed.
-    ///
-    /// - Parameters:
-    ///   - flags: The command line.
-    ///   - settings: User name, `password_command` and whether plain `http` is allowed.
-    ///   - environment: The process environment.
-    ///   - origin: The only server that the result is ever sent to.
-    ///   - surroundings: Terminal, standard input, and who is warned.
-    /// - Returns: Bound to `origin`.
-    /// - Throws: `CredentialError`; none of its text is secret.
-    static func find(
-        flags: CredentialFlags,
-        settings: Settings,
-        environment: [String: String],
-        origin: Origin,
-        surroundings: CredentialSurroundings
-    ) async throws(CredentialError) -> Authorization {
-        let search = CredentialSearch(
-            flags: flags,
-            settings: settings,
-            environment: environment,
-            origin: origin,
-            surroundings: surroundings
-        )
-        return try await search.run()
-    }
-
     /// Refuses to let a secret travel where others can read it.
     ///
     /// - Parameters:

@@ -1,5 +1,6 @@
 internal import MediaFiles
 internal import MediaStore
+internal import MediaSystem
 internal import MediaTransport
 
 /// What goes wrong on this machine, before any server is asked: stores, credentials, addresses, standard input.
@@ -24,7 +25,7 @@ extension ErrorCatalogue {
             case .busy: ("\(path) is held by another process\(detail)", "try again when the other mediactl has ended")
             case .networkFileSystem:
                 ("\(path) lies on a network file system, which cannot keep a \(store) safe\(detail)", elsewhere)
-            case .unsafe: ("\(path) belongs to somebody else or is not a plain file\(detail)", elsewhere)
+            case .unsafe: ("\(path) belongs to somebody else, or is of the wrong kind\(detail)", elsewhere)
             case .other: ("the \(store) \(path) failed\(detail)", elsewhere)
             }
         return Diagnosis(

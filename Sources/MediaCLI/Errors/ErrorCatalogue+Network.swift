@@ -58,7 +58,11 @@ extension ErrorCatalogue {
                 "the network took too long\(error.said)",
                 hint: "try again, or raise --connect-timeout, --stall-timeout or --answer-timeout"
             )
-        case .connectionLost: Words("the connection broke\(error.said)", hint: "try again")
+        case .connectionLost:
+            Words(
+                "the connection broke\(error.said)",
+                hint: error.path.map { "send it again: mediactl upload \(quoted($0))" } ?? "try again"
+            )
         default:
             Words(
                 "the answer was lost; whether the server has the file is unknown\(error.said)",

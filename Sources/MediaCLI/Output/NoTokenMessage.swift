@@ -1,4 +1,5 @@
 internal import GigHive
+internal import MediaFiles
 
 /// What the user is told when an upload succeeded without a delete token.
 struct NoTokenMessage: Sendable {
@@ -20,6 +21,6 @@ struct NoTokenMessage: Sendable {
             ("checksum_sha256", result.checksumSHA256),
         ]
         return [sentence]
-            + fields.compactMap { name, value in value.map { "  \(name): \(ErrorCatalogue.clean($0))" } }
+            + fields.compactMap { name, value in value.map { "  \(name): \(TerminalText.escaped($0))" } }
     }
 }

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import MediaFiles
 internal import MediaStore
 internal import MediaTransport
 internal import PhotoSync
@@ -102,7 +103,7 @@ struct LoginRun: Sendable {
             }
             console.note(
                 "next: mediactl sync"
-                    + (session.settings.flags.server.map { " --server \(ErrorCatalogue.clean($0))" } ?? "")
+                    + (session.settings.flags.server.map { " --server \(TerminalText.escaped($0))" } ?? "")
             )
         }
         console.summary([

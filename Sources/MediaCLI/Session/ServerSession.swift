@@ -1,4 +1,5 @@
 internal import GigHive
+internal import MediaFiles
 internal import MediaTransport
 
 /// Makes clients for servers: one transfer loop for all of them, credentials found once a server.
@@ -26,7 +27,7 @@ actor ServerSession {
         }
         let authorization = try await settings.search(credentials, at: server.origin) { try await $0.run() }
         let console = settings.console
-        console.trace("using \(authorization) for \(server)")
+        console.trace("using \(TerminalText.escaped("\(authorization)")) for \(server)")
         let client = GigHiveClient(
             server: server,
             http: http,

@@ -209,13 +209,14 @@ import Testing
         )
         var surroundings = CredentialSurroundings(standardInput: standardInput, warn: warn)
         if let prompt { surroundings.prompt = { _ throws(CredentialError) in prompt } }
-        let authorization = try await Credentials.find(
+        let search = CredentialSearch(
             flags: flags,
             settings: settings,
             environment: environment,
             origin: try ServerURL(server).origin,
             surroundings: surroundings
         )
+        let authorization = try await search.run()
         #expect(authorization.origin == (try ServerURL(server).origin))
         return revealed(authorization)
     }

@@ -173,7 +173,7 @@ import Testing
             try PrivacySettings().write(to: path + "/under-a-file.json")
             Issue.record("it was written")
         } catch {
-            #expect(error.code == .settingsUnusable)
+            #expect(error.code == .targetUnusable)
         }
     }
 }

@@ -8,7 +8,7 @@ struct UploadsClear: ContextCommand {
         commandName: "clear",
         abstract: "Forget delete tokens for good. The files stay on the server and cannot be taken back.",
         discussion: """
-            Example:
+            Examples:
               mediactl uploads clear --all-hosts --dry-run
               mediactl uploads clear --host media.example.org
             """

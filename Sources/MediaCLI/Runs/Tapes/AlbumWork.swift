@@ -31,8 +31,8 @@ extension AlbumOutcome {
     /// That the tape has an album elsewhere as well: the settings may have led to another library unnoticed.
     var noteOfChange: String? {
         guard let formerLink, let link else { return nil }
-        let title = ErrorCatalogue.clean(formerLink.titleAtCreation)
-        return "the album \"\(title)\" in \(formerLink.libraryPlace) stays; a new one was made in \(link.libraryPlace)"
+        let title = ErrorCatalogue.quoted(formerLink.titleAtCreation)
+        return "the album \(title) in \(formerLink.libraryPlace) stays; a new one was made in \(link.libraryPlace)"
     }
 
     /// Whether the album has everything that it is to have, or is not to be looked after.

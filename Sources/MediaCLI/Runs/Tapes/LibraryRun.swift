@@ -62,6 +62,8 @@ struct LibraryRun: Sendable {
             // That of access leads to this very command.
             let hint = reason.isOfAccess ? "mediactl tapes library grant asks again" : reason.hint
             if let hint { console.note(hint) }
+        } else if status.addOnly?.state == .notDetermined, status.kind == "immich" {
+            console.note("mediactl tapes library init --api-key-file FILE keeps its key")
         } else if status.addOnly?.state == .notDetermined {
             console.note(
                 "mediactl tapes library init asks on a terminal; elsewhere albums.folder.root in the settings says where it may be"
