@@ -160,7 +160,8 @@ struct DocumentationTests {
         }
         let fields = try #require(lines.last).split(separator: " ", maxSplits: 5)
         #expect(fields.count == 6 && surroundings.count == 3)
-        let cron = surroundings
+        let sanitizers = ProcessInfo.processInfo.environment.filter { $0.key.hasSuffix("SAN_OPTIONS") }
+        let cron = surroundings.merging(sanitizers) { $1 }
         func run(_ command: String) async throws -> ChildResult {
             try await ChildProcess.run("/bin/sh", ["-c", "cd && \(command)"], environment: cron)
         }

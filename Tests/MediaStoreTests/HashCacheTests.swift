@@ -132,7 +132,7 @@ struct HashCacheTests {
     func readingBegan() throws {
         let cache = try cache()
         let changedAt = Date(timeIntervalSince1970: 1_700_000_000.123_456_79)
-        cache.keep(digest, for: identity(), readingBegan: changedAt.addingTimeInterval(0.05))
+        cache.keep(digest, for: identity(), readingBegan: changedAt.addingTimeInterval(0.015))
         #expect(cache.digest(of: identity()) == nil)
         cache.keep(digest, for: identity(), readingBegan: changedAt.addingTimeInterval(0.2))
         #expect(cache.digest(of: identity()) == digest)
