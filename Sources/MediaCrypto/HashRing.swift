@@ -31,7 +31,13 @@ final class HashRing: @unchecked Sendable {
     private var isThreadRunning = false
     private var isHashing = false
     private var isAbandoned = false
-    private var waiter: (@Sendable (Outcome) -> Void)?
+    private var waiter: Waiter?
+
+    /// Who wants the digest, of so many bytes.
+    private struct Waiter {
+        let byteCount: Int64
+        let receive: @Sendable (Outcome) -> Void
+    }
 
     init() throws(CryptoError) {
         hasher = try SHA256Hasher()
@@ -102,7 +108,7 @@ final class HashRing: @unchecked Sendable {
             receive(hashInline())
             return
         }
-        waiter = receive
+        waiter = Waiter(byteCount: byteCount, receive: receive)
         condition.wakeAll()
         condition.unlock()
     }
@@ -153,7 +159,7 @@ final class HashRing: @unchecked Sendable {
     private func hashInline() -> Outcome {
         condition.withLock {
             hashFilled()
-            return outcome()
+            return outcome(of: byteCount)
         }
     }
 
@@ -165,7 +171,7 @@ final class HashRing: @unchecked Sendable {
         }
     }
 
-    private func outcome() -> Outcome {
+    private func outcome(of byteCount: Int64) -> Outcome {
         do {
             return .success((try hasher.snapshot(), byteCount))
         } catch {
@@ -185,12 +191,12 @@ final class HashRing: @unchecked Sendable {
                 isHashing = false
                 spare.append(block.emptied())
                 condition.wakeAll()
-            } else if let receive = waiter {
-                waiter = nil
+            } else if let waiter {
+                self.waiter = nil
                 isThreadRunning = false
-                let outcome = outcome()
+                let outcome = outcome(of: waiter.byteCount)
                 condition.unlock()
-                receive(outcome)
+                waiter.receive(outcome)
                 return
             } else {
                 condition.wait()

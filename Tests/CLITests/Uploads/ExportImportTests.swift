@@ -172,13 +172,16 @@ import Testing
         let trace = machine.file("trace")
         let result = try await machine.runner.run(
             ["uploads", "export", "--output", machine.file("tokens.jsonl")],
-            through: ["/usr/bin/strace", "-f", "-y", "-e", "trace=fsync,write", "-o", trace]
+            through: ["/usr/bin/strace", "-f", "-y", "-e", "trace=fsync,renameat2,write", "-o", trace]
         )
         #expect(result.exitCode == 0)
         let lines = try String(contentsOfFile: trace, encoding: .utf8).split(separator: "\n")
-        let synced = try #require(lines.firstIndex { $0.contains("fsync(") && $0.contains("tokens.jsonl") })
+        // It is written under another name, gets its own, and that has to be on the disk as well.
+        let written = try #require(lines.firstIndex { $0.contains("fsync(") && $0.contains(".part>") })
+        let named = try #require(lines.firstIndex { $0.contains("renameat2(") && $0.contains("tokens.jsonl") })
+        let kept = try #require(lines[named...].firstIndex { $0.contains("fsync(") })
         let announced = try #require(lines.firstIndex { $0.contains("exported 1") })
-        #expect(synced < announced)
+        #expect(written < named && named < kept && kept < announced)
     }
 
     // MARK: Import
