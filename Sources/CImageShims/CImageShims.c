@@ -49,8 +49,9 @@ static int read_png(struct source *source, struct depth_png_header *header, doub
         return -1;
     }
     png_set_read_fn(png, source, read_bytes);
-    // A chunk says its own length, and libpng takes memory for that before it finds that the file is shorter.
-    png_set_chunk_malloc_max(png, 1 << 20);
+    // Texts, profiles and the like are passed over: such a chunk says its own length, up to 2 GiB, and libpng takes memory for
+    // that before it finds that the file is shorter.
+    png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
     png_read_info(png, info);
     header->width = png_get_image_width(png, info);
     header->height = png_get_image_height(png, info);
