@@ -35,6 +35,8 @@ struct TranscriptNames {
         text = text.replacing(/[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}/, with: "2026-06-15 12:00:00")
         for day in Self.days { text = text.replacing(day, with: "2026-06-15") }
         text = text.replacing(/[0-9]+ minutes? ago/, with: "just now")
+        // libcurl says how long a connection took to fail.
+        text = text.replacing(/after [0-9]+ ms/, with: "after 0 ms")
         text = text.replacing(/"(duration_ms|analysis_ms|elapsed_ms)":[0-9]+/) { "\"\($0.1)\":0" }
         return text
     }
