@@ -408,6 +408,11 @@ import Tus
         #expect(result.isSkipped)
         #expect(result.fileID == first.fileID)
         #expect(try bench.row()?.state == .duplicate)
+        // Their answers may be here before the sandbox has noted that it sent them.
+        try await sandbox.waitForRequests { seen in
+            let deletions = seen.filter { $0.method == "DELETE" }
+            return !deletions.isEmpty && deletions.allSatisfy { $0.isOver }
+        }
         // Refused as long as the server has not noticed that the chunk's client has hung up.
         let deletions = try await sandbox.requests().filter { $0.method == "DELETE" }
         #expect(deletions.last?.status == 204)
