@@ -11,7 +11,8 @@ cd "$(dirname "$0")/.."
 export SWIFT_BACKTRACE=enable=no
 # Deadlines of the tests are for programs at full speed.
 export MEDIACTL_TEST_PATIENCE=${MEDIACTL_TEST_PATIENCE:-5}
-export TSAN_OPTIONS=suppressions=$PWD/scripts/tsan.supp
+# Left to itself, every program waits a second at its end for threads that may still race: the tests start thousands.
+export TSAN_OPTIONS=suppressions=$PWD/scripts/tsan.supp:atexit_sleep_ms=0
 export LSAN_OPTIONS=suppressions=$PWD/scripts/lsan.supp:print_suppressions=0
 
 failed=0
@@ -25,16 +26,15 @@ complain() { # complain SANITIZER LOG
 run() { # run SANITIZER SCRATCH-PATH [TEST OPTION…]
     local sanitizer=$1 scratch=$2 log=$2/sanitize.log
     shift 2
-    local options=(--scratch-path "$scratch" --sanitize="$sanitizer" -Xswiftc -use-ld=lld)
+    local options=(--sanitize="$sanitizer" -Xswiftc -use-ld=lld -Xswiftc -gline-tables-only)
     mkdir -p "$scratch"
     echo "sanitize: $sanitizer, logging to $log"
-    if ! swift build --build-tests "${options[@]}" >"$log" 2>&1; then
+    if ! MEDIACTL_TEST_SCRATCH=$scratch scripts/build.sh --build-tests "${options[@]}" >"$log" 2>&1; then
         complain "$sanitizer (building)" "$log"
         return
     fi
     # A report of a sanitizer ends the process with an error, at the latest when it ends.
-    local bundle
-    bundle=$(swift build --show-bin-path "${options[@]}")/mediactlPackageTests.xctest
+    local bundle=$PWD/$scratch/release/mediactlPackageTests.xctest
     if MEDIACTL_TEST_BUNDLE=$bundle timeout 7200 scripts/test.sh "$@" >"$log" 2>&1; then
         echo "sanitize: $sanitizer: $(grep -E '^test: [1-9]|Test run with [1-9]' "$log" | tail -1)"
     else
