@@ -44,11 +44,6 @@ public struct ServerCheckup: Sendable {
             return list.checks
         }
         await checkLogin(&list)
-        if list.checks.contains(where: { $0.name == "login" && $0.status == .failed }) {
-            list.skip("tus", "the login was refused")
-        } else {
-            await list.run("tus") { () throws(GigHiveError) in try await tus() }
-        }
         let tusMaximum = list.checks.last?.facts["max_size"].flatMap { Int64($0) }
         await list.run("limits") { () throws(GigHiveError) in limits(tusMaximum: tusMaximum) }
         await list.run("clock") { () throws(GigHiveError) in try await clock() }
@@ -121,17 +116,21 @@ public struct ServerCheckup: Sendable {
         return ServerCheck("health", isHealthy ? .passed : .failed, message)
     }
 
+    /// And what only a user who is logged in can ask.
     private func checkLogin(_ list: inout CheckList) async {
         guard client.authorization != nil else {
             list.skip("login", "no login was given")
             list.skip("role", "no login was given")
+            list.skip("tus", "asking needs a login")
             return
         }
         guard await list.run("login", { () throws(GigHiveError) in try await login() }) else {
             list.skip("role", "the login was refused")
+            list.skip("tus", "the login was refused")
             return
         }
         await list.run("role") { () throws(GigHiveError) in try await role() }
+        await list.run("tus") { () throws(GigHiveError) in try await tus() }
     }
 
     /// Any valid user may read the listing (gighive contract section 7).
@@ -169,9 +168,6 @@ public struct ServerCheckup: Sendable {
     }
 
     private func tus() async throws(GigHiveError) -> ServerCheck {
-        guard client.authorization != nil else {
-            return ServerCheck("tus", .skipped, "asking needs a login")
-        }
         do {
             let features = try await tusClient.features()
             let names = features.extensions.map(\.rawValue).sorted()
