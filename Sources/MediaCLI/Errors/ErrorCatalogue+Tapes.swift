@@ -88,7 +88,7 @@ extension ErrorCatalogue {
             .noSuchFile(
                 error,
                 hint: error.value == nil
-                    ? "check the spelling of the path; --allow-missing adds it all the same" : relinkingHint
+                    ? "\(missingHint); --allow-missing adds it all the same" : relinkingHint
             )
         case .fileUnreadable: .unreadable(error)
         case .notRegularFile: Words("cannot use \(file): it is not a regular file")

@@ -86,6 +86,11 @@ extension Diagnosis {
     }
 }
 
+extension ErrorCatalogue {
+    /// What to do when a file that was named is not there.
+    static let missingHint = "check the spelling of the path"
+}
+
 /// What several systems say alike.
 extension ErrorCatalogue.Words {
     static let cancelled = Self("cancelled")
@@ -100,7 +105,7 @@ extension ErrorCatalogue.Words {
 
     static func noSuchFile(
         _ error: some CataloguedError,
-        hint: String = "check the spelling of the path"
+        hint: String = ErrorCatalogue.missingHint
     ) -> Self { Self("cannot read \(error.file): no such file", hint: hint) }
 
     static func unreadable(_ error: some CataloguedError, hint: String? = nil) -> Self {

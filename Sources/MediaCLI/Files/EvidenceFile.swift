@@ -19,7 +19,10 @@ enum EvidenceFile {
                 case .tooLarge: "it is larger than \(limit >> 10) KiB"
                 case .system, .cancelled: "it cannot be opened"
                 }
-            throw .usage("cannot read \(ErrorCatalogue.quoted(path)): \(reason)")
+            throw .usage(
+                "cannot read \(ErrorCatalogue.quoted(path)): \(reason)",
+                hint: error == .system(ENOENT) ? ErrorCatalogue.missingHint : nil
+            )
         }
         guard !bytes.isEmpty else { throw .usage("cannot use \(ErrorCatalogue.quoted(path)): it is empty") }
         return bytes

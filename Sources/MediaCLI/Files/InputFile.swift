@@ -28,7 +28,7 @@ enum InputFile {
             let isMissing = error == .system(ENOENT)
             throw .usage(
                 "\(flag): cannot read \(what): \(isMissing ? "no such file" : reason(error))",
-                hint: isMissing ? SmallFile.missingHint : nil
+                hint: isMissing ? ErrorCatalogue.missingHint : nil
             )
         }
     }

@@ -26,11 +26,8 @@ enum SmallFile {
         }
 
         /// What to do next, where something can be said.
-        var hint: String? { self == .missing ? SmallFile.missingHint : nil }
+        var hint: String? { self == .missing ? ErrorCatalogue.missingHint : nil }
     }
-
-    /// What to do when a file that was named is not there.
-    static let missingHint = "check the spelling of the path"
 
     private static let limit = 1 << 20
 

@@ -46,7 +46,7 @@ enum ImportFile {
             Diagnosis(
                 code == ENOENT ? "file_not_found" : "file_unreadable",
                 "cannot read \(name): \(code == ENOENT ? "no such file" : SystemError.words(code))",
-                hint: code == ENOENT ? "check the spelling of the path" : nil,
+                hint: code == ENOENT ? ErrorCatalogue.missingHint : nil,
                 exitCode: .usage
             )
         case .tooLarge:
