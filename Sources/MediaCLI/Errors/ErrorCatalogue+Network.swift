@@ -61,7 +61,7 @@ extension ErrorCatalogue {
         case .connectionLost:
             Words(
                 "the connection broke\(error.said)",
-                hint: error.path.map { "send it again: mediactl upload \(quoted($0))" } ?? "try again"
+                hint: error.path == nil ? "try again" : "send the file again with mediactl upload"
             )
         default:
             Words(
