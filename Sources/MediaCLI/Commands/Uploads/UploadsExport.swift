@@ -24,11 +24,7 @@ struct UploadsExport: ContextCommand {
     )
     var output: String?
 
-    @Option(help: ArgumentHelp("Only tokens of this host (with :PORT when it is not the default).", valueName: "host"))
-    var host: String?
-
-    @Flag(help: "Tokens of all hosts; the default.")
-    var allHosts = false
+    @OptionGroup var hosts: HostOptions
 
     @Flag(help: "Allow standard output in place of a file.")
     var showToken = false
@@ -37,9 +33,6 @@ struct UploadsExport: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard host == nil || !allHosts else {
-            throw ValidationError("--host and --all-hosts exclude each other.")
-        }
         guard output != "" else { throw ValidationError("--output: an empty path.") }
     }
 
@@ -49,10 +42,10 @@ struct UploadsExport: ContextCommand {
         }
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
         let session = try await StoreSession.open(settings)
-        let entries = try session.store.tokens(host: host?.lowercased(), includeSuperseded: true)
+        let entries = try session.store.tokens(host: hosts.scope, includeSuperseded: true)
         if entries.isEmpty {
             console.warning(
-                "there is no delete token" + (host.map { " of \(ErrorCatalogue.clean($0.lowercased()))" } ?? "")
+                "there is no delete token" + (hosts.scope.map { " of \(ErrorCatalogue.clean($0))" } ?? "")
             )
         }
         // In the order they came, which an import repeats: of two of one moment the later one is primary.
@@ -64,7 +57,7 @@ struct UploadsExport: ContextCommand {
         try await ExportFile.write(lines, to: RawArguments.bytes(of: output), until: console.context.interruption)
         console.text(["exported \(Formats.count(entries.count, "delete token")) to \(TerminalText.escaped(output))"])
         console.summary([
-            "output": .string(output), "host": JSONValue(host?.lowercased()), "items": JSONValue(entries.count),
+            "output": .string(output), "host": JSONValue(hosts.scope), "items": JSONValue(entries.count),
             "exit_code": 0,
         ])
         return .success

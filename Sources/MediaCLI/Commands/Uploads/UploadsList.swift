@@ -14,11 +14,7 @@ struct UploadsList: ContextCommand {
             """
     )
 
-    @Option(help: ArgumentHelp("Only files on this host (with :PORT when it is not the default).", valueName: "host"))
-    var host: String?
-
-    @Flag(help: "Files on all hosts; the default.")
-    var allHosts = false
+    @OptionGroup var hosts: HostOptions
 
     @Flag(help: "Show the delete tokens. Whoever has one can delete the file.")
     var showToken = false
@@ -26,16 +22,10 @@ struct UploadsList: ContextCommand {
     @OptionGroup(visibility: .hidden) var connection: ConnectionOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
-    func validate() throws {
-        guard host == nil || !allHosts else {
-            throw ValidationError("--host and --all-hosts exclude each other.")
-        }
-    }
-
     func run(in console: Console) async throws -> ExitCode {
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
         let session = try await StoreSession.open(settings)
-        let entries = try session.keptUploads(host: host?.lowercased())
+        let entries = try session.keptUploads(host: hosts.scope)
         for entry in entries {
             console.record(.item, JSONRenderer.kept(entry, isTokenShown: showToken))
         }
@@ -51,7 +41,7 @@ struct UploadsList: ContextCommand {
         if entries.isEmpty {
             console.note(
                 "nothing uploaded from here can be taken back"
-                    + (host.map { " from \(ErrorCatalogue.clean($0))" } ?? "")
+                    + (hosts.scope.map { " from \(ErrorCatalogue.clean($0))" } ?? "")
             )
         }
         console.summary(["items": JSONValue(entries.count), "exit_code": 0])
