@@ -3,7 +3,6 @@ internal import Configuration
 /// One source of settings. The look-up is swift-configuration's; the place in the file is ours, because its providers
 /// know no lines.
 struct SettingsLayer: Sendable {
-    private(set) var isEnvironment = false
     private let provider: any ConfigProvider
     /// What the provider calls a setting.
     private let name: @Sendable (SettingKey) -> String
@@ -21,7 +20,6 @@ struct SettingsLayer: Sendable {
 
     /// The environment. An empty variable counts as absent.
     init(environment: [String: String]) {
-        isEnvironment = true
         provider = EnvironmentVariablesProvider(environmentVariables: environment.filter { !$0.value.isEmpty })
             .prefixKeys(with: "mediactl")
         // The provider puts a prefix and capitals to it.
@@ -99,8 +97,9 @@ extension [SettingsLayer] {
     ) throws(SettingsError) -> Setting<Value>? {
         for layer in self {
             if let setting = try layer.find(own, parse) { return setting }
-            let isStronger = own == .uploadsURL || !layer.isEnvironment
-            if isStronger, try layer.find(.server, parse) != nil { break }
+            guard let server = try layer.find(.server, parse) else { continue }
+            if case .environment = server.origin, own != .uploadsURL { continue }
+            break
         }
         return try find(.server, parse)
     }
