@@ -7,7 +7,12 @@ public final class ArgumentSampler: Sendable {
 
     private let watches = Locked<[Int32: SecretWatch]>([:])
     private let isRunning = Locked(false)
-    private let rounds = Locked(0)
+    private let waiters = Locked<[Waiter]>([])
+
+    private struct Waiter {
+        var rounds: Int
+        let continuation: CheckedContinuation<Void, Never>
+    }
 
     func add(_ processID: Int32, _ watch: SecretWatch) {
         watches.withLock { $0[processID] = watch }
@@ -20,13 +25,11 @@ public final class ArgumentSampler: Sendable {
         }
     }
 
-    /// Waits until the arguments of whatever runs now have been read, a minute at most.
-    public func nextRound() async throws {
-        // The one under way may have passed by already.
-        let wanted = rounds.withLock { $0 } + 2
-        let deadline = ContinuousClock.now + .seconds(60)
-        while rounds.withLock({ $0 }) < wanted, ContinuousClock.now < deadline {
-            try await Task.sleep(for: .milliseconds(5))
+    /// Waits until the arguments of whatever runs now have been read; there must be a child.
+    public func nextRound() async {
+        await withCheckedContinuation { continuation in
+            // The one under way may have passed by already.
+            waiters.withLock { $0.append(Waiter(rounds: 2, continuation: continuation)) }
         }
     }
 
@@ -40,9 +43,19 @@ public final class ArgumentSampler: Sendable {
             for (processID, watch) in watches.withLock({ $0 }) {
                 look(at: processID, watch, depth: 0)
             }
-            rounds.withLock { $0 += 1 }
+            endRound()
             usleep(25_000)
         }
+    }
+
+    private func endRound() {
+        let served = waiters.withLock { waiters in
+            for index in waiters.indices { waiters[index].rounds -= 1 }
+            let served = waiters.filter { $0.rounds == 0 }
+            waiters.removeAll { $0.rounds == 0 }
+            return served
+        }
+        for waiter in served { waiter.continuation.resume() }
     }
 
     private func look(at processID: Int32, _ watch: SecretWatch, depth: Int) {
