@@ -54,6 +54,16 @@ import Testing
         #expect(ECDSASignature.der(from: raw) == short)
     }
 
+    /// Two numbers of 29 bytes make DER as long as r‖s.
+    @Test func derOf64BytesIsDER() {
+        let (r, s) = ([UInt8](repeating: 0x11, count: 29), [UInt8](repeating: 0x22, count: 29))
+        let der: [UInt8] = [0x30, 62, 2, 29] + r + [2, 29] + s
+        let zeros = [UInt8](repeating: 0, count: 3)
+        #expect(der.count == 64)
+        #expect(ECDSASignature.raw(from: der) == zeros + r + zeros + s)
+        #expect(ECDSASignature.der(from: der) == der)
+    }
+
     static let noSignatures: [[UInt8]] = [
         [], [0x30], [UInt8](repeating: 1, count: 63), [UInt8](repeating: 1, count: 65),
         // A negative number, bytes behind the end, a number of 33 bytes.

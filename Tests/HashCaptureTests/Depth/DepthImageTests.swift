@@ -1,5 +1,6 @@
 import CaptureSubmission
 import HashCapture
+import TestSupport
 import Testing
 
 /// Depth in PNG. ffmpeg and zlib wrote the files.
@@ -71,6 +72,20 @@ struct DepthImageTests {
 
             #expect(detail.contains(complaint))
             #expect(!detail.contains("CRC"))
+        }
+
+        @Test("a small image that claims a long chunk costs no memory", .measuresMemory)
+        func longChunk() async {
+            await #expect(processExitsWith: .success) {
+                var image = try DepthMapFileTests.bytes("ffmpeg.png")
+                // After signature and header; the length that follows is of text, which no depth needs.
+                image.replaceSubrange(33..., with: Self.bigEndian(0x7800_000D) + Array("tEXt".utf8))
+                let before = try ProcessMemory.bytes("VmPeak")
+
+                _ = DepthMapFileTests.complaint(image, .init(scale: 1))
+
+                #expect(try ProcessMemory.bytes("VmPeak") - before < 512 << 20)
+            }
         }
 
         private static func bigEndian(_ number: UInt32) -> [UInt8] {

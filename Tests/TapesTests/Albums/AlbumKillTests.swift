@@ -91,6 +91,20 @@ import Testing
         #expect(try bench.clips(id).sorted() == ["a linked", "b linked"])
     }
 
+    @Test("R2.3: a clip that another process adds meanwhile is left to that process, and not counted as missing here")
+    func clipOfAnotherProcess() async throws {
+        let bench = try AlbumBench()
+        let id = try bench.tape("Summer", ["a"])
+        bench.library.tell { script in
+            script.before = { call in
+                if call.name == "add" { #expect(throws: Never.self) { try bench.add(["b"], to: id) } }
+            }
+        }
+        let outcome = try await bench.service().associate(id)
+        #expect(outcome.state == .associated && outcome.pendingClips == 0 && outcome.addedClips == 1)
+        #expect(try bench.clips(id) == ["a linked", "b pending"])
+    }
+
     @Test("R2.3: tasks of one process that add at once make one album")
     func manyTasks() async throws {
         let bench = try AlbumBench()

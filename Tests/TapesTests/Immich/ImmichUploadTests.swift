@@ -280,10 +280,10 @@ struct ImmichUploadTests {
         let (library, clip, directory) = try Self.setUp(server, length: length) { path, last, total in
             sent.withLock { $0 = (last, total) }
         }
-        let before = try Self.peakMemory()
+        let before = try ProcessMemory.bytes("VmHWM")
         let found = try await library.resolveAssets([clip], mayUpload: true)
         #expect(found.map(\.assetID) == [asset])
-        #expect(try Self.peakMemory() - before < 32 << 20)
+        #expect(try ProcessMemory.bytes("VmHWM") - before < 32 << 20)
         #expect(sent.withLock { $0.last == $0.total && $0.total > length })
         withExtendedLifetime(directory) {}
     }
@@ -320,12 +320,5 @@ struct ImmichUploadTests {
         case "/api/assets/bulk-upload-check": #"{"results":[{"id":"clip","action":"accept"}]}"#
         default: #"{"id":"\#(asset)","status":"created"}"#
         }
-    }
-
-    /// The most memory this process has had, in bytes (proc(5): `VmHWM`, in KiB).
-    private static func peakMemory() throws -> Int {
-        let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
-        let match = try #require(status.firstMatch(of: /VmHWM:\s+(\d+) kB/))
-        return try #require(Int(match.1)) << 10
     }
 }
