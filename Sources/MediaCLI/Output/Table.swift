@@ -43,8 +43,8 @@ struct Table: Sendable {
             }
             narrowColumns(of: &layout, to: width)
         }
-        return [style.bold(line(header, layout, style))]
-            + body.flatMap { wrapped($0, layout) }.map { line($0, layout, style) }
+        let lines = columns.contains { $0.isWrapped } ? body.flatMap { wrapped($0, layout) } : body
+        return [style.bold(line(header, layout, style))] + lines.map { line($0, layout, style) }
     }
 
     /// A row, and below it what of its sentences does not fit beside the rest.
@@ -124,14 +124,15 @@ struct Table: Sendable {
 
     private func line(_ cells: [Cell], _ layout: Layout, _ style: Style) -> String {
         var line = ""
+        line.reserveCapacity(layout.shown.reduce(gaps(of: layout)) { $0 + layout.widths[$1] })
         for index in layout.shown {
             let cell = fitted(cells[index], columns[index], to: layout.widths[index], style)
             let padding = String(repeating: " ", count: max(0, layout.widths[index] - cell.width))
             let isLast = index == layout.shown.last
-            switch columns[index].alignment {
-            case .left: line += isLast ? cell.text : cell.text + padding + Self.gap
-            case .right: line += padding + cell.text + (isLast ? "" : Self.gap)
-            }
+            if columns[index].alignment == .right { line += padding }
+            line += cell.text
+            if columns[index].alignment == .left, !isLast { line += padding }
+            if !isLast { line += Self.gap }
         }
         return line
     }
