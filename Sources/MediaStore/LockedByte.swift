@@ -1,5 +1,6 @@
 import CFileSystem
 import Glibc
+import MediaSystem
 import Synchronization
 
 /// A lock on one byte of a file that many locks share, in `locks` of the data directory. It ends with the process, however
@@ -61,10 +62,8 @@ final class LockedByte: Sendable {
         _ = lock_byte(descriptor, offset, false)
     }
 
-    /// FNV-1a of 64 bits, without the sign.
     private static func offset(of name: String) -> Int64 {
-        let hash = name.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
-        // The last offset has no room for a byte behind it.
-        return Int64(min(hash >> 1, UInt64(Int64.max - 1)))
+        // Without the sign; and the last offset has no room for a byte behind it.
+        Int64(min(name.utf8.fnv1a >> 1, UInt64(Int64.max - 1)))
     }
 }

@@ -108,17 +108,8 @@ final class LockedFile: Sendable {
     ///
     /// - Returns: How many were written before the disk refused; the error then.
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> (count: Int, error: StoreError?) {
-        var written = 0
-        while written < bytes.count {
-            let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
-            let count = pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(written))
-            if count > 0 {
-                written += count
-            } else if errno != EINTR {
-                return (written, StoreError(errno: errno, path: path, action: "cannot write"))
-            }
-        }
-        return (written, nil)
+        let (count, failure) = FileBytes.write(bytes, to: descriptor, at: offset)
+        return (count, failure.map { StoreError(errno: $0.code, path: path, action: "cannot write") })
     }
 }
 

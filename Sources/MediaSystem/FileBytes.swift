@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// Reads at a place in an open file, which leave the file's offset alone and do not stop half-way.
+/// Reads and writes at a place in an open file, which leave the file's offset alone and do not stop half-way.
 package enum FileBytes {
-    /// The system could not read.
+    /// The system could not read or write.
     package struct Failure: Error {
         /// The `errno`.
         package var code: Int32
@@ -38,5 +38,26 @@ package enum FileBytes {
         }
         bytes.removeLast(count - (try result.get()))
         return bytes
+    }
+
+    /// Writes all bytes of a buffer.
+    ///
+    /// - Returns: How many were written before the system refused, and why it did; nil when all were.
+    package static func write(
+        _ bytes: UnsafeRawBufferPointer,
+        to descriptor: Int32,
+        at offset: Int64
+    ) -> (count: Int, failure: Failure?) {
+        var written = 0
+        while written < bytes.count {
+            let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
+            let count = pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(written))
+            if count > 0 {
+                written += count
+            } else if errno != EINTR {
+                return (written, Failure(code: errno))
+            }
+        }
+        return (written, nil)
     }
 }

@@ -1,3 +1,5 @@
+internal import MediaSystem
+
 /// One of several disjoint parts of the same inputs, so that many machines share one upload.
 ///
 /// A path belongs to the part `mix(FNV-1a(path)) mod count`, by its bytes as given: `a.mp4` and `./a.mp4` are two paths, so
@@ -57,10 +59,7 @@ package struct Shard: Sendable, Equatable {
     /// 64-bit FNV-1a, and the finalizer of SplitMix64 over it: without that, names that differ in their last digit only would
     /// differ in a few bits only, and fill the parts unevenly.
     private static func hash(_ path: [UInt8]) -> UInt64 {
-        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-        for byte in path {
-            hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3
-        }
+        var hash = path.fnv1a
         hash = (hash ^ (hash >> 30)) &* 0xBF58_476D_1CE4_E5B9
         hash = (hash ^ (hash >> 27)) &* 0x94D0_49BB_1331_11EB
         return hash ^ (hash >> 31)

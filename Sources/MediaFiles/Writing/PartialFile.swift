@@ -98,15 +98,8 @@ package final class PartialFile: Sendable {
     ///
     /// - Throws: `FileWriteError`; a part may have been written.
     package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(FileWriteError) {
-        var written = 0
-        while written < bytes.count {
-            let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
-            let count = pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(written))
-            if count > 0 {
-                written += count
-            } else if errno != EINTR {
-                throw FileWriteError(errno: errno, path: path)
-            }
+        if let failure = FileBytes.write(bytes, to: descriptor, at: offset).failure {
+            throw FileWriteError(errno: failure.code, path: path)
         }
     }
 

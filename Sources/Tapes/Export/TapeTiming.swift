@@ -1,4 +1,5 @@
 internal import MediaStore
+internal import MediaSystem
 
 /// Where the clips of a tape lie in time: each begins where the one before ends, or earlier by a transition, in which both
 /// are seen. All in milliseconds.
@@ -41,11 +42,6 @@ extension TapeRecord {
     func transition(after index: Int) -> Transition {
         guard transition == .randomise else { return transition }
         let choices: [Transition] = [.crossfade, .slideLeftToRight, .slideRightToLeft]
-        // FNV-1a: Swift's own hashes differ from run to run.
-        let hash = "\(id)#\(index)".utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { hash, byte in
-            (hash ^ UInt64(byte)) &* 0x100_0000_01b3
-        }
-        // The low bits of FNV mix poorly.
-        return choices[Int((hash >> 32) % UInt64(choices.count))]
+        return choices[Int(("\(id)#\(index)".utf8.fnv1a >> 32) % UInt64(choices.count))]
     }
 }
