@@ -47,11 +47,15 @@ public final class SpoolFile: Sendable {
         isKept = Mutex(true)
     }
 
-    deinit {
+    deinit { release() }
+
+    /// Removes the file unless it is kept. Also done when the last reference goes; but a thread that has one may still be
+    /// there when a program ends.
+    public func release() {
         if !isKept.withLock({ $0 }) { remove() }
     }
 
-    /// Removes the file. Also done when the last reference goes, unless it is kept.
+    /// Removes the file, kept or not.
     public func remove() { file.remove() }
 
     // MARK: Keeping

@@ -45,6 +45,14 @@ struct SpoolFileTests {
         #expect(try spoolNames == [])
     }
 
+    @Test("released, it is gone while it is still held")
+    func released() throws {
+        let file = try spool(input([1, 2, 3]))
+        file.release()
+        #expect(try spoolNames == [])
+        withExtendedLifetime(file) {}
+    }
+
     @Test("a longer input than the limit fails and leaves nothing", arguments: [(10, true), (11, false)])
     func limit(count: Int, fits: Bool) throws {
         let input = input(Array(repeating: 1, count: count))
@@ -128,6 +136,8 @@ struct SpoolFileTests {
             let file = try spool(input([1, 2, 3]))
             try file.keep(for: "u-one", in: directory)
             #expect(try SpoolFile.kept(for: "u-one", in: directory) == nil, "it is in use")
+            file.release()
+            #expect(try spoolNames.count == 1)
         }
         #expect(try SpoolFile.kept(for: "u-two", in: directory) == nil)
         do {

@@ -30,6 +30,12 @@ public struct PreparedUpload: Sendable {
 }
 
 extension PreparedUpload {
+    /// Has the copy of standard input removed, unless it is kept for an upload that may go on. To be called when nothing is
+    /// sent any more; does nothing for a file.
+    public func releaseSpool() {
+        if case .spooled(let spool, _) = source { spool.release() }
+    }
+
     /// Whether an earlier upload was for the same event.
     func isForEvent(of row: UploadRecord) -> Bool {
         let event = { (fields: [UploadField]) in fields.filter { ["event_date", "org_name"].contains($0.name) } }

@@ -49,6 +49,7 @@ struct UploadRun: Sendable {
                 await send(entries, ledger, teller)
                 await tape?.conclude()
             }
+            for case .ready(let upload) in entries.map(\.item) { upload.releaseSpool() }
             return finish(ledger, teller, report, began: began)
         }
     }
