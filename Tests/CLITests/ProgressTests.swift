@@ -86,7 +86,8 @@ import Testing
         test.advance(.seconds(60))
         display.handle(0, progress(.sending, 500_000))
         #expect(test.errors.isEmpty)
-        test.interruption.onStatusRequest { display.showStatus() }
+        // Weakly, for the display knows the console, and that the interruption.
+        test.interruption.onStatusRequest { [weak display] in display?.showStatus() }
         test.interruption.receiveStatusRequest()
         #expect(test.errors == "a.mp4  500 kB of 1.00 MB  50 %\n")
     }

@@ -100,6 +100,8 @@ import Testing
                 if call.name == "add" { #expect(throws: Never.self) { try bench.add(["b"], to: id) } }
             }
         }
+        // The bench holds the library.
+        defer { bench.library.tell { $0.before = nil } }
         let outcome = try await bench.service().associate(id)
         #expect(outcome.state == .associated && outcome.pendingClips == 0 && outcome.addedClips == 1)
         #expect(try bench.clips(id) == ["a linked", "b pending"])
