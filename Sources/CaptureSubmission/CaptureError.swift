@@ -131,7 +131,7 @@ public struct CaptureError: Error, Sendable, CustomStringConvertible {
     public var underlying: (any Error & Sendable)?
 
     /// Makes an error.
-    public init(
+    package init(
         _ code: Code,
         detail: String = "",
         httpStatus: Int? = nil,

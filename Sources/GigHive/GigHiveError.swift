@@ -152,7 +152,7 @@ public struct GigHiveError: Error, Sendable, CustomStringConvertible {
     public var transport: TransportError?
 
     /// Makes an error.
-    public init(
+    package init(
         _ code: Code,
         detail: String = "",
         httpStatus: Int? = nil,

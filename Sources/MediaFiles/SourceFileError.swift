@@ -24,7 +24,7 @@ public struct SourceFileError: Error, Sendable, Equatable {
     public var path: [UInt8]
 
     /// Makes an error.
-    public init(_ kind: Kind, path: [UInt8]) {
+    package init(_ kind: Kind, path: [UInt8]) {
         self.kind = kind
         self.path = path
     }

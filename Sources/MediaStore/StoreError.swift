@@ -28,7 +28,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     public var detail: String
 
     /// Makes an error.
-    public init(_ kind: Kind, path: String, detail: String = "") {
+    package init(_ kind: Kind, path: String, detail: String = "") {
         self.kind = kind
         self.path = path
         self.detail = detail

@@ -61,7 +61,7 @@ public struct TokenExportError: Error, Sendable, Equatable {
     public var reason: String
 
     /// Makes an error.
-    public init(line: Int, reason: String) {
+    package init(line: Int, reason: String) {
         self.line = line
         self.reason = reason
     }

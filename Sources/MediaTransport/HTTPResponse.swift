@@ -6,7 +6,7 @@ public struct HTTPResponseHead: Sendable, Equatable {
     public var headers: [HTTPHeader]
 
     /// Makes a head.
-    public init(status: Int, headers: [HTTPHeader] = []) {
+    package init(status: Int, headers: [HTTPHeader] = []) {
         self.status = status
         self.headers = headers
     }
@@ -36,7 +36,7 @@ public struct HTTPResponse: Sendable {
     public var status: Int { head.status }
 
     /// Makes an answer.
-    public init(head: HTTPResponseHead, body: [UInt8], metrics: TransferMetrics) {
+    package init(head: HTTPResponseHead, body: [UInt8], metrics: TransferMetrics) {
         self.head = head
         self.body = body
         self.metrics = metrics
@@ -57,7 +57,7 @@ public struct TransferMetrics: Sendable, Equatable {
     public var duration: Duration
 
     /// Makes a set of measurements.
-    public init(
+    package init(
         bodyBytesSent: Int64 = 0,
         bodyComplete: Bool = false,
         bytesReceived: Int64 = 0,

@@ -27,7 +27,7 @@ public struct TransferProgress: Sendable, Equatable {
     public var attempt: Int
 
     /// Makes a progress value.
-    public init(
+    package init(
         phase: Phase,
         bytesAcknowledged: Int64 = 0,
         bodyByteCount: Int64 = 0,

@@ -52,7 +52,7 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
     public var head: HTTPResponseHead?
 
     /// Makes an error.
-    public init(
+    package init(
         _ kind: Kind,
         detail: String = "",
         curlCode: Int = 0,

@@ -110,7 +110,7 @@ public struct PhotoSyncError: Error, Sendable, CustomStringConvertible {
     public var transport: TransportError?
 
     /// Makes an error.
-    public init(
+    package init(
         _ code: Code,
         detail: String = "",
         httpStatus: Int? = nil,

@@ -75,7 +75,7 @@ public struct TapesError: Error, Sendable, CustomStringConvertible {
     public var underlying: (any Error & Sendable)?
 
     /// Makes an error.
-    public init(
+    package init(
         _ code: Code,
         detail: String = "",
         path: [UInt8]? = nil,

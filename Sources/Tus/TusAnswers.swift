@@ -34,7 +34,7 @@ public struct TusFeatures: Sendable, Equatable {
     public var checksumAlgorithms: [String]
 
     /// Makes a set of features.
-    public init(
+    package init(
         versions: [String] = ["1.0.0"],
         extensions: Set<Extension> = [],
         maximumBytes: Int64? = nil,
@@ -55,7 +55,7 @@ public struct TusCreation: Sendable, Equatable {
     public var expiresAt: Date?
 
     /// Makes a creation.
-    public init(id: String, expiresAt: Date? = nil) {
+    package init(id: String, expiresAt: Date? = nil) {
         self.id = id
         self.expiresAt = expiresAt
     }
@@ -71,7 +71,7 @@ public struct TusStatus: Sendable, Equatable {
     public var expiresAt: Date?
 
     /// Makes a status.
-    public init(offset: Int64, byteCount: Int64?, expiresAt: Date? = nil) {
+    package init(offset: Int64, byteCount: Int64?, expiresAt: Date? = nil) {
         self.offset = offset
         self.byteCount = byteCount
         self.expiresAt = expiresAt

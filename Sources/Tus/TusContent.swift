@@ -101,7 +101,7 @@ public struct TusDelivery: Sendable {
     public var faults: Int
 
     /// Makes a delivery.
-    public init(digest: SHA256Digest, resumedAt: Int64, bytesSent: Int64, faults: Int) {
+    package init(digest: SHA256Digest, resumedAt: Int64, bytesSent: Int64, faults: Int) {
         self.digest = digest
         self.resumedAt = resumedAt
         self.bytesSent = bytesSent

@@ -58,7 +58,7 @@ public struct TusError: Error, Sendable, CustomStringConvertible {
     public var bytesSent: Int64
 
     /// Makes an error.
-    public init(
+    package init(
         _ kind: Kind,
         detail: String = "",
         status: Int? = nil,

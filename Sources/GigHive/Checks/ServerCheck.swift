@@ -26,7 +26,7 @@ public struct ServerCheck: Sendable, Equatable {
     public var duration: Duration
 
     /// Makes a check.
-    public init(
+    package init(
         _ name: String,
         _ status: Status,
         _ detail: String,

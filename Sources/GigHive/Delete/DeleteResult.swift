@@ -40,7 +40,7 @@ public struct DeleteResult: Sendable {
     public var error: GigHiveError?
 
     /// Makes a result.
-    public init(
+    package init(
         fileID: Int64,
         state: State,
         entry: TokenEntry? = nil,

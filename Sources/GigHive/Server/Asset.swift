@@ -12,7 +12,7 @@ public struct Asset: Sendable, Equatable {
     public var checksumSHA256: String?
 
     /// Makes an asset.
-    public init(
+    package init(
         fileID: Int64,
         fileName: String? = nil,
         fileType: String? = nil,

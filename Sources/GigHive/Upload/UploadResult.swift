@@ -55,7 +55,7 @@ public struct UploadResult: Sendable {
     public var warnings: [UploadWarning]
 
     /// Makes a result that has reached nothing yet.
-    public init(path: [UInt8], fileName: String, server: String, state: UploadState = .planned) {
+    package init(path: [UInt8], fileName: String, server: String, state: UploadState = .planned) {
         self.path = path
         self.fileName = fileName
         self.server = server

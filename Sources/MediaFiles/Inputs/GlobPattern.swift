@@ -70,7 +70,7 @@ public struct GlobError: Error, Sendable, Equatable {
     public var reason: String
 
     /// Makes an error.
-    public init(pattern: String, reason: String) {
+    package init(pattern: String, reason: String) {
         self.pattern = pattern
         self.reason = reason
     }

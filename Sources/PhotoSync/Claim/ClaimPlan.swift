@@ -14,7 +14,7 @@ public struct ClaimPlan: Sendable, Equatable {
     public var before: SyncStatus
 
     /// Makes a plan.
-    public init(
+    package init(
         selection: LegacyClaim.Selection,
         ids: [String],
         count: Int64,
@@ -45,7 +45,7 @@ public struct ClaimResult: Sendable, Equatable {
     public var after: SyncStatus
 
     /// Makes a result.
-    public init(claimed: Int64, alreadyClaimed: Int64, failed: Int64, remaining: Int64, after: SyncStatus) {
+    package init(claimed: Int64, alreadyClaimed: Int64, failed: Int64, remaining: Int64, after: SyncStatus) {
         self.claimed = claimed
         self.alreadyClaimed = alreadyClaimed
         self.failed = failed

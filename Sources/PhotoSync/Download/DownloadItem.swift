@@ -40,7 +40,7 @@ public struct DownloadItem: Sendable {
     public var error: PhotoSyncError?
 
     /// Makes an item.
-    public init(
+    package init(
         id: String,
         originalFilename: String? = nil,
         state: State,

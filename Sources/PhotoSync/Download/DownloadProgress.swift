@@ -10,7 +10,7 @@ public struct DownloadProgress: Sendable, Equatable {
     public var bytesReceived: Int64 = 0
 
     /// Makes a progress of nothing.
-    public init() {}
+    package init() {}
 }
 
 /// What a download came to.
@@ -21,5 +21,5 @@ public struct DownloadResult: Sendable, Equatable {
     public var bytesReceived: Int64 = 0
 
     /// Makes a result of nothing.
-    public init() {}
+    package init() {}
 }

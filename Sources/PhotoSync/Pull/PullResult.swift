@@ -12,7 +12,7 @@ public struct PullProgress: Sendable, Equatable {
     public var attempt: Int
 
     /// Makes a progress value.
-    public init(photos: Int64, pages: Int64, expected: Int64?, attempt: Int) {
+    package init(photos: Int64, pages: Int64, expected: Int64?, attempt: Int) {
         self.photos = photos
         self.pages = pages
         self.expected = expected
@@ -40,7 +40,7 @@ public struct PullResult: Sendable, Equatable {
     public var status: SyncStatus?
 
     /// Makes a result.
-    public init(
+    package init(
         isFull: Bool,
         isResumed: Bool = false,
         photos: Int64 = 0,

@@ -60,7 +60,7 @@ public struct SyncReport: Sendable {
     }
 
     /// Makes a report.
-    public init(
+    package init(
         health: ServerHealth?,
         status: SyncStatus?,
         failure: PhotoSyncError?,

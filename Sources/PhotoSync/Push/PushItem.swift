@@ -42,7 +42,7 @@ public struct PushItem: Sendable {
     public var error: PhotoSyncError?
 
     /// Makes an item.
-    public init(
+    package init(
         path: [UInt8],
         state: State,
         sizeBytes: Int64? = nil,

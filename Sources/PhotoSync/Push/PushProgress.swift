@@ -16,7 +16,7 @@ public struct PushProgress: Sendable, Equatable {
     public var bytesSent: Int64 = 0
 
     /// Makes a progress of nothing.
-    public init() {}
+    package init() {}
 }
 
 /// What a push came to.
@@ -27,5 +27,5 @@ public struct PushResult: Sendable, Equatable {
     public var bytesSent: Int64 = 0
 
     /// Makes a result of nothing.
-    public init() {}
+    package init() {}
 }

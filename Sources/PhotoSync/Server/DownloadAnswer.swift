@@ -8,7 +8,7 @@ public struct DownloadAnswer: Sendable {
     public var metrics: TransferMetrics
 
     /// Makes an answer.
-    public init(head: DownloadHead, metrics: TransferMetrics) {
+    package init(head: DownloadHead, metrics: TransferMetrics) {
         self.head = head
         self.metrics = metrics
     }

@@ -1,4 +1,4 @@
-public import MediaTransport
+package import MediaTransport
 
 /// What the head of a download says of the stored file (contract section 6).
 public struct DownloadHead: Sendable, Equatable {
@@ -18,7 +18,7 @@ public struct DownloadHead: Sendable, Equatable {
     /// Reads a head.
     ///
     /// - Returns: nil for a 206 without a `Content-Range` that can be understood.
-    public init?(_ head: HTTPResponseHead) {
+    package init?(_ head: HTTPResponseHead) {
         let announced = head.value(of: "Content-Length").flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
         let digest = head.value(of: "X-PhotoSync-Hash").flatMap(SHA256Text.lowerCased)
         let lastModified = head.value(of: "Last-Modified")
@@ -49,7 +49,7 @@ public struct DownloadHead: Sendable, Equatable {
     }
 
     /// Makes a head.
-    public init(
+    package init(
         status: Int,
         firstByte: Int64 = 0,
         byteCount: Int64? = nil,

@@ -32,7 +32,7 @@ public struct SyncDifference: Sendable, Equatable {
     public var found: String?
 
     /// Makes a difference.
-    public init(kind: Kind, photoID: String, path: [UInt8]? = nil, expected: String? = nil, found: String? = nil) {
+    package init(kind: Kind, photoID: String, path: [UInt8]? = nil, expected: String? = nil, found: String? = nil) {
         self.kind = kind
         self.photoID = photoID
         self.path = path
@@ -51,5 +51,5 @@ public struct VerificationResult: Sendable, Equatable {
     public var counts: [SyncDifference.Kind: Int] = [:]
 
     /// Makes a result of nothing.
-    public init() {}
+    package init() {}
 }

@@ -14,7 +14,7 @@ public struct SyncStatus: Sendable, Equatable {
     public var lastSyncAt: PhotoTime?
 
     /// Makes a status.
-    public init(
+    package init(
         totalPhotos: Int64,
         devicePhotos: Int64,
         legacyPhotos: Int64,
@@ -41,7 +41,7 @@ public struct PhotoPage: Sendable, Equatable {
     public var totalCount: Int64
 
     /// Makes a page.
-    public init(photos: [PhotoRecord], cursor: String?, hasMore: Bool, totalCount: Int64) {
+    package init(photos: [PhotoRecord], cursor: String?, hasMore: Bool, totalCount: Int64) {
         self.photos = photos
         self.cursor = cursor
         self.hasMore = hasMore
@@ -65,7 +65,7 @@ public struct RegisteredDevice: Sendable, Equatable {
     public var isActive: Bool
 
     /// Makes a device.
-    public init(
+    package init(
         id: String,
         name: String,
         platform: String,
@@ -90,7 +90,7 @@ public struct PhotoReceipt: Sendable, Equatable {
     public var isDuplicate: Bool
 
     /// Makes a receipt.
-    public init(id: String, isDuplicate: Bool) {
+    package init(id: String, isDuplicate: Bool) {
         self.id = id
         self.isDuplicate = isDuplicate
     }
@@ -106,7 +106,7 @@ public struct LoginReply: Sendable, Equatable {
     public var email: String?
 
     /// Makes a reply.
-    public init(apiKey: String, device: RegisteredDevice?, email: String?) {
+    package init(apiKey: String, device: RegisteredDevice?, email: String?) {
         self.apiKey = apiKey
         self.device = device
         self.email = email
@@ -124,7 +124,7 @@ public struct ServerHealth: Sendable, Equatable {
     public var isHealthy: Bool { status == "healthy" && isSetUp != false }
 
     /// Makes a report.
-    public init(status: String, isSetUp: Bool?) {
+    package init(status: String, isSetUp: Bool?) {
         self.status = status
         self.isSetUp = isSetUp
     }
