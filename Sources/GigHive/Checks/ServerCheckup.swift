@@ -44,7 +44,7 @@ public struct ServerCheckup: Sendable {
             return list.checks
         }
         await checkLogin(&list)
-        let tusMaximum = list.checks.last?.facts["max_size"].flatMap { Int64($0) }
+        let tusMaximum = list.checks.first { $0.name == "tus" }?.facts["max_size"].flatMap { Int64($0) }
         await list.run("limits") { () throws(GigHiveError) in limits(tusMaximum: tusMaximum) }
         await list.run("clock") { () throws(GigHiveError) in try await clock() }
         return list.checks
@@ -116,7 +116,7 @@ public struct ServerCheckup: Sendable {
         return ServerCheck("health", isHealthy ? .passed : .failed, message)
     }
 
-    /// And what only a user who is logged in can ask.
+    /// Login, and what only a user who is logged in can ask: role and tus.
     private func checkLogin(_ list: inout CheckList) async {
         guard client.authorization != nil else {
             list.skip("login", "no login was given")
