@@ -38,6 +38,12 @@ import Testing
         for line in report.result.lines { try JSONSchemaTests.expectExactShape(line, schema: "doctor") }
     }
 
+    @Test func aFileMayBeAsLargeAsTusAllows() async throws {
+        let sandbox = try await SandboxProcess.start(arguments: ["--tus-max-size", "2000000000"])
+        let limits = Self.values("detail", try await Self.doctor(sandbox.baseURL))["limits"]
+        #expect(limits?.hasPrefix("2000000000 bytes a file; ") == true)
+    }
+
     @Test func nothingIsWritten() async throws {
         let sandbox = try await SandboxProcess.start()
         _ = try await Self.doctor(sandbox.baseURL)
