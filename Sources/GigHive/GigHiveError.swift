@@ -48,6 +48,10 @@ public struct GigHiveError: Error, Sendable, CustomStringConvertible {
         case rateLimited = "rate_limited"
         /// 5xx, when the server cannot have stored the file or was asked and has not.
         case serverError = "server_error"
+        /// The server lost the upload because other uploads created the same event or number at the same time (trap T19).
+        case serverRace = "server_race"
+        /// The server has these bytes as `fileID`, in another event, and refused to add them to this one.
+        case refusedDuplicate = "refused_duplicate"
         /// 3xx, never followed; `detail` is the `Location`.
         case redirected = "redirected"
         /// An answer that cannot be understood, or is far too long; often a proxy's.

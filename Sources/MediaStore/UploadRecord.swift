@@ -13,8 +13,12 @@ public enum UploadState: String, Sendable, CaseIterable {
     case finalized
     /// On the server, and everything it said is stored.
     case done
-    /// The server had the bytes already.
+    /// The server had the bytes already, in this event.
     case duplicate
+    /// The server had the bytes already and has added them to this event.
+    case linked
+    /// The server has the bytes in another event and refused them; this event does not have them.
+    case refusedDuplicate = "refused_duplicate"
     /// Refused, or failed in a way that is known to leave nothing on the server.
     case failed
     /// Given up before the last byte was out.
@@ -28,9 +32,20 @@ public enum UploadState: String, Sendable, CaseIterable {
     public var isFinal: Bool {
         switch self {
         case .planned, .sending, .sent, .finalized, .unknownOutcome: false
-        case .done, .duplicate, .failed, .cancelled, .tokenLost: true
+        case .done, .duplicate, .linked, .refusedDuplicate, .failed, .cancelled, .tokenLost: true
         }
     }
+
+    /// Whether the server has confirmed that the event has the file.
+    public var isStored: Bool {
+        switch self {
+        case .done, .duplicate, .linked, .tokenLost: true
+        case .planned, .sending, .sent, .finalized, .refusedDuplicate, .failed, .cancelled, .unknownOutcome: false
+        }
+    }
+
+    /// Whether an upload in this state can neither be resumed nor discarded: the server holds nothing more of it.
+    public var isSettled: Bool { isStored || self == .refusedDuplicate }
 }
 
 /// How the bytes of an upload go to the server.

@@ -15,6 +15,7 @@ struct BatchRun: Sendable {
     private let control: BatchControl
     private let events: BatchEvents
     private let slots: TransferSlots
+    private let gate = EventGate()
     private let rescues: RescuePool
 
     init(
@@ -31,6 +32,7 @@ struct BatchRun: Sendable {
         rescues = RescuePool(batch.uploader.directory)
         var uploader = batch.uploader
         uploader.rescues = rescues
+        uploader.events = gate
         self.uploader = uploader
         self.control = control
     }
@@ -43,7 +45,10 @@ struct BatchRun: Sendable {
     }
 
     func perform() async {
-        control.whenClosed { [slots] in slots.close() }
+        control.whenClosed { [slots, gate] in
+            slots.close()
+            gate.close()
+        }
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<workerCount {
                 group.addTask { await work() }
@@ -111,7 +116,7 @@ extension UploadResult {
         attempts = 0
         httpStatus = nil
         unstoredToken = nil
-        guard [.done, .duplicate, .tokenLost].contains(first.state) else { return }
+        guard first.state.isStored else { return }
         state = .duplicate
         error = nil
         isDeletableDuplicate = first.hasDeleteToken
@@ -123,9 +128,9 @@ extension UploadResult {
     /// Whether it is what `failFast` stops at.
     fileprivate var isFailure: Bool {
         switch state {
-        case .done, .duplicate: error != nil
+        case .done, .duplicate, .linked: error != nil
         case .cancelled: false
-        case .planned, .sending, .sent, .finalized, .failed, .unknownOutcome, .tokenLost: true
+        case .planned, .sending, .sent, .finalized, .failed, .refusedDuplicate, .unknownOutcome, .tokenLost: true
         }
     }
 }

@@ -78,12 +78,10 @@ struct InventoryIndex: Sendable {
     /// Looks for a digest.
     func find(_ checksum: String, in event: InventoryEvent) -> ServerInventory.Stored? {
         guard let key = Key(checksum), let asset = assets[key] else { return nil }
-        let isInEvent = events[event].map { asset.event == $0 || moreEvents.contains(Link(asset: key, event: $0)) }
-        return ServerInventory.Stored(
-            fileID: asset.fileID,
-            fileType: asset.kind.text,
-            isInEvent: isInEvent ?? false
-        )
+        let isInEvent = [event, event.simplified].contains { event in
+            events[event].map { asset.event == $0 || moreEvents.contains(Link(asset: key, event: $0)) } ?? false
+        }
+        return ServerInventory.Stored(fileID: asset.fileID, fileType: asset.kind.text, isInEvent: isInEvent)
     }
 
     private mutating func number(of event: InventoryEvent) -> Int32 {

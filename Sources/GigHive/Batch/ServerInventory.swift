@@ -35,6 +35,8 @@ actor ServerInventory {
     private let client: GigHiveClient
     private var state = State.unasked
     private var index = InventoryIndex()
+    /// When the listing that `index` holds was begun.
+    private var listedAt: ContinuousClock.Instant?
 
     init(_ client: GigHiveClient) {
         self.client = client
@@ -54,16 +56,21 @@ actor ServerInventory {
     /// - Parameters:
     ///   - checksum: SHA-256, 64 hexadecimal characters.
     ///   - event: For `Stored.isInEvent`.
-    ///   - control: A stop breaks the listing off.
-    /// - Returns: What the listing said when it was made.
-    /// - Throws: `GigHiveError` when the network failed; the next question tries again.
+    ///   - moment: A listing that was begun before it is made again unless it has the file in the event; nil for any
+    ///     listing of this run.
+    ///   - control: A stop cancels the listing.
+    /// - Returns: What the listing contains.
+    /// - Throws: `GigHiveError` when the network failed; the next call retries.
     func find(
         _ checksum: String,
         in event: InventoryEvent,
+        since moment: ContinuousClock.Instant? = nil,
         control: TransferControl
     ) async throws(GigHiveError) -> Finding {
         while true {
             switch state {
+            case .listed where isOlder(than: moment) && index.find(checksum, in: event)?.isInEvent != true:
+                state = .unasked
             case .listed:
                 return index.find(checksum, in: event).map { .stored($0) } ?? .absent
             case .unavailable:
@@ -83,8 +90,14 @@ actor ServerInventory {
         }
     }
 
+    private func isOlder(than moment: ContinuousClock.Instant?) -> Bool {
+        guard let moment, let listedAt else { return false }
+        return listedAt < moment
+    }
+
     /// - Returns: Why the network did not bring it.
     private func list(_ control: TransferControl) async -> GigHiveError? {
+        let began = ContinuousClock.now
         let outcome = await control.abandoning { [client] inner -> Result<InventoryIndex, GigHiveError> in
             do throws(GigHiveError) {
                 return .success(try await InventoryIndex.fetch(client, control: inner))
@@ -95,6 +108,7 @@ actor ServerInventory {
         switch outcome {
         case .success(let index):
             self.index = index
+            listedAt = began
             state = .listed
         case .failure(let error) where error.transport != nil || error.code == .cancelled:
             state = .unasked

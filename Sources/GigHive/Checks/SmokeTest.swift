@@ -141,13 +141,18 @@ public struct SmokeTest: Sendable {
             return ServerCheck("token", .passed, "kept in the token store")
         }
         await list.run("listed") { () throws(GigHiveError) in
-            let inquiry = uploader.inquiry(checksum: stored.checksumSHA256 ?? "", fileName: stored.fileName)
+            let inquiry = uploader.inquiry(
+                checksum: stored.checksumSHA256 ?? "",
+                fileName: stored.fileName,
+                sizeBytes: stored.sizeBytes,
+                event: InventoryEvent(date: Self.event.date, orgName: Self.event.organisation)
+            )
             let fileID: Int64
             switch await inquiry.lookOnce(control: TransferControl()) {
-            case .present(let listed?, _): fileID = listed
+            case .present(let copy) where copy.placement == .event: fileID = copy.fileID ?? 0
             case .unanswered(let error): throw error
             case .present, .absent, .stopped:
-                throw GigHiveError(.notFound, detail: "the listing does not show the upload", fileID: stored.fileID)
+                throw GigHiveError(.notFound, detail: "the event does not list the upload", fileID: stored.fileID)
             }
             guard fileID == stored.fileID else {
                 throw GigHiveError(.idReused, detail: "listed as \(fileID)", fileID: stored.fileID)

@@ -36,6 +36,12 @@ public struct ListingPage: Sendable, Equatable {
         /// Path of the media on the server.
         public var url: String?
 
+        /// Whether the entry is of an event.
+        func isIn(_ event: InventoryEvent) -> Bool {
+            let own = InventoryEvent(date: date ?? "", orgName: orgName ?? "")
+            return own == event || own == event.simplified
+        }
+
         /// Whether this is the file with a digest: its served name starts with it.
         func holds(checksumSHA256: String) -> Bool {
             let names = [fileName, url?.split(separator: "/").last.map(String.init)]

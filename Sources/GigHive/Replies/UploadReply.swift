@@ -16,6 +16,14 @@ package struct UploadReply: Sendable, Equatable {
         case broken
     }
 
+    /// Which releases send a response of this form (gighive contract section 0).
+    package enum Dialect: Sendable, Equatable {
+        /// D1 and D2: files are numbered inside an event, by `session_id` and `seq`.
+        case sessions
+        /// D3 and later: assets are linked to events.
+        case assets
+    }
+
     /// Status code.
     package var status: Int
     /// How much was understood.
@@ -32,8 +40,12 @@ package struct UploadReply: Sendable, Equatable {
     package var fileName: String?
     /// `audio` or `video`.
     package var fileType: String?
-    /// Id of the stored copy, in the answer to a duplicate; either spelling.
+    /// Id of the stored copy, in the response to a duplicate; either spelling.
     package var existingFileID: Int64?
+    /// What the response shows about the server's release; nil when it shows nothing.
+    package var dialect: Dialect?
+    /// Id of the event (D3) or session (D1, D2) that the file is in.
+    package var eventID: Int64?
     /// What a guest gets besides (gighive contract section 6).
     package var guest: GuestReceipt?
     /// The error's short name.
@@ -68,6 +80,12 @@ package struct UploadReply: Sendable, Equatable {
         fileName = members.text("file_name")
         fileType = members.text("file_type")
         existingFileID = members.identifier("existing_asset_id") ?? members.identifier("existing_file_id")
+        eventID = members.identifier("event_id") ?? members.identifier("session_id")
+        if members["asset_id"] != nil || members["existing_asset_id"] != nil {
+            dialect = .assets
+        } else if members["session_id"] != nil || members["existing_file_id"] != nil {
+            dialect = .sessions
+        }
         if let nonce = members.text("status_nonce"), let jobID = members.identifier("upload_job_id") {
             guest = GuestReceipt(nonce: nonce, jobID: jobID)
         }
@@ -121,8 +139,9 @@ package struct UploadReply: Sendable, Equatable {
     /// Whether nothing stands in the token's place.
     var isWithoutToken: Bool { deleteToken == nil && !hasUnusableToken }
 
-    /// Whether the message names the database's unique key: a duplicate, not an outage (trap T19).
-    var isDuplicateKeyError: Bool {
+    /// Whether the database refused a row because another request had just written the same unique key (trap T19). It
+    /// does not tell whether the file is stored: the listing does.
+    var isKeyCollision: Bool {
         message?.contains("1062 Duplicate entry") ?? false
     }
 }

@@ -34,6 +34,7 @@ struct Finalization {
     private let control: TransferControl
     private let onEvent: @Sendable (UploadEvent) -> Void
     private let quiet: ServerQuiet
+    private let pass: EventPass
 
     /// When another finalize of this id was last in flight; a success without token is then a repeat, and its token lost.
     private var lostAt: Date?
@@ -41,6 +42,9 @@ struct Finalization {
     private var refusals = 0
     private var losses = 0
     private var usedUpAnswers = 0
+    private var collisions = CollisionRetries()
+    /// Whether the server lost this upload in a race, and may have consumed its data with it.
+    private var hasCollided = false
 
     /// For the complete upload `tusID`; `startedAt` is when an earlier process last sent finalize, if one may be in flight.
     init(
@@ -62,6 +66,7 @@ struct Finalization {
         self.isSourceUnchanged = isSourceUnchanged
         self.control = control
         self.onEvent = onEvent
+        pass = EventPass(uploader.events, details)
         quiet = ServerQuiet(tusID: tusID, uploader: uploader, control: control, onEvent: onEvent)
         lostAt = startedAt
     }
@@ -88,19 +93,23 @@ struct Finalization {
     // MARK: One request
 
     private mutating func request(_ settlement: inout UploadSettlement) async throws(StoreError) -> Step {
-        guard !control.isStopRequested else { return stopped(&settlement) }
+        // Released at the end also of a request that got no response.
+        defer { pass.leave() }
+        // Every byte is sent: an upload that waits for its event holds no slot, which the one that it waits for may need.
+        uploader.turn?.end()
+        guard !control.isStopRequested, await pass.enter() else { return stopped(&settlement) }
         let rescue = try uploader.rescueFile(for: settlement.record.uploadID)
         try await journal.finalizing()
         onEvent(.finalizing)
+        let began = ContinuousClock.now
         let pulse = pulse()
         let answer = await FinalizeRequest(tusID, details: details, sizeBytes: settlement.record.sizeBytes, uploader)
             .send(rescue: rescue, control: control, onEvent: onEvent)
         pulse.cancel()
         await pulse.value
-        // The answer is on the disk: the next file of a batch may be sent.
-        uploader.turn?.end()
+        pass.leave(answer.dialect)
         settlement.note(status: answer.status)
-        let step = try await settle(answer, rescue, &settlement)
+        let step = try await settle(answer, since: began, rescue, &settlement)
         if !settlement.keepsReply {
             uploader.giveBack(rescue)
         }
@@ -121,14 +130,17 @@ struct Finalization {
 
     private mutating func settle(
         _ answer: FinalizeAnswer,
+        since began: ContinuousClock.Instant,
         _ rescue: RescueFile,
         _ settlement: inout UploadSettlement
     ) async throws(StoreError) -> Step {
         switch answer.verdict {
         case .stored(let reply):
             return await store(reply, answer.rescueError == nil ? rescue.path : nil, &settlement)
-        case .duplicate(let fileID, let checksum):
-            return await settleDuplicate(fileID, checksum, &settlement)
+        case .duplicate(let reply):
+            return await settleDuplicate(reply, since: began, &settlement)
+        case .collided(let error):
+            return try await settleCollision(error, &settlement)
         case .tooEarly(let error):
             try await noteAnswered()
             return try await waitForHook(error, &settlement)
@@ -155,36 +167,69 @@ struct Finalization {
     ) async -> Step {
         var reply = reply
         if reply.fileID == nil, let checksum = reply.checksumSHA256 ?? settlement.record.checksumSHA256,
-            case .present(let fileID, _) = await uploader.inquiry(checksum: checksum, fileName: fileName)
-                .run(for: nil, control: control)
+            case .present(let copy) = await inquiry(checksum, settlement).run(for: nil, control: control)
         {
-            reply.fileID = fileID
+            reply.fileID = copy.fileID
         }
         KillPoint.beforeTokenCommit.reach()
         if lostAt != nil && reply.isWithoutToken && reply.guest == nil {
             settlement.endAsRemembered(reply)
         } else {
-            await settlement.commit(reply, isSourceUnchanged: isSourceUnchanged(), rescuePath: rescuePath)
+            await settlement.commit(
+                reply,
+                isSourceUnchanged: isSourceUnchanged(),
+                tokenless: reply.isWithoutToken ? await duplicateCheck.state(ofTokenless: reply) : nil,
+                rescuePath: rescuePath
+            )
         }
         KillPoint.afterTokenCommit.reach()
         return await ended()
     }
 
+    private var duplicateCheck: DuplicateCheck {
+        DuplicateCheck(uploader: uploader, event: InventoryEvent(details), control: control)
+    }
+
+    private func inquiry(_ checksum: String, _ settlement: UploadSettlement) -> OutcomeInquiry {
+        uploader.inquiry(
+            checksum: checksum,
+            fileName: fileName,
+            sizeBytes: settlement.record.sizeBytes,
+            event: InventoryEvent(details)
+        )
+    }
+
     private func settleDuplicate(
-        _ fileID: Int64?,
-        _ checksum: String?,
+        _ reply: UploadReply,
+        since began: ContinuousClock.Instant,
         _ settlement: inout UploadSettlement
     ) async -> Step {
-        var known = fileID
-        if known == nil, let sent = settlement.record.checksumSHA256,
-            case .present(let found, let fileType) = await uploader.inquiry(checksum: sent, fileName: fileName)
-                .run(for: nil, control: control)
-        {
-            known = found
-            settlement.result.fileType = fileType
-        }
-        settlement.endAsDuplicate(of: known, checksum: checksum)
+        let finding = await duplicateCheck.refusal(reply, checksum: settlement.record.checksumSHA256, since: began)
+        settlement.end(finding)
         return await ended()
+    }
+
+    /// A lost race (trap T19). The data may be consumed or still be there: the same id is finalized again while it is, and the
+    /// file is sent again when it is not.
+    private mutating func settleCollision(
+        _ error: GigHiveError,
+        _ settlement: inout UploadSettlement
+    ) async throws(StoreError) -> Step {
+        try await noteAnswered()
+        var error = error
+        error.code = .serverRace
+        if let checksum = settlement.record.checksumSHA256, lostAt == nil {
+            let finding = await inquiry(checksum, settlement).lookOnce(control: control)
+            if case .present(let copy) = finding, copy.placement == .event || copy.placement == .noEvent {
+                settlement.endAfterCollision(copy, error)
+                return await ended()
+            }
+        }
+        guard !control.isStopRequested else { return stopped(&settlement) }
+        guard let delay = collisions.next() else { return fail(error, &settlement) }
+        hasCollided = true
+        onEvent(.retrying(attempt: settlement.result.attempts, after: delay, because: error))
+        return await control.waitForStop(upTo: delay) ? stopped(&settlement) : .request
     }
 
     /// The upload id is used up. That the tus record goes is for tidiness, an ended row is never resumed; so is that the
@@ -252,6 +297,13 @@ struct Finalization {
         _ error: GigHiveError,
         _ settlement: inout UploadSettlement
     ) async throws(StoreError) -> Step {
+        if hasCollided, lostAt == nil {
+            // The race has consumed the data, and no other finalize of this id is known.
+            try await journal.forget()
+            var race = error
+            race.code = .serverRace
+            return .end(.sendAgain(race))
+        }
         usedUpAnswers += 1
         let wasLost = lostAt != nil
         let since = lostAt ?? Date()
@@ -332,16 +384,15 @@ struct Finalization {
             return .end(.settled)
         }
         onEvent(.resolving(for: limit ?? .zero))
-        let finding = await uploader.inquiry(checksum: checksum, fileName: fileName).run(for: limit, control: control)
-        switch finding {
-        case .present(let fileID, let fileType):
-            settlement.endAsPresent(fileID: fileID, fileType: fileType, cause: error)
+        switch await inquiry(checksum, settlement).run(for: limit, control: control) {
+        case .present(let copy) where copy.placement != .otherEvent:
+            settlement.endAsPresent(copy, cause: error)
             return await ended()
-        case .absent where limit == nil:
+        case .present where limit == nil, .absent where limit == nil:
             // What failed once will fail again; sending everything anew is the user's to decide.
             try await journal.forget()
             return fail(error, &settlement)
-        case .absent:
+        case .present, .absent:
             try await journal.forget()
             return .end(.sendAgain(error))
         case .unanswered(let reason):

@@ -84,14 +84,16 @@ struct FinalizeRequest {
             return FinalizeAnswer(
                 verdict: .of(reply, head: response.head),
                 status: response.status,
-                rescueError: rescueError
+                rescueError: rescueError,
+                dialect: reply.dialect
             )
         case .failure(let failure):
             let reply = failure.head.map { UploadReply.parse(status: $0.status, body: received) }
             return FinalizeAnswer(
                 verdict: .of(failure, reply: reply),
                 status: failure.head?.status,
-                rescueError: rescueError
+                rescueError: rescueError,
+                dialect: reply?.dialect
             )
         }
     }
@@ -105,4 +107,6 @@ struct FinalizeAnswer: Sendable {
     var status: Int?
     /// Why the rescue file does not hold the whole answer.
     var rescueError: StoreError?
+    /// The server's release, if the response is about a file of the event.
+    var dialect: UploadReply.Dialect?
 }

@@ -4,8 +4,11 @@ internal import MediaTransport
 enum FinalizeVerdict: Sendable {
     /// On the server now, as the reply says. Whether a missing token is lost depends on what was asked before.
     case stored(UploadReply)
-    /// The server had the bytes already; the upload id is used up. The id is nil where the answer does not name it.
-    case duplicate(fileID: Int64?, checksum: String?)
+    /// The server refused the bytes because it has them; the upload id is used up. To be confirmed.
+    case duplicate(UploadReply)
+    /// The database refused a row because another upload wrote the same key first (trap T19): the server has finished, has
+    /// the file or not, and may have consumed the uploaded data.
+    case collided(GigHiveError)
     /// tus has not told the application yet that the upload is complete: ask again a little later (trap T9).
     case tooEarly(GigHiveError)
     /// The application does not know the upload id.
@@ -33,7 +36,7 @@ enum FinalizeVerdict: Sendable {
             error.field = correctableField(reply.message)
             return .refused(error, mayRepeat: false)
         case 409:
-            return .duplicate(fileID: reply.existingFileID, checksum: reply.checksumSHA256)
+            return .duplicate(reply)
         case 408, 423, 429:
             return .refused(error, mayRepeat: true)
         case 500:
@@ -75,8 +78,8 @@ enum FinalizeVerdict: Sendable {
     }
 
     private static func failure(_ reply: UploadReply, _ error: GigHiveError) -> FinalizeVerdict {
-        if reply.isDuplicateKeyError {
-            return .duplicate(fileID: reply.existingFileID, checksum: nil)
+        if reply.isKeyCollision {
+            return .collided(error)
         }
         let message = reply.message ?? ""
         let says = { (words: String) in message.contains(words) }

@@ -22,7 +22,7 @@ struct ResumeRun: Sendable {
     }
 
     private func resume() async throws(GigHiveError) -> UploadResult {
-        guard ![.done, .duplicate, .tokenLost].contains(record.state) else {
+        guard !record.state.isSettled else {
             throw GigHiveError(.notResumable, detail: "it has ended as \(record.state.rawValue)", path: record.path)
         }
         try checkAccess()

@@ -118,7 +118,7 @@ struct TusUploadRun {
             settlement.result.error = GigHiveError(.outcomeUnknown, detail: detail, isRetryable: true)
             return nil
         }
-        guard ![.done, .duplicate, .tokenLost, .finalized].contains(row.state) else { return nil }
+        guard !row.state.isSettled, row.state != .finalized else { return nil }
         return TusJournal(record, store: uploader.store)
     }
 
@@ -126,6 +126,7 @@ struct TusUploadRun {
 
     private mutating func sendUntilSettled(_ file: OpenFile, _ journal: TusJournal) async {
         var restarts = 0
+        var collisions = CollisionRetries()
         while true {
             guard let tusID = await send(file, journal) else { return }
             var finalization = Finalization(
@@ -140,10 +141,19 @@ struct TusUploadRun {
                 onEvent: onEvent
             )
             guard case .sendAgain(let error) = await finalization.run(&settlement) else { return }
-            restarts += 1
-            guard restarts <= Self.restartLimit else {
-                settlement.end(.failed, error)
-                return
+            if error.code == .serverRace {
+                guard let delay = collisions.next() else {
+                    settlement.end(.failed, error)
+                    return
+                }
+                onEvent(.retrying(attempt: settlement.result.attempts, after: delay, because: error))
+                _ = await control.waitForStop(upTo: delay)
+            } else {
+                restarts += 1
+                guard restarts <= Self.restartLimit else {
+                    settlement.end(.failed, error)
+                    return
+                }
             }
             onEvent(.restarting(because: error))
             guard await uploader.mayBegin(control) else {

@@ -9,7 +9,7 @@ extension Uploader {
     /// details. Cancelling the task is `control.stop()`.
     ///
     /// - Parameters:
-    ///   - record: A row in a state other than `done`, `duplicate` and `token_lost`.
+    ///   - record: A row whose state is not `isSettled`.
     ///   - details: Corrected details; nil for those of the row.
     ///   - control: Stops it.
     ///   - onEvent: As for `upload`.
@@ -48,7 +48,7 @@ extension Uploader {
     public static func isResumable(_ record: UploadRecord, in store: TokenStore) throws(GigHiveError) -> Bool {
         guard record.transport == .tus, record.state != .finalized else { return !record.state.isFinal }
         switch record.state {
-        case .done, .duplicate, .tokenLost, .finalized: return false
+        case .done, .duplicate, .linked, .refusedDuplicate, .tokenLost, .finalized: return false
         case .planned, .sending, .sent, .unknownOutcome: return true
         case .failed, .cancelled: break
         }
@@ -64,7 +64,7 @@ extension Uploader {
     /// - Throws: `GigHiveError`, what `discard` ends with: `.notResumable` for an upload that has ended on the server,
     ///   `.outcomeUnknown` for one that the server may be storing, `.storeUnusable`.
     public static func checkDiscardable(_ record: UploadRecord, in store: TokenStore) throws(GigHiveError) {
-        guard ![.done, .duplicate, .tokenLost, .finalized].contains(record.state) else {
+        guard !record.state.isSettled, record.state != .finalized else {
             throw GigHiveError(.notResumable, detail: "it has ended as \(record.state.rawValue)", path: record.path)
         }
         guard try !mayBeFinalizing(record, in: store) else {
@@ -92,7 +92,7 @@ extension Uploader {
     }
 
     private static func mayBeFinalizing(_ record: UploadRecord, in store: TokenStore) throws(GigHiveError) -> Bool {
-        guard record.transport == .tus, ![.done, .duplicate, .tokenLost].contains(record.state) else { return false }
+        guard record.transport == .tus, !record.state.isSettled else { return false }
         do {
             return try store.tusRecord(record.uploadID)?.finalizeStartedAt != nil
         } catch {
@@ -105,7 +105,7 @@ extension Uploader {
         switch settled.state {
         case .failed, .cancelled: true
         case .planned, .sending, .sent: record.transport == .tus ? try !mayBeFinalizing(record) : false
-        case .finalized, .done, .duplicate, .unknownOutcome, .tokenLost: false
+        case .finalized, .done, .duplicate, .linked, .refusedDuplicate, .unknownOutcome, .tokenLost: false
         }
     }
 }

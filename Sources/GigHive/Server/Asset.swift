@@ -10,6 +10,8 @@ public struct Asset: Sendable, Equatable {
     public var sizeBytes: Int64?
     /// 64 lower-case hexadecimal characters.
     public var checksumSHA256: String?
+    /// D1 and D2: the session (event) that the file was first stored for.
+    public var sessionID: Int64?
 
     /// Makes an asset.
     package init(
@@ -17,12 +19,14 @@ public struct Asset: Sendable, Equatable {
         fileName: String? = nil,
         fileType: String? = nil,
         sizeBytes: Int64? = nil,
-        checksumSHA256: String? = nil
+        checksumSHA256: String? = nil,
+        sessionID: Int64? = nil
     ) {
         self.fileID = fileID
         self.fileName = fileName
         self.fileType = fileType
         self.sizeBytes = sizeBytes
         self.checksumSHA256 = checksumSHA256
+        self.sessionID = sessionID
     }
 }

@@ -55,7 +55,8 @@ public struct GigHiveClient: Sendable {
             fileName: members.text("file_name"),
             fileType: members.text("file_type"),
             sizeBytes: members["size_bytes"]?.wholeNumber,
-            checksumSHA256: members.checksum("checksum_sha256")
+            checksumSHA256: members.checksum("checksum_sha256"),
+            sessionID: members.identifier("session_id")
         )
     }
 
@@ -100,14 +101,28 @@ public struct GigHiveClient: Sendable {
 
     /// Whether a stored file is served under a path (`HEAD`, gighive contract section 7).
     ///
-    /// - Throws: `GigHiveError` for every answer but 200 and 404.
+    /// - Throws: `GigHiveError` for every response but 200 and 404.
     func isServed(_ path: String, control: TransferControl) async throws(GigHiveError) -> Bool {
+        try await servedMedia(path, control: control) != nil
+    }
+
+    /// A stored file as it is served.
+    struct ServedMedia: Sendable, Equatable {
+        /// `Content-Length`; nil when the server does not send one.
+        var byteCount: Int64?
+    }
+
+    /// What is served under a path (`HEAD`, gighive contract section 7).
+    ///
+    /// - Returns: nil on 404.
+    /// - Throws: `GigHiveError` for every other response but 200.
+    func servedMedia(_ path: String, control: TransferControl) async throws(GigHiveError) -> ServedMedia? {
         let response = try await send(request(.head, path), control: control)
         if response.status == 404 {
-            return false
+            return nil
         }
         try Self.requireSuccess(response)
-        return true
+        return ServedMedia(byteCount: response.head.value(of: "Content-Length").flatMap { Int64($0) })
     }
 
     // MARK: Requests

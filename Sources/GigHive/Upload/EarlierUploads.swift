@@ -75,8 +75,10 @@ struct EarlierUploads {
         }
         guard try !uploader.canGoOn(row, after: result) else { return nil }
         switch result.state {
-        case .done, .duplicate, .tokenLost:
+        case .done, .duplicate, .linked, .tokenLost:
             return upload.isForEvent(of: row) && !uploader.options.force ? result : nil
+        case .refusedDuplicate:
+            return upload.isForEvent(of: row) ? result : nil
         case .planned, .sending, .sent, .finalized, .unknownOutcome, .failed, .cancelled:
             // Sending the file again now could store it twice or lose its token.
             return result
@@ -112,26 +114,34 @@ struct EarlierUploads {
             try uploader.store.uploads(checksumSHA256: checksum, host: host)
         }
         var asked: Set<Int64> = []
-        for row in sent where upload.isForEvent(of: row) && [.done, .duplicate, .tokenLost].contains(row.state) {
+        for row in sent where upload.isForEvent(of: row) && row.state.isStored {
             guard let fileID = row.fileID, asked.insert(fileID).inserted, try !isRemoved(fileID, checksum),
-                let fileType = try await confirmed(fileID, checksum)
+                let fileType = try await confirmed(row.state, fileID, checksum)
             else { continue }
             return duplicate(of: row, fileType: fileType.text)
         }
         return nil
     }
 
-    /// Whether the server has a file: by the listing, and where that does not show it, by its id, because sending the
-    /// file again costs more than a question.
+    /// Whether the event has a file: by the listing, and where that does not show it, by its id, because sending the file
+    /// again costs more than a request. The id proves nothing about the event: it is enough for what the server confirmed as
+    /// uploaded or linked, and not for a duplicate, which releases up to 0.1.0 recorded without asking.
     ///
-    /// - Returns: Its type, if the server tells it; nil when the file is not there.
-    private func confirmed(_ fileID: Int64, _ checksum: String) async throws(GigHiveError) -> FileType? {
-        let event = InventoryEvent(upload.details)
-        if await uploader.inventory.isWorthListing(),
-            case .stored(let stored) = try await uploader.inventory.find(checksum, in: event, control: control),
-            stored.fileID == fileID
-        {
-            return FileType(text: stored.fileType)
+    /// - Returns: Its type, if the server sends it; nil when the file is not there.
+    private func confirmed(
+        _ state: UploadState,
+        _ fileID: Int64,
+        _ checksum: String
+    ) async throws(GigHiveError) -> FileType? {
+        let needsListing = state != .done && state != .linked
+        let isListingCheap = await uploader.inventory.isWorthListing()
+        if needsListing || isListingCheap {
+            let event = InventoryEvent(upload.details)
+            let finding = try await uploader.inventory.find(checksum, in: event, control: control)
+            if case .stored(let stored) = finding {
+                return stored.fileID == fileID && stored.isInEvent ? FileType(text: stored.fileType) : nil
+            }
+            if needsListing { return nil }
         }
         guard let asset = try await uploader.client.asset(fileID), asset.checksumSHA256 == checksum else { return nil }
         return FileType(text: asset.fileType)
@@ -145,7 +155,7 @@ struct EarlierUploads {
     /// at all, which is cheaper than the listing and nearly always no.
     private func listed(_ checksum: String) async throws(GigHiveError) -> UploadResult? {
         if await !uploader.inventory.isWorthListing() {
-            let inquiry = uploader.inquiry(checksum: checksum, fileName: upload.fileName)
+            let inquiry = uploader.inquiry(upload, checksum: checksum)
             guard try await inquiry.isServed(control: control) else { return nil }
         }
         let event = InventoryEvent(upload.details)

@@ -1,7 +1,7 @@
 internal import MediaTransport
 
-/// Asks a server whether it has a file, by the file's digest: stored files are named `<sha256>.<ext>` (gighive contract
-/// section 7). This resolves uploads whose answer was lost (docs/architecture.md).
+/// Queries a server for a file by its digest: stored files are named `<sha256>.<ext>` (gighive contract section 7). This
+/// resolves uploads whose response was lost or contradictory (docs/architecture.md).
 struct OutcomeInquiry: Sendable {
     /// How often the server is asked.
     struct Schedule: Sendable {
@@ -14,11 +14,32 @@ struct OutcomeInquiry: Sendable {
         var deadLooks = 3
     }
 
+    /// Where the server has the bytes.
+    enum Placement: Sendable, Equatable {
+        /// In the event of the upload.
+        case event
+        /// In other events only.
+        case otherEvent
+        /// In no event at all: the server failed between storing the file and adding it to its event (trap T7).
+        case noEvent
+        /// The media are served; this user cannot read the listing.
+        case unlisted
+    }
+
+    /// A file on the server.
+    struct Copy: Sendable, Equatable {
+        /// The server's id; nil when the file is served and this user cannot read the listing.
+        var fileID: Int64?
+        /// `audio` or `video`.
+        var fileType: String?
+        var placement: Placement
+    }
+
     /// What was found out.
     enum Finding: Sendable {
-        /// On the server. The id is nil when the file is served but not listed.
-        case present(fileID: Int64?, fileType: String?)
-        /// Not on the server.
+        /// On the server.
+        case present(Copy)
+        /// Neither the event nor the server's list of files has it.
         case absent
         /// The server did not say.
         case unanswered(GigHiveError)
@@ -30,8 +51,12 @@ struct OutcomeInquiry: Sendable {
     let schedule: Schedule
     /// SHA-256 of the bytes sent.
     let checksum: String
+    /// Length in bytes.
+    let sizeBytes: Int64
     /// Extension of the file's name, in lower case.
     let pathExtension: String
+    /// The event of the upload.
+    let event: InventoryEvent
 
     /// Looks until the file is found or the time is up; at least once.
     ///
@@ -50,16 +75,19 @@ struct OutcomeInquiry: Sendable {
             let sighting = await control.abandoning { inner in await look(isLast: isLast, control: inner) }
             deadLooks = sighting.findsNoServer ? deadLooks + 1 : 0
             switch sighting {
-            case .listed(let fileID, let fileType):
-                return .present(fileID: fileID, fileType: fileType)
+            case .listed(let copy) where copy.placement == .event || isLast:
+                return .present(copy)
             case .served(let fileType) where isLast:
-                return .present(fileID: nil, fileType: fileType)
+                return .present(Copy(fileID: nil, fileType: fileType, placement: .unlisted))
+            case .contradicted where isLast:
+                // A server that has finished and does not list the file has left its bytes without a row.
+                return deadline == nil ? .absent : .unanswered(Self.contradiction)
             case .absent where isLast:
                 return .absent
             case .unanswered(let error)
             where isLast || !error.isRetryable || deadLooks >= schedule.deadLooks:
                 return control.isStopRequested ? .stopped : .unanswered(error)
-            case .served, .absent, .unanswered:
+            case .listed, .served, .contradicted, .absent, .unanswered:
                 let pause = schedule.pauses[min(looks, schedule.pauses.count) - 1]
                 _ = await control.waitForStop(upTo: deadline == nil ? pause : min(pause, remaining))
             }
@@ -70,9 +98,9 @@ struct OutcomeInquiry: Sendable {
     /// Looks a single time, as thoroughly as a last look.
     func lookOnce(control: TransferControl) async -> Finding {
         switch await control.abandoning({ inner in await look(isLast: true, control: inner) }) {
-        case .listed(let fileID, let fileType): .present(fileID: fileID, fileType: fileType)
-        case .served(let fileType): .present(fileID: nil, fileType: fileType)
-        case .absent: .absent
+        case .listed(let copy): .present(copy)
+        case .served(let fileType): .present(Copy(fileID: nil, fileType: fileType, placement: .unlisted))
+        case .contradicted, .absent: .absent
         case .unanswered(let error): .unanswered(error)
         }
     }
@@ -92,9 +120,11 @@ struct OutcomeInquiry: Sendable {
     // MARK: One look
 
     private enum Sighting: Sendable {
-        case listed(fileID: Int64, fileType: String?)
-        /// The file is there, its row is not (yet).
+        case listed(Copy)
+        /// The file is served with the right length, and this user cannot read the listing.
         case served(fileType: String)
+        /// The file is served; the listing does not have it (yet).
+        case contradicted
         case absent
         case unanswered(GigHiveError)
 
@@ -108,38 +138,73 @@ struct OutcomeInquiry: Sendable {
         }
     }
 
+    private static let contradiction = GigHiveError(
+        .unexpectedAnswer,
+        detail: "the server serves the file but does not list it",
+        isRetryable: true
+    )
+
     /// One HEAD for each kind of media; the listing, page by page, when the file is served or when this look decides.
     private func look(isLast: Bool, control: TransferControl) async -> Sighting {
+        let served: String?
         do throws(GigHiveError) {
-            let served = try await servedKind(control: control)
+            served = try await servedKind(control: control)
             guard served != nil || isLast else { return .absent }
-            if let entry = try await listedEntry(control: control), let fileID = entry.fileID {
-                return .listed(fileID: fileID, fileType: entry.fileType ?? served)
-            }
-            return served.map { .served(fileType: $0) } ?? .absent
         } catch {
             return .unanswered(error)
         }
+        do throws(GigHiveError) {
+            if var copy = try await listedCopy(control: control) {
+                copy.fileType = copy.fileType ?? served
+                return .listed(copy)
+            }
+            return served == nil ? .absent : .contradicted
+        } catch {
+            // A server that answers, and gives this user no listing, does not contradict what it serves.
+            guard error.transport == nil, let served else { return .unanswered(error) }
+            return .served(fileType: served)
+        }
     }
 
+    /// The kind under which the media are served with the length of the upload. A file of another length is no evidence:
+    /// the server may still be writing it, or have kept part of it.
     private func servedKind(control: TransferControl) async throws(GigHiveError) -> String? {
         let name = pathExtension.isEmpty ? checksum : "\(checksum).\(PercentEncoding.encode(pathExtension))"
-        for kind in ["video", "audio"] where try await client.isServed("/\(kind)/\(name)", control: control) {
-            return kind
+        for kind in ["video", "audio"] {
+            guard let served = try await client.servedMedia("/\(kind)/\(name)", control: control) else { continue }
+            if served.byteCount == nil || served.byteCount == sizeBytes {
+                return kind
+            }
         }
         return nil
     }
 
-    private func listedEntry(control: TransferControl) async throws(GigHiveError) -> ListingPage.Entry? {
+    /// The listing by event names the events; a file that belongs to none is only in the listing by asset.
+    private func listedCopy(control: TransferControl) async throws(GigHiveError) -> Copy? {
+        if let copy = try await listedCopy(.event, control: control) {
+            return copy
+        }
+        return try await listedCopy(.librarian, control: control)
+    }
+
+    private func listedCopy(
+        _ view: ListingPage.View,
+        control: TransferControl
+    ) async throws(GigHiveError) -> Copy? {
+        var found: Copy?
         var page: Int64 = 1
         while true {
-            // By asset: one that was stored before its event failed belongs to none (trap T7).
-            let listing = try await client.listing(page: page, view: .librarian, control: control)
-            let entry = listing.entries.first { $0.fileID != nil && $0.holds(checksumSHA256: checksum) }
-            if let entry {
-                return entry
+            let listing = try await client.listing(page: page, view: view, control: control)
+            for entry in listing.entries where entry.holds(checksumSHA256: checksum) {
+                guard let fileID = entry.fileID else { continue }
+                let placement: Placement =
+                    view == .librarian ? .noEvent : entry.isIn(event) ? .event : .otherEvent
+                found = Copy(fileID: fileID, fileType: entry.fileType, placement: placement)
+                if placement != .otherEvent {
+                    return found
+                }
             }
-            guard page < listing.pageCount, !listing.entries.isEmpty else { return nil }
+            guard page < listing.pageCount, !listing.entries.isEmpty else { return found }
             page += 1
         }
     }

@@ -66,12 +66,17 @@ public enum RescueAdoption {
         // Whether the body was complete is not known here; a refusal that would hang on it is left for asking.
         switch UploadVerdict.of(reply, head: HTTPResponseHead(status: reply.status), bodyComplete: true) {
         case .stored(let reply):
-            await settlement.commit(reply, isSourceUnchanged: true, rescuePath: abandoned.file.path)
-        case .duplicate(let fileID, let checksum):
-            settlement.endAsDuplicate(of: fileID, checksum: checksum)
+            await settlement.commit(
+                reply,
+                isSourceUnchanged: true,
+                tokenless: reply.isWithoutToken && reply.dialect != nil ? .linked : nil,
+                rescuePath: abandoned.file.path
+            )
+        case .duplicate(let reply):
+            settlement.endAsUnconfirmedDuplicate(reply)
         case .refused(let error, _):
             settlement.end(.failed, error)
-        case .unknown(let error, _):
+        case .unknown(let error, _), .collided(let error):
             settlement.end(.unknownOutcome, error.asUnknownOutcome)
         }
     }
@@ -88,13 +93,18 @@ public enum RescueAdoption {
         case .stored(let reply) where isRepeat && reply.isWithoutToken && reply.guest == nil:
             settlement.endAsRemembered(reply)
         case .stored(let reply):
-            await settlement.commit(reply, isSourceUnchanged: true, rescuePath: abandoned.file.path)
-        case .duplicate(let fileID, let checksum):
-            settlement.endAsDuplicate(of: fileID, checksum: checksum)
+            await settlement.commit(
+                reply,
+                isSourceUnchanged: true,
+                tokenless: reply.isWithoutToken && reply.dialect != nil ? .linked : nil,
+                rescuePath: abandoned.file.path
+            )
+        case .duplicate(let reply):
+            settlement.endAsUnconfirmedDuplicate(reply)
         case .tooEarly, .unknownUpload, .refused:
             guard !isRepeat, let tus = try settlement.store.tusRecord(settlement.record.uploadID) else { return }
             try await TusJournal(tus, store: settlement.store).finalizeRefused()
-        case .usedUp, .broken, .lost:
+        case .usedUp, .broken, .collided, .lost:
             break
         }
     }

@@ -19,6 +19,8 @@ struct UploadAttempt: Sendable {
     var timeSinceBody: Duration
     /// Why the rescue file does not hold the whole answer.
     var rescueError: StoreError?
+    /// The server's release, if the response is about a file of the event.
+    var dialect: UploadReply.Dialect?
 
     /// Sends the file once, under the control `transfer`, which is linked to the user's. The answer is in the rescue file,
     /// on the disk, before it is parsed.
@@ -88,7 +90,8 @@ struct UploadAttempt: Sendable {
                 status: response.status,
                 checksum: checksum,
                 timeSinceBody: timeSinceBody,
-                rescueError: rescueError
+                rescueError: rescueError,
+                dialect: reply.dialect
             )
         case .failure(let failure):
             let reply = failure.head.map { UploadReply.parse(status: $0.status, body: body) }
@@ -98,7 +101,8 @@ struct UploadAttempt: Sendable {
                 status: failure.head?.status,
                 checksum: checksum,
                 timeSinceBody: timeSinceBody,
-                rescueError: rescueError
+                rescueError: rescueError,
+                dialect: reply?.dialect
             )
         }
     }

@@ -146,23 +146,34 @@ struct UploadResolution {
             return
         }
         settlement.note(checksum: checksum)
+        guard let details = UploadDetails(record.fields) else {
+            settlement.end(
+                .unknownOutcome,
+                GigHiveError(.outcomeUnknown, detail: "the journal lacks its details", path: record.path)
+            )
+            return
+        }
         let quiet = Duration.seconds(max(0, Date().timeIntervalSince(record.updatedAt)))
         let limit = max(.zero, uploader.options.settleTime - quiet)
         onEvent(.resolving(for: limit))
-        let finding = await uploader.inquiry(checksum: checksum, fileName: settlement.result.fileName)
-            .run(for: limit, control: control)
-        switch finding {
-        case .present(let fileID, let fileType):
-            settlement.endAsPresent(fileID: fileID, fileType: fileType, cause: nil)
-        case .absent where record.state == .finalized:
-            // The server said that it has the file; its token is not given up for a listing.
+        let inquiry = uploader.inquiry(
+            checksum: checksum,
+            fileName: settlement.result.fileName,
+            sizeBytes: record.sizeBytes,
+            event: InventoryEvent(details)
+        )
+        switch await inquiry.run(for: limit, control: control) {
+        case .present(let copy) where copy.placement != .otherEvent:
+            settlement.endAsPresent(copy, cause: nil)
+        case .present where record.state == .finalized, .absent where record.state == .finalized:
+            // The server has confirmed the file; its token is not given up for a listing.
             break
-        case .absent:
+        case .present, .absent:
             settlement.end(
                 .failed,
                 GigHiveError(
                     .connectionLost,
-                    detail: "the upload was cut off and is not on the server",
+                    detail: "the upload was interrupted and its event does not have the file",
                     isRetryable: true,
                     path: record.path
                 )

@@ -15,7 +15,11 @@ struct UploadRun {
     private let control: TransferControl
     private let onEvent: @Sendable (UploadEvent) -> Void
     private let started = ContinuousClock.now
+    private let pass: EventPass
     private var settlement: UploadSettlement
+    private var collisions = CollisionRetries()
+    /// Whether the response to an earlier attempt was lost: what the server has then may be of that attempt.
+    private var hasLostResponse = false
 
     init(
         uploader: Uploader,
@@ -27,6 +31,7 @@ struct UploadRun {
         self.upload = upload
         self.control = control
         self.onEvent = onEvent
+        pass = EventPass(uploader.events, upload.details)
         settlement = UploadSettlement(
             store: uploader.store,
             record: uploader.record(of: upload),
@@ -60,7 +65,9 @@ struct UploadRun {
             settlement.adopt(end)
             return
         }
-        guard await uploader.mayBegin(control) else {
+        // Released at the end also of an upload that never got a response.
+        defer { pass.leave() }
+        guard await mayBegin() else {
             throw GigHiveError(.cancelled)
         }
         let file = try OpenFile(upload)
@@ -85,6 +92,12 @@ struct UploadRun {
         await sendUntilSettled(file, rescue)
     }
 
+    /// The gate of the event first: an upload that waits there holds no slot.
+    private func mayBegin() async -> Bool {
+        guard !control.isStopRequested, await pass.enter() else { return false }
+        return await uploader.mayBegin(control)
+    }
+
     private func ownership(of uploadID: String) throws(StoreError) -> UploadLock {
         guard let lock = try UploadLock.acquire(uploadID, in: uploader.directory) else {
             throw StoreError(.busy, path: uploader.directory.path, detail: "upload \(uploadID) has an owner")
@@ -99,6 +112,7 @@ struct UploadRun {
         let lookAhead = LookAhead(uploader, upload, control: control)
         while true {
             let attempt: UploadAttempt
+            let began = ContinuousClock.now
             lookAhead?.begin()
             do {
                 attempt = try await UploadAttempt.send(
@@ -119,6 +133,7 @@ struct UploadRun {
                 break
             }
             settlement.note(attempt)
+            pass.leave(attempt.dialect)
             if let end = lookAhead?.end, case .refused(let error, _) = attempt.verdict, error.code == .cancelled {
                 settlement.endAsKnown(end)
                 break
@@ -126,9 +141,9 @@ struct UploadRun {
             if let checksum = attempt.checksum, file.isUnchanged {
                 uploader.keep(checksum, of: upload, readingBegan: file.openedAt)
             }
-            guard let again = await settle(attempt, file, rescue) else { break }
-            guard await waitToRepeat(because: again), await uploader.mayBegin(control) else {
-                settlement.end(.cancelled, GigHiveError(.cancelled, transport: again.transport))
+            guard let again = await settle(attempt, since: began, file, rescue) else { break }
+            guard await waitToRepeat(again), await mayBegin() else {
+                settlement.end(.cancelled, GigHiveError(.cancelled, transport: again.error.transport))
                 break
             }
             do {
@@ -149,23 +164,44 @@ struct UploadRun {
 
     /// Brings the journal to what a try has shown.
     ///
-    /// - Returns: Why the file is to be sent again; nil when the upload has ended.
+    /// - Returns: When and why the file is to be sent again; nil when the upload has ended.
     private mutating func settle(
         _ attempt: UploadAttempt,
+        since began: ContinuousClock.Instant,
         _ file: OpenFile,
         _ rescue: RescueFile
-    ) async -> GigHiveError? {
+    ) async -> Again? {
         switch attempt.verdict {
         case .stored(let reply):
             await store(reply, attempt, file, rescue)
-        case .duplicate(let fileID, let checksum):
-            await settleDuplicate(fileID, checksum, attempt)
+        case .duplicate(let reply):
+            await settleDuplicate(reply, attempt, since: began)
+        case .collided(let error):
+            return await settleCollision(error, attempt, file)
         case .refused(let error, let mayRepeat):
             return refuse(error, mayRepeat: mayRepeat, file)
         case .unknown(let error, let isSettled):
             return await inquire(error, isSettled: isSettled, attempt)
         }
         return nil
+    }
+
+    private var duplicateCheck: DuplicateCheck {
+        DuplicateCheck(uploader: uploader, event: InventoryEvent(upload.details), control: control)
+    }
+
+    /// The next attempt.
+    private struct Again {
+        var error: GigHiveError
+        var delay: Duration
+    }
+
+    private func again(_ error: GigHiveError) -> Again {
+        let retryAfter = error.retryAfterSeconds.map { Duration.seconds($0) }
+        return Again(
+            error: error,
+            delay: uploader.options.retry.delay(after: settlement.result.attempts, retryAfter: retryAfter)
+        )
     }
 
     private mutating func store(
@@ -177,42 +213,81 @@ struct UploadRun {
         var reply = reply
         if reply.fileID == nil, let checksum = reply.checksumSHA256 ?? attempt.checksum {
             // A token without its id: the listing knows the number.
-            let inquiry = uploader.inquiry(checksum: checksum, fileName: upload.fileName)
-            if case .present(let fileID, _) = await inquiry.run(for: nil, control: control) {
-                reply.fileID = fileID
+            if case .present(let copy) = await uploader.inquiry(upload, checksum: checksum).run(for: nil, control: control)
+            {
+                reply.fileID = copy.fileID
             }
         }
+        let tokenless =
+            reply.isWithoutToken
+            ? await duplicateCheck.state(ofTokenless: reply) : nil
         KillPoint.beforeTokenCommit.reach()
-        await settlement.commit(
-            reply,
-            isSourceUnchanged: file.isUnchanged,
-            rescuePath: attempt.rescueError == nil ? rescue.path : nil
-        )
+        if hasLostResponse, tokenless == .duplicate {
+            settlement.endAsRemembered(reply)
+        } else {
+            await settlement.commit(
+                reply,
+                isSourceUnchanged: file.isUnchanged,
+                tokenless: tokenless,
+                rescuePath: attempt.rescueError == nil ? rescue.path : nil
+            )
+        }
         KillPoint.afterTokenCommit.reach()
     }
 
     private mutating func settleDuplicate(
-        _ fileID: Int64?,
-        _ existingChecksum: String?,
-        _ attempt: UploadAttempt
+        _ reply: UploadReply,
+        _ attempt: UploadAttempt,
+        since began: ContinuousClock.Instant
     ) async {
-        var known = fileID
-        if known == nil, let checksum = attempt.checksum {
-            // A 500 with 1062 does not name the copy that was first (trap T19).
-            let inquiry = uploader.inquiry(checksum: checksum, fileName: upload.fileName)
-            if case .present(let found, let fileType) = await inquiry.run(for: nil, control: control) {
-                known = found
-                settlement.result.fileType = fileType
-            }
+        let finding = await duplicateCheck.refusal(reply, checksum: attempt.checksum, since: began)
+        if hasLostResponse, case .inEvent(let fileID, let fileType) = finding {
+            // The event did not have it before the attempt whose response was lost.
+            let copy = OutcomeInquiry.Copy(fileID: fileID, fileType: fileType, placement: .event)
+            settlement.endAsPresent(copy, cause: nil)
+        } else {
+            settlement.end(finding)
         }
-        settlement.endAsDuplicate(of: known, checksum: existingChecksum)
+    }
+
+    /// The server has ended this request, with or without the file: it decides whether the file is sent again, which is safe
+    /// because it never stores the same bytes twice.
+    private mutating func settleCollision(
+        _ error: GigHiveError,
+        _ attempt: UploadAttempt,
+        _ file: OpenFile
+    ) async -> Again? {
+        var error = error
+        error.code = .serverRace
+        guard let checksum = attempt.checksum else {
+            settlement.end(.failed, error)
+            return nil
+        }
+        let finding = await uploader.inquiry(upload, checksum: checksum).lookOnce(control: control)
+        switch finding {
+        case .present(let copy) where copy.placement == .event || copy.placement == .noEvent:
+            settlement.endAfterCollision(copy, error)
+            return nil
+        case .stopped:
+            settlement.end(.unknownOutcome, error.asUnknownOutcome)
+            return nil
+        case .present, .absent, .unanswered:
+            guard file.isUnchanged, !control.isStopRequested, let delay = collisions.next() else { break }
+            return Again(error: error, delay: delay)
+        }
+        if case .unanswered(let reason) = finding {
+            settlement.end(.unknownOutcome, error.asUnknownOutcome(reason))
+        } else {
+            settlement.end(.failed, error)
+        }
+        return nil
     }
 
     private mutating func refuse(
         _ error: GigHiveError,
         mayRepeat: Bool,
         _ file: OpenFile
-    ) -> GigHiveError? {
+    ) -> Again? {
         if error.code == .cancelled {
             settlement.end(.cancelled, error)
         } else if error.code == .fileUnreadable && !file.isUnchanged {
@@ -226,33 +301,35 @@ struct UploadRun {
                 )
             )
         } else if mayRepeat && settlement.result.attempts <= uploader.options.retry.retries && file.isUnchanged {
-            return error
+            return again(error)
         } else {
             settlement.end(.failed, error)
         }
         return nil
     }
 
-    // MARK: Lost answers
+    // MARK: Lost responses
 
     private mutating func inquire(
         _ error: GigHiveError,
         isSettled: Bool,
         _ attempt: UploadAttempt
-    ) async -> GigHiveError? {
+    ) async -> Again? {
+        hasLostResponse = true
         settlement.end(.unknownOutcome, error.asUnknownOutcome)
         guard !control.isStopRequested, let checksum = attempt.checksum else { return nil }
         let limit = isSettled ? nil : uploader.options.settleTime - attempt.timeSinceBody
         onEvent(.resolving(for: limit ?? .zero))
-        let finding = await uploader.inquiry(checksum: checksum, fileName: upload.fileName)
-            .run(for: limit, control: control)
+        let finding = await uploader.inquiry(upload, checksum: checksum).run(for: limit, control: control)
         switch finding {
-        case .present(let fileID, let fileType):
-            settlement.endAsPresent(fileID: fileID, fileType: fileType, cause: error)
-        case .absent where !isSettled && settlement.result.attempts <= uploader.options.retry.retries:
-            return error
-        case .absent:
-            settlement.end(.failed, error)
+        case .present(let copy) where copy.placement != .otherEvent:
+            settlement.endAsPresent(copy, cause: error)
+        case .present, .absent:
+            guard !isSettled, settlement.result.attempts <= uploader.options.retry.retries else {
+                settlement.end(.failed, error)
+                return nil
+            }
+            return again(error)
         case .unanswered(let reason):
             settlement.end(.unknownOutcome, error.asUnknownOutcome(reason))
         case .stopped:
@@ -263,16 +340,11 @@ struct UploadRun {
 
     // MARK: Waiting
 
-    /// Waits before the next try.
+    /// Waits before the next attempt.
     ///
     /// - Returns: false when the user stopped the wait.
-    private func waitToRepeat(because error: GigHiveError) async -> Bool {
-        let attempt = settlement.result.attempts
-        let delay = uploader.options.retry.delay(
-            after: attempt,
-            retryAfter: error.retryAfterSeconds.map { .seconds($0) }
-        )
-        onEvent(.retrying(attempt: attempt, after: delay, because: error))
-        return await !control.waitForStop(upTo: delay)
+    private func waitToRepeat(_ again: Again) async -> Bool {
+        onEvent(.retrying(attempt: settlement.result.attempts, after: again.delay, because: again.error))
+        return await !control.waitForStop(upTo: again.delay)
     }
 }

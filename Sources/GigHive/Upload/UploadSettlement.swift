@@ -149,17 +149,48 @@ struct UploadSettlement {
         )
     }
 
-    /// The server had the bytes before.
-    ///
-    /// - Parameters:
-    ///   - fileID: The id of the server's copy, if known.
-    ///   - checksum: The digest of the server's copy, if the server tells it.
-    mutating func endAsDuplicate(of fileID: Int64?, checksum: String?) {
-        if let sent = record.checksumSHA256, let checksum, checksum != sent {
-            let detail = "the server refused \(sent) as a duplicate of other bytes, \(checksum)"
-            end(.failed, GigHiveError(.unexpectedAnswer, detail: detail, httpStatus: record.httpStatus, fileID: fileID))
+    /// The server refused the bytes because it has them, and this is what it confirmed.
+    mutating func end(_ finding: DuplicateCheck.Finding) {
+        switch finding {
+        case .inEvent(let fileID, let fileType):
+            result.fileType = fileType ?? result.fileType
+            endAsDuplicate(of: fileID)
+        case .elsewhere(let fileID, let fileType):
+            result.fileType = fileType ?? result.fileType
+            endAsRefusedDuplicate(of: fileID, detail: "")
+        case .eventUnknown(let fileID, let reason):
+            endAsRefusedDuplicate(of: fileID, detail: "whether this event has them could not be checked: \(reason)")
+        case .contradicted(let error):
+            var error = error
+            error.httpStatus = record.httpStatus
+            end(.failed, error)
+        }
+    }
+
+    private mutating func endAsRefusedDuplicate(of fileID: Int64?, detail: String) {
+        result.fileID = fileID
+        result.hasDeleteToken = !knownTokens(fileID: fileID, checksum: record.checksumSHA256).isEmpty
+        end(
+            .refusedDuplicate,
+            GigHiveError(.refusedDuplicate, detail: detail, httpStatus: record.httpStatus, fileID: fileID)
+        )
+    }
+
+    /// The refusal that an earlier process got and did not confirm. Only D3's names bytes of the event itself; of the others
+    /// the server is queried later.
+    mutating func endAsUnconfirmedDuplicate(_ reply: UploadReply) {
+        guard reply.dialect == .assets, let checksum = reply.checksumSHA256, checksum == record.checksumSHA256 else {
+            let detail = "the server refused the file as a duplicate; whether the event has it was not checked"
+            end(.unknownOutcome, GigHiveError(.outcomeUnknown, detail: detail, httpStatus: reply.status))
             return
         }
+        endAsDuplicate(of: reply.existingFileID)
+    }
+
+    /// The event has the bytes, as the server confirmed.
+    ///
+    /// - Parameter fileID: The id of the server's copy, if known.
+    mutating func endAsDuplicate(of fileID: Int64?) {
         let tokens = knownTokens(fileID: fileID, checksum: record.checksumSHA256)
         result.fileID = fileID ?? tokens.first?.fileID
         result.hasDeleteToken = !tokens.isEmpty
@@ -169,6 +200,17 @@ struct UploadSettlement {
         end(.duplicate, nil)
     }
 
+    /// After a lost race the server has the bytes: from another upload of the same bytes if the key that collided was the
+    /// checksum's, else from this one, whose token came in no response.
+    mutating func endAfterCollision(_ copy: OutcomeInquiry.Copy, _ error: GigHiveError) {
+        guard copy.placement == .event, error.detail.contains("checksum") else {
+            endAsPresent(copy, cause: error)
+            return
+        }
+        result.fileType = copy.fileType
+        endAsDuplicate(of: copy.fileID)
+    }
+
     /// The server turned out to have the bytes while they were being sent.
     mutating func endAsKnown(_ known: UploadResult) {
         if let checksum = known.checksumSHA256 {
@@ -176,7 +218,7 @@ struct UploadSettlement {
         }
         result.fileType = known.fileType
         result.isSkipped = true
-        endAsDuplicate(of: known.fileID, checksum: known.checksumSHA256)
+        endAsDuplicate(of: known.fileID)
     }
 
     /// Tells of an upload from here that left these bytes on the server without a token.
@@ -191,21 +233,22 @@ struct UploadSettlement {
         result.warnings.append(.tokenLostEarlier)
     }
 
-    /// The server has the file; its answer, with the token, was lost.
-    mutating func endAsPresent(fileID: Int64?, fileType: String?, cause: GigHiveError?) {
-        let tokens = knownTokens(fileID: fileID, checksum: record.checksumSHA256)
-        result.fileID = fileID ?? tokens.first?.fileID
-        result.fileType = fileType
+    /// The server has the file; its response, with the token, was lost.
+    mutating func endAsPresent(_ copy: OutcomeInquiry.Copy, cause: GigHiveError?) {
+        let tokens = knownTokens(fileID: copy.fileID, checksum: record.checksumSHA256)
+        result.fileID = copy.fileID ?? tokens.first?.fileID
+        result.fileType = copy.fileType
         // The server names a stored file by its digest.
         result.isVerified = true
         result.hasDeleteToken = !tokens.isEmpty
-        result.mediaURL = mediaURL(fileType: fileType)
+        result.mediaURL = mediaURL(fileType: copy.fileType)
         if tokens.isEmpty {
+            let noEvent = copy.placement == .noEvent ? "the server stored the file without adding it to its event" : ""
             end(
                 .tokenLost,
                 GigHiveError(
                     .tokenLost,
-                    detail: cause?.detail ?? "",
+                    detail: [cause?.detail ?? "", noEvent].filter { !$0.isEmpty }.joined(separator: "; "),
                     httpStatus: cause?.httpStatus,
                     fileID: result.fileID,
                     transport: cause?.transport
@@ -242,7 +285,14 @@ struct UploadSettlement {
     /// A file that changed under way, or arrived damaged, ends as `failed` with its token stored, so that the bad copy
     /// can be deleted. A token that cannot be stored leaves the upload `finalized`, its reply in the rescue file and the
     /// token in `result.unstoredToken`.
-    mutating func commit(_ reply: UploadReply, isSourceUnchanged: Bool, rescuePath: String?) async {
+    ///
+    /// `tokenless` is the state of a success without token; nil where the response shows no more than that.
+    mutating func commit(
+        _ reply: UploadReply,
+        isSourceUnchanged: Bool,
+        tokenless: UploadState? = nil,
+        rescuePath: String?
+    ) async {
         // An earlier try may have ended this upload as unknown.
         result.error = nil
         describe(reply)
@@ -256,7 +306,7 @@ struct UploadSettlement {
             return
         }
         let unusable = reply.hasUnusableToken ? unusableToken(rescuePath) : nil
-        let state: UploadState = problem != nil ? .failed : tokens.isEmpty ? .done : .duplicate
+        let state = problem == nil ? storedState(reply, tokenless, isTokenKnown: !tokens.isEmpty) : .failed
         do {
             try await store.commit(
                 record.uploadID,
@@ -290,6 +340,11 @@ struct UploadSettlement {
             keepsReply = true
             result.warnings.append(.unusableToken(rescuePath: rescuePath))
         }
+    }
+
+    private func storedState(_ reply: UploadReply, _ tokenless: UploadState?, isTokenKnown: Bool) -> UploadState {
+        guard reply.isWithoutToken, reply.guest == nil else { return .done }
+        return tokenless ?? (isTokenKnown ? .duplicate : .done)
     }
 
     private func unusableToken(_ rescuePath: String?) -> GigHiveError {

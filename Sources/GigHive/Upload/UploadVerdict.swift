@@ -1,11 +1,14 @@
 internal import MediaTransport
 
-/// What an answer, or its absence, says about an upload (gighive contract 2.5 and section 3).
+/// What a response, or its absence, says about an upload (gighive contract 2.5 and section 3).
 enum UploadVerdict: Sendable {
     /// On the server now, as the reply says.
     case stored(UploadReply)
-    /// The server had the bytes already. The id is nil where the answer does not name it.
-    case duplicate(fileID: Int64?, checksum: String?)
+    /// The server refused the bytes because it has them: to be confirmed.
+    case duplicate(UploadReply)
+    /// The database refused a row because another upload wrote the same key first (trap T19): the server has finished, and
+    /// has the file or not.
+    case collided(GigHiveError)
     /// Known not to be on the server.
     case refused(GigHiveError, mayRepeat: Bool)
     /// It may or may not be on the server: ask.
@@ -27,12 +30,12 @@ enum UploadVerdict: Sendable {
         case 200..<300:
             return success(reply, bodyComplete: bodyComplete)
         case 409:
-            return .duplicate(fileID: reply.existingFileID, checksum: reply.checksumSHA256)
+            return .duplicate(reply)
         case 408, 429:
             // The server says that it has dropped the request.
             return .refused(error, mayRepeat: true)
-        case 500 where reply.isDuplicateKeyError:
-            return .duplicate(fileID: reply.existingFileID, checksum: nil)
+        case 500 where reply.isKeyCollision && bodyComplete:
+            return .collided(error)
         case 501:
             return .refused(error, mayRepeat: false)
         case 500...:

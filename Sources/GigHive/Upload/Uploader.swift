@@ -1,3 +1,4 @@
+internal import MediaFiles
 public import MediaStore
 public import MediaTransport
 
@@ -21,6 +22,8 @@ public struct Uploader: Sendable {
     var rescues: RescuePool?
     /// Set while a batch runs: when this upload may send.
     var turn: TransferTurn?
+    /// Which uploads of one event must not be stored at the same time.
+    var events = EventGate()
     /// Set while a batch runs: what it has found out about the file's digest.
     var askedDigest: String??
 
@@ -163,12 +166,28 @@ public struct Uploader: Sendable {
         return !control.isStopRequested
     }
 
-    func inquiry(checksum: String, fileName: String) -> OutcomeInquiry {
+    func inquiry(_ upload: PreparedUpload, checksum: String) -> OutcomeInquiry {
+        inquiry(
+            checksum: checksum,
+            fileName: upload.fileName,
+            sizeBytes: upload.sizeBytes,
+            event: InventoryEvent(upload.details)
+        )
+    }
+
+    func inquiry(
+        checksum: String,
+        fileName: String,
+        sizeBytes: Int64,
+        event: InventoryEvent
+    ) -> OutcomeInquiry {
         OutcomeInquiry(
             client: client,
             schedule: schedule,
             checksum: checksum,
-            pathExtension: FileName.pathExtension(of: fileName)
+            sizeBytes: sizeBytes,
+            pathExtension: FileName.pathExtension(of: fileName),
+            event: event
         )
     }
 }

@@ -17,14 +17,14 @@ extension ErrorCatalogue {
         case .invalidDetail, .fileNotFound, .fileUnreadable, .isDirectory, .notRegularFile, .emptyFile, .fileTooLarge,
             .unknownExtension, .badRequest, .payloadTooLarge, .unsupportedMedia, .termsNotAccepted:
             .usage
-        case .uploadInProgress, .locked, .notResumable: .conflict
+        case .uploadInProgress, .locked, .notResumable, .refusedDuplicate: .conflict
         case .storeUnusable, .tokenNotStored: .store
         case .unauthorized, .forbidden, .invalidEventLink: .unauthorized
         case .notFound, .tusUnavailable, .uploadExpired: .notFound
         case .requestTimeout, .rateLimited, .unknownHost, .cannotConnect, .tlsFailed, .certificateUntrusted,
             .certificateNameMismatch, .pinnedKeyMismatch, .networkTimeout, .connectionLost, .outcomeUnknown:
             .network
-        case .serverError, .unexpectedAnswer, .notDeleted: .server
+        case .serverError, .serverRace, .unexpectedAnswer, .notDeleted: .server
         case .checksumMismatch: .integrity
         case .sourceChanged: .sourceChanged
         case .tokenLost, .invalidDeleteToken, .noDeleteToken, .idReused: .deleteToken
@@ -39,7 +39,7 @@ extension ErrorCatalogue {
             .unknownExtension, .uploadInProgress, .storeUnusable, .sourceChanged:
             localWords(for: error)
         case .badRequest, .unauthorized, .forbidden, .notFound, .requestTimeout, .payloadTooLarge, .unsupportedMedia,
-            .locked, .rateLimited, .serverError, .redirected, .unexpectedAnswer:
+            .locked, .rateLimited, .serverError, .serverRace, .refusedDuplicate, .redirected, .unexpectedAnswer:
             answerWords(for: error)
         case .unknownHost, .cannotConnect, .tlsFailed, .certificateUntrusted, .certificateNameMismatch,
             .pinnedKeyMismatch, .networkTimeout, .connectionLost, .outcomeUnknown:
@@ -177,6 +177,17 @@ extension ErrorCatalogue {
             Words(
                 "the server asks for fewer requests\(status)",
                 hint: error.retryAfterSeconds.map { "try again in \(Formats.span(.seconds($0)))" } ?? "try again later"
+            )
+        case .serverRace:
+            Words(
+                "the server lost the upload: other uploads to the same event were stored at the same time\(error.said)",
+                hint: "run the same command again; fewer parallel uploads with --jobs 1 avoid it"
+            )
+        case .refusedDuplicate:
+            Words(
+                "the server refused the file: it has the same bytes\(error.fileID.map { " as \($0)" } ?? "") in another "
+                    + "event, and this event does not have them\(error.said)",
+                hint: error.fileID.map { "show the other copy with: mediactl media show \($0)" }
             )
         case .redirected: .redirected(error)
         case .unexpectedAnswer: .unexpectedAnswer(error)

@@ -44,7 +44,8 @@ extension JSONRenderer {
         func count(_ state: UploadState) -> JSONValue { JSONValue(counts.count(state)) }
         return [
             "items": JSONValue(counts.items), "planned": count(.planned), "done": count(.done),
-            "duplicate": count(.duplicate), "failed": count(.failed), "cancelled": count(.cancelled),
+            "linked": count(.linked),
+            "duplicate": count(.duplicate), "refused_duplicate": count(.refusedDuplicate), "failed": count(.failed), "cancelled": count(.cancelled),
             "unknown_outcome": count(.unknownOutcome), "token_lost": count(.tokenLost),
             "finalized": count(.finalized), "not_started": JSONValue(counts.notStarted),
             "skipped": JSONValue(counts.skipped),

@@ -8,7 +8,8 @@ extension UploadResult {
             return ErrorCatalogue.exitCode(of: error.code)
         }
         return switch state {
-        case .planned, .done, .duplicate: .success
+        case .planned, .done, .linked, .duplicate: .success
+        case .refusedDuplicate: .conflict
         case .sending, .sent, .finalized, .unknownOutcome: .network
         case .tokenLost: .deleteToken
         case .cancelled: .interrupt

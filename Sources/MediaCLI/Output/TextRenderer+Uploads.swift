@@ -19,10 +19,11 @@ extension TextRenderer {
             facts.append(result.isVerified == true ? "checksum verified" : "not verified")
             return ["\(style.green("uploaded")) \(name)\(number) (\(facts.joined(separator: ", ")))"]
                 + address(of: result) + wayBack(result)
-        case .duplicate where result.isDeletableDuplicate || result.hasDeleteToken:
-            return ["\(name): already uploaded from here\(number); deletable"] + address(of: result) + wayBack(result)
+        case .linked:
+            return ["\(style.green("linked")) \(name)\(number) (the server already had the file; added to \(event(of: result)))"]
+                + address(of: result) + wayBack(result)
         case .duplicate:
-            return ["\(name): already on the server\(number)"] + address(of: result)
+            return ["\(name): already in this event\(number)"] + address(of: result) + wayBack(result)
         case .planned where result.error == nil:
             return [
                 "\(name): would be uploaded to \(TerminalText.escaped(result.server)) (\(Formats.bytes(result.sizeBytes)))"
@@ -34,6 +35,11 @@ extension TextRenderer {
         }
     }
 
+    private static func event(of result: UploadResult) -> String {
+        guard let details = result.details else { return "the event" }
+        return "the event of \(TerminalText.escaped(details.orgName)), \(TerminalText.escaped(details.eventDate))"
+    }
+
     private static func address(of result: UploadResult) -> [String] {
         result.mediaURL.map { ["  \(TerminalText.escaped($0))"] } ?? []
     }
@@ -43,7 +49,7 @@ extension TextRenderer {
             return ["  the organiser decides whether it is shown; see: mediactl uploads status"]
         }
         guard let id = result.fileID, result.hasDeleteToken || result.isDeletableDuplicate else { return [] }
-        return ["  can be taken back with: mediactl uploads delete \(id)"]
+        return ["  to delete: mediactl uploads delete \(id)"]
     }
 
     static func warning(_ warning: UploadWarning) -> String {

@@ -1,7 +1,7 @@
 /// The report of an earlier run, as `--retry-failed` reads it.
 struct PastReport: Sendable {
-    /// What nothing is to be done about: the server has the file. A lost token does not come back by sending again.
-    private static let goodEnds: Set<String> = ["done", "duplicate", "token_lost"]
+    /// States with nothing left to do: the event has the file. Sending it again does not bring a lost token back.
+    private static let goodEnds: Set<String> = ["done", "linked", "duplicate", "token_lost"]
 
     private let document: ReportDocument
 

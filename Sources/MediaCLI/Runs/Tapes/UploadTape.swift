@@ -73,7 +73,7 @@ final class UploadTape: Sendable {
     ///   - index: Number of the file in the run.
     ///   - result: How its upload ended.
     func take(_ index: Int, _ result: UploadResult) async {
-        guard result.state == .done || result.state == .duplicate else { return }
+        guard [.done, .linked, .duplicate].contains(result.state) else { return }
         guard result.path != Array("-".utf8) else {
             return console.warning(
                 "standard input is no file, so it is not in the tape \(ErrorCatalogue.quoted(title))"

@@ -10,7 +10,7 @@ struct UploadedFiles: Sendable {
     let store: TokenStore
 
     /// Ends of an upload after which the server has the file.
-    private static let onServer: Set<UploadState> = [.done, .duplicate, .tokenLost, .finalized]
+    private static let onServer: Set<UploadState> = [.done, .linked, .duplicate, .tokenLost, .finalized]
 
     // MARK: The journal
 

@@ -90,5 +90,5 @@ struct UploadCounts: Sendable, Equatable {
     func count(_ state: UploadState) -> Int { states[state, default: 0] }
 
     /// Those that are on the server with nothing left to do.
-    var good: Int { count(.done) + count(.duplicate) }
+    var good: Int { count(.done) + count(.linked) + count(.duplicate) }
 }

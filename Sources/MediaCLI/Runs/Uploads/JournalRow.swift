@@ -51,7 +51,8 @@ struct JournalRow: Sendable {
     var exitCode: ExitCode {
         guard standing == .settled, result?.error?.code != .uploadInProgress else { return .success }
         return switch state {
-        case .planned, .done, .duplicate, .failed, .cancelled: .success
+        case .planned, .done, .duplicate, .linked, .failed, .cancelled: .success
+        case .refusedDuplicate: .conflict
         case .tokenLost: .deleteToken
         case .sending, .sent, .finalized, .unknownOutcome: .network
         }

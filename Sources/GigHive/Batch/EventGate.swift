@@ -1,0 +1,122 @@
+internal import Synchronization
+
+/// Decides which uploads of one event may be stored at the same time.
+///
+/// Servers lose files that create the same event at once, and D1 and D2 also those that take the same number inside an event
+/// (gighive contract section 3, trap T19). So the first upload of an event is stored alone; after its response, uploads to
+/// D3 and later pass freely, and uploads to older servers pass one at a time per event.
+final class EventGate: Sendable {
+    /// How an upload may proceed.
+    enum Admission: Sendable {
+        /// Beside others.
+        case free
+        /// Alone: `leave` has to be called afterwards.
+        case alone
+        /// Not at all: nothing more is to be begun.
+        case refused
+    }
+
+    private struct Event {
+        /// Whether the server has confirmed a file of the event.
+        var isKnown = false
+        var isHeld = false
+        var waiting: [CheckedContinuation<Admission, Never>] = []
+    }
+
+    private struct State {
+        var isClosed = false
+        var dialect: UploadReply.Dialect?
+        var events: [InventoryEvent: Event] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    /// Waits until an upload may be stored.
+    func enter(_ event: InventoryEvent) async -> Admission {
+        await withCheckedContinuation { continuation in
+            let admission = state.withLock { state -> Admission? in
+                guard !state.isClosed else { return .refused }
+                var entry = state.events[event] ?? Event()
+                defer { state.events[event] = entry }
+                guard !(entry.isKnown && state.dialect == .assets) else { return .free }
+                guard entry.isHeld else {
+                    entry.isHeld = true
+                    return .alone
+                }
+                entry.waiting.append(continuation)
+                return nil
+            }
+            if let admission { continuation.resume(returning: admission) }
+        }
+    }
+
+    /// An upload that was admitted alone got its response, or none.
+    ///
+    /// - Parameters:
+    ///   - event: Its event.
+    ///   - dialect: The server's release, if the response shows that it is about a file of the event.
+    func leave(_ event: InventoryEvent, _ dialect: UploadReply.Dialect?) {
+        let (next, admission) = state.withLock { state -> ([CheckedContinuation<Admission, Never>], Admission) in
+            state.dialect = dialect ?? state.dialect
+            guard var entry = state.events[event] else { return ([], .refused) }
+            defer { state.events[event] = entry }
+            entry.isKnown = entry.isKnown || dialect != nil
+            if entry.isKnown, state.dialect == .assets {
+                let waiting = entry.waiting
+                entry = Event(isKnown: true)
+                return (waiting, .free)
+            }
+            entry.isHeld = !entry.waiting.isEmpty
+            return (entry.isHeld ? [entry.waiting.removeFirst()] : [], .alone)
+        }
+        for continuation in next { continuation.resume(returning: admission) }
+    }
+
+    /// Turns away the uploads that wait, and those that come.
+    func close() {
+        let waiting = state.withLock { state in
+            state.isClosed = true
+            let waiting = state.events.values.flatMap(\.waiting)
+            for event in state.events.keys { state.events[event]?.waiting = [] }
+            return waiting
+        }
+        for continuation in waiting { continuation.resume(returning: .refused) }
+    }
+}
+
+/// One upload's way through the gate of its event.
+final class EventPass: Sendable {
+    private let gate: EventGate
+    private let event: InventoryEvent
+    private let isAlone = Mutex(false)
+
+    init(_ gate: EventGate, _ details: UploadDetails) {
+        self.gate = gate
+        event = InventoryEvent(details)
+    }
+
+    /// Waits until the upload may be stored.
+    ///
+    /// - Returns: false when nothing more is to be begun.
+    func enter() async -> Bool {
+        guard !isAlone.withLock({ $0 }) else { return true }
+        switch await gate.enter(event) {
+        case .refused: return false
+        case .free: return true
+        case .alone:
+            isAlone.withLock { $0 = true }
+            return true
+        }
+    }
+
+    /// The upload got its response, or none; later calls change nothing.
+    func leave(_ dialect: UploadReply.Dialect? = nil) {
+        let wasAlone = isAlone.withLock { isAlone in
+            defer { isAlone = false }
+            return isAlone
+        }
+        if wasAlone {
+            gate.leave(event, dialect)
+        }
+    }
+}

@@ -1,0 +1,24 @@
+internal import MediaTransport
+
+/// How often, and how long, an upload that the server lost in a race is sent again (trap T19): at most ten times and for two
+/// minutes, with growing random pauses so that several processes get out of each other's way.
+struct CollisionRetries: Sendable {
+    private static let limit = 10
+    private static let timeLimit = Duration.seconds(120)
+
+    private let policy = RetryPolicy(retries: limit, base: .milliseconds(200), cap: .seconds(15))
+    private var count = 0
+    private var first: ContinuousClock.Instant?
+
+    /// Counts a lost race.
+    ///
+    /// - Returns: The pause before the next attempt; nil when there is to be none.
+    mutating func next() -> Duration? {
+        let now = ContinuousClock.now
+        let since = first ?? now
+        first = since
+        count += 1
+        guard count <= Self.limit, now - since < Self.timeLimit else { return nil }
+        return policy.delay(after: count, retryAfter: nil)
+    }
+}
