@@ -104,6 +104,19 @@ extension GigHiveError {
 }
 
 extension GigHiveError {
+    /// Whether every further upload of the same run would fail for the same reason: it concerns the login, the connection or
+    /// the server, not the file. A run ends with the first such failure.
+    public var endsRun: Bool {
+        switch code {
+        case .unauthorized, .unknownHost, .cannotConnect, .tlsFailed, .certificateUntrusted, .certificateNameMismatch,
+            .pinnedKeyMismatch, .invalidEventLink, .termsNotAccepted:
+            true
+        // The application behind the web server is not running (trap T24).
+        case .serverError: httpStatus == 503
+        default: false
+        }
+    }
+
     /// The same facts, told as an outcome that nobody knows.
     var asUnknownOutcome: GigHiveError {
         var error = self

@@ -28,6 +28,12 @@ struct FakeRequest: Sendable {
 
     var text: String { String(decoding: body, as: UTF8.self) }
 
+    /// The value of a text part of a multipart body.
+    func field(_ name: String) -> String? {
+        guard let start = text.range(of: "name=\"\(name)\"\r\n\r\n")?.upperBound else { return nil }
+        return text[start...].components(separatedBy: "\r\n").first
+    }
+
     /// The content of the last part of a multipart body.
     var fileContent: String {
         let parts = text.components(separatedBy: "\r\n\r\n")
@@ -41,9 +47,13 @@ struct FakeFile: Sendable {
     var checksum: String
     var size: Int
     var token: String
+    /// The event that holds it.
+    var date: String
+    var orgName = "Band"
 
-    init(id: Int64, content: String) {
+    init(id: Int64, content: String, date: String = "2026-03-01") {
         self.id = id
+        self.date = date
         size = content.utf8.count
         token = String(repeating: "0123456789abcde\(id % 10)", count: 4)
         var hasher = try? SHA256Hasher()
@@ -96,9 +106,9 @@ final class FakeGigHive: Sendable {
     var files: [FakeFile] { state.withLock { $0.files } }
 
     @discardableResult
-    func store(_ content: String, id: Int64? = nil) -> FakeFile {
+    func store(_ content: String, id: Int64? = nil, date: String = "2026-03-01") -> FakeFile {
         state.withLock { state in
-            let file = FakeFile(id: id ?? Int64(state.files.count + 18), content: content)
+            let file = FakeFile(id: id ?? Int64(state.files.count + 18), content: content, date: date)
             state.files.append(file)
             return file
         }
@@ -113,12 +123,19 @@ final class FakeGigHive: Sendable {
         guard try !override(request, connection, self, uploads.count) else { return }
         switch (request.method, request.path) {
         case ("POST", "/api/uploads.php"):
-            try connection.answer(201, store(request.fileContent).reply)
+            try connection.answer(201, store(request.fileContent, date: request.field("event_date") ?? "").reply)
         case ("HEAD", _):
-            let isThere = files.contains { request.path == "/video/\($0.checksum).mp4" }
-            try connection.write("HTTP/1.1 \(isThere ? 200 : 404) Scripted\r\nContent-Length: 9\r\n\r\n")
+            let file = files.first { request.path == "/video/\($0.checksum).mp4" }
+            try connection.write(
+                "HTTP/1.1 \(file == nil ? 404 : 200) Scripted\r\nContent-Length: \(file?.size ?? 9)\r\n\r\n"
+            )
         case ("GET", "/db/database.php"):
-            let entries = files.map { #"{"id":\#($0.id),"file_type":"video","file_name":"\#($0.checksum).mp4"}"# }
+            let entries = files.map { file in
+                """
+                {"id":\(file.id),"file_type":"video","file_name":"\(file.checksum).mp4","date":"\(file.date)",\
+                "org_name":"\(file.orgName)"}
+                """
+            }
             try connection.answer(
                 200,
                 #"{"pagination":{"page":1,"pageCount":1},"entries":[\#(entries.joined(separator: ","))]}"#

@@ -33,6 +33,7 @@ struct BatchRun: Sendable {
         var uploader = batch.uploader
         uploader.rescues = rescues
         uploader.events = gate
+        uploader.onRunFailure = { _ in control.drain() }
         self.uploader = uploader
         self.control = control
     }

@@ -21,6 +21,7 @@ struct InventoryIndex: Sendable {
         /// The first event that it was listed for; others are in `moreEvents`.
         var event: Int32
         var kind: MediaKind
+        var isInSeveralEvents = false
     }
 
     private enum MediaKind: UInt8 {
@@ -72,6 +73,7 @@ struct InventoryIndex: Sendable {
         }
         if known.event != event {
             moreEvents.insert(Link(asset: key, event: event))
+            assets[key]?.isInSeveralEvents = true
         }
     }
 
@@ -81,7 +83,12 @@ struct InventoryIndex: Sendable {
         let isInEvent = [event, event.simplified].contains { event in
             events[event].map { asset.event == $0 || moreEvents.contains(Link(asset: key, event: $0)) } ?? false
         }
-        return ServerInventory.Stored(fileID: asset.fileID, fileType: asset.kind.text, isInEvent: isInEvent)
+        return ServerInventory.Stored(
+            fileID: asset.fileID,
+            fileType: asset.kind.text,
+            isInEvent: isInEvent,
+            isInSeveralEvents: asset.isInSeveralEvents
+        )
     }
 
     private mutating func number(of event: InventoryEvent) -> Int32 {

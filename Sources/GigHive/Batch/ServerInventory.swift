@@ -11,8 +11,10 @@ actor ServerInventory {
         var fileID: Int64
         /// `audio` or `video`.
         var fileType: String?
-        /// Whether the event that was asked for holds it.
+        /// Whether it is listed in the event.
         var isInEvent: Bool
+        /// Whether it is listed in others as well. D1 and D2 list a file in every event that has a file of the same label.
+        var isInSeveralEvents = false
     }
 
     /// What the listing says of a digest.

@@ -42,7 +42,7 @@ struct Finalization {
     private var refusals = 0
     private var losses = 0
     private var usedUpAnswers = 0
-    private var collisions = CollisionRetries()
+    private var collisions: CollisionRetries
     /// Whether the server lost this upload in a race, and may have consumed its data with it.
     private var hasCollided = false
 
@@ -51,6 +51,7 @@ struct Finalization {
         _ tusID: String,
         details: UploadDetails,
         fileName: String,
+        sizeBytes: Int64,
         startedAt: Date?,
         journal: TusJournal,
         uploader: Uploader,
@@ -67,7 +68,8 @@ struct Finalization {
         self.control = control
         self.onEvent = onEvent
         pass = EventPass(uploader.events, details)
-        quiet = ServerQuiet(tusID: tusID, uploader: uploader, control: control, onEvent: onEvent)
+        collisions = uploader.collisionRetries
+        quiet = ServerQuiet(tusID: tusID, sizeBytes: sizeBytes, uploader: uploader, control: control, onEvent: onEvent)
         lostAt = startedAt
     }
 

@@ -14,6 +14,8 @@ struct ServerQuiet {
     }
 
     let tusID: String
+    /// Length of the file in bytes.
+    let sizeBytes: Int64
     let uploader: Uploader
     let control: TransferControl
     let onEvent: @Sendable (UploadEvent) -> Void
@@ -33,7 +35,7 @@ struct ServerQuiet {
     func remaining(since start: Date) -> Duration {
         // A start that lies ahead of a clock that was set back counts as now.
         let quiet = Duration.seconds(max(0, Date().timeIntervalSince(start)))
-        return max(.zero, uploader.options.settleTime - quiet)
+        return max(.zero, uploader.settleTime(forBytes: sizeBytes) - quiet)
     }
 
     /// Waits.

@@ -125,14 +125,20 @@ struct TusUploadRun {
     // MARK: Bytes, then finalize
 
     private mutating func sendUntilSettled(_ file: OpenFile, _ journal: TusJournal) async {
+        defer {
+            if let error = settlement.result.error, error.endsRun {
+                uploader.onRunFailure?(error)
+            }
+        }
         var restarts = 0
-        var collisions = CollisionRetries()
+        var collisions = uploader.collisionRetries
         while true {
             guard let tusID = await send(file, journal) else { return }
             var finalization = Finalization(
                 tusID,
                 details: upload.details,
                 fileName: upload.fileName,
+                sizeBytes: upload.sizeBytes,
                 startedAt: nil,
                 journal: journal,
                 uploader: uploader,

@@ -31,8 +31,9 @@ extension Uploader {
     /// - Throws: `GigHiveError`: `.tusUnavailable` where tus was asked for and is not offered.
     func tusFeatures(for upload: PreparedUpload) async throws(GigHiveError) -> TusFeatures? {
         let isNeeded = options.guest != nil || options.transport == .tus
-        guard isNeeded || (options.transport == .auto && upload.sizeBytes >= Self.smallestForTus) else { return nil }
-        let features = try await tusFeatures()
+        let isPreferred = upload.sizeBytes >= Self.smallestForTus || directLimit.isExceeded(by: upload.sizeBytes)
+        guard isNeeded || (options.transport == .auto && isPreferred) else { return nil }
+        let features = try await isNeeded ? tusFeatures() : offeredTusFeatures(for: upload)
         if let features, let limit = features.maximumBytes, upload.sizeBytes > limit {
             guard isNeeded else { return nil }
             throw GigHiveError(
@@ -47,6 +48,34 @@ extension Uploader {
             throw GigHiveError(.tusUnavailable, detail: "the server offers no resumable uploads", path: upload.path)
         }
         return features
+    }
+
+    /// For `auto`: a tus server that is down does not stop what one request can carry.
+    private func offeredTusFeatures(for upload: PreparedUpload) async throws(GigHiveError) -> TusFeatures? {
+        do throws(GigHiveError) {
+            return try await tusFeatures()
+        } catch {
+            let isDown = error.httpStatus.map { (502...504).contains($0) } ?? false
+            guard isDown, !directLimit.isExceeded(by: upload.sizeBytes), !upload.warnings.contains(.aboveDirectLimit)
+            else { throw error }
+            return nil
+        }
+    }
+
+    /// For `auto`: the way out when the server refused the size of one request (trap T23).
+    ///
+    /// - Returns: nil where there is none.
+    func tusFeatures(for upload: PreparedUpload, refused error: GigHiveError) async -> TusFeatures? {
+        guard error.code == .payloadTooLarge, options.transport == .auto else { return nil }
+        directLimit.note(refused: upload.sizeBytes)
+        guard let features = try? await tusFeatures() else { return nil }
+        return upload.sizeBytes > features.maximumBytes ?? .max ? nil : features
+    }
+
+    /// How long the server may still be working on a file whose response was lost: it hashes, moves and probes the file
+    /// (gighive contract 2.6), 30 seconds at most for the probe, so a small one is done long before `settleTime`.
+    func settleTime(forBytes byteCount: Int64) -> Duration {
+        min(options.settleTime, .seconds(45) + .seconds(byteCount / 2_000_000))
     }
 
     /// The upload as a guest makes it: with the event of the link (gighive contract section 6).

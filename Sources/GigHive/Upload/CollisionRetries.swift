@@ -6,9 +6,14 @@ struct CollisionRetries: Sendable {
     private static let limit = 10
     private static let timeLimit = Duration.seconds(120)
 
-    private let policy = RetryPolicy(retries: limit, base: .milliseconds(200), cap: .seconds(15))
+    private let policy: RetryPolicy
     private var count = 0
     private var first: ContinuousClock.Instant?
+
+    /// With the bound of the first pause; it doubles with each attempt, up to 15 seconds.
+    init(base: Duration = .milliseconds(200)) {
+        policy = RetryPolicy(retries: Self.limit, base: base, cap: .seconds(15))
+    }
 
     /// Counts a lost race.
     ///

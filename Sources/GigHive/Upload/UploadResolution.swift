@@ -91,6 +91,7 @@ struct UploadResolution {
                 tusID,
                 details: details,
                 fileName: settlement.result.fileName,
+                sizeBytes: settlement.record.sizeBytes,
                 startedAt: tus.finalizeStartedAt,
                 journal: TusJournal(tus, store: uploader.store),
                 uploader: uploader,
@@ -154,7 +155,7 @@ struct UploadResolution {
             return
         }
         let quiet = Duration.seconds(max(0, Date().timeIntervalSince(record.updatedAt)))
-        let limit = max(.zero, uploader.options.settleTime - quiet)
+        let limit = max(.zero, uploader.settleTime(forBytes: record.sizeBytes) - quiet)
         onEvent(.resolving(for: limit))
         let inquiry = uploader.inquiry(
             checksum: checksum,

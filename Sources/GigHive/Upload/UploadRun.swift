@@ -17,7 +17,7 @@ struct UploadRun {
     private let started = ContinuousClock.now
     private let pass: EventPass
     private var settlement: UploadSettlement
-    private var collisions = CollisionRetries()
+    private var collisions: CollisionRetries
     /// Whether the response to an earlier attempt was lost: what the server has then may be of that attempt.
     private var hasLostResponse = false
 
@@ -32,6 +32,7 @@ struct UploadRun {
         self.control = control
         self.onEvent = onEvent
         pass = EventPass(uploader.events, upload.details)
+        collisions = uploader.collisionRetries
         settlement = UploadSettlement(
             store: uploader.store,
             record: uploader.record(of: upload),
@@ -90,6 +91,9 @@ struct UploadRun {
         settlement.isPlanned = true
         KillPoint.afterIntent.reach()
         await sendUntilSettled(file, rescue)
+        if let error = settlement.result.error, error.endsRun {
+            uploader.onRunFailure?(error)
+        }
     }
 
     /// The gate of the event first: an upload that waits there holds no slot.
@@ -133,7 +137,9 @@ struct UploadRun {
                 break
             }
             settlement.note(attempt)
-            pass.leave(attempt.dialect)
+            if attempt.dialect != nil {
+                pass.leave(attempt.dialect)
+            }
             if let end = lookAhead?.end, case .refused(let error, _) = attempt.verdict, error.code == .cancelled {
                 settlement.endAsKnown(end)
                 break
@@ -142,6 +148,7 @@ struct UploadRun {
                 uploader.keep(checksum, of: upload, readingBegan: file.openedAt)
             }
             guard let again = await settle(attempt, since: began, file, rescue) else { break }
+            pass.leave()
             guard await waitToRepeat(again), await mayBegin() else {
                 settlement.end(.cancelled, GigHiveError(.cancelled, transport: again.error.transport))
                 break
@@ -197,6 +204,12 @@ struct UploadRun {
     }
 
     private func again(_ error: GigHiveError) -> Again {
+        // Not all bytes had been handed to the network: the server has nothing to finish.
+        if error.code == .connectionLost, error.transport?.metrics.bodyComplete == false,
+            settlement.result.attempts == 1
+        {
+            return Again(error: error, delay: .zero)
+        }
         let retryAfter = error.retryAfterSeconds.map { Duration.seconds($0) }
         return Again(
             error: error,
@@ -213,8 +226,10 @@ struct UploadRun {
         var reply = reply
         if reply.fileID == nil, let checksum = reply.checksumSHA256 ?? attempt.checksum {
             // A token without its id: the listing knows the number.
-            if case .present(let copy) = await uploader.inquiry(upload, checksum: checksum).run(for: nil, control: control)
-            {
+            if case .present(let copy) = await uploader.inquiry(upload, checksum: checksum).run(
+                for: nil,
+                control: control
+            ) {
                 reply.fileID = copy.fileID
             }
         }
@@ -318,7 +333,7 @@ struct UploadRun {
         hasLostResponse = true
         settlement.end(.unknownOutcome, error.asUnknownOutcome)
         guard !control.isStopRequested, let checksum = attempt.checksum else { return nil }
-        let limit = isSettled ? nil : uploader.options.settleTime - attempt.timeSinceBody
+        let limit = isSettled ? nil : uploader.settleTime(forBytes: upload.sizeBytes) - attempt.timeSinceBody
         onEvent(.resolving(for: limit ?? .zero))
         let finding = await uploader.inquiry(upload, checksum: checksum).run(for: limit, control: control)
         switch finding {

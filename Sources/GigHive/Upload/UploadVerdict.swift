@@ -36,8 +36,15 @@ enum UploadVerdict: Sendable {
             return .refused(error, mayRepeat: true)
         case 500 where reply.isKeyCollision && bodyComplete:
             return .collided(error)
+        case 500 where reply.exceedsUploadLimit:
+            var tooLarge = error
+            (tooLarge.code, tooLarge.isRetryable) = (.payloadTooLarge, false)
+            return .refused(tooLarge, mayRepeat: false)
         case 501:
             return .refused(error, mayRepeat: false)
+        case 503:
+            // The web server answers for an application that is not running: nothing was processed (trap T24).
+            return .refused(error, mayRepeat: true)
         case 500...:
             guard bodyComplete else {
                 return .refused(error, mayRepeat: head.status != 500)

@@ -1,6 +1,7 @@
 internal import MediaFiles
 public import MediaStore
 public import MediaTransport
+internal import Tus
 
 /// Uploads files to one server, one call a file, with intent, rescue file, hash, token and journal (docs/architecture.md).
 public struct Uploader: Sendable {
@@ -22,6 +23,12 @@ public struct Uploader: Sendable {
     var rescues: RescuePool?
     /// Set while a batch runs: when this upload may send.
     var turn: TransferTurn?
+    /// Set while a batch runs: called with a failure that ends the run, before another upload may begin.
+    var onRunFailure: (@Sendable (GigHiveError) -> Void)?
+    /// Sizes that the server refused in one request.
+    let directLimit = DirectLimit()
+    /// How an upload that the server lost in a race is sent again.
+    var collisionRetries = CollisionRetries()
     /// Which uploads of one event must not be stored at the same time.
     var events = EventGate()
     /// Set while a batch runs: what it has found out about the file's digest.
@@ -94,16 +101,31 @@ public struct Uploader: Sendable {
         await shielded(control) {
             do throws(GigHiveError) {
                 let upload = try asGuest(upload)
-                guard let features = try await tusFeatures(for: upload) else {
-                    var run = UploadRun(uploader: self, upload: upload, control: control, onEvent: onEvent)
-                    return await run.perform()
+                if let features = try await tusFeatures(for: upload) {
+                    return await sendOverTus(upload, features, control, onEvent)
                 }
-                var run = TusUploadRun(self, upload, features: features, control: control, onEvent: onEvent)
-                return await run.perform()
+                var run = UploadRun(uploader: self, upload: upload, control: control, onEvent: onEvent)
+                let result = await run.perform()
+                guard let error = result.error, let features = await tusFeatures(for: upload, refused: error) else {
+                    return result
+                }
+                onEvent(.restarting(because: error))
+                return await sendOverTus(upload, features, control, onEvent)
             } catch {
+                if error.endsRun { onRunFailure?(error) }
                 return refusal(of: upload, error)
             }
         }
+    }
+
+    private func sendOverTus(
+        _ upload: PreparedUpload,
+        _ features: TusFeatures,
+        _ control: TransferControl,
+        _ onEvent: @escaping @Sendable (UploadEvent) -> Void
+    ) async -> UploadResult {
+        var run = TusUploadRun(self, upload, features: features, control: control, onEvent: onEvent)
+        return await run.perform()
     }
 
     /// Asks the server about an upload that a dead process left in `sending`, `sent` or `unknown_outcome`, and settles
@@ -157,6 +179,9 @@ public struct Uploader: Sendable {
             control.stop()
         }
     }
+
+    /// Whether files are sent with an event link instead of a login.
+    public var isGuest: Bool { options.guest != nil }
 
     /// Waits for a place among the running transfers.
     ///

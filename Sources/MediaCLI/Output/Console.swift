@@ -39,6 +39,7 @@ final class Console: Sendable {
         case start
         case progress
         case item
+        case verification
     }
 
     /// Writes a record, in JSON only.

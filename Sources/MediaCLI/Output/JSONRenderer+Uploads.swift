@@ -45,7 +45,8 @@ extension JSONRenderer {
         return [
             "items": JSONValue(counts.items), "planned": count(.planned), "done": count(.done),
             "linked": count(.linked),
-            "duplicate": count(.duplicate), "refused_duplicate": count(.refusedDuplicate), "failed": count(.failed), "cancelled": count(.cancelled),
+            "duplicate": count(.duplicate), "refused_duplicate": count(.refusedDuplicate), "failed": count(.failed),
+            "cancelled": count(.cancelled),
             "unknown_outcome": count(.unknownOutcome), "token_lost": count(.tokenLost),
             "finalized": count(.finalized), "not_started": JSONValue(counts.notStarted),
             "skipped": JSONValue(counts.skipped),

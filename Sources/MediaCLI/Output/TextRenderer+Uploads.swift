@@ -20,7 +20,9 @@ extension TextRenderer {
             return ["\(style.green("uploaded")) \(name)\(number) (\(facts.joined(separator: ", ")))"]
                 + address(of: result) + wayBack(result)
         case .linked:
-            return ["\(style.green("linked")) \(name)\(number) (the server already had the file; added to \(event(of: result)))"]
+            return [
+                "\(style.green("linked")) \(name)\(number) (the server already had the file; added to \(event(of: result)))"
+            ]
                 + address(of: result) + wayBack(result)
         case .duplicate:
             return ["\(name): already in this event\(number)"] + address(of: result) + wayBack(result)

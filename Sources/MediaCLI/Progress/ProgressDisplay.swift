@@ -106,8 +106,8 @@ final class ProgressDisplay: Sendable {
             case .progress(let transfer):
                 state.bytesSent += state.running[index]?.take(transfer, at: now) ?? 0
                 state.rate.add(bytes: state.bytesSent, at: now)
-            case .retrying: state.running[index]?.enter(.retrying, at: now)
-            case .resolving: state.running[index]?.enter(.resolving, at: now)
+            case .retrying(_, let delay, _): state.running[index]?.enter(.retrying, at: now, limit: delay)
+            case .resolving(let limit): state.running[index]?.enter(.resolving, at: now, limit: limit)
             case .resuming(let offset): state.running[index]?.begin(from: offset)
             case .proving(let bytes, let count): state.running[index]?.prove(bytes, of: count, at: now)
             case .restarting: state.running[index]?.begin(from: 0)
@@ -126,18 +126,19 @@ final class ProgressDisplay: Sendable {
         switch event {
         case .retrying(let attempt, let delay, let cause):
             let reason = ErrorCatalogue.diagnosis(of: cause).message
-            console.warning("\(name)try \(attempt) failed: \(reason); trying again in \(Formats.span(delay))")
+            console.warning("\(name)attempt \(attempt) failed: \(reason); retrying in \(Formats.span(delay))")
         case .resolving(let limit):
             console.note(
-                "\(name)the answer was lost; asking the server whether it has the file, for up to \(Formats.span(limit))"
+                "\(name)the response was lost; checking whether the server has the file"
+                    + (limit > .zero ? ", for up to \(Formats.span(limit))" : "")
             )
         case .resuming(let offset):
             console.note("\(name)going on after \(Formats.bytes(offset)) that the server has already")
         case .restarting(let cause):
-            console.note("\(name)starting anew: \(ErrorCatalogue.diagnosis(of: cause).message)")
+            console.note("\(name)starting over: \(ErrorCatalogue.diagnosis(of: cause).message)")
         case .waitingForQuiet(let limit):
             console.note(
-                "\(name)an earlier request may still be at work; asking again in \(Formats.span(limit))"
+                "\(name)an earlier request may still be running on the server; retrying in at most \(Formats.span(limit))"
             )
         case .waitingForToken: sayWaiting()
         case .progress, .proving, .finalizing: break

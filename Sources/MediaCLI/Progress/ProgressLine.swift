@@ -32,13 +32,19 @@ enum ProgressLine {
         case .processing, .finalizing:
             return "\(size) sent  server is processing (\(Formats.clock(progress.phaseElapsed)))"
         case .receiving: return "\(size) sent  receiving the answer"
-        case .retrying: return "waiting for try \(progress.attempt + 1)"
-        case .resolving: return "asking the server whether it has the file (\(Formats.clock(progress.phaseElapsed)))"
-        case .quiet:
-            let rest = progress.phaseLimit.map { ", \(Formats.clock($0 - progress.phaseElapsed)) left" } ?? ""
-            return "the server may still be at work\(rest)"
+        case .retrying: return "waiting for attempt \(progress.attempt + 1)\(countdown(progress))"
+        case .resolving: return "checking whether the server has the file\(countdown(progress))"
+        case .quiet: return "the server may still be working\(countdown(progress))"
         case .waiting: return "waiting for the delete token (\(Formats.clock(progress.phaseElapsed)))"
         }
+    }
+
+    /// How long a wait still takes, where that is known.
+    private static func countdown(_ progress: UploadProgress) -> String {
+        guard let limit = progress.phaseLimit, limit > .zero else {
+            return " (\(Formats.clock(progress.phaseElapsed)))"
+        }
+        return ", \(Formats.clock(max(.zero, limit - progress.phaseElapsed))) left"
     }
 
     /// The line below those of the files.

@@ -42,9 +42,20 @@ struct SendingOptions: ParsableArguments, Sendable {
     )
     var tape: String?
 
+    @Flag(
+        inversion: .prefixedNo,
+        help: ArgumentHelp(
+            "After the run, compare every file with the server's listing (default: yes for more than one file)."
+        )
+    )
+    var verify: Bool?
+
     @OptionGroup var transfer: TransferOptions
 
     func validate() throws {
+        guard verify != true || !dryRun else {
+            throw ValidationError("--verify cannot be combined with --dry-run: nothing is uploaded.")
+        }
         guard tape.map({ !$0.allSatisfy(\.isWhitespace) }) ?? true else {
             throw ValidationError("--tape: an empty name.")
         }

@@ -25,6 +25,9 @@ struct UploadUsage {
         guard input.watch == nil || command.paths.isEmpty else {
             throw ValidationError("--watch takes what appears in its directory, and nothing else.")
         }
+        guard input.watch == nil || command.sending.verify != true else {
+            throw ValidationError("--verify cannot be combined with --watch; use mediactl uploads verify afterwards.")
+        }
         guard input.watch == nil || (!command.sending.dryRun && !command.sending.failFast) else {
             throw ValidationError("--watch goes on until it is stopped: no --dry-run, no --fail-fast.")
         }

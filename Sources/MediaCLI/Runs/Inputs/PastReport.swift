@@ -1,3 +1,5 @@
+internal import GigHive
+
 /// The report of an earlier run, as `--retry-failed` reads it.
 struct PastReport: Sendable {
     /// States with nothing left to do: the event has the file. Sending it again does not bring a lost token back.
@@ -24,6 +26,20 @@ struct PastReport: Sendable {
     var itemCount: Int { document.items.count }
 
     private var failed: [ReportedUpload] { document.items.filter { !Self.goodEnds.contains($0.state ?? "") } }
+
+    /// Address of the server that the run uploaded to.
+    var server: String { document.server ?? "" }
+
+    /// The files that the run reported as stored, each with its path.
+    var storedItems: [(path: [UInt8], upload: StoredUpload)] {
+        document.items.compactMap { item in
+            guard Self.goodEnds.contains(item.state ?? ""), let path = item.bytes, let fileID = item.fileId,
+                let checksum = item.checksumSha256, let date = item.eventDate, let orgName = item.orgName
+            else { return nil }
+            let upload = StoredUpload(fileID: fileID, checksumSHA256: checksum, eventDate: date, orgName: orgName)
+            return (path, upload)
+        }
+    }
 
     /// How many of those that failed were standard input.
     var unreadableCount: Int { failed.count { $0.path == "-" } }

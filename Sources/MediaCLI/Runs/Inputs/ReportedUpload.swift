@@ -8,6 +8,8 @@ struct ReportedUpload: Decodable {
     var pathBase64: String?
     var uploadId: String?
     var state: String?
+    var fileId: Int64?
+    var checksumSha256: String?
     var eventDate: String?
     var orgName: String?
     var eventType: String?
@@ -50,6 +52,7 @@ struct ReportedUpload: Decodable {
 /// A report of `upload --report`, as `UploadReport` has written it.
 struct ReportDocument: Decodable {
     var schema: String
+    var server: String?
     var workingDirectory: String
     var items: [ReportedUpload]
 

@@ -10,16 +10,28 @@ final class UploadLedger: Sendable {
         var lines: [Int: String] = [:]
         var counts = UploadCounts()
         var codes: Set<ExitCode> = []
+        var stored: [StoredFile] = []
+        var verification: UploadVerification?
+    }
+
+    /// A file of the run that the server confirmed.
+    struct StoredFile: Sendable {
+        var index: Int
+        var path: [UInt8]
+        var upload: StoredUpload
     }
 
     private let keepsLines: Bool
+    private let keepsStored: Bool
     private let state: Mutex<State>
 
     /// - Parameters:
     ///   - entries: The files.
-    ///   - keepsLines: Whether `lines` will be asked for; a directory may be watched for months.
-    init(_ entries: [UploadPlan.Entry?] = [], keepsLines: Bool = true) {
+    ///   - keepsLines: Whether `lines` is used; a directory may be watched for months.
+    ///   - keepsStored: Whether `stored` is used.
+    init(_ entries: [UploadPlan.Entry?] = [], keepsLines: Bool = true, keepsStored: Bool = false) {
         self.keepsLines = keepsLines
+        self.keepsStored = keepsStored
         state = Mutex(State())
         for entry in entries {
             _ = add(entry)
@@ -45,6 +57,9 @@ final class UploadLedger: Sendable {
         state.withLock { state in
             state.counts.add(result)
             state.codes.insert(result.exitCode)
+            if keepsStored, let upload = StoredUpload(result) {
+                state.stored.append(StoredFile(index: index, path: result.path, upload: upload))
+            }
             if let entry = state.entries[index] {
                 state.lines[index] = UploadReport.line(entry, result)
             }
@@ -54,15 +69,33 @@ final class UploadLedger: Sendable {
     /// Every file's line of the report in the order given, also of those that were never begun.
     var lines: [String] {
         state.withLock { state in
-            state.entries.sorted { $0.key < $1.key }.map { state.lines[$0.key] ?? UploadReport.line($0.value, nil) }
+            state.entries.sorted { $0.key < $1.key }.map { index, entry in
+                let line = state.lines[index] ?? UploadReport.line(entry, nil)
+                guard let verification = state.verification else { return line }
+                return UploadReport.line(line, isVerified: verification.isConfirmed(index))
+            }
         }
+    }
+
+    /// The files that the server confirmed, if they were kept.
+    var stored: [StoredFile] { state.withLock { $0.stored } }
+
+    /// What the server's listing contains of them, once it was read.
+    var verification: UploadVerification? { state.withLock { $0.verification } }
+
+    /// The run was compared with the server's listing.
+    func note(_ verification: UploadVerification) {
+        state.withLock { $0.verification = verification }
     }
 
     var counts: UploadCounts { state.withLock { $0.counts } }
 
     /// How the program ends: as its files, when they ended alike.
     var exitCode: ExitCode {
-        state.withLock { ExitCode.batch($0.codes, isWhole: $0.counts.notStarted == 0) }
+        state.withLock { state in
+            guard state.verification?.missing.isEmpty ?? true else { return .partly }
+            return ExitCode.batch(state.codes, isWhole: state.counts.notStarted == 0)
+        }
     }
 }
 

@@ -34,6 +34,11 @@ struct UploadReport: Sendable {
         JSONValue.object(item(entry, result)).text
     }
 
+    /// The item with what the server's listing contains of it; `line` is one of the above.
+    static func line(_ line: String, isVerified: Bool) -> String {
+        String(line.dropLast()) + ",\"verified\":\(isVerified)}"
+    }
+
     private static func item(_ entry: UploadPlan.Entry, _ result: UploadResult?) -> JSONObject {
         let path = entry.input.path
         let details = result?.details ?? entry.details

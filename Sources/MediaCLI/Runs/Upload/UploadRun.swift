@@ -39,7 +39,8 @@ struct UploadRun: Sendable {
         if entries.isEmpty {
             console.note("there is nothing to upload")
         }
-        let ledger = UploadLedger(entries, keepsLines: sending.report != nil)
+        let isVerified = !sending.dryRun && (sending.verify ?? (entries.count > 1))
+        let ledger = UploadLedger(entries, keepsLines: sending.report != nil, keepsStored: isVerified)
         let teller = UploadTeller(console, contact: contact, fileCount: entries.count)
         // A signal between two files, or before a result is told, ends the loop and not the program.
         return await console.context.interruption.handling({ _ in }) {
@@ -48,10 +49,25 @@ struct UploadRun: Sendable {
             } else {
                 await send(entries, ledger, teller)
                 await tape?.conclude()
+                if isVerified { await verify(ledger) }
             }
             for case .ready(let upload) in entries.map(\.item) { upload.releaseSpool() }
             return finish(ledger, teller, report, began: began)
         }
+    }
+
+    /// Compares the files of the run with the server's listing, unless a signal asks for the end.
+    private func verify(_ ledger: UploadLedger) async {
+        let stored = ledger.stored
+        guard !stored.isEmpty, console.context.interruption.signal == nil else { return }
+        let verifier = UploadVerifier(client: uploader.client)
+        let verification =
+            uploader.isGuest
+            ? .impossible(.usage("an event link gives no access to it"))
+            : (try? await console.context.interruption.cancelling { await UploadVerification.of(stored, verifier) })
+        guard let verification, console.context.interruption.signal == nil else { return }
+        ledger.note(verification)
+        console.tell(verification)
     }
 
     // MARK: The frame of a run
@@ -99,7 +115,7 @@ struct UploadRun: Sendable {
             code = code == .success ? .failure : code
         }
         if !sending.dryRun {
-            teller.conclude(counts)
+            teller.conclude(counts, ledger.verification)
         }
         console.summary(summary())
         return code

@@ -11,6 +11,8 @@ final class UploadTeller: Sendable {
         /// How often each kind of warning came.
         var warnings: [String: Int] = [:]
         var unsaidSkips = 0
+        /// Codes of failures that end the run: the files that were under way fail alike.
+        var runFailures: Set<String> = []
     }
 
     /// In a run of more files each has one line, and those that were skipped are only counted.
@@ -47,9 +49,15 @@ final class UploadTeller: Sendable {
         }
         warn(result.warnings.filter { $0 != .noDeleteToken && !said.contains($0) }, of: result.path)
         if let diagnosis = ErrorCatalogue.diagnosis(of: result, isOneOfMany: isBatch), result.state != .cancelled {
-            complain(diagnosis, of: result.path)
+            if result.error?.endsRun != true || isFirst(diagnosis) {
+                complain(diagnosis, of: result.path)
+            }
         }
         showAsLastResort(result)
+    }
+
+    private func isFirst(_ failure: Diagnosis) -> Bool {
+        !isBatch || state.withLock { $0.runFailures.insert(failure.code).inserted }
     }
 
     private func complain(_ diagnosis: Diagnosis, of path: [UInt8]) {
@@ -98,7 +106,7 @@ final class UploadTeller: Sendable {
     // MARK: The end of the run
 
     /// What was only counted, and how many files are on the server.
-    func conclude(_ counts: UploadCounts) {
+    func conclude(_ counts: UploadCounts, _ verification: UploadVerification? = nil) {
         let (skips, warnings) = state.withLock { ($0.unsaidSkips, $0.warnings) }
         for (code, count) in warnings.sorted(by: { $0.key < $1.key })
         where isBatch && count > Self.sameWarnings && console.verbosity == 0 {
@@ -109,8 +117,15 @@ final class UploadTeller: Sendable {
             console.text(["\(Formats.count(skips, "file")) not sent: the server has them already"])
         }
         guard counts.items > 1 else { return }
+        if !state.withLock({ $0.runFailures.isEmpty }), counts.notStarted > 0 {
+            console.note(
+                "\(Formats.count(counts.notStarted, "file")) not started; run the same command again to continue"
+            )
+        }
+        let confirmed =
+            verification.map { $0.failure == nil ? ", \($0.confirmedCount) verified by its listing" : "" } ?? ""
         console.note(
-            "\(counts.good) of \(Formats.count(counts.items, "file")) on the server, "
+            "\(counts.good) of \(Formats.count(counts.items, "file")) on the server\(confirmed), "
                 + "\(Formats.bytes(counts.bytesSent)) sent"
         )
     }

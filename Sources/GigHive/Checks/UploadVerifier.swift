@@ -1,0 +1,58 @@
+internal import MediaTransport
+
+/// A file that an upload reported as stored.
+public struct StoredUpload: Sendable, Equatable {
+    /// The server's id.
+    public var fileID: Int64
+    /// SHA-256, 64 lower-case hexadecimal characters.
+    public var checksumSHA256: String
+    /// `YYYY-MM-DD`.
+    public var eventDate: String
+    /// Organization of the event.
+    public var orgName: String
+
+    /// Makes a value to verify.
+    public init(fileID: Int64, checksumSHA256: String, eventDate: String, orgName: String) {
+        self.fileID = fileID
+        self.checksumSHA256 = checksumSHA256
+        self.eventDate = eventDate
+        self.orgName = orgName
+    }
+}
+
+/// Compares uploads with the server's own listing (gighive contract section 7): one listing for all of them.
+public struct UploadVerifier: Sendable {
+    private let client: GigHiveClient
+
+    /// Makes a verifier for one server; its user must be allowed to read the listing, which an event link does not give.
+    public init(client: GigHiveClient) {
+        self.client = client
+    }
+
+    /// Reads the listing and looks every upload up by checksum, id and event.
+    ///
+    /// Cancelling the task ends the listing.
+    ///
+    /// - Returns: The positions of the uploads that the listing does not have in their event under their id.
+    /// - Throws: `GigHiveError` when the listing cannot be read whole.
+    public func missing(among uploads: [StoredUpload]) async throws(GigHiveError) -> [Int] {
+        let control = TransferControl()
+        let listing = await withTaskCancellationHandler {
+            () -> Result<InventoryIndex, GigHiveError> in
+            do throws(GigHiveError) {
+                return .success(try await InventoryIndex.fetch(client, control: control))
+            } catch {
+                return .failure(error)
+            }
+        } onCancel: {
+            control.abandon()
+        }
+        let index = try listing.get()
+        return uploads.indices.filter { position in
+            let upload = uploads[position]
+            let event = InventoryEvent(date: upload.eventDate, orgName: upload.orgName)
+            guard let stored = index.find(upload.checksumSHA256, in: event) else { return true }
+            return stored.fileID != upload.fileID || !stored.isInEvent
+        }
+    }
+}

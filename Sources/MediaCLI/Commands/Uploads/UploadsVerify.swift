@@ -1,0 +1,117 @@
+internal import ArgumentParser
+internal import GigHive
+internal import MediaStore
+internal import MediaTransport
+
+/// `mediactl uploads verify`
+struct UploadsVerify: ContextCommand {
+    static let schema = "mediactl.uploads-verify/1"
+    static let configuration = CommandConfiguration(
+        commandName: "verify",
+        abstract: "Compare earlier uploads with the server's listing.",
+        discussion: """
+            Checks that the server lists every file uploaded from here by checksum, under its ID and in its event. Files \
+            deleted from here are not checked. Ends with 3 when files are missing.
+
+            Examples:
+              mediactl uploads verify
+              mediactl uploads verify --report run.json --json
+            """
+    )
+
+    @Option(
+        help: ArgumentHelp("Check the files of this report of mediactl upload --report.", valueName: "file"),
+        completion: .file()
+    )
+    var report: String?
+
+    @OptionGroup(title: "Credentials") var credentials: CredentialOptions
+    @OptionGroup(title: "Connection options") var connection: ConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func validate() throws {
+        guard report != "" else { throw ValidationError("--report: an empty path.") }
+    }
+
+    func run(in console: Console) async throws -> ExitCode {
+        let settings = try await SettingsSession.open(console, global: global, connection: connection)
+        let server = try settings.requireServer()
+        let files =
+            if let report {
+                try PastReport(
+                    reading: await InputFile.bytes(report, flag: "--report", in: console.context),
+                    name: report
+                ).stored(at: server)
+            } else {
+                try await StoreSession.open(settings).stored(at: server)
+            }
+        console.record(.start, ["server": .string(server.description), "items": JSONValue(files.count)])
+        try console.requireOutput()
+        let client = try await ServerSession(settings, credentials: credentials).client(for: server)
+        let verification = try await console.context.interruption.cancelling {
+            await UploadVerification.of(files, UploadVerifier(client: client))
+        }
+        if let failure = verification.failure { throw failure }
+        console.tell(verification)
+        console.text([
+            "\(verification.confirmedCount) of \(Formats.count(files.count, "upload")) listed by the server in their event"
+        ])
+        let code = console.exitCode(verification.missing.isEmpty ? .success : .partly)
+        console.summary(
+            [
+                "items": JSONValue(files.count), "confirmed": JSONValue(verification.confirmedCount),
+                "missing": JSONValue(verification.missing.count),
+            ] + console.ending(code)
+        )
+        return code
+    }
+}
+
+extension StoreSession {
+    /// The uploads of the journal that a server confirmed and that were not deleted from here, each file of an event once.
+    ///
+    /// - Throws: `StoreError`.
+    fileprivate func stored(at server: ServerURL) throws -> [UploadLedger.StoredFile] {
+        let states = Set(UploadState.allCases.filter(\.isStored))
+        var seen: Set<[String]> = []
+        var files: [UploadLedger.StoredFile] = []
+        for record in try store.uploads(states: states, host: server.scope) {
+            guard let fileID = record.fileID, let checksum = record.checksumSHA256,
+                let date = record.fields.first(where: { $0.name == "event_date" })?.value,
+                let orgName = record.fields.first(where: { $0.name == "org_name" })?.value,
+                seen.insert([checksum, date, orgName]).inserted,
+                try !store.isRemoved(host: server.scope, fileID: fileID, checksumSHA256: checksum)
+            else { continue }
+            files.append(
+                UploadLedger.StoredFile(
+                    index: files.count,
+                    path: record.path,
+                    upload: StoredUpload(
+                        fileID: fileID,
+                        checksumSHA256: checksum,
+                        eventDate: date,
+                        orgName: orgName
+                    )
+                )
+            )
+        }
+        return files
+    }
+}
+
+extension PastReport {
+    /// The files that the report calls stored.
+    ///
+    /// - Throws: `Diagnosis` (usage) for a report of another server, whose files this one cannot have.
+    fileprivate func stored(at server: ServerURL) throws(Diagnosis) -> [UploadLedger.StoredFile] {
+        guard self.server == server.description else {
+            throw .usage(
+                "the report is about \(ErrorCatalogue.clean(self.server)), not about \(server)",
+                hint: "mediactl uploads verify --server \(ErrorCatalogue.clean(self.server)) --report FILE"
+            )
+        }
+        return storedItems.enumerated().map { index, item in
+            UploadLedger.StoredFile(index: index, path: item.path, upload: item.upload)
+        }
+    }
+}

@@ -1,0 +1,304 @@
+import Foundation
+import MediaStore
+import MediaTransport
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import GigHive
+
+/// What counts as "already on the server", and what is a lost upload (gighive contract section 3, trap T19).
+@Suite(.prompt) struct DuplicateConfirmationTests {
+    /// The server's own words for a key.
+    private static func collision(_ key: String) -> String {
+        #"{"error":"Server Error","message":"SQLSTATE[23000]: Integrity constraint violation: 1062 Duplicate entry '#
+            + #"'2026-03-01-Band' for key '\#(key)'"}"#
+    }
+
+    private static let eventKeys = [
+        "unique_session_date_org", "uq_files_session_seq", "uq_events_tenant_date_org", "uq_assets_tenant_checksum",
+    ]
+
+    @Test(arguments: eventKeys) func aLostRaceIsSentAgainUntilItIsStored(_ key: String) async throws {
+        let bench = try Workbench(
+            try FakeGigHive { request, connection, _, number in
+                guard request.path == "/api/uploads.php", number < 4 else { return false }
+                try connection.answer(500, Self.collision(key))
+                return true
+            }
+        )
+        var uploader = bench.uploader
+        uploader.collisionRetries = CollisionRetries(base: .milliseconds(1))
+        let result = await uploader.upload(try bench.prepare())
+        #expect(result.state == .done)
+        #expect(result.hasDeleteToken)
+        #expect(bench.server.uploads.count == 4)
+        #expect(bench.server.files.count == 1)
+    }
+
+    @Test(arguments: eventKeys) func aRaceThatIsAlwaysLostFails(_ key: String) async throws {
+        let bench = try Workbench(
+            try FakeGigHive { request, connection, _, _ in
+                guard request.path == "/api/uploads.php" else { return false }
+                try connection.answer(500, Self.collision(key))
+                return true
+            }
+        )
+        var uploader = bench.uploader
+        uploader.collisionRetries = CollisionRetries(base: .zero)
+        let result = await uploader.upload(try bench.prepare())
+        #expect(result.state == .failed)
+        #expect(result.error?.code == .serverRace)
+        #expect(bench.server.uploads.count == 11)
+        #expect(try bench.row()?.state == .failed)
+    }
+
+    @Test(arguments: [
+        ("uq_assets_tenant_checksum", UploadState.duplicate), ("uq_events_tenant_date_org", .tokenLost),
+    ]) func bytesThatTheEventHasAfterALostRaceAreNotSentAgain(_ key: String, _ state: UploadState) async throws {
+        let bench = try Workbench(
+            try FakeGigHive { request, connection, server, _ in
+                guard request.path == "/api/uploads.php" else { return false }
+                server.store(request.fileContent)
+                try connection.answer(500, Self.collision(key))
+                return true
+            }
+        )
+        let result = await bench.uploader.upload(try bench.prepare())
+        #expect(result.state == state)
+        #expect(result.fileID == 18)
+        #expect(bench.server.uploads.count == 1)
+    }
+
+    /// D2 leaves the bytes of a lost upload on its disk, without a row: they are served, and no listing has them.
+    @Test func servedBytesWithoutARowAreNoUpload() async throws {
+        let bench = try Workbench(
+            try FakeGigHive { request, connection, _, number in
+                if request.path == "/api/uploads.php", number == 1 {
+                    try connection.answer(500, Self.collision("unique_session_date_org"))
+                    return true
+                }
+                guard request.method == "HEAD" else { return false }
+                try connection.write("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n")
+                return true
+            }
+        )
+        var uploader = bench.uploader
+        uploader.collisionRetries = CollisionRetries(base: .milliseconds(1))
+        let result = await uploader.upload(try bench.prepare())
+        #expect(result.state == .done)
+        #expect(bench.server.uploads.count == 2)
+    }
+
+    // MARK: Refusals
+
+    @Test(arguments: [
+        ("2026-03-01", UploadState.duplicate), ("2025-12-31", .refusedDuplicate),
+    ]) func aRefusalOfOldServersCountsOnlyWithTheListing(_ date: String, _ state: UploadState) async throws {
+        let bench = try Workbench(try Self.refusing(spelling: "existing_file_id"))
+        bench.server.store("abc", date: date)
+        let result = await bench.uploader.upload(try bench.prepare())
+        #expect(result.state == state)
+        #expect(result.fileID == 18)
+        #expect(result.error?.code == (state == .duplicate ? nil : .refusedDuplicate))
+        #expect(bench.server.uploads.count == 1)
+    }
+
+    @Test func aRefusalOfOldServersWithoutAListingIsNoDuplicate() async throws {
+        let bench = try Workbench(
+            try FakeGigHive { request, connection, server, _ in
+                switch request.path {
+                case "/api/uploads.php": try Self.refuse(connection, server, "existing_file_id")
+                case "/db/database.php": try connection.answer(500, #"{"error":"Internal Server Error"}"#)
+                default: return false
+                }
+                return true
+            }
+        )
+        bench.server.store("abc")
+        let result = await bench.uploader.upload(try bench.prepare())
+        #expect(result.state == .refusedDuplicate)
+        #expect(result.error?.detail.contains("could not be checked") == true)
+    }
+
+    @Test func theNewestServersRefuseOnlyWhatTheEventHas() async throws {
+        let bench = try Workbench(try Self.refusing(spelling: "existing_asset_id"))
+        bench.server.store("abc", date: "2025-12-31")
+        let result = await bench.uploader.upload(try bench.prepare())
+        #expect(result.state == .duplicate)
+        #expect(!bench.server.requests.contains { $0.path == "/db/database.php" })
+        #expect(bench.server.requests.contains { $0.path == "/api/uploads/18" })
+    }
+
+    @Test func aRefusalThatTheServerContradictsIsAFailure() async throws {
+        let bench = try Workbench(try Self.refusing(spelling: "existing_asset_id"))
+        bench.server.store("other bytes")
+        let result = await bench.uploader.upload(try bench.prepare())
+        #expect(result.state == .failed)
+        #expect(result.error?.code == .unexpectedAnswer)
+    }
+
+    private static func refusing(spelling: String) throws -> FakeGigHive {
+        try FakeGigHive { request, connection, server, _ in
+            guard request.path == "/api/uploads.php" else { return false }
+            try refuse(connection, server, spelling)
+            return true
+        }
+    }
+
+    private static func refuse(
+        _ connection: ScriptedServer.Connection,
+        _ server: FakeGigHive,
+        _ spelling: String
+    ) throws {
+        let id = server.files.first?.id ?? 0
+        try connection.answer(
+            409,
+            #"{"error":"Duplicate Upload","\#(spelling)":\#(id),"checksum_sha256":"\#(abcChecksum)"}"#
+        )
+    }
+
+    // MARK: Success without a token
+
+    @Test(arguments: [
+        (#""asset_id":18,"event_id":6,"event_item_id":9"#, #""checksum_sha256":""#, UploadState.linked),
+        (#""session_id":3,"seq":2"#, #""session_id":3,"checksum_sha256":""#, .duplicate),
+        (#""session_id":4,"seq":1"#, #""session_id":3,"checksum_sha256":""#, .linked),
+    ]) func aSuccessWithoutTokenSaysWhetherTheEventHadTheFile(
+        _ reply: String,
+        _ asset: String,
+        _ state: UploadState
+    ) async throws {
+        let bench = try Workbench(
+            try FakeGigHive { request, connection, _, _ in
+                switch request.path {
+                case "/api/uploads.php":
+                    try connection.answer(201, #"{"id":18,\#(reply),"checksum_sha256":"\#(abcChecksum)"}"#)
+                case "/api/uploads/18":
+                    try connection.answer(200, #"{"id":18,\#(asset)\#(abcChecksum)"}"#)
+                default: return false
+                }
+                return true
+            }
+        )
+        let result = await bench.uploader.upload(try bench.prepare())
+        #expect(result.state == state)
+        #expect(result.error == nil)
+        #expect(result.warnings == [.noDeleteToken])
+        #expect(try bench.row()?.state == state)
+    }
+
+    // MARK: Lost responses
+
+    /// A HEAD counts only with the length that was sent.
+    @Test func aServedFileOfAnotherLengthProvesNothing() async throws {
+        let bench = try Workbench(
+            try FakeGigHive { request, connection, _, _ in
+                if request.path == "/api/uploads.php" {
+                    connection.close()
+                } else if request.path.hasPrefix("/video/") {
+                    try connection.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n")
+                } else if request.path == "/db/database.php" {
+                    try connection.answer(500, #"{"error":"Internal Server Error"}"#)
+                } else {
+                    return false
+                }
+                return true
+            }
+        )
+        let result = await bench.uploader.upload(try bench.prepare())
+        #expect(result.state == .unknownOutcome)
+    }
+
+    @Test func aServedFileThatTheListingDoesNotHaveIsUnknown() async throws {
+        let bench = try Workbench(
+            try FakeGigHive { request, connection, _, _ in
+                if request.path == "/api/uploads.php" {
+                    connection.close()
+                } else if request.path.hasPrefix("/video/") {
+                    try connection.write("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n")
+                } else {
+                    return false
+                }
+                return true
+            }
+        )
+        let result = await bench.uploader.upload(try bench.prepare())
+        #expect(result.state == .unknownOutcome)
+    }
+
+    // MARK: The journal of 0.1.0
+
+    /// 0.1.0 recorded a lost upload, and a refused one of D2, as a duplicate.
+    @Test func aDuplicateThatOnlyTheJournalKnowsIsSentAgain() async throws {
+        let bench = try Workbench(try FakeGigHive())
+        bench.server.store("abc", date: "2025-12-31")
+        let upload = try bench.prepare()
+        var row = bench.uploader.record(of: upload)
+        row.state = .duplicate
+        row.checksumSHA256 = abcChecksum
+        row.fileID = 18
+        try bench.store.insert(row)
+        let result = await bench.uploader.upload(upload)
+        #expect(!result.isSkipped)
+        #expect(bench.server.uploads.count == 1)
+    }
+}
+
+/// Which uploads of an event are stored at the same time.
+@Suite struct EventGateTests {
+    private let event = InventoryEvent(date: "2026-03-01", orgName: "Band")
+
+    @Test func theFirstUploadOfAnEventIsAlone() async {
+        let gate = EventGate()
+        #expect(await gate.enter(event) == .alone)
+        async let second = gate.enter(event)
+        gate.leave(event, .assets)
+        #expect(await second == .free)
+        #expect(await gate.enter(event) == .free)
+    }
+
+    @Test func oldServersGetOneUploadOfAnEventAfterTheOther() async {
+        let gate = EventGate()
+        #expect(await gate.enter(event) == .alone)
+        gate.leave(event, .sessions)
+        #expect(await gate.enter(event) == .alone)
+        async let waiting = gate.enter(event)
+        gate.leave(event, .sessions)
+        #expect(await waiting == .alone)
+    }
+
+    @Test func otherEventsDoNotWait() async {
+        let gate = EventGate()
+        #expect(await gate.enter(event) == .alone)
+        #expect(await gate.enter(InventoryEvent(date: "2026-03-02", orgName: "Band")) == .alone)
+    }
+
+    @Test func anUploadWithoutResponseLetsTheNextPassAlone() async {
+        let gate = EventGate()
+        #expect(await gate.enter(event) == .alone)
+        gate.leave(event, nil)
+        #expect(await gate.enter(event) == .alone)
+    }
+
+    @Test func aClosedGateRefusesAll() async {
+        let gate = EventGate()
+        #expect(await gate.enter(event) == .alone)
+        async let waiting = gate.enter(event)
+        gate.close()
+        #expect(await waiting == .refused)
+        #expect(await gate.enter(event) == .refused)
+    }
+
+    /// As the database compares names, and as late D2 releases list them.
+    @Test(arguments: [
+        ("The  Band", "the band", true), ("Café Noir", "cafe noir", true), ("O’Neil – Live", "oneil - live", true),
+        ("Band", "Bands", false),
+    ]) func namesAreComparedAsTheServerDoes(_ sent: String, _ listed: String, _ isSame: Bool) {
+        let event = InventoryEvent(date: "2026-03-01", orgName: sent)
+        var entry = ListingPage.Entry(fileID: 1)
+        entry.date = "2026-03-01"
+        entry.orgName = listed
+        #expect(entry.isIn(event) == isSame)
+    }
+}
