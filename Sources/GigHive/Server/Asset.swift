@@ -10,6 +10,10 @@ public struct Asset: Sendable, Equatable {
     public var sizeBytes: Int64?
     /// 64 lower-case hexadecimal characters.
     public var checksumSHA256: String?
+    /// The media type that the server keeps with the file.
+    public var mimeType: String?
+    /// Length in seconds; nil when the server could not determine it.
+    public var durationSeconds: Int64?
 
     /// Makes an asset.
     package init(
@@ -17,12 +21,16 @@ public struct Asset: Sendable, Equatable {
         fileName: String? = nil,
         fileType: String? = nil,
         sizeBytes: Int64? = nil,
-        checksumSHA256: String? = nil
+        checksumSHA256: String? = nil,
+        mimeType: String? = nil,
+        durationSeconds: Int64? = nil
     ) {
         self.fileID = fileID
         self.fileName = fileName
         self.fileType = fileType
         self.sizeBytes = sizeBytes
         self.checksumSHA256 = checksumSHA256
+        self.mimeType = mimeType
+        self.durationSeconds = durationSeconds
     }
 }

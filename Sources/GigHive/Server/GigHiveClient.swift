@@ -55,7 +55,9 @@ public struct GigHiveClient: Sendable {
             fileName: members.text("file_name"),
             fileType: members.text("file_type"),
             sizeBytes: members["size_bytes"]?.wholeNumber,
-            checksumSHA256: members.checksum("checksum_sha256")
+            checksumSHA256: members.checksum("checksum_sha256"),
+            mimeType: members.text("mime_type"),
+            durationSeconds: members["duration_seconds"]?.wholeNumber
         )
     }
 
