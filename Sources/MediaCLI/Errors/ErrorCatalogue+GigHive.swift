@@ -87,7 +87,7 @@ extension ErrorCatalogue {
         case .unknownExtension:
             Words(
                 "cannot upload \(file): its extension is not one the server knows",
-                hint: "send it all the same with --force"
+                hint: "send it with --any-extension"
             )
         case .uploadInProgress:
             Words(
@@ -138,12 +138,12 @@ extension ErrorCatalogue {
     private static func guestWords(for error: GigHiveError) -> Words {
         error.code == .termsNotAccepted
             ? Words(
-                "the organiser's terms are not accepted",
-                hint: "read them at the event link, then add --accept-terms"
+                "the organizer's terms are not accepted",
+                hint: "read them on the page of the event link, then add --accept-terms"
             )
             : Words(
                 "the event link is not valid\(error.said)",
-                hint: "ask the organiser for a new one; links expire and can be revoked"
+                hint: "ask the organizer for a new one; links expire and can be revoked"
             )
     }
 
@@ -245,16 +245,17 @@ extension ErrorCatalogue {
     }
 
     private static func noTokenWords(for error: GigHiveError, number: String) -> Words {
-        guard let other = error.otherHosts.first, let id = error.fileID else {
+        guard !error.otherHosts.isEmpty, let id = error.fileID else {
             return Words(
                 "there is no delete token for \(number) here",
                 hint: "mediactl uploads list shows what there is"
             )
         }
+        // Another server's file of the same number is another file, and no command that deletes it is offered.
         let others = error.otherHosts.map { TerminalText.escaped($0) }.joined(separator: ", ")
         return Words(
-            "there is no delete token for \(id) of this host; \(id) belongs to \(others)",
-            hint: "mediactl uploads delete \(id) --host \(TerminalText.escaped(other))"
+            "there is no delete token for \(id) of this host; the \(id) of \(others) is another file",
+            hint: "mediactl uploads list shows the files of each host"
         )
     }
 }

@@ -126,7 +126,7 @@ final class ProgressDisplay: Sendable {
         switch event {
         case .retrying(let attempt, let delay, let cause):
             let reason = ErrorCatalogue.diagnosis(of: cause).message
-            console.warning("\(name)try \(attempt) failed: \(reason); trying again in \(Formats.span(delay))")
+            console.warning("\(name)try \(attempt) failed: \(reason); trying again in \(Formats.pause(delay))")
         case .resolving(let limit):
             console.note(
                 "\(name)the answer was lost; asking the server whether it has the file, for up to \(Formats.span(limit))"
@@ -137,7 +137,7 @@ final class ProgressDisplay: Sendable {
             console.note("\(name)starting anew: \(ErrorCatalogue.diagnosis(of: cause).message)")
         case .waitingForQuiet(let limit):
             console.note(
-                "\(name)an earlier request may still be at work; asking again in \(Formats.span(limit))"
+                "\(name)an earlier request may still be at work; waiting up to \(Formats.span(limit)) for it"
             )
         case .waitingForToken: sayWaiting()
         case .progress, .proving, .finalizing: break

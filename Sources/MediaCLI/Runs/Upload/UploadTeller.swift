@@ -43,7 +43,9 @@ final class UploadTeller: Sendable {
             console.result(JSONRenderer.upload(result, contact: contact), isCrowd ? Array(lines.prefix(1)) : lines)
         }
         if result.warnings.contains(.noDeleteToken), isNews(.noDeleteToken) {
-            console.announce(NoTokenMessage(contact: contact).lines(for: result))
+            let message = NoTokenMessage(contact: contact)
+            console.warning(message.sentence)
+            console.announce(message.fields(of: result))
         }
         warn(result.warnings.filter { $0 != .noDeleteToken && !said.contains($0) }, of: result.path)
         if let diagnosis = ErrorCatalogue.diagnosis(of: result, isOneOfMany: isBatch), result.state != .cancelled {
@@ -108,10 +110,12 @@ final class UploadTeller: Sendable {
         if skips > 0 {
             console.text(["\(Formats.count(skips, "file")) not sent: the server has them already"])
         }
-        guard counts.items > 1 else { return }
+        // Of a watched directory the number of files is known only now.
+        guard counts.items > 1 || fileCount == nil else { return }
         console.note(
             "\(counts.good) of \(Formats.count(counts.items, "file")) on the server, "
                 + "\(Formats.bytes(counts.bytesSent)) sent"
+                + (counts.notStarted > 0 ? ", \(counts.notStarted) not started" : "")
         )
     }
 }
