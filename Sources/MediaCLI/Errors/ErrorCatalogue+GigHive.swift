@@ -180,8 +180,26 @@ extension ErrorCatalogue {
             )
         case .redirected: .redirected(error)
         case .unexpectedAnswer: .unexpectedAnswer(error)
-        default: .serverFailed(error)
+        default:
+            if let flag = refusedFlag(error) {
+                .serverFailed(error, hint: "change the value of \(flag); the server refuses this one every time")
+            } else {
+                .serverFailed(error)
+            }
         }
+    }
+
+    /// The flag of a value that the server's database refuses, which it does every time (gighive contract 2.1, trap T26);
+    /// nil for failures that may pass.
+    static func refusedFlag(_ error: GigHiveError) -> String? {
+        let form =
+            /(?:Data too long|Data truncated|Incorrect [a-z]+ value|Out of range value)[^']*.*for column '([^']+)'/
+        guard error.code == .serverError, let match = error.detail.firstMatch(of: form) else { return nil }
+        let column = String(match.1)
+        let fields = ["event_date", "org_name", "event_type", "label", "keywords", "location", "rating", "notes"]
+        // Participants are rows with a name (today's releases).
+        let field = column == "name" ? "participants" : fields.first { $0 == column }
+        return field.map { "--" + $0.replacing("_", with: "-") }
     }
 
     private static func loginHint(_ login: GigHiveError.NeededLogin?) -> String {

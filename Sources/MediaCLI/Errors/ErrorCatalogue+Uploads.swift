@@ -13,6 +13,10 @@ extension ErrorCatalogue {
         var diagnosis = diagnosis(of: error)
         guard result.transport == .tus, result.attempts > 0, let id = result.uploadID else { return diagnosis }
         switch error.code {
+        case .serverError where refusedFlag(error) != nil:
+            diagnosis.hint = refusedFlag(error).map {
+                "correct it and resume: mediactl uploads resume \(id) \($0) TEXT"
+            }
         case .badRequest:
             // Only a detail can be corrected: a type or size that the server refuses stays as it is.
             diagnosis.hint = flag(for: error).map { "correct it and resume: mediactl uploads resume \(id) \($0) TEXT" }

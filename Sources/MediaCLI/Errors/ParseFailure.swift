@@ -94,7 +94,7 @@ struct ParseFailure {
         // What lowers security is suggested only for a slip of the finger, never as the only option that begins so.
         let isWeakening = ["allow-http", "insecure"].contains
         let nearest = name.count > 1 ? Spelling.nearest(to: String(name), among: known) : nil
-        let near = nearest.flatMap { $0 == name || (isWeakening($0) && $0.hasPrefix(name)) ? nil : $0 }
+        let near = nearest.flatMap { option == "--\($0)" || (isWeakening($0) && $0.hasPrefix(name)) ? nil : $0 }
         return .usage(
             "unknown option \(TerminalText.escaped(option))",
             hint: near.map { "did you mean: --\($0)" } ?? helpHint

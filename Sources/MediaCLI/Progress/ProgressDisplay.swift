@@ -128,9 +128,9 @@ final class ProgressDisplay: Sendable {
             let reason = ErrorCatalogue.diagnosis(of: cause).message
             console.warning("\(name)try \(attempt) failed: \(reason); trying again in \(Formats.pause(delay))")
         case .resolving(let limit):
-            console.note(
-                "\(name)the answer was lost; asking the server whether it has the file, for up to \(Formats.span(limit))"
-            )
+            // Without a limit the server is asked once.
+            let time = limit > .zero ? ", for up to \(Formats.span(limit))" : ""
+            console.note("\(name)the answer was lost; asking the server whether it has the file\(time)")
         case .resuming(let offset):
             console.note("\(name)going on after \(Formats.bytes(offset)) that the server has already")
         case .restarting(let cause):

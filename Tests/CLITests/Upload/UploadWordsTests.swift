@@ -137,6 +137,36 @@ import Testing
         #expect(hint == flag.map { "correct it and resume: mediactl uploads resume u-1 \($0) TEXT" })
     }
 
+    /// The database's own words (recorded on servers of three releases).
+    @Test(arguments: [
+        (
+            "SQLSTATE[22001]: String data, right truncated: 1406 Data too long for column 'location' at row 1",
+            "--location"
+        ),
+        (
+            "SQLSTATE[22001]: String data, right truncated: 1406 Data too long for column 'name' at row 1",
+            "--participants"
+        ),
+        ("SQLSTATE[01000]: Warning: 1265 Data truncated for column 'event_type' at row 1", "--event-type"),
+        (
+            "SQLSTATE[22007]: Invalid datetime format: 1292 Incorrect date value: '2026-02-31' for column 'event_date' "
+                + "at row 1", "--event-date"
+        ),
+        ("SQLSTATE[40001]: Serialization failure: 1213 Deadlock found", nil as String?),
+    ])
+    func whatIsRefusedEveryTimeIsNotTriedLater(_ detail: String, _ flag: String?) {
+        let error = GigHiveError(.serverError, detail: detail, httpStatus: 500)
+        let hint = ErrorCatalogue.diagnosis(of: error).hint ?? ""
+        #expect(hint.contains("try again later") == (flag == nil))
+        if let flag {
+            #expect(hint.contains(flag))
+            #expect(
+                diagnosis(.serverError, detail)?.hint
+                    == "correct it and resume: mediactl uploads resume u-1 \(flag) TEXT"
+            )
+        }
+    }
+
     // MARK: Afterwards
 
     @Test func reportsFollowTheUmask() async throws {
