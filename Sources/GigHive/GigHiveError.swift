@@ -20,7 +20,7 @@ public struct GigHiveError: Error, Sendable, CustomStringConvertible {
         case emptyFile = "empty_file"
         /// It has more bytes than `limit`.
         case fileTooLarge = "file_too_large"
-        /// The server does not list the extension, and `UploadOptions.force` is off.
+        /// The server does not list the extension, and `UploadOptions.anyExtension` is off.
         case unknownExtension = "unknown_extension"
         /// A living process is sending the same file. Passes when that has ended.
         case uploadInProgress = "upload_in_progress"

@@ -1,3 +1,5 @@
+public import Foundation
+
 /// What a server gave a guest for an upload (gighive contract section 6). The nonce is a secret: it takes the upload back.
 public struct GuestReceipt: Sendable, Equatable, CustomStringConvertible {
     /// `status_nonce`.
@@ -13,4 +15,18 @@ public struct GuestReceipt: Sendable, Equatable, CustomStringConvertible {
 
     /// The job's number, without the secret.
     public var description: String { "job \(jobID), nonce ***" }
+}
+
+/// The last known state of a guest's upload.
+public struct GuestStanding: Sendable, Equatable {
+    /// `pending`, `approved`, `hidden`, `rejected` or `expired`.
+    public var state: String
+    /// When the server said so.
+    public var notedAt: Date
+
+    /// Makes a standing.
+    public init(state: String, notedAt: Date) {
+        self.state = state
+        self.notedAt = notedAt
+    }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 
 /// Rows of the table `guest_receipts`.
@@ -10,6 +11,25 @@ enum GuestRow {
                 ON CONFLICT (upload_id) DO UPDATE SET nonce = excluded.nonce, job_id = excluded.job_id
                 """
         ).execute(arguments: [uploadID, receipt.nonce, receipt.jobID])
+    }
+
+    /// A receipt that the journal does not know has nothing to be noted at.
+    static func note(_ standing: GuestStanding, of uploadID: String, _ db: Database) throws {
+        try db.execute(
+            sql: "UPDATE guest_receipts SET state = ?, state_at = ? WHERE upload_id = ?",
+            arguments: [standing.state, standing.notedAt.milliseconds, uploadID]
+        )
+    }
+
+    static func standings(_ db: Database) throws -> [String: GuestStanding] {
+        let rows = try Row.fetchAll(
+            db,
+            sql:
+                "SELECT upload_id, state, state_at FROM guest_receipts WHERE state IS NOT NULL AND state_at IS NOT NULL"
+        )
+        return Dictionary(
+            rows.map { ($0[0], GuestStanding(state: $0[1], notedAt: Date(milliseconds: $0[2]))) }
+        ) { first, _ in first }
     }
 
     static func fetch(_ uploadID: String, _ db: Database) throws -> GuestReceipt? {

@@ -50,6 +50,10 @@ enum TokenRow {
         let arguments = StatementArguments(key(entry) + [entry.createdAt.milliseconds])
         try db.execute(sql: "DELETE FROM tokens WHERE \(hasKey) AND created_at <= ?4", arguments: arguments)
         try db.execute(
+            sql: "DELETE FROM stored_files WHERE \(hasKey)",
+            arguments: StatementArguments(key(entry))
+        )
+        try db.execute(
             sql: """
                 INSERT INTO tombstones (host, file_id, checksum_sha256, created_at) VALUES (?1, ?2, ?3, ?4)
                 ON CONFLICT DO UPDATE SET created_at = max(created_at, excluded.created_at)

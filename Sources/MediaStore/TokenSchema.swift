@@ -89,5 +89,30 @@ extension StoreSchema {
                 ) STRICT;
                 """
         ),
+        // A file may belong to several events, and a guest's receipt outlives the terminal that showed its state.
+        Migration(
+            name: "4: what the server stored, and the state of guest uploads",
+            sql: """
+                CREATE TABLE stored_files (
+                    host TEXT NOT NULL,
+                    file_id INTEGER NOT NULL,
+                    checksum_sha256 TEXT NOT NULL,
+                    event_date TEXT NOT NULL,
+                    org_name TEXT NOT NULL,
+                    event_id INTEGER,
+                    event_type TEXT,
+                    label TEXT,
+                    position INTEGER,
+                    mime_type TEXT,
+                    duration_seconds INTEGER,
+                    participants TEXT,
+                    keywords TEXT,
+                    created_at INTEGER NOT NULL,
+                    PRIMARY KEY (host, file_id, checksum_sha256, event_date, org_name)
+                ) STRICT, WITHOUT ROWID;
+                ALTER TABLE guest_receipts ADD COLUMN state TEXT;
+                ALTER TABLE guest_receipts ADD COLUMN state_at INTEGER;
+                """
+        ),
     ]
 }

@@ -16,6 +16,7 @@ extension TokenStore {
             try db.execute(sql: "DELETE FROM tokens WHERE ?1 IS NULL OR host = ?1", arguments: [host])
             let count = db.changesCount
             try db.execute(sql: "DELETE FROM tombstones WHERE ?1 IS NULL OR host = ?1", arguments: [host])
+            try db.execute(sql: "DELETE FROM stored_files WHERE ?1 IS NULL OR host = ?1", arguments: [host])
             try Self.clearJournal(db, host: host)
             return count
         }

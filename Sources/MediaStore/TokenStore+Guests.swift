@@ -9,4 +9,14 @@ extension TokenStore {
             )
         }
     }
+
+    /// The last known states of guest uploads, by the ids of the journal.
+    public func guestStandings() throws(StoreError) -> [String: GuestStanding] {
+        try connection.read { try GuestRow.standings($0) }
+    }
+
+    /// Notes the state of a guest's upload. Does nothing for an upload without a receipt.
+    public func note(_ standing: GuestStanding, of uploadID: String) throws(StoreError) {
+        try connection.write { try GuestRow.note(standing, of: uploadID, $0) }
+    }
 }

@@ -2,8 +2,8 @@ import Foundation
 import GRDB
 
 extension TokenStore {
-    /// Stores what a success answered, in one transaction: the upload's new state and, when there are such, the token
-    /// and what a guest got.
+    /// Stores what a success answered, in one transaction: the upload's new state and, when there are such, the token,
+    /// what a guest got and what the server says about the stored file.
     /// A row of the same host, id and checksum is superseded; a missing token never overwrites one. Storing the same
     /// token again, as after adopting a rescue file, changes nothing.
     ///
@@ -16,7 +16,8 @@ extension TokenStore {
         _ uploadID: String,
         _ change: UploadChange,
         token: TokenEntry?,
-        guest: GuestReceipt? = nil
+        guest: GuestReceipt? = nil,
+        stored: StoredFile? = nil
     ) async throws(StoreError) {
         let path = connection.path
         try await commits.commit { db in
@@ -26,6 +27,7 @@ extension TokenStore {
                 try TokenRow.removeTombstone(of: token, db)
             }
             if let guest { try GuestRow.upsert(guest, of: uploadID, db) }
+            if let stored { try StoredFileRow.upsert(stored, db) }
             guard isKnown || token != nil || guest != nil else { throw UploadRow.missing(uploadID, path) }
         }
     }
@@ -44,14 +46,20 @@ extension TokenStore {
     /// - Parameters:
     ///   - entries: What is imported.
     ///   - isDryRun: Whether to change nothing, and only say what would happen.
+    ///   - stored: What their server says about the files.
     /// - Returns: What became of each entry, in their order.
     /// - Throws: `StoreError`.
-    public func add(_ entries: [TokenEntry], isDryRun: Bool = false) throws(StoreError) -> [AddOutcome] {
+    public func add(
+        _ entries: [TokenEntry],
+        isDryRun: Bool = false,
+        stored: [StoredFile] = []
+    ) throws(StoreError) -> [AddOutcome] {
         try connection.write { db in
             var outcomes: [AddOutcome] = []
             // Done for real also in a dry run: entries may meet each other.
             try db.inSavepoint {
                 outcomes = try entries.map { try TokenRow.add($0, db) }
+                for file in stored { try StoredFileRow.upsert(file, db) }
                 return isDryRun ? .rollback : .commit
             }
             return outcomes
@@ -76,6 +84,12 @@ extension TokenStore {
         try connection.read {
             try TokenRow.fetch($0, where: "host = ? AND checksum_sha256 = ?", [host, checksumSHA256])
         }
+    }
+
+    /// The events that files belong to, as far as their servers have said so from here; those of all hosts when `host` is
+    /// nil. The first event of a file comes first.
+    public func storedFiles(host: String?) throws(StoreError) -> [StoredFile] {
+        try connection.read { try StoredFileRow.fetch($0, where: "?1 IS NULL OR host = ?1", [host]) }
     }
 
     /// Removes an entry and its superseded rows (same host, id and checksum), leaving a tombstone without the token.

@@ -49,7 +49,7 @@ import Testing
         let runner = try BinaryRunner()
         let text = try await runner.run(["uploads", "list"])
         #expect(text.exitCode == 0 && text.output.isEmpty)
-        #expect(text.errors == "mediactl: note: nothing uploaded from here can be taken back\n")
+        #expect(text.errors == "mediactl: note: no stored delete tokens\n")
         let json = try await runner.run(["uploads", "list", "--json", "-q"])
         #expect(json.output == #"{"schema":"mediactl.uploads-list/1","type":"summary","items":0,"exit_code":0}"# + "\n")
         #expect(json.errors.isEmpty)

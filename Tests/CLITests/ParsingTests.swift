@@ -86,6 +86,13 @@ import Testing
 
     @Test(arguments: [
         ["uploads", "list", "--host", "h:8080", "--show-token"], ["uploads", "list", "--all-hosts"],
+        [
+            "uploads", "list", "--event-date", "2026-03-01", "--org-name", "o", "--event-type", "band", "--label", "l",
+            "--since", "2026-03-01", "--limit", "3",
+        ],
+        ["uploads", "import", "--web", "t.json", "--server", "https://h", "--user", "u", "--password-file", "p"],
+        ["uploads", "export", "-o", "-"], ["upload", "a", "--any-extension", "--again", "-j2"],
+        ["sync", "push", "d", "-j2"],
         ["uploads", "show", "18", "--host", "h", "--show-token"],
         ["uploads", "delete", "18", "19", "--yes", "--host", "h", "--on-invalid-token", "remove", "--as-admin"],
         ["uploads", "delete", "--last", "--dry-run"],

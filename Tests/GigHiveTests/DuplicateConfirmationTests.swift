@@ -11,8 +11,10 @@ import Testing
 @Suite(.prompt) struct DuplicateConfirmationTests {
     /// The server's own words for a key.
     private static func collision(_ key: String) -> String {
-        #"{"error":"Server Error","message":"SQLSTATE[23000]: Integrity constraint violation: 1062 Duplicate entry '#
-            + #"'2026-03-01-Band' for key '\#(key)'"}"#
+        """
+        {"error":"Server Error","message":"SQLSTATE[23000]: Integrity constraint violation: 1062 Duplicate entry \
+        '2026-03-01-Band' for key '\(key)'"}
+        """
     }
 
     private static let eventKeys = [

@@ -111,7 +111,7 @@ import Testing
         let upload = try bench.prepare()
         var options = bench.options
         options.lookAheadBytes = reason == "small" ? 4 : 0
-        options.force = reason == "force"
+        options.again = reason == "force"
         let hashes = HashCache(directory: bench.temporary.file("cache"))
         if reason == "cached", let identity = upload.identity {
             hashes.keep(abcChecksum, for: identity, readingBegan: Date(timeIntervalSinceNow: 60))

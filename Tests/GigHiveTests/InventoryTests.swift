@@ -225,7 +225,7 @@ extension SandboxBench {
     func anew(force: Bool = false) -> SandboxBench {
         var bench = self
         var options = uploader.options
-        options.force = force
+        options.again = force
         bench.uploader = Uploader(
             client: client,
             store: store,

@@ -33,7 +33,7 @@ import Testing
         #expect(refusal(bench, try bench.file("abc")) == .fileTooLarge)
         bench.options.maximumBytes = 3
         #expect(refusal(bench, try bench.file("abc")) == nil)
-        bench.options.force = true
+        bench.options.anyExtension = true
         #expect(refusal(bench, try bench.file("abc", name: "clip.txt")) == nil)
         #expect(bench.server.requests.isEmpty)
         #expect(try bench.row() == nil)

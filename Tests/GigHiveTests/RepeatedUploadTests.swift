@@ -32,7 +32,7 @@ import Testing
         _ = await bench.uploader.upload(try prepare("2026-03-01"))
         var date = "2026-03-01"
         switch reason {
-        case "force": bench.options.force = true
+        case "force": bench.options.again = true
         case "otherEvent": date = "2026-03-02"
         case "reused":
             bench.server.remove(18)

@@ -47,6 +47,24 @@ struct SchemaMigrationTests {
         try await store.commit(upload.uploadID, UploadChange(transport: .tus), token: nil, guest: sampleReceipt)
         #expect(try store.upload(upload.uploadID)?.transport == .tus)
         #expect(try store.guestReceipt(upload.uploadID) == sampleReceipt)
+        let standing = GuestStanding(state: "approved", notedAt: Date(timeIntervalSince1970: 1_780_000_000))
+        try store.note(standing, of: upload.uploadID)
+        #expect(try store.guestStandings() == [upload.uploadID: standing])
+        var facts = StoredFacts()
+        facts.eventDate = "2026-05-01"
+        let stored = StoredFile(host: "gighive.app", fileID: 18, checksumSHA256: "", facts: facts)
+        try await store.commit(upload.uploadID, UploadChange(), token: nil, stored: stored)
+        #expect(try store.storedFiles(host: nil) == [stored])
+    }
+
+    @Test("the receipts of 0.1.0 are kept, without a known state")
+    func receipts() throws {
+        let fixture = try fixture.get()
+        try makeDatabase(3, fixture)
+        let store = try fixture.store()
+        #expect(try store.guestReceipt("u-guest") == GuestReceipt(nonce: "nonce-of-a-guest", jobID: 7))
+        #expect(try store.guestStandings().isEmpty)
+        #expect(try store.storedFiles(host: nil).isEmpty)
     }
 
     @Test("a migrated database has the schema of a new one", arguments: earlierVersions)

@@ -46,6 +46,8 @@ package struct UploadReply: Sendable, Equatable {
     package var dialect: Dialect?
     /// Id of the event (D3) or session (D1, D2) that the file is in.
     package var eventID: Int64?
+    /// What the server has stored; nil when the response tells nothing about it.
+    package var stored: StoredFacts?
     /// What a guest gets besides (gighive contract section 6).
     package var guest: GuestReceipt?
     /// The error's short name.
@@ -89,6 +91,7 @@ package struct UploadReply: Sendable, Equatable {
         if let nonce = members.text("status_nonce"), let jobID = members.identifier("upload_job_id") {
             guest = GuestReceipt(nonce: nonce, jobID: jobID)
         }
+        stored = StoredFacts(members)
         error = members.text("error")
         message = members.text("message")
     }
@@ -148,5 +151,27 @@ package struct UploadReply: Sendable, Equatable {
     /// does not tell whether the file is stored: the listing does.
     var isKeyCollision: Bool {
         message?.contains("1062 Duplicate entry") ?? false
+    }
+}
+
+extension StoredFacts {
+    /// Far above what a database column of the server takes (255), and short enough for a line of an export.
+    private static let longestText = 4096
+
+    /// What a response says about the stored file; nil when it says nothing.
+    init?(_ members: [String: JSONValue]) {
+        self.init()
+        let text = { (key: String) in members.text(key).flatMap { $0.utf8.count <= Self.longestText ? $0 : nil } }
+        eventID = members.identifier("event_id") ?? members.identifier("session_id")
+        position = members.identifier("position") ?? members.identifier("seq")
+        eventDate = text("event_date")
+        orgName = text("org_name")
+        eventType = text("event_type")
+        label = text("label")
+        mimeType = text("mime_type")
+        durationSeconds = members["duration_seconds"]?.wholeNumber
+        participants = text("participants")
+        keywords = text("keywords")
+        guard self != StoredFacts() else { return nil }
     }
 }

@@ -52,7 +52,7 @@ struct EarlierTusUploads {
             let result = await uploader.resolve(row, control: control, onEvent: onEvent)
             return try uploader.canGoOn(row, after: result) ? nil : result
         }
-        guard row.state == .done, !uploader.options.force else { return nil }
+        guard row.state == .done, !uploader.options.again else { return nil }
         row.httpStatus = nil
         var result = UploadSettlement(store: uploader.store, record: row).result
         guard let receipt = result.guest, let status = try await uploader.client.guestStatus(receipt),

@@ -1,4 +1,4 @@
-internal import MediaStore
+public import MediaStore
 internal import MediaTransport
 public import Tus
 
@@ -78,6 +78,16 @@ extension Uploader {
         min(options.settleTime, .seconds(45) + .seconds(byteCount / 2_000_000))
     }
 
+    /// How a file would go, as far as that can be told without asking the server.
+    public func plannedTransport(of upload: PreparedUpload) -> PlannedTransport {
+        if options.guest != nil { return .tusForGuest }
+        return switch options.transport {
+        case .multipart: .multipartAsSet
+        case .tus: .tusAsSet
+        case .auto: upload.sizeBytes < Self.smallestForTus ? .multipartForSize : .tusForSize
+        }
+    }
+
     /// The upload as a guest makes it: with the event of the link (gighive contract section 6).
     ///
     /// - Throws: `GigHiveError`: `.termsNotAccepted`, `.invalidEventLink` for a link to another server, `.invalidDetail`.
@@ -106,5 +116,27 @@ extension PreparedUpload {
             source: source,
             identity: identity
         )
+    }
+}
+
+/// How a file would go, and why.
+public enum PlannedTransport: String, Sendable, CaseIterable {
+    /// The transport is set to multipart.
+    case multipartAsSet = "multipart_set"
+    /// The file is smaller than what goes over tus.
+    case multipartForSize = "multipart_small"
+    /// The transport is set to tus.
+    case tusAsSet = "tus_set"
+    /// The file is large: tus where the server offers it, else multipart.
+    case tusForSize = "tus_large"
+    /// Guests upload over tus only.
+    case tusForGuest = "tus_guest"
+
+    /// The transport; of a large file the one that is tried first.
+    public var transport: UploadTransport {
+        switch self {
+        case .multipartAsSet, .multipartForSize: .multipart
+        case .tusAsSet, .tusForSize, .tusForGuest: .tus
+        }
     }
 }

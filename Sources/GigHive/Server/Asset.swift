@@ -12,6 +12,10 @@ public struct Asset: Sendable, Equatable {
     public var checksumSHA256: String?
     /// D1 and D2: the session (event) that the file was first stored for.
     public var sessionID: Int64?
+    /// The media type that the server keeps with the file.
+    public var mimeType: String?
+    /// Length in seconds; nil when the server could not determine it.
+    public var durationSeconds: Int64?
 
     /// Makes an asset.
     package init(
@@ -20,7 +24,9 @@ public struct Asset: Sendable, Equatable {
         fileType: String? = nil,
         sizeBytes: Int64? = nil,
         checksumSHA256: String? = nil,
-        sessionID: Int64? = nil
+        sessionID: Int64? = nil,
+        mimeType: String? = nil,
+        durationSeconds: Int64? = nil
     ) {
         self.fileID = fileID
         self.fileName = fileName
@@ -28,5 +34,7 @@ public struct Asset: Sendable, Equatable {
         self.sizeBytes = sizeBytes
         self.checksumSHA256 = checksumSHA256
         self.sessionID = sessionID
+        self.mimeType = mimeType
+        self.durationSeconds = durationSeconds
     }
 }

@@ -56,7 +56,9 @@ public struct GigHiveClient: Sendable {
             fileType: members.text("file_type"),
             sizeBytes: members["size_bytes"]?.wholeNumber,
             checksumSHA256: members.checksum("checksum_sha256"),
-            sessionID: members.identifier("session_id")
+            sessionID: members.identifier("session_id"),
+            mimeType: members.text("mime_type"),
+            durationSeconds: members["duration_seconds"]?.wholeNumber
         )
     }
 

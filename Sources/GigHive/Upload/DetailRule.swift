@@ -24,6 +24,22 @@ struct DetailRule {
         return text
     }
 
+    /// A list of names, separated by commas; each has a limit of its own (trap T26).
+    func names(_ value: String?, limit: Int) throws(GigHiveError) -> String? {
+        guard let value, let text = try optional(value) else { return nil }
+        for name in text.split(separator: ",") {
+            let count = Self.trimmed(String(name)).unicodeScalars.count
+            guard count <= limit else {
+                throw invalid(
+                    value,
+                    "one of its names has \(count) characters; at most \(limit) are allowed",
+                    limit: Int64(limit)
+                )
+            }
+        }
+        return text
+    }
+
     private func checkLength(_ text: String, limit: Int, of value: String) throws(GigHiveError) {
         let count = text.unicodeScalars.count
         guard count <= limit else {

@@ -28,7 +28,7 @@ struct EarlierUploads {
     /// Whether the upload has its end already.
     ///
     /// A row of the very same file (device, inode, size, times) that a dead process left is settled first. Then, unless
-    /// `force`, the file is a duplicate without being sent when `known` says so.
+    /// `again`, the file is a duplicate without being sent when `known` says so.
     ///
     /// - Returns: The end; nil when the file is to be sent.
     /// - Throws: `GigHiveError`: `.uploadInProgress`, a store that fails, or a network that does.
@@ -76,7 +76,7 @@ struct EarlierUploads {
         guard try !uploader.canGoOn(row, after: result) else { return nil }
         switch result.state {
         case .done, .duplicate, .linked, .tokenLost:
-            return upload.isForEvent(of: row) && !uploader.options.force ? result : nil
+            return upload.isForEvent(of: row) && !uploader.options.again ? result : nil
         case .refusedDuplicate:
             return upload.isForEvent(of: row) ? result : nil
         case .planned, .sending, .sent, .finalized, .unknownOutcome, .failed, .cancelled:
@@ -92,7 +92,7 @@ struct EarlierUploads {
     /// them there. For another event they are sent, because D3 links them only then, and nothing tells its dialect
     /// beforehand. What was deleted from here is always sent again; guests may not read the listing.
     private func known(_ finished: [UploadRecord]) async throws(GigHiveError) -> UploadResult? {
-        guard !uploader.options.force, uploader.options.guest == nil else { return nil }
+        guard !uploader.options.again, uploader.options.guest == nil else { return nil }
         if let digest {
             return try await known(digest)
         }

@@ -29,7 +29,7 @@ final class LookAhead: Sendable {
     /// - Returns: nil where it cannot pay: a small file, one whose digest was known before, or one that is sent by force
     ///   or by a guest.
     init?(_ uploader: Uploader, _ upload: PreparedUpload, control: TransferControl) {
-        guard upload.sizeBytes >= uploader.options.lookAheadBytes, upload.identity != nil, !uploader.options.force,
+        guard upload.sizeBytes >= uploader.options.lookAheadBytes, upload.identity != nil, !uploader.options.again,
             uploader.options.guest == nil, uploader.knownDigest(upload) == nil
         else { return nil }
         self.uploader = uploader

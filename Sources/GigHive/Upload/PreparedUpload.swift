@@ -106,7 +106,7 @@ extension Uploader {
             )
         }
         let pathExtension = FileName.pathExtension(of: fileName)
-        guard AcceptedMedia.kind(ofExtension: pathExtension) != nil || options.force else {
+        guard AcceptedMedia.kind(ofExtension: pathExtension) != nil || options.anyExtension else {
             throw GigHiveError(.unknownExtension, path: path, value: pathExtension)
         }
         var warnings: [UploadWarning] = []

@@ -46,9 +46,9 @@ public struct UploadDetails: Sendable, Equatable {
             orgName: try DetailRule("org_name").required(orgName, limit: 128),
             eventType: try DetailRule("event_type").choice(eventType, of: ["band", "wedding", "other"]),
             label: try DetailRule("label").required(label, limit: 255),
-            participants: try DetailRule("participants").optional(participants),
+            participants: try DetailRule("participants").names(participants, limit: 255),
             keywords: try DetailRule("keywords").optional(keywords),
-            location: try DetailRule("location").optional(location),
+            location: try DetailRule("location").limited(location, limit: 255),
             rating: try DetailRule("rating").rating(rating),
             notes: try DetailRule("notes", allowsLineBreaks: true).optional(notes)
         )

@@ -6,8 +6,10 @@ public import Tus
 public struct UploadOptions: Sendable {
     /// Largest file in bytes (6 GiB unless the site says otherwise).
     public var maximumBytes: Int64
-    /// Send unknown extensions and files already uploaded from here.
-    public var force: Bool
+    /// Send files with unknown extensions.
+    public var anyExtension: Bool
+    /// Send files that the server is known to have.
+    public var again: Bool
     /// Tries after the first, where sending again is safe.
     public var retry: RetryPolicy
     /// Silence limits.
@@ -41,7 +43,8 @@ public struct UploadOptions: Sendable {
     /// Makes a set of rules; the defaults are those of the command line.
     public init(
         maximumBytes: Int64 = 6_442_450_944,
-        force: Bool = false,
+        anyExtension: Bool = false,
+        again: Bool = false,
         retry: RetryPolicy = RetryPolicy(),
         timeouts: TransferTimeouts = TransferTimeouts(),
         settleTime: Duration = .seconds(330),
@@ -52,7 +55,8 @@ public struct UploadOptions: Sendable {
         lookAheadBytes: Int64 = 8 << 20
     ) {
         self.maximumBytes = maximumBytes
-        self.force = force
+        self.anyExtension = anyExtension
+        self.again = again
         self.retry = retry
         self.timeouts = timeouts
         self.settleTime = settleTime

@@ -27,6 +27,8 @@ public struct UploadResult: Sendable {
     public var hasDeleteToken: Bool
     /// What was told about the file.
     public var details: UploadDetails?
+    /// What the server has stored, as its response said; nil when there was none, or it said nothing about that.
+    public var stored: StoredFacts?
     /// Address of the stored media.
     public var mediaURL: String?
     /// Status of the last answer.
@@ -41,6 +43,8 @@ public struct UploadResult: Sendable {
     public var isResumed: Bool
     /// How its bytes went.
     public var transport: UploadTransport
+    /// How they would go; set where nothing is sent.
+    public var plannedTransport: PlannedTransport?
     /// Whether nothing was sent because the server was known to have the bytes.
     public var isSkipped: Bool
     /// What the server gave a guest.

@@ -9,22 +9,33 @@ extension UploadSettlement {
     func entry(_ reply: UploadReply) -> TokenEntry? {
         guard let token = reply.deleteToken, let fileID = reply.fileID else { return nil }
         let field = { (name: String) in record.fields.first { $0.name == name }?.value }
+        // The server normalizes text (trap T27): its own words are what it shows, and what an operator searches for.
+        let stored = reply.stored
         let guessed = AcceptedMedia.kind(ofExtension: FileName.pathExtension(of: result.fileName))
         return TokenEntry(
             host: record.host,
             fileID: fileID,
             token: token,
             createdAt: Date(),
-            eventDate: field("event_date") ?? "",
-            orgName: field("org_name") ?? "",
-            eventType: field("event_type") ?? "",
-            label: field("label"),
+            eventDate: stored?.eventDate ?? field("event_date") ?? "",
+            orgName: stored?.orgName ?? field("org_name") ?? "",
+            eventType: stored?.eventType ?? field("event_type") ?? "",
+            label: stored?.label ?? field("label"),
             fileName: result.fileName,
             fileType: reply.fileType ?? guessed ?? "",
             checksumSHA256: reply.checksumSHA256 ?? record.checksumSHA256 ?? "",
             sizeBytes: record.sizeBytes,
             baseURL: record.baseURL
         )
+    }
+
+    /// The stored file that a reply describes; nil when it names no event.
+    func storedFile(_ reply: UploadReply) -> StoredFile? {
+        guard let fileID = reply.fileID, let facts = reply.stored, facts.eventDate != nil || facts.orgName != nil else {
+            return nil
+        }
+        let checksum = reply.checksumSHA256 ?? record.checksumSHA256 ?? ""
+        return StoredFile(host: record.host, fileID: fileID, checksumSHA256: checksum, facts: facts)
     }
 
     /// Tokens of this machine for a stored file. The id is compared as well where it is known, because a rebuilt server

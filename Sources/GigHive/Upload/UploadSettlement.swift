@@ -319,7 +319,8 @@ struct UploadSettlement {
                     failureCode: (problem ?? unusable)?.code.rawValue
                 ),
                 token: entry,
-                guest: reply.guest
+                guest: reply.guest,
+                stored: storedFile(reply)
             )
         } catch {
             if let token = reply.deleteToken {
@@ -360,6 +361,7 @@ struct UploadSettlement {
     private mutating func describe(_ reply: UploadReply) {
         result.fileID = reply.fileID
         result.fileType = reply.fileType
+        result.stored = reply.stored
         result.guest = reply.guest ?? result.guest
         result.httpStatus = reply.status
         result.isVerified = reply.checksumSHA256 != nil && reply.checksumSHA256 == record.checksumSHA256

@@ -12,7 +12,7 @@ struct Upload: ContextCommand {
             --stdin-name. Directories need --recursive.
             A glob without a slash is compared with the name of a file, one with a slash with its path below the \
             directory; drafts/ means all that lies in such directories. --exclude comes before --include, in any order.
-            What the server is known to have is not sent again. What was cut goes on where it stopped, with the same \
+            Files that this machine or the server's listing shows in the event are skipped; --again sends them. What was cut goes on where it stopped, with the same \
             command or with mediactl uploads resume.
             Ctrl-C stops while bytes are being sent; after the last byte it waits for the delete token.
 
@@ -51,13 +51,16 @@ struct Upload: ContextCommand {
             details: details,
             sending: SendingFlags(jobs: sending.jobs, transport: sending.transfer)
         )
+        if sending.force {
+            console.note("--force is deprecated; it stands for --any-extension --again")
+        }
         let filter = try input.filter()
         let shard = try input.part(environment: console.context.environment)
         let inputs = try await InputCollection(
             paths: paths,
             options: input,
             shard: shard,
-            takesEverything: sending.force,
+            takesEverything: sending.takesAnyExtension,
             console: console
         ).inputs()
         let servers = try ServerSession(settings, credentials: credentials)
@@ -79,7 +82,8 @@ struct Upload: ContextCommand {
                 try await servers.client(for: server)
             }
         let options = settings.uploadOptions(
-            force: sending.force,
+            anyExtension: sending.takesAnyExtension,
+            again: sending.sendsAgain,
             parallelParts: sending.transfer.parallelParts,
             guest: guest?.access
         )

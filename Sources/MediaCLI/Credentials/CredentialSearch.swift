@@ -170,7 +170,7 @@ struct CredentialSearch: Sendable {
 
     private func warnIfReadable(_ path: String) {
         guard SmallFile.isReadableByOthers(path) else { return }
-        surroundings.warn("\(quoted(path)) holds a secret and can be read by other users; run chmod 600 on it")
+        surroundings.warn(SmallFile.readableWarning(quoted(path)))
     }
 
     private func quoted(_ path: String) -> String { "\"\(TerminalText.escaped(path))\"" }

@@ -87,7 +87,7 @@ extension ErrorCatalogue {
         case .unknownExtension:
             Words(
                 "cannot upload \(file): its extension is not one the server knows",
-                hint: "send it all the same with --force"
+                hint: "send it with --any-extension"
             )
         case .uploadInProgress:
             Words(
@@ -138,12 +138,12 @@ extension ErrorCatalogue {
     private static func guestWords(for error: GigHiveError) -> Words {
         error.code == .termsNotAccepted
             ? Words(
-                "the organiser's terms are not accepted",
-                hint: "read them at the event link, then add --accept-terms"
+                "the organizer's terms are not accepted",
+                hint: "read them on the page of the event link, then add --accept-terms"
             )
             : Words(
                 "the event link is not valid\(error.said)",
-                hint: "ask the organiser for a new one; links expire and can be revoked"
+                hint: "ask the organizer for a new one; links expire and can be revoked"
             )
     }
 
@@ -191,8 +191,26 @@ extension ErrorCatalogue {
             )
         case .redirected: .redirected(error)
         case .unexpectedAnswer: .unexpectedAnswer(error)
-        default: .serverFailed(error)
+        default:
+            if let flag = refusedFlag(error) {
+                .serverFailed(error, hint: "change the value of \(flag); the server refuses this one every time")
+            } else {
+                .serverFailed(error)
+            }
         }
+    }
+
+    /// The flag of a value that the server's database refuses, which it does every time (gighive contract 2.1, trap T26);
+    /// nil for failures that may pass.
+    static func refusedFlag(_ error: GigHiveError) -> String? {
+        let form =
+            /(?:Data too long|Data truncated|Incorrect [a-z]+ value|Out of range value)[^']*.*for column '([^']+)'/
+        guard error.code == .serverError, let match = error.detail.firstMatch(of: form) else { return nil }
+        let column = String(match.1)
+        let fields = ["event_date", "org_name", "event_type", "label", "keywords", "location", "rating", "notes"]
+        // Participants are rows with a name (today's releases).
+        let field = column == "name" ? "participants" : fields.first { $0 == column }
+        return field.map { "--" + $0.replacing("_", with: "-") }
     }
 
     private static func loginHint(_ login: GigHiveError.NeededLogin?) -> String {
@@ -256,16 +274,17 @@ extension ErrorCatalogue {
     }
 
     private static func noTokenWords(for error: GigHiveError, number: String) -> Words {
-        guard let other = error.otherHosts.first, let id = error.fileID else {
+        guard !error.otherHosts.isEmpty, let id = error.fileID else {
             return Words(
                 "there is no delete token for \(number) here",
                 hint: "mediactl uploads list shows what there is"
             )
         }
+        // Another server's file of the same number is another file, and no command that deletes it is offered.
         let others = error.otherHosts.map { TerminalText.escaped($0) }.joined(separator: ", ")
         return Words(
-            "there is no delete token for \(id) of this host; \(id) belongs to \(others)",
-            hint: "mediactl uploads delete \(id) --host \(TerminalText.escaped(other))"
+            "there is no delete token for \(id) of this host; the \(id) of \(others) is another file",
+            hint: "mediactl uploads list shows the files of each host"
         )
     }
 }

@@ -13,8 +13,13 @@ extension ErrorCatalogue {
         var diagnosis = diagnosis(of: error)
         guard result.transport == .tus, result.attempts > 0, let id = result.uploadID else { return diagnosis }
         switch error.code {
+        case .serverError where refusedFlag(error) != nil:
+            diagnosis.hint = refusedFlag(error).map {
+                "correct it and resume: mediactl uploads resume \(id) \($0) TEXT"
+            }
         case .badRequest:
-            diagnosis.hint = "correct it and go on with: mediactl uploads resume \(id) \(flag(for: error)) TEXT"
+            // Only a detail can be corrected: a type or size that the server refuses stays as it is.
+            diagnosis.hint = flag(for: error).map { "correct it and resume: mediactl uploads resume \(id) \($0) TEXT" }
         case .networkTimeout, .connectionLost, .cannotConnect, .unknownHost, .requestTimeout, .serverError, .locked,
             .rateLimited:
             let which = isOneOfMany ? "--all" : id
@@ -24,15 +29,12 @@ extension ErrorCatalogue {
         return diagnosis
     }
 
-    /// The flag for the detail that a server refuses (gighive contract 2.5 has its words).
-    private static func flag(for error: GigHiveError) -> String {
-        if let field = error.field {
-            return "--" + field.replacing("_", with: "-")
-        }
+    /// The flag for the detail that a server refuses (gighive contract 2.5 has its words); nil when it refuses none.
+    private static func flag(for error: GigHiveError) -> String? {
         let fields = [
-            "event_date", "org_name", "event_type", "participants", "keywords", "location", "rating", "notes",
+            "event_date", "org_name", "event_type", "label", "participants", "keywords", "location", "rating", "notes",
         ]
-        let named = fields.first { error.detail.lowercased().contains($0) }
-        return "--" + (named ?? "label").replacing("_", with: "-")
+        let named = error.field ?? fields.first { error.detail.lowercased().contains($0) }
+        return named.map { "--" + $0.replacing("_", with: "-") }
     }
 }

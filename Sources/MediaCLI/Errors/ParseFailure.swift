@@ -91,7 +91,10 @@ struct ParseFailure {
     private func unknown(option: String) -> Diagnosis {
         let name = option.drop { $0 == "-" }
         let known = MistypedLine.options(of: line.path.last).map { String($0.dropFirst(2)) }
-        let near = name.count > 1 ? Spelling.nearest(to: String(name), among: known) : nil
+        // What lowers security is suggested only for a slip of the finger, never as the only option that begins so.
+        let isWeakening = ["allow-http", "insecure"].contains
+        let nearest = name.count > 1 ? Spelling.nearest(to: String(name), among: known) : nil
+        let near = nearest.flatMap { option == "--\($0)" || (isWeakening($0) && $0.hasPrefix(name)) ? nil : $0 }
         return .usage(
             "unknown option \(TerminalText.escaped(option))",
             hint: near.map { "did you mean: --\($0)" } ?? helpHint

@@ -38,7 +38,7 @@ struct NewFile: Sendable {
         return UnsafeBufferPointer(start: resolved, count: strlen(resolved)).map(UInt8.init(bitPattern:))
     }
 
-    /// Makes the file, readable by its owner only.
+    /// Makes the file; the umask decides who may read it, because it holds no secret.
     ///
     /// - Throws: `Diagnosis` with code `report_failed`; nothing is there then but what was there before.
     func write(_ text: String) throws(Diagnosis) {
@@ -67,7 +67,7 @@ struct NewFile: Sendable {
 
     private func opened() throws(Diagnosis) -> Int32 {
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW
-        let descriptor = open(temporary.cString, flags, 0o600)
+        let descriptor = open(temporary.cString, flags, 0o666)
         guard descriptor >= 0 else { throw Self.failure(path, errno) }
         return descriptor
     }

@@ -92,6 +92,11 @@ enum SmallFile {
         return text
     }
 
+    /// What is said of a file with a secret that others may read.
+    static func readableWarning(_ file: String) -> String {
+        "\(file) holds a secret and can be read by other users; run chmod 600 on it"
+    }
+
     /// Whether others than its owner may read the file.
     static func isReadableByOthers(_ path: String) -> Bool {
         var status = stat()

@@ -44,6 +44,12 @@ enum Formats {
             ? pair(minutes / 60, "h", minutes % 60, "min") : "about \((minutes + 1439) / 1440) days"
     }
 
+    /// A pause that is made, in a sentence: as `span`, but `0.2 s` for less than a second.
+    static func pause(_ duration: Duration) -> String {
+        let tenths = (milliseconds(duration) + 99) / 100
+        return tenths < 10 ? "0.\(max(1, tenths)) s" : span(duration)
+    }
+
     private static func pair(_ large: Int64, _ largeUnit: String, _ small: Int64, _ smallUnit: String) -> String {
         let parts = [(large, largeUnit), (small, smallUnit)].filter { $0.0 > 0 }
         return parts.map { "\($0.0) \($0.1)" }.joined(separator: " ")

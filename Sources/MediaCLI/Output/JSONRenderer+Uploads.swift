@@ -12,15 +12,33 @@ extension JSONRenderer {
             "file_type": JSONValue(result.fileType), "size_bytes": size(result),
             "checksum_sha256": JSONValue(result.checksumSHA256), "verified": JSONValue(result.isVerified),
             "has_delete_token": .bool(result.hasDeleteToken), "deletable_duplicate": .bool(result.isDeletableDuplicate),
-            "media_url": JSONValue(result.mediaURL), "event_date": JSONValue(result.details?.eventDate),
-            "org_name": JSONValue(result.details?.orgName), "event_type": JSONValue(result.details?.eventType),
-            "label": JSONValue(result.details?.label), "http_status": JSONValue(result.httpStatus),
+            "media_url": JSONValue(result.mediaURL),
+        ] + event(of: result) + [
+            "http_status": JSONValue(result.httpStatus),
             "bytes_sent": .integer(result.bytesSent), "duration_ms": .integer(Formats.milliseconds(result.duration)),
             "attempts": JSONValue(result.attempts), "resumed": .bool(result.isResumed),
             "skipped": .bool(result.isSkipped), "transport": transport(of: result),
+            "planned_transport": JSONValue(result.plannedTransport?.transport.rawValue),
+            "transport_reason": JSONValue(result.plannedTransport?.reason),
             "guest_job_id": JSONValue(result.guest?.jobID),
             "warnings": .array(result.warnings.map { warning($0, in: result, contact: contact) }),
             "exit_code": exitCode(result.exitCode), "error": error(of: result),
+        ]
+    }
+
+    /// What the server has stored; before it has said so, what is sent.
+    private static func event(of result: UploadResult) -> JSONObject {
+        let (stored, details) = (result.stored, result.details)
+        let sent = stored == nil ? details : nil
+        return [
+            "event_date": JSONValue(stored?.eventDate ?? details?.eventDate),
+            "org_name": JSONValue(stored?.orgName ?? details?.orgName),
+            "event_type": JSONValue(stored?.eventType ?? details?.eventType),
+            "label": JSONValue(stored?.label ?? details?.label), "event_id": JSONValue(stored?.eventID),
+            "position": JSONValue(stored?.position), "mime_type": JSONValue(stored?.mimeType),
+            "duration_seconds": JSONValue(stored?.durationSeconds),
+            "participants": JSONValue(stored?.participants ?? sent?.participants),
+            "keywords": JSONValue(stored?.keywords ?? sent?.keywords),
         ]
     }
 
@@ -97,9 +115,24 @@ extension JSONRenderer {
             "label": JSONValue(upload.label), "file_name": .string(upload.fileName),
             "file_type": JSONValue(upload.fileType), "size_bytes": .integer(upload.sizeBytes),
             "checksum_sha256": JSONValue(upload.checksumSHA256), "server": .string(upload.server),
+            "event_id": JSONValue(upload.stored?.eventID), "position": JSONValue(upload.stored?.position),
+            "mime_type": JSONValue(upload.stored?.mimeType),
+            "duration_seconds": JSONValue(upload.stored?.durationSeconds),
+            "participants": JSONValue(upload.stored?.participants), "keywords": JSONValue(upload.stored?.keywords),
+            "linked_events": .array(upload.otherEvents.map { .object(event($0)) }),
             "transport": JSONValue(upload.transport?.rawValue), "guest": .bool(upload.isGuest),
+            "guest_state": JSONValue(upload.guestState?.rawValue),
+            "guest_state_at": time(upload.guestStateAt),
             "superseded": .bool(upload.isSuperseded),
             "delete_token": isTokenShown ? JSONValue(upload.token?.secret) : .null,
+        ]
+    }
+
+    private static func event(_ facts: StoredFacts) -> JSONObject {
+        [
+            "event_id": JSONValue(facts.eventID), "event_date": JSONValue(facts.eventDate),
+            "org_name": JSONValue(facts.orgName), "event_type": JSONValue(facts.eventType),
+            "label": JSONValue(facts.label), "position": JSONValue(facts.position),
         ]
     }
 
@@ -159,8 +192,10 @@ extension JSONRenderer {
             "checksum_sha256": JSONValue(row.result?.checksumSHA256 ?? record.checksumSHA256),
             "has_delete_token": JSONValue(row.result?.hasDeleteToken),
             "transport": .string(record.transport.rawValue), "guest": .bool(record.isGuest),
-            "resumable": .bool(row.sentBytes != nil), "sent_bytes": JSONValue(row.sentBytes),
-            "guest_status": JSONValue(row.guestState?.rawValue), "next": JSONValue(row.next),
+            "resumable": .bool(row.isResumable), "sent_bytes": JSONValue(row.sentBytes),
+            "guest_status": JSONValue(row.guestState?.rawValue),
+            "guest_state": JSONValue(row.lastKnown?.state),
+            "guest_state_at": time(row.lastKnown?.notedAt), "next": JSONValue(row.next),
             "attempts": JSONValue(record.attempts), "created_at": time(record.createdAt),
             "updated_at": time(record.updatedAt), "exit_code": exitCode(row.exitCode),
             "error": error(row.diagnosis),

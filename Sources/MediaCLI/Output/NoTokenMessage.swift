@@ -1,5 +1,6 @@
 internal import GigHive
 internal import MediaFiles
+internal import MediaStore
 
 /// What the user is told when an upload succeeded without a delete token.
 struct NoTokenMessage: Sendable {
@@ -12,15 +13,15 @@ struct NoTokenMessage: Sendable {
             + "information: event_date, org_name, event_type, label or file name."
     }
 
-    /// The sentence, then the fields it asks for, filled in.
-    func lines(for result: UploadResult) -> [String] {
-        let details = result.details
+    /// The fields that the sentence asks for, as the server has stored them.
+    func fields(of result: UploadResult) -> [String] {
+        let (stored, details) = (result.stored, result.details)
         let fields = [
-            ("event_date", details?.eventDate), ("org_name", details?.orgName), ("event_type", details?.eventType),
-            ("label", details?.label), ("file name", result.fileName), ("file id", result.fileID.map { "\($0)" }),
+            ("event_date", stored?.eventDate ?? details?.eventDate), ("org_name", stored?.orgName ?? details?.orgName),
+            ("event_type", stored?.eventType ?? details?.eventType), ("label", stored?.label ?? details?.label),
+            ("file name", result.fileName), ("file id", result.fileID.map { "\($0)" }),
             ("checksum_sha256", result.checksumSHA256),
         ]
-        return [sentence]
-            + fields.compactMap { name, value in value.map { "  \(name): \(TerminalText.escaped($0))" } }
+        return fields.compactMap { name, value in value.map { "  \(name): \(TerminalText.escaped($0))" } }
     }
 }

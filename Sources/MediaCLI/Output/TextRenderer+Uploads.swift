@@ -29,7 +29,7 @@ extension TextRenderer {
         case .planned where result.error == nil:
             return [
                 "\(name): would be uploaded to \(TerminalText.escaped(result.server)) (\(Formats.bytes(result.sizeBytes)))"
-            ]
+            ] + plan(of: result)
         case .cancelled:
             let next = result.transport == .tus && result.attempts > 0 ? result.uploadID : nil
             return ["\(name): cancelled"] + (next.map { ["  goes on with: mediactl uploads resume \($0)"] } ?? [])
@@ -42,13 +42,21 @@ extension TextRenderer {
         return "the event of \(TerminalText.escaped(details.orgName)), \(TerminalText.escaped(details.eventDate))"
     }
 
+    /// What would be sent with the file, and how.
+    private static func plan(of result: UploadResult) -> [String] {
+        guard let details = result.details else { return [] }
+        let event = [details.eventDate, details.orgName, details.eventType].map { TerminalText.escaped($0) }
+        let way = result.plannedTransport.map { ["  transport: \($0.transport.rawValue) (\($0.reason))"] } ?? []
+        return ["  label: \(TerminalText.escaped(details.label))", "  event: \(event.joined(separator: ", "))"] + way
+    }
+
     private static func address(of result: UploadResult) -> [String] {
         result.mediaURL.map { ["  \(TerminalText.escaped($0))"] } ?? []
     }
 
     private static func wayBack(_ result: UploadResult) -> [String] {
         guard result.guest == nil else {
-            return ["  the organiser decides whether it is shown; see: mediactl uploads status"]
+            return ["  the organizer decides whether it is shown; see: mediactl uploads status"]
         }
         guard let id = result.fileID, result.hasDeleteToken || result.isDeletableDuplicate else { return [] }
         return ["  to delete: mediactl uploads delete \(id)"]
@@ -107,26 +115,49 @@ extension TextRenderer {
             .init(title: "SIZE", alignment: .right, dropOrder: 1), .init(title: "UPLOADED", dropOrder: 5),
             .init(title: "SERVER", isFlexible: true, minimumWidth: 12, dropOrder: 3),
         ])
+        let hasGuests = uploads.contains(where: \.isGuest)
+        if hasGuests {
+            table.columns.append(.init(title: "STATE"))
+        }
         if isTokenShown {
             table.columns.append(.init(title: "DELETE TOKEN"))
         }
-        table.rows = uploads.map { upload in
-            [
-                "\(upload.fileID)", TerminalText.escaped(upload.eventDate), TerminalText.escaped(upload.orgName),
-                TerminalText.escaped(upload.eventType),
-                TerminalText.escaped(upload.title) + (upload.isGuest ? " (guest)" : ""),
-                Formats.bytes(upload.sizeBytes),
-                Formats.age(of: upload.createdAt, now: now), TerminalText.escaped(upload.host),
-            ] + (isTokenShown ? [TerminalText.escaped(upload.token?.secret ?? "-")] : [])
+        for upload in uploads {
+            let tail =
+                [
+                    Formats.bytes(upload.sizeBytes), Formats.age(of: upload.createdAt, now: now),
+                    TerminalText.escaped(upload.host),
+                ] + (hasGuests ? [upload.isGuest ? guestState(of: upload, now: now) : "-"] : [])
+                + (isTokenShown ? [TerminalText.escaped(upload.token?.secret ?? "-")] : [])
+            table.rows.append(
+                [
+                    "\(upload.fileID)", TerminalText.escaped(upload.eventDate), TerminalText.escaped(upload.orgName),
+                    TerminalText.escaped(upload.eventType),
+                    TerminalText.escaped(upload.title) + (upload.isGuest ? " (guest)" : ""),
+                ] + tail
+            )
+            for event in upload.otherEvents {
+                table.rows.append(
+                    [
+                        "\(upload.fileID)", TerminalText.escaped(event.eventDate ?? "-"),
+                        TerminalText.escaped(event.orgName ?? "-"), TerminalText.escaped(event.eventType ?? "-"),
+                        TerminalText.escaped(event.label ?? upload.title) + " (linked)",
+                    ] + tail
+                )
+            }
         }
         return table.lines(fitting: width, style: style)
     }
 
+    /// The last known state of a guest's upload with its time.
+    static func guestState(of upload: KeptUpload, now: Date) -> String {
+        guard let state = upload.guestState, let time = upload.guestStateAt else { return "not checked" }
+        return "\(state.rawValue), \(Formats.age(of: time, now: now))"
+    }
+
     /// Everything about one upload.
     static func kept(_ upload: KeptUpload, now: Date, isTokenShown: Bool, style: Style) -> [String] {
-        let token =
-            upload.token.map { isTokenShown ? $0.secret : "kept (--show-token shows it)" }
-            ?? "none; what a guest has uploaded can be hidden"
+        let token = upload.token.map { isTokenShown ? $0.secret : "kept (--show-token shows it)" } ?? "none"
         let sent = [upload.transport?.rawValue, upload.isGuest ? "with an event link" : nil].compactMap { $0 }
         let fields: [(String, String)] = [
             ("id", "\(upload.fileID)"), ("server", upload.server), ("host", upload.host),
@@ -137,8 +168,35 @@ extension TextRenderer {
             ("uploaded", time(upload.createdAt, now: now)),
             ("sent by", sent.isEmpty ? "-" : sent.joined(separator: ", ")), ("delete token", token),
         ]
+        let more = storedFields(of: upload) + (upload.isGuest ? [("state", guestAdvice(for: upload, now: now))] : [])
         let superseded = upload.isSuperseded ? ["  replaced by a newer upload of the same file"] : []
-        return self.fields(fields, style) + superseded
+        return self.fields(fields + more, style) + superseded
+    }
+
+    /// What only the server's response told.
+    private static func storedFields(of upload: KeptUpload) -> [(String, String)] {
+        let stored = upload.stored
+        let own: [(String, String?)] = [
+            ("event id", stored?.eventID.map { "\($0)" }), ("position", stored?.position.map { "\($0)" }),
+            ("mime type", stored?.mimeType), ("duration", stored?.durationSeconds.map { Formats.clock(.seconds($0)) }),
+            ("participants", stored?.participants), ("keywords", stored?.keywords),
+        ]
+        let linked = upload.otherEvents.map { event in
+            ("linked to", "\(event.eventDate ?? "-"), \(event.orgName ?? "-")" + (event.label.map { ", \($0)" } ?? ""))
+        }
+        return own.compactMap { name, value in value.map { (name, $0) } } + linked
+    }
+
+    /// The state of a guest's upload, and what it allows.
+    private static func guestAdvice(for upload: KeptUpload, now: Date) -> String {
+        let state = guestState(of: upload, now: now)
+        return switch upload.guestState {
+        case .approved?, .expired?: "\(state); to hide it: mediactl uploads delete \(upload.fileID)"
+        case .pending?: "\(state); it can be hidden once the organizer has approved it"
+        case .hidden?: "\(state); the server keeps the file"
+        case .rejected?: state
+        case nil: "\(state); mediactl uploads status asks the server"
+        }
     }
 
     /// An upload on one line, for questions.
@@ -204,11 +262,26 @@ extension TextRenderer {
         case .resumable(let sent):
             let percent = row.record.sizeBytes > 0 ? sent * 100 / row.record.sizeBytes : 0
             return "resumable, \(percent) % (\(Formats.bytes(sent)))"
-        case .guest(let state): return "guest, \(state?.rawValue ?? "not asked")"
+        case .guest(let state?): return "guest, \(state.rawValue)"
+        case .guest(nil):
+            let known = row.lastKnown.flatMap { GuestState(rawValue: $0.state) }
+            return known.map { "guest, last known: \($0.rawValue)" } ?? "guest, not checked"
         }
     }
 
     static func words(for state: UploadState) -> String {
         state.rawValue.replacing("_", with: " ")
+    }
+}
+
+extension PlannedTransport {
+    /// Why a file goes this way.
+    var reason: String {
+        switch self {
+        case .multipartAsSet, .tusAsSet: "set with --transport or in the settings"
+        case .multipartForSize: "smaller than 64 MiB"
+        case .tusForSize: "64 MiB or larger; multipart if the server does not offer tus"
+        case .tusForGuest: "event links require it"
+        }
     }
 }

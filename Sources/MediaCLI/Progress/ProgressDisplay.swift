@@ -126,7 +126,7 @@ final class ProgressDisplay: Sendable {
         switch event {
         case .retrying(let attempt, let delay, let cause):
             let reason = ErrorCatalogue.diagnosis(of: cause).message
-            console.warning("\(name)attempt \(attempt) failed: \(reason); retrying in \(Formats.span(delay))")
+            console.warning("\(name)attempt \(attempt) failed: \(reason); retrying in \(Formats.pause(delay))")
         case .resolving(let limit):
             console.note(
                 "\(name)the response was lost; checking whether the server has the file"

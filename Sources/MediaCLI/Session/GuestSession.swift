@@ -37,7 +37,7 @@ struct GuestSession: Sendable {
         let access = try await client.guestAccess(token, displayName: options.displayName)
         console.note("uploading as a \(ErrorCatalogue.clean(access.description))")
         guard needsTerms else { return GuestSession(client: client, access: access) }
-        try await accept(options, settings)
+        try await accept(options, settings, at: server)
         return GuestSession(client: client, access: access.acceptingTerms())
     }
 
@@ -68,6 +68,9 @@ struct GuestSession: Sendable {
     }
 
     private static func text(of name: String, flag: String, _ settings: SettingsSession) async throws -> String {
+        if name != "-", SmallFile.isReadableByOthers(name) {
+            settings.console.warning(SmallFile.readableWarning(ErrorCatalogue.quoted(name)))
+        }
         do {
             return name == "-"
                 ? try await SmallFile.text(comingThrough: settings.console.context.standardInput)
@@ -95,18 +98,35 @@ struct GuestSession: Sendable {
 
     // MARK: The terms
 
-    private static func accept(_ options: GuestOptions, _ settings: SettingsSession) async throws {
+    private static func accept(
+        _ options: GuestOptions,
+        _ settings: SettingsSession,
+        at server: ServerURL
+    ) async throws {
         guard !options.acceptTerms else { return }
         guard settings.prompter.isAllowed else { throw GigHiveError(.termsNotAccepted) }
         let isAccepted = await settings.console.context.interruption.asking {
-            await settings.prompter.confirm("Do you accept the organiser's terms, as shown behind the event link?")
+            // The link is a secret, so its page is named without it.
+            settings.console.announce([
+                "The terms are on the page of the event link: \(ErrorCatalogue.clean("\(server)"))/upload/TOKEN",
+                "(\(tokenPlace(options)))",
+            ])
+            return await settings.prompter.confirm("Do you accept the organizer's terms?")
         }
         guard isAccepted else {
             throw Diagnosis(
                 GigHiveError.Code.termsNotAccepted.rawValue,
-                "the organiser's terms were not accepted; nothing was sent",
+                "the organizer's terms were not accepted; nothing was sent",
                 exitCode: .failure
             )
         }
+    }
+
+    /// Where the reader finds the secret that the address leaves out.
+    private static func tokenPlace(_ options: GuestOptions) -> String {
+        func file(_ name: String) -> String { name == "-" ? "standard input" : ErrorCatalogue.quoted(name) }
+        if let name = options.eventLinkFile { return "the whole link is in \(file(name))" }
+        if let name = options.uploadTokenFile { return "TOKEN is in \(file(name))" }
+        return "the whole link is the one you entered"
     }
 }

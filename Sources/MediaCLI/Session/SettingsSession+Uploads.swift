@@ -5,16 +5,23 @@ extension SettingsSession {
     /// The rules of uploads.
     ///
     /// - Parameters:
-    ///   - force: Whether unknown extensions and known files are sent.
+    ///   - anyExtension: Whether files with unknown extensions are sent.
+    ///   - again: Whether files that the server is known to have are sent.
     ///   - parallelParts: Parts of a file that are sent at once.
     ///   - guest: The event of a guest.
     /// - Returns: What flags and settings say.
-    func uploadOptions(force: Bool = false, parallelParts: Int = 1, guest: GuestAccess? = nil) -> UploadOptions {
+    func uploadOptions(
+        anyExtension: Bool = false,
+        again: Bool = false,
+        parallelParts: Int = 1,
+        guest: GuestAccess? = nil
+    ) -> UploadOptions {
         let chunkBytes = settings.chunkSize.value
         let usual = TusSendOptions()
         return UploadOptions(
             maximumBytes: settings.maxBytes.value,
-            force: force,
+            anyExtension: anyExtension,
+            again: again,
             retry: retryPolicy,
             timeouts: timeouts,
             settleTime: settings.settleTimeout.value,

@@ -83,7 +83,7 @@ extension IngestOutcome {
         switch self {
         case .stored(let record):
             return .json(.created, .object(UploadAnswer(record).json(dialect)))
-        case .storedWithoutItem(let message):
+        case .refused(let message), .storedWithoutItem(let message):
             return .serverError(.string(message))
         case .duplicate(let id, let checksum):
             return .json(

@@ -18,7 +18,9 @@ enum IngestOutcome: Sendable {
     case stored(IngestRecord)
     /// Refused: the bytes are known (409).
     case duplicate(existingID: Int, checksum: String)
-    /// The file and its token are stored, but the row that links them failed (trap T7).
+    /// The database refused a value; nothing is stored.
+    case refused(message: String)
+    /// The file and its token are stored, but a row that belongs to them failed (traps T7 and T26).
     case storedWithoutItem(message: String)
 }
 
@@ -44,6 +46,10 @@ extension Catalog {
             if let known, dialect == .d3, try isLinked(known, to: submission.fields, db) {
                 return .duplicate(existingID: known.id, checksum: known.checksum)
             }
+            // Only a new event takes the place (gighive contract 2.1), so only then the database sees that it is too long.
+            if submission.fields.location.unicodeScalars.count > 255, try event(of: submission.fields, db) == nil {
+                return .refused(message: UploadFields.tooLong("location"))
+            }
             let event = try ensureEvent(submission.fields, db)
             if let known, dialect == .d2 {
                 return .duplicate(existingID: known.id, checksum: known.checksum)
@@ -60,7 +66,13 @@ extension Catalog {
             guard submission.fields.label.unicodeScalars.count <= 255 else {
                 return .storedWithoutItem(message: UploadFields.tooLong("label"))
             }
-            return .stored(try link(asset, to: event, submission, token: token, db))
+            let record = try link(asset, to: event, submission, token: token, db)
+            // D3 keeps each participant in a row of its own, and adds those last.
+            let names = submission.fields.participants.split(separator: ",")
+            guard dialect != .d3 || names.allSatisfy({ $0.unicodeScalars.count <= 255 }) else {
+                return .storedWithoutItem(message: UploadFields.tooLong("name"))
+            }
+            return .stored(record)
         }
     }
 
@@ -75,13 +87,16 @@ extension Catalog {
         ) ?? false
     }
 
-    func ensureEvent(_ fields: UploadFields, _ db: Database) throws -> Int {
-        let existing = try Int.fetchOne(
+    private func event(of fields: UploadFields, _ db: Database) throws -> Int? {
+        try Int.fetchOne(
             db,
             sql: "SELECT id FROM event WHERE event_date = ? AND org_name = ?",
             arguments: [fields.eventDate, fields.orgName]
         )
-        if let existing {
+    }
+
+    func ensureEvent(_ fields: UploadFields, _ db: Database) throws -> Int {
+        if let existing = try event(of: fields, db) {
             if !fields.keywords.isEmpty {
                 try db.execute(
                     sql: "UPDATE event SET keywords = ? WHERE id = ?",

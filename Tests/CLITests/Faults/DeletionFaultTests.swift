@@ -218,8 +218,8 @@ import Testing
             ExpectedFault(
                 11,
                 "no_delete_token",
-                "1 belongs to \(scene.scope)",
-                hint: "mediactl uploads delete 1 --host \(scene.scope)"
+                "the 1 of \(scene.scope) is another file",
+                hint: "mediactl uploads list"
             )
         )
         #expect(site.posts == 0)

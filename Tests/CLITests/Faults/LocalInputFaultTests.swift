@@ -71,7 +71,7 @@ import Testing
                 try Data("text".utf8).write(to: URL(fileURLWithPath: path))
                 return path
             },
-            ExpectedFault(2, "unknown_extension", "its extension is not one the server knows", hint: "--force")
+            ExpectedFault(2, "unknown_extension", "its extension is not one the server knows", hint: "--any-extension")
         ),
     ]
 

@@ -59,7 +59,8 @@ import Testing
         #expect(try report.item().warnings?.map(\.message) == [required])
         let lines = report.result.errors.split(separator: "\n").map(String.init)
         let expected = [
-            required, "  event_date: 2026-03-01", "  org_name: Tus", "  event_type: wedding", "  label: One",
+            "mediactl: warning: " + required, "  event_date: 2026-03-01", "  org_name: Tus", "  event_type: wedding",
+            "  label: One",
             "  file name: clip.mp4",
         ]
         #expect(expected.allSatisfy(lines.contains))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import MediaCLI
 
-/// Uploads with an event link: no login, terms accepted, the organiser decides.
+/// Uploads with an event link: no login, terms accepted, the organizer decides.
 @Suite struct GuestTests {
     private func scene() async throws -> (scene: BatchScene, guest: BinaryRunner, link: String, secret: String) {
         let scene = try await BatchScene()
@@ -35,11 +35,12 @@ import Testing
         let status = try await guest.run(["uploads", "status", "--json"])
         #expect(status.output.contains(#""guest_status":"pending""#))
         let early = try await guest.run(["uploads", "delete", "1", "--yes"])
-        #expect(early.exitCode == 4 && early.errors.contains("it is not approved yet"))
+        #expect(early.exitCode == 4 && early.errors.contains("it is pending, and only an approved upload"))
         let job = try #require(item["guest_job_id"] as? Int)
         _ = try await scene.control("POST", "guest-jobs/\(job)/approve")
         #expect(try await guest.run(["uploads", "status"]).output.contains("guest, approved"))
         #expect(try await guest.run(["uploads", "list"]).output.contains("(guest)"))
+        #expect(try await guest.run(["uploads", "list"]).lines.last?.hasSuffix("approved, just now") == true)
         let hidden = try await guest.run(["uploads", "delete", "1", "--yes", "--json"])
         #expect(hidden.exitCode == 0 && hidden.output.contains(#""state":"hidden""#))
         for line in hidden.lines {
@@ -47,6 +48,79 @@ import Testing
         }
         #expect(try await guest.run(["uploads", "status", "--json"]).lines.count == 2)
         #expect(try scene.sandbox.storedFiles().count == 1, "the server keeps the file")
+    }
+
+    /// What the last command knew is what the next one shows, and a state that forbids it is never worked against.
+    @Test func theStateIsRememberedAndDecidesWhatIsOffered() async throws {
+        let (scene, guest, link, _) = try await scene()
+        let file = try scene.file("a.mp4")
+        let upload = ["upload", file, "--event-link-file", "-", "--accept-terms", "--json"]
+        let item = try #require(try BatchScene.records(try await guest.run(upload, input: link), "item").first)
+        let job = try #require(item["guest_job_id"] as? Int)
+        func list() async throws -> [String: Any] {
+            let result = try await guest.run(["uploads", "list", "--json"])
+            for line in result.lines {
+                try JSONSchemaTests.expectExactShape(line, schema: "uploads-list")
+            }
+            return try #require(try BatchScene.records(result, "item").first)
+        }
+        #expect(try await list()["guest_state"] is NSNull, "no server was asked")
+        #expect(try await guest.run(["uploads", "list"]).lines.last?.hasSuffix("not checked") == true)
+        _ = try await guest.run(["uploads", "status"])
+        #expect(try await list()["guest_state"] as? String == "pending")
+        #expect(try await list()["guest_state_at"] is String)
+
+        // A pending one is not offered: nothing is asked of the user, and nothing is sent to be refused.
+        let posts = try await scene.posts()
+        let child = try guest.start(["uploads", "delete", "1"], streams: .terminal(columns: 100))
+        let refused = try await child.finish()
+        #expect(refused.exitCode == 4 && !refused.output.contains("[y/N]"))
+        let rehearsed = try await guest.run(["uploads", "delete", "1", "--dry-run"])
+        #expect(rehearsed.exitCode == 4 && rehearsed.errors.contains("it is pending"))
+        #expect(try await scene.posts() == posts)
+
+        // The deletion itself asks for the state, which may have changed since.
+        _ = try await scene.control("POST", "guest-jobs/\(job)/approve")
+        #expect(try await guest.run(["uploads", "delete", "1", "--yes"]).output.hasPrefix("hidden 1"))
+        #expect(try await list()["guest_state"] as? String == "hidden")
+        let again = try await guest.run(["uploads", "delete", "1", "--yes"])
+        #expect(again.exitCode == 10 && again.errors.contains("1 is already hidden; the server keeps the file"))
+        // The server still calls it approved; what is known here better is kept.
+        _ = try await guest.run(["uploads", "status"])
+        #expect(try await list()["guest_state"] as? String == "hidden")
+        let offline = try await guest.run(["uploads", "status", "--dry-run", "--json"])
+        #expect(offline.lines.count == 2, "a hidden upload waits for nothing")
+    }
+
+    @Test func rejectedUploadsAreNotOffered() async throws {
+        let (scene, guest, link, _) = try await scene()
+        let file = try scene.file("a.mp4")
+        let upload = ["upload", file, "--event-link-file", "-", "--accept-terms", "--json"]
+        let item = try #require(try BatchScene.records(try await guest.run(upload, input: link), "item").first)
+        _ = try await scene.control("POST", "guest-jobs/\(try #require(item["guest_job_id"] as? Int))/reject")
+        let result = try await guest.run(["uploads", "delete", "1", "--yes"])
+        #expect(result.exitCode == 4 && result.errors.contains("the organizer has rejected it"))
+        #expect(try await guest.run(["uploads", "list"]).lines.last?.contains("rejected, just now") == true)
+        let known = try await guest.run(["uploads", "status", "--dry-run", "--json"])
+        for line in known.lines {
+            try JSONSchemaTests.expectExactShape(line, schema: "uploads-status")
+        }
+        #expect(known.output.contains(#""guest_status":null,"guest_state":"rejected""#))
+    }
+
+    @Test(arguments: [
+        ("--event-link-file", 0o644, true), ("--event-link-file", 0o600, false), ("--upload-token-file", 0o640, true),
+    ])
+    func linkFilesThatOthersCanReadAreWarnedOf(_ flag: String, _ mode: Int, _ isWarned: Bool) async throws {
+        let (scene, guest, link, secret) = try await scene()
+        let file = try scene.file("a.mp4")
+        let secretFile = try scene.text("link", flag == "--event-link-file" ? link : secret)
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: secretFile)
+        let result = try await guest.run(
+            ["upload", file, flag, secretFile, "--accept-terms", "--server", scene.sandbox.baseURL]
+        )
+        #expect(result.exitCode == 0)
+        #expect(result.errors.contains("holds a secret and can be read by other users") == isWarned)
     }
 
     @Test func aLinkOnTheCommandLineIsWarnedOf() async throws {
@@ -79,7 +153,7 @@ import Testing
     }
 
     @Test func termsMayBeAcceptedOnATerminal() async throws {
-        let (scene, guest, link, _) = try await scene()
+        let (scene, guest, link, secret) = try await scene()
         let file = try scene.file("a.mp4")
         let linkFile = try scene.text("link", link)
         for (answer, exitCode) in [("no\n", Int32(1)), ("yes\n", 0)] {
@@ -87,9 +161,15 @@ import Testing
                 ["upload", file, "--event-link-file", linkFile],
                 streams: .terminal(columns: 100)
             )
-            try await child.wait(for: "Do you accept the organiser's terms")
+            try await child.wait(for: "Do you accept the organizer's terms?")
             child.write(answer)
-            #expect(try await child.finish().exitCode == exitCode)
+            let result = try await child.finish()
+            #expect(result.exitCode == exitCode)
+            // The page is named, the secret in its address is not shown, but its place is.
+            let words = (result.output + result.errors).replacing("\r", with: "")
+            #expect(words.contains("\(scene.sandbox.baseURL)/upload/TOKEN"))
+            #expect(words.contains("the whole link is in \"\(linkFile)\""))
+            #expect(!words.contains(secret))
         }
     }
 

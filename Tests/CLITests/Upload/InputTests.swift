@@ -27,7 +27,7 @@ import Testing
         let paths = try BatchScene.records(result, "item").compactMap { $0["path"] as? String }
         #expect(paths.map { $0.replacing(scene.runner.home.path, with: "") } == ["/in/a.mp4", "/in/sub/c.mp4"])
         let all = try await scene.upload([scene.runner.home.file("in"), "-r", "--dry-run"])
-        #expect(all.lines.count == 4 && all.exitCode == 0)
+        #expect(all.lines.count { $0.contains("would be uploaded") } == 4 && all.exitCode == 0)
         #expect(all.errors.contains("left out 1 file without a media extension"))
     }
 
@@ -138,7 +138,7 @@ import Testing
         let scene = try await BatchScene()
         let a = try scene.file("a.mp4")
         let unasked = try await scene.upload([a, "--dry-run"], extra: ["JOB_COMPLETION_INDEX": "5"])
-        #expect(unasked.lines.count == 1 && !unasked.errors.contains("part"))
+        #expect(unasked.lines.first?.contains("would be uploaded") == true && !unasked.errors.contains("part"))
         let told = try await scene.upload([a, "--dry-run", "--shard", "auto/1"], extra: ["JOB_COMPLETION_INDEX": "0"])
         #expect(told.errors.contains("part 0/1, told by JOB_COMPLETION_INDEX: 1 of 1 file"))
         let nobody = try await scene.upload([a, "--shard", "auto/2"])

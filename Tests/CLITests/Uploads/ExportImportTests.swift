@@ -61,7 +61,7 @@ import Testing
         let imported = try await second.run(["import", file, "--json"])
         #expect(imported.exitCode == 0)
         try JSONSchemaTests.expectExactShape(try #require(imported.lines.last), schema: "uploads-import")
-        let counts = #""items":3,"added":2,"known":0,"buried":0,"conflicting":1,"exit_code":0}"#
+        let counts = #""items":3,"added":2,"known":0,"buried":0,"conflicting":1,"not_on_server":0,"exit_code":0}"#
         #expect(imported.lines.last?.hasSuffix(counts) == true, "\(imported.output)")
         #expect(try rows(second) == rows(first))
 
@@ -96,6 +96,18 @@ import Testing
         #expect(stat(file, &status) == 0 && status.st_mode == S_IFREG | 0o600)
         let lines = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
         #expect(lines.count == 1 && lines[0].contains("\"delete_token\":\"\(token)\""))
+    }
+
+    /// A dash is as plain a consent as --show-token.
+    @Test func aDashIsStandardOutput() async throws {
+        let machine = try Machine()
+        try fill(machine, [entry(1)])
+        let result = try await machine.run(["export", "--output", "-"])
+        #expect(result.exitCode == 0)
+        #expect(result.lines.count == 1 && result.lines[0].contains("\"delete_token\":\"\(token)\""))
+        #expect(!FileManager.default.fileExists(atPath: machine.file("-")))
+        let json = try await machine.run(["export", "-o", "-", "--json"])
+        #expect(json.exitCode == 2 && !json.output.contains(token))
     }
 
     @Test(arguments: ["file", "link"])
@@ -133,7 +145,7 @@ import Testing
         try fill(machine, [entry(1), entry(2)])
         let refused = try await machine.run(["export"])
         #expect(refused.exitCode == 2 && refused.output.isEmpty)
-        #expect(refused.errors.contains("hint: name a file with --output FILE, or allow it with --show-token"))
+        #expect(refused.errors.contains("hint: name a file with --output FILE, or allow it with --output -"))
         let mixed = try await machine.run(["export", "--show-token", "--json"])
         #expect(mixed.exitCode == 2 && !mixed.output.contains(token))
         try JSONSchemaTests.expectExactShape(try #require(mixed.lines.last), schema: "uploads-export")

@@ -44,7 +44,7 @@ struct SyncDownload: ContextCommand {
     var dryRun = false
 
     @Option(
-        name: .shortAndLong,
+        name: [.customShort("j", allowingJoined: true), .long],
         help: ArgumentHelp("Photos on their way at a time, 1 to 16; 4 by default.", valueName: "n")
     )
     var jobs: String?

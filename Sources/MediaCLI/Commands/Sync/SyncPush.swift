@@ -37,7 +37,7 @@ struct SyncPush: ContextCommand {
     var dryRun = false
 
     @Option(
-        name: .shortAndLong,
+        name: [.customShort("j", allowingJoined: true), .long],
         help: ArgumentHelp("Photos on their way at a time, 1 to 16; 2 by default.", valueName: "n")
     )
     var jobs: String?

@@ -19,14 +19,17 @@ struct UploadsExport: ContextCommand {
 
     @Option(
         name: .shortAndLong,
-        help: ArgumentHelp("Write to this new file; one that exists is never overwritten.", valueName: "file"),
+        help: ArgumentHelp(
+            "Write to this new file; one that exists is never overwritten. - is standard output.",
+            valueName: "file"
+        ),
         completion: .file()
     )
     var output: String?
 
     @OptionGroup var hosts: HostOptions
 
-    @Flag(help: "Allow standard output in place of a file.")
+    @Flag(help: "Write to standard output when no file is given.")
     var showToken = false
 
     @OptionGroup(visibility: .hidden) var connection: ConnectionOptions
@@ -37,7 +40,8 @@ struct UploadsExport: ContextCommand {
     }
 
     func run(in console: Console) async throws -> ExitCode {
-        if output == nil {
+        let file = output == "-" ? nil : output
+        if file == nil {
             try requireConsent(console)
         }
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
@@ -50,7 +54,7 @@ struct UploadsExport: ContextCommand {
         }
         // In the order they came, which an import repeats: of two of one moment the later one is primary.
         let lines = entries.reversed().map(TokenExport.line)
-        guard let output else {
+        guard let output = file else {
             console.text(lines.map { String(decoding: $0, as: UTF8.self) })
             return .success
         }
@@ -65,10 +69,11 @@ struct UploadsExport: ContextCommand {
 
     /// Standard output may be a terminal that somebody sees, or a log that many read.
     private func requireConsent(_ console: Console) throws(Diagnosis) {
-        guard showToken else {
+        // A dash says it as plainly as the flag does.
+        guard showToken || output == "-" else {
             throw .usage(
                 "an export holds delete tokens, and standard output may be seen or logged",
-                hint: "name a file with --output FILE, or allow it with --show-token"
+                hint: "name a file with --output FILE, or allow it with --output -"
             )
         }
         guard !console.isJSON else {

@@ -1,42 +1,77 @@
 internal import ArgumentParser
+internal import GigHive
 internal import MediaStore
+internal import MediaTransport
 
 /// `mediactl uploads import FILE|-`
 struct UploadsImport: ContextCommand {
     static let schema = "mediactl.uploads-import/1"
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Take over delete tokens that mediactl uploads export wrote.",
+        abstract: "Import delete tokens from an export, or from the upload page in a browser.",
         discussion: """
             Importing twice changes nothing. Of two tokens for one file both are kept, and the newer one is used. What was \
             deleted or removed here stays removed.
+            The upload page keeps its tokens in the browser's local storage under uploader_delete_tokens_v1. They name no \
+            server, so --server is required; checksums and events are requested from it, and tokens of files that it does \
+            not have are not imported.
 
-            Example:
+            Examples:
               mediactl uploads import tokens.jsonl
+              mediactl uploads import --web tokens.json --server https://gighive.example
             """
     )
 
     @Argument(help: ArgumentHelp("The exported file; - is standard input.", valueName: "file"), completion: .file())
     var file: String
 
-    @Flag(help: "Only say what would be taken over.")
+    @Flag(help: "The file holds the tokens of the server's upload page (detected automatically).")
+    var web = false
+
+    @Flag(help: "Only show what would be imported.")
     var dryRun = false
 
-    @OptionGroup(visibility: .hidden) var connection: ConnectionOptions
+    @OptionGroup(title: "Credentials (for --web)") var credentials: CredentialOptions
+    @OptionGroup(title: "Connection options (for --web)") var connection: ConnectionOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
         guard file != "" else { throw ValidationError("An empty path.") }
+        guard file != "-" || !credentials.passwordStdin else {
+            throw ValidationError("Standard input cannot be both the file and the password.")
+        }
     }
 
     func run(in console: Console) async throws -> ExitCode {
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
         // The whole file is understood before the first entry is stored.
-        let entries = try ImportFile.entries(of: file, standardInput: console.context.standardInput)
-        let session = try await StoreSession.open(settings)
-        let tally = ImportTally(try session.store.add(entries, isDryRun: dryRun))
-        console.text([tally.text(isDryRun: dryRun)])
-        console.summary(tally.members(isDryRun: dryRun))
-        return .success
+        let content = try ImportFile.content(of: file, standardInput: console.context.standardInput, isWeb: web)
+        switch content {
+        case .export(let entries):
+            let session = try await StoreSession.open(settings)
+            let tally = ImportTally(try session.store.add(entries, isDryRun: dryRun))
+            console.text([tally.text(isDryRun: dryRun)])
+            console.summary(tally.members(isDryRun: dryRun))
+            return .success
+        case .web(let tokens):
+            let server = try namedServer(settings)
+            let session = try await StoreSession.open(settings)
+            let client = try await ServerSession(settings, credentials: credentials).client(for: server)
+            let run = WebImportRun(console: console, client: client, store: session.store, isDryRun: dryRun)
+            return try await run.run(tokens)
+        }
+    }
+
+    /// The server whose page has kept the tokens. A default server may be another one, and would get them at a deletion.
+    private func namedServer(_ settings: SettingsSession) throws -> ServerURL {
+        guard connection.choice.server != nil || connection.choice.named.profile != nil else {
+            throw Diagnosis.usage(
+                "the tokens of an upload page name no server",
+                hint:
+                    "mediactl uploads import --web \(file == "-" ? "-" : ErrorCatalogue.quoted(RawArguments.bytes(of: file))) "
+                    + "--server https://HOST"
+            )
+        }
+        return try settings.requireServer()
     }
 }

@@ -6,15 +6,20 @@ struct UploadsList: ContextCommand {
     static let schema = "mediactl.uploads-list/1"
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List what can be taken back, newest first. Asks no server.",
+        abstract: "List what was uploaded and can be deleted, newest first. Sends nothing.",
         discussion: """
+            A guest's upload is listed with its last known state and the time it was checked; mediactl uploads status \
+            checks it again. A file that the server has linked to several events has one line for each.
+
             Examples:
               mediactl uploads list
+              mediactl uploads list --org-name "The Band" --since 2026-05-01
               mediactl uploads list --all-hosts --json
             """
     )
 
     @OptionGroup var hosts: HostOptions
+    @OptionGroup var filter: KeptUploadOptions
 
     @Flag(help: "Show the delete tokens. Whoever has one can delete the file.")
     var showToken = false
@@ -25,7 +30,7 @@ struct UploadsList: ContextCommand {
     func run(in console: Console) async throws -> ExitCode {
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
         let session = try await StoreSession.open(settings)
-        let entries = try session.keptUploads(host: hosts.scope)
+        let entries = try filter.filtered(try session.keptUploads(host: hosts.scope))
         for entry in entries {
             console.record(.item, JSONRenderer.kept(entry, isTokenShown: showToken))
         }
@@ -39,10 +44,8 @@ struct UploadsList: ContextCommand {
             )
         )
         if entries.isEmpty {
-            console.note(
-                "nothing uploaded from here can be taken back"
-                    + (hosts.scope.map { " from \(ErrorCatalogue.clean($0))" } ?? "")
-            )
+            let scope = hosts.scope.map { " for \(ErrorCatalogue.clean($0))" } ?? ""
+            console.note(filter.isNarrowed ? "no stored upload matches\(scope)" : "no stored delete tokens\(scope)")
         }
         console.summary(["items": JSONValue(entries.count), "exit_code": 0])
         return .success

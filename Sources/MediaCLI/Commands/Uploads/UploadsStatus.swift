@@ -50,11 +50,17 @@ struct UploadsStatus: ContextCommand {
         for next in rows.compactMap(\.next).prefix(3) where !console.isJSON {
             console.note("next: \(next)")
         }
+        let resumable = rows.count(where: \.isResumable)
+        if resumable > 1, !console.isJSON {
+            console.note("\(resumable) uploads can be resumed: mediactl uploads resume --all")
+        }
         if rows.isEmpty {
             console.note("every upload has ended")
         }
         let code = ExitCode.batch(rows.map(\.exitCode))
-        console.summary(["items": JSONValue(rows.count), "exit_code": JSONRenderer.exitCode(code)])
+        console.summary([
+            "items": JSONValue(rows.count), "resumable": JSONValue(resumable), "exit_code": JSONRenderer.exitCode(code),
+        ])
         return code
     }
 }

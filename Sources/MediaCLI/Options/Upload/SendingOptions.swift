@@ -10,11 +10,22 @@ struct SendingOptions: ParsableArguments, Sendable {
     @Flag(help: "Check everything that can be checked here, send nothing.")
     var dryRun = false
 
-    @Flag(help: "Send files with unknown extensions, and files that were uploaded from here before.")
+    @Flag(help: "Send files with unknown extensions as well.")
+    var anyExtension = false
+
+    @Flag(help: "Send files that the server is known to have as well.")
+    var again = false
+
+    @Flag(help: .hidden)
     var force = false
 
+    /// Whether files with unknown extensions are sent.
+    var takesAnyExtension: Bool { anyExtension || force }
+    /// Whether files that the server is known to have are sent.
+    var sendsAgain: Bool { again || force }
+
     @Option(
-        name: .shortAndLong,
+        name: [.customShort("j", allowingJoined: true), .long],
         help: ArgumentHelp("Files that are sent at a time, 1 to 16; 4 by default.", valueName: "n")
     )
     var jobs: String?

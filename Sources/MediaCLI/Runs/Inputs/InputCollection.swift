@@ -58,7 +58,7 @@ struct InputCollection: Sendable {
         if media.count < result.files.count {
             let count = Formats.count(result.files.count - media.count, "file")
             console.note(
-                "left out \(count) without a media extension, below \(ErrorCatalogue.quoted(path)); --force sends them"
+                "left out \(count) without a media extension, below \(ErrorCatalogue.quoted(path)); --any-extension sends them"
             )
         }
         return media.map { UploadInput(source: .file($0.path), origin: .found) }

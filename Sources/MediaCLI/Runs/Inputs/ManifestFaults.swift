@@ -28,6 +28,10 @@ struct ManifestFaults: Sendable {
 extension ManifestFaults.Fault {
     init(_ fault: ManifestError.Fault) {
         let column = fault.column.map { "\(ErrorCatalogue.clean($0)): " } ?? ""
-        self.init(line: fault.line, words: column + ErrorCatalogue.clean(fault.reason))
+        let nearest = fault.column.flatMap { name in
+            Manifest.columns.contains(name) ? nil : Spelling.nearest(to: name, among: Manifest.columns)
+        }
+        let reason = nearest.map { "unknown column; did you mean \($0)?" } ?? ErrorCatalogue.clean(fault.reason)
+        self.init(line: fault.line, words: column + reason)
     }
 }

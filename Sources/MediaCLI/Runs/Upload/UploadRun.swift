@@ -139,6 +139,7 @@ struct UploadRun: Sendable {
                 )
                 result.sizeBytes = upload.sizeBytes
                 result.details = upload.details
+                result.plannedTransport = uploader.plannedTransport(of: upload)
             }
             ledger.end(index, result)
             teller.tell(result)

@@ -45,7 +45,9 @@ final class UploadTeller: Sendable {
             console.result(JSONRenderer.upload(result, contact: contact), isCrowd ? Array(lines.prefix(1)) : lines)
         }
         if result.warnings.contains(.noDeleteToken), isNews(.noDeleteToken) {
-            console.announce(NoTokenMessage(contact: contact).lines(for: result))
+            let message = NoTokenMessage(contact: contact)
+            console.warning(message.sentence)
+            console.announce(message.fields(of: result))
         }
         warn(result.warnings.filter { $0 != .noDeleteToken && !said.contains($0) }, of: result.path)
         if let diagnosis = ErrorCatalogue.diagnosis(of: result, isOneOfMany: isBatch), result.state != .cancelled {
@@ -116,17 +118,17 @@ final class UploadTeller: Sendable {
         if skips > 0 {
             console.text(["\(Formats.count(skips, "file")) not sent: the server has them already"])
         }
-        guard counts.items > 1 else { return }
+        // Of a watched directory the number of files is known only now.
+        guard counts.items > 1 || fileCount == nil else { return }
         if !state.withLock({ $0.runFailures.isEmpty }), counts.notStarted > 0 {
-            console.note(
-                "\(Formats.count(counts.notStarted, "file")) not started; run the same command again to continue"
-            )
+            console.note("run the same command again to upload the files that were not started")
         }
         let confirmed =
             verification.map { $0.failure == nil ? ", \($0.confirmedCount) verified by its listing" : "" } ?? ""
         console.note(
             "\(counts.good) of \(Formats.count(counts.items, "file")) on the server\(confirmed), "
                 + "\(Formats.bytes(counts.bytesSent)) sent"
+                + (counts.notStarted > 0 ? ", \(counts.notStarted) not started" : "")
         )
     }
 }

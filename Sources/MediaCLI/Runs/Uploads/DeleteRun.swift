@@ -84,7 +84,8 @@ struct DeleteRun: Sendable {
     private func find(_ id: Int64) async throws -> Step {
         var host = plan.host ?? plan.server?.scope ?? ""
         if !options.isAdmin, let guest = try plan.guestUpload(for: id) {
-            return .guest(guest)
+            guard !options.isDryRun else { return .guest(guest.judged()) }
+            return .guest(await guest.asking(store: plan.store, servers: servers, now: console.context.now()))
         }
         do {
             let target = try plan.target(for: id)
@@ -119,7 +120,7 @@ struct DeleteRun: Sendable {
             if case .candidate(let candidate) = step { candidate.entry } else { nil }
         }
         let guests = steps.compactMap { step in
-            if case .guest(let hiding) = step { hiding.upload } else { nil }
+            if case .guest(let hiding) = step, hiding.state == .planned { hiding.upload } else { nil }
         }
         guard !entries.isEmpty || !guests.isEmpty else { return false }
         let now = console.context.now()
@@ -165,11 +166,11 @@ struct DeleteRun: Sendable {
     private func process(_ step: Step, isConfirmed: Bool) async -> End {
         switch step {
         case .refused(let result): return .deletion(result)
-        case .guest(let hiding) where options.isDryRun: return .hiding(hiding)
+        case .guest(let hiding) where options.isDryRun || hiding.state == .failed: return .hiding(hiding)
         case .guest(let hiding) where !isConfirmed: return .hiding(hiding.ending(.declined))
         case .guest(let hiding):
             return await console.context.interruption.handling({ outlast($0) }) {
-                .hiding(await hiding.perform(store: plan.store, servers: servers))
+                .hiding(await hiding.perform(store: plan.store, servers: servers, now: console.context.now()))
             }
         case .candidate(let candidate) where !isConfirmed:
             return .deletion(

@@ -1,3 +1,4 @@
+internal import Foundation
 internal import GigHive
 internal import MediaStore
 internal import MediaTransport
@@ -11,6 +12,7 @@ struct GuestHiding: Sendable {
         case failed
     }
 
+    /// With its last known state.
     var upload: KeptUpload
     var record: UploadRecord
     var state = State.planned
@@ -32,8 +34,35 @@ struct GuestHiding: Sendable {
         return hiding
     }
 
+    /// The same, refused where its last known state does not let it be hidden.
+    func judged() -> GuestHiding {
+        guard let known = upload.guestState, !known.mayBeHidden else { return self }
+        return ending(.failed, refusal(known))
+    }
+
+    /// Asks the server for the state, and notes it; then as `judged`. An upload that was hidden from here is not asked for:
+    /// the server still calls it approved (gighive contract section 6).
+    func asking(store: TokenStore, servers: ServerSession, now: Date) async -> GuestHiding {
+        guard upload.guestState != .hidden else { return judged() }
+        do {
+            guard let receipt = try store.guestReceipt(record.uploadID) else {
+                throw GigHiveError(.noDeleteToken, fileID: upload.fileID)
+            }
+            let client = await servers.anonymousClient(for: try ServerURL(record.baseURL))
+            guard let status = try await client.guestStatus(receipt) else { return ending(.failed, unknown) }
+            var asked = self
+            let state = GuestState(status.state)
+            asked.upload.guestState = state
+            asked.upload.guestStateAt = now
+            try store.note(GuestStanding(state: state.rawValue, notedAt: now), of: record.uploadID)
+            return asked.judged()
+        } catch {
+            return ending(.failed, error)
+        }
+    }
+
     /// Hides it. It is sent once; a repeat could not be told from a refusal.
-    func perform(store: TokenStore, servers: ServerSession) async -> GuestHiding {
+    func perform(store: TokenStore, servers: ServerSession, now: Date) async -> GuestHiding {
         do {
             guard let receipt = try store.guestReceipt(record.uploadID) else {
                 throw GigHiveError(.noDeleteToken, fileID: upload.fileID)
@@ -41,21 +70,43 @@ struct GuestHiding: Sendable {
             let client = await servers.anonymousClient(for: try ServerURL(record.baseURL))
             try await client.guestHide(receipt)
             try await store.note(record.uploadID, UploadChange(failureCode: UploadRecord.hidden))
+            try store.note(GuestStanding(state: GuestState.hidden.rawValue, notedAt: now), of: record.uploadID)
             return ending(.hidden)
         } catch let error as GigHiveError where error.code == .forbidden {
-            return ending(.failed, refusal(error))
+            return ending(.failed, refusal(upload.guestState, error))
         } catch {
             return ending(.failed, error)
         }
     }
 
-    private func refusal(_ error: GigHiveError) -> Diagnosis {
-        Diagnosis(
-            error.code.rawValue,
-            "the server does not hide \(upload.fileID): it is not approved yet, or was hidden before",
-            hint: "mediactl uploads status shows what the organiser has decided",
+    private func refusal(_ known: GuestState?, _ error: GigHiveError? = nil) -> Diagnosis {
+        guard known != .hidden else {
+            return Diagnosis(
+                "already_hidden",
+                "\(upload.fileID) is already hidden; the server keeps the file",
+                exitCode: .conflict
+            )
+        }
+        let reason =
+            switch known {
+            case .pending?: "it is pending, and only an approved upload can be hidden"
+            case .rejected?: "the organizer has rejected it, and only an approved upload can be hidden"
+            default: "only an approved upload can be hidden"
+            }
+        return Diagnosis(
+            GigHiveError.Code.forbidden.rawValue,
+            "cannot hide \(upload.fileID): \(reason)",
+            hint: "mediactl uploads status",
             exitCode: .unauthorized,
-            httpStatus: error.httpStatus
+            httpStatus: error?.httpStatus
+        )
+    }
+
+    private var unknown: Diagnosis {
+        Diagnosis(
+            GigHiveError.Code.notFound.rawValue,
+            "cannot hide \(upload.fileID): the server no longer has this guest upload",
+            exitCode: .notFound
         )
     }
 }
@@ -66,8 +117,10 @@ extension DeletionPlan {
     /// - Throws: `StoreError`.
     func guestUpload(for fileID: Int64) throws -> GuestHiding? {
         let scope = host ?? (isServerNamed ? server?.scope : nil)
-        let guests = try store.guestUploads(host: scope).filter { $0.fileID == fileID && $0.isHeldForGuest }
-        guard let record = guests.first, let upload = KeptUpload(guest: record) else { return nil }
+        let guests = try store.guestUploads(host: scope).filter { $0.fileID == fileID && $0.isStoredForGuest }
+        guard let record = guests.first,
+            let upload = KeptUpload(guest: record, try store.guestStandings()[record.uploadID])
+        else { return nil }
         let others = try store.tokens(host: scope).filter { $0.fileID == fileID }
         // A guest may have been given a token too, but has no login to use it with.
         let isNewest = others.allSatisfy {

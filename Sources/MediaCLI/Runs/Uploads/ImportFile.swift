@@ -8,10 +8,23 @@ enum ImportFile {
     /// Far more than a store that anybody has: some 400,000 entries.
     private static let limit = 256 << 20
 
+    /// What a file holds.
+    enum Content: Sendable {
+        /// An export of `mediactl uploads export`.
+        case export([TokenEntry])
+        /// The tokens of the server's upload page.
+        case web(WebTokens)
+    }
+
     /// Reads and understands the whole file.
     ///
+    /// - Parameters:
+    ///   - file: A path, or `-` for standard input.
+    ///   - standardInput: Its descriptor.
+    ///   - isWeb: Whether it must hold the tokens of the upload page; otherwise its content decides.
+    /// - Returns: What the file holds.
     /// - Throws: `Diagnosis`; it never repeats what a line holds.
-    static func entries(of file: String, standardInput: Int32) throws(Diagnosis) -> [TokenEntry] {
+    static func content(of file: String, standardInput: Int32, isWeb: Bool) throws(Diagnosis) -> Content {
         let path = RawArguments.bytes(of: file)
         let name = file == "-" ? "standard input" : ErrorCatalogue.quoted(path)
         let bytes: [UInt8]
@@ -22,8 +35,17 @@ enum ImportFile {
         } catch {
             throw unreadable(name, error)
         }
+        if let web = WebTokens(bytes) { return .web(web) }
+        guard !isWeb else {
+            throw Diagnosis(
+                "invalid_import",
+                "\(name) does not hold the tokens of an upload page",
+                hint: "in the page's developer console: copy(localStorage.\(WebTokens.storageKey))",
+                exitCode: .usage
+            )
+        }
         do throws(TokenExportError) {
-            return try TokenExport.entries(in: bytes, scope: scope)
+            return .export(try TokenExport.entries(in: bytes, scope: scope))
         } catch {
             throw Diagnosis(
                 "invalid_import",

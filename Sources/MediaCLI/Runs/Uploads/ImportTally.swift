@@ -3,9 +3,12 @@ internal import MediaStore
 /// What became of the entries of an import.
 struct ImportTally {
     let outcomes: [AddOutcome]
+    /// Tokens of files that their server does not have.
+    let missing: Int
 
-    init(_ outcomes: [AddOutcome]) {
+    init(_ outcomes: [AddOutcome], missing: Int = 0) {
         self.outcomes = outcomes
+        self.missing = missing
     }
 
     func text(isDryRun: Bool) -> String {
@@ -21,14 +24,18 @@ struct ImportTally {
         if count(.buried) > 0 {
             text += ", \(count(.buried)) removed here before"
         }
+        if missing > 0 {
+            text += ", \(missing) not on the server"
+        }
         return text
     }
 
-    func members(isDryRun: Bool) -> JSONObject {
+    func members(isDryRun: Bool, _ code: ExitCode = .success) -> JSONObject {
         [
-            "dry_run": .bool(isDryRun), "items": JSONValue(outcomes.count), "added": JSONValue(count(.added)),
+            "dry_run": .bool(isDryRun), "items": JSONValue(outcomes.count + missing), "added": JSONValue(count(.added)),
             "known": JSONValue(count(.known)), "buried": JSONValue(count(.buried)),
-            "conflicting": JSONValue(count(.conflicting)), "exit_code": 0,
+            "conflicting": JSONValue(count(.conflicting)), "not_on_server": JSONValue(missing),
+            "exit_code": JSONRenderer.exitCode(code),
         ]
     }
 

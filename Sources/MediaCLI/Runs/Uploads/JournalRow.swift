@@ -19,6 +19,10 @@ struct JournalRow: Sendable {
     /// What was found out; nil when nobody was asked.
     var result: UploadResult?
     var standing = Standing.settled
+    /// Whether `uploads resume` can go on with it.
+    var isResumable = false
+    /// The last known state of a guest's upload.
+    var lastKnown: GuestStanding?
 
     var state: UploadState { result?.state ?? record.state }
 

@@ -41,8 +41,7 @@ struct JournalSelection: Sendable {
     ///
     /// - Throws: `Diagnosis` (usage) for several; `StoreError`, `GigHiveError`.
     func resumable(all: Bool) throws -> [UploadRecord] {
-        let records = try store.store.uploads(states: [], host: host)
-            .filter { try Uploader.isResumable($0, in: store.store) }
+        let records = try store.store.uploads(states: [], host: host).filter { try Self.isResumable($0, in: store) }
         guard all || records.count <= 1 else {
             throw Diagnosis.usage(
                 "\(records.count) uploads can go on",
@@ -50,5 +49,25 @@ struct JournalSelection: Sendable {
             )
         }
         return records.reversed()
+    }
+
+    /// Whether an upload can go on from here now: one that another process is sending cannot.
+    ///
+    /// - Throws: `StoreError`, `GigHiveError`.
+    static func isResumable(_ record: UploadRecord, in store: StoreSession) throws -> Bool {
+        try Uploader.isResumable(record, in: store.store) && !isBeingSent(record, in: store)
+    }
+
+    /// The same for an upload as the journal has it now.
+    static func isResumable(_ uploadID: String, in store: StoreSession) throws -> Bool {
+        try store.store.upload(uploadID).map { try isResumable($0, in: store) } ?? false
+    }
+
+    /// Whether another process is sending it. Somebody who begins it in this very moment is refused, which is the shortest
+    /// of moments.
+    static func isBeingSent(_ record: UploadRecord, in store: StoreSession) throws -> Bool {
+        guard let lock = try UploadLock.acquire(record.uploadID, in: store.directory) else { return true }
+        lock.release()
+        return false
     }
 }

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import GigHive
 internal import MediaFiles
 internal import MediaStore
 
@@ -22,6 +23,22 @@ struct KeptUpload: Sendable {
     /// How its bytes went; nil when the journal was not asked or does not know.
     var transport: UploadTransport?
     var isGuest = false
+    /// The last known state of a guest's upload; nil when its server was never asked.
+    var guestState: GuestState?
+    /// When the server said so.
+    var guestStateAt: Date?
+    /// What the server has stored, one for each event it said the file belongs to, the oldest first.
+    var events: [StoredFacts] = []
+
+    /// What the server has stored for the event of this upload; nil when it was not told here.
+    var stored: StoredFacts? { events.first { isOwn($0) } }
+
+    /// The events that the server has linked the file to besides.
+    var otherEvents: [StoredFacts] { events.filter { !isOwn($0) } }
+
+    private func isOwn(_ event: StoredFacts) -> Bool {
+        (event.eventDate ?? "") == eventDate && (event.orgName ?? "") == orgName
+    }
 
     /// The label, or the file's name when there is none.
     var title: String { label.flatMap { $0.isEmpty ? nil : $0 } ?? fileName }
@@ -44,7 +61,7 @@ struct KeptUpload: Sendable {
     }
 
     /// A guest's upload of the journal; nil when the server has given it no number.
-    init?(guest record: UploadRecord) {
+    init?(guest record: UploadRecord, _ standing: GuestStanding? = nil) {
         guard let fileID = record.fileID else { return nil }
         let fields = Dictionary(record.fields.map { ($0.name, $0.value) }) { $1 }
         self.fileID = fileID
@@ -61,26 +78,66 @@ struct KeptUpload: Sendable {
         isSuperseded = false
         transport = record.transport
         isGuest = true
+        guestState = standing.flatMap { GuestState(rawValue: $0.state) }
+        guestStateAt = guestState == nil ? nil : standing?.notedAt
+        // Stores of 0.1.0 keep a hidden upload in the journal only.
+        if record.failureCode == UploadRecord.hidden {
+            guestState = .hidden
+            guestStateAt = standing?.state == GuestState.hidden.rawValue ? standing?.notedAt : record.updatedAt
+        }
+    }
+
+    /// Takes over what the server said about the file, which may differ from what a guest's terminal has sent.
+    mutating func take(_ files: [StoredFile]) {
+        events = files.map(\.facts)
+        guard isGuest, let stored = events.first else { return }
+        eventDate = stored.eventDate ?? eventDate
+        orgName = stored.orgName ?? orgName
+        eventType = stored.eventType ?? eventType
+        label = stored.label ?? label
     }
 }
 
+/// The state of a guest's upload: what the organizer decided, and whether it was hidden from here.
+enum GuestState: String, Sendable {
+    case pending
+    case approved
+    case hidden
+    case rejected
+    case expired
+
+    init(_ state: GuestStatus.State) {
+        self =
+            switch state {
+            case .pending: .pending
+            case .approved: .approved
+            case .rejected: .rejected
+            case .expired: .expired
+            }
+    }
+
+    /// Whether hiding it can succeed. The server refuses it for an upload that is not approved (gighive contract section
+    /// 6); of an expired link it does not tell whether the upload was.
+    var mayBeHidden: Bool { self == .approved || self == .expired }
+}
+
 extension StoreSession {
-    /// Everything that can be taken back, newest first.
+    /// Everything that can be deleted from here, and what guests have sent, newest first.
     ///
     /// - Throws: `StoreError`.
     func keptUploads(host: String?) throws -> [KeptUpload] {
-        let guests = try store.guestUploads(host: host).filter(\.isHeldForGuest)
+        let guests = try store.guestUploads(host: host).filter(\.isStoredForGuest)
         let tokens = try store.tokens(host: host).map { KeptUpload($0) }
-        return guests.isEmpty ? tokens : Self.merged(tokens, guests)
+        return try described(guests.isEmpty ? tokens : merged(tokens, guests), host: host)
     }
 
     /// What is known of a number, older entries included, with the way its bytes went.
     ///
     /// - Throws: `StoreError`.
     func keptUploads(host: String?, fileID: Int64) throws -> [KeptUpload] {
-        let guests = try store.guestUploads(host: host).filter { $0.fileID == fileID && $0.isHeldForGuest }
+        let guests = try store.guestUploads(host: host).filter { $0.fileID == fileID && $0.isStoredForGuest }
         let entries = try store.tokens(host: host, includeSuperseded: true).filter { $0.fileID == fileID }
-        var uploads = Self.merged(entries.map { KeptUpload($0) }, guests)
+        var uploads = try described(merged(entries.map { KeptUpload($0) }, guests), host: host)
         for index in uploads.indices where uploads[index].transport == nil {
             guard let checksum = uploads[index].checksumSHA256 else { continue }
             uploads[index].transport = try store.uploads(checksumSHA256: checksum, host: uploads[index].host)
@@ -89,20 +146,50 @@ extension StoreSession {
         return uploads
     }
 
+    /// Adds what the servers have said about the files.
+    private func described(_ uploads: [KeptUpload], host: String?) throws -> [KeptUpload] {
+        let files = Dictionary(grouping: try store.storedFiles(host: host)) { FileKey($0) }
+        guard !files.isEmpty else { return uploads }
+        return uploads.map { upload in
+            guard let known = files[FileKey(upload)] else { return upload }
+            var upload = upload
+            upload.take(known)
+            return upload
+        }
+    }
+
     /// A guest may have been given a token as well; that is one upload, not two.
-    private static func merged(_ tokens: [KeptUpload], _ guests: [UploadRecord]) -> [KeptUpload] {
+    private func merged(_ tokens: [KeptUpload], _ guests: [UploadRecord]) throws -> [KeptUpload] {
         var uploads = tokens
-        for guest in guests.compactMap({ KeptUpload(guest: $0) }) {
+        let standings = guests.isEmpty ? [:] : try store.guestStandings()
+        for guest in guests.compactMap({ KeptUpload(guest: $0, standings[$0.uploadID]) }) {
             let known = uploads.firstIndex {
                 $0.host == guest.host && $0.fileID == guest.fileID && $0.checksumSHA256 == guest.checksumSHA256
             }
             if let known {
                 uploads[known].isGuest = true
                 uploads[known].transport = guest.transport
+                uploads[known].guestState = guest.guestState
+                uploads[known].guestStateAt = guest.guestStateAt
             } else {
                 uploads.append(guest)
             }
         }
         return uploads.sorted { $0.createdAt > $1.createdAt }
+    }
+}
+
+/// What tells a stored file from all others.
+private struct FileKey: Hashable {
+    let host: String
+    let fileID: Int64
+    let checksum: String
+
+    init(_ file: StoredFile) {
+        (host, fileID, checksum) = (file.host, file.fileID, file.checksumSHA256)
+    }
+
+    init(_ upload: KeptUpload) {
+        (host, fileID, checksum) = (upload.host, upload.fileID, upload.checksumSHA256 ?? "")
     }
 }

@@ -22,25 +22,42 @@ struct StatusRun: Sendable {
         let records = try records(host: host)
         console.record(.start, ["items": JSONValue(records.count), "dry_run": .bool(!isAsking)])
         try console.requireOutput()
+        let standings = records.contains(where: \.isHeldForGuest) ? try store.store.guestStandings() : [:]
         for record in records {
-            if let standing = try knownStanding(of: record) {
-                rows.append(JournalRow(record: record, standing: standing))
-                continue
-            }
-            guard isAsking, !unreachable.contains(record.baseURL) else {
-                rows.append(JournalRow(record: record, standing: record.isHeldForGuest ? .guest(nil) : .settled))
-                continue
-            }
-            do {
-                rows.append(try await asked(record))
-            } catch {
-                unreachable.insert(record.baseURL)
-                let reason = ErrorCatalogue.diagnosis(of: error).message
-                console.warning("cannot ask \(ErrorCatalogue.clean(record.baseURL)): \(reason)")
-                rows.append(JournalRow(record: record, standing: record.isHeldForGuest ? .guest(nil) : .settled))
-            }
+            var row = try await row(of: record, standings, &unreachable)
+            // As `uploads resume` counts them, after the server was asked.
+            row.isResumable = try JournalSelection.isResumable(record.uploadID, in: store)
+            rows.append(row)
         }
         return rows
+    }
+
+    private func row(
+        of record: UploadRecord,
+        _ standings: [String: GuestStanding],
+        _ unreachable: inout Set<String>
+    ) async throws -> JournalRow {
+        if let standing = try knownStanding(of: record) {
+            return JournalRow(record: record, standing: standing)
+        }
+        guard isAsking, !unreachable.contains(record.baseURL) else { return unasked(record, standings) }
+        do {
+            return try await asked(record)
+        } catch {
+            unreachable.insert(record.baseURL)
+            let reason = ErrorCatalogue.diagnosis(of: error).message
+            console.warning("cannot ask \(ErrorCatalogue.clean(record.baseURL)): \(reason)")
+            return unasked(record, standings)
+        }
+    }
+
+    /// A row without an answer of its server; of a guest's upload the last known state is shown.
+    private func unasked(_ record: UploadRecord, _ standings: [String: GuestStanding]) -> JournalRow {
+        JournalRow(
+            record: record,
+            standing: record.isHeldForGuest ? .guest(nil) : .settled,
+            lastKnown: record.isHeldForGuest ? standings[record.uploadID] : nil
+        )
     }
 
     private func records(host: String?) throws -> [UploadRecord] {
@@ -57,9 +74,7 @@ struct StatusRun: Sendable {
         guard record.transport == .tus, try Uploader.isResumable(record, in: store.store) else { return nil }
         let tus = try store.store.tusRecord(record.uploadID)
         guard tus?.finalizeStartedAt == nil else { return nil }
-        // Somebody who begins it in this moment would be refused; it is the shortest of moments.
-        guard let lock = try UploadLock.acquire(record.uploadID, in: store.directory) else { return .running }
-        lock.release()
+        guard try !JournalSelection.isBeingSent(record, in: store) else { return .running }
         return .resumable(sentBytes: tus?.provenBytes ?? 0)
     }
 
@@ -72,7 +87,10 @@ struct StatusRun: Sendable {
             return JournalRow(record: record, result: await resolve(record, uploader))
         }
         let client = await servers.anonymousClient(for: try ServerURL(record.baseURL))
-        return JournalRow(record: record, standing: .guest(try await client.guestStatus(receipt)?.state))
+        let state = try await client.guestStatus(receipt)?.state
+        let standing = state.map { GuestStanding(state: GuestState($0).rawValue, notedAt: console.context.now()) }
+        if let standing { try store.store.note(standing, of: record.uploadID) }
+        return JournalRow(record: record, standing: .guest(state), lastKnown: standing)
     }
 
     /// Asks, and says so: the server may be asked for minutes.
@@ -113,8 +131,11 @@ extension UploadRecord {
     /// `failureCode` of a guest's upload that was hidden from here.
     static let hidden = "hidden"
 
-    /// Whether it is a guest's upload that is on the server and was not hidden from here.
-    var isHeldForGuest: Bool { isGuest && state.isFinal && fileID != nil && failureCode != Self.hidden }
+    /// Whether it is a guest's upload that is on the server.
+    var isStoredForGuest: Bool { isGuest && state.isFinal && fileID != nil }
+
+    /// Whether it is one that was not hidden from here.
+    var isHeldForGuest: Bool { isStoredForGuest && failureCode != Self.hidden }
 }
 
 extension TusRecord {

@@ -1,0 +1,76 @@
+internal import ArgumentParser
+internal import Foundation
+internal import MediaStore
+
+/// Which of the uploads that are kept here are listed.
+struct KeptUploadOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Only uploads to an event on this day.", valueName: "yyyy-mm-dd"))
+    var eventDate: String?
+
+    @Option(help: ArgumentHelp("Only uploads to events whose organization contains this.", valueName: "text"))
+    var orgName: String?
+
+    @Option(help: ArgumentHelp("Only uploads to events of this type.", valueName: "type"))
+    var eventType: String?
+
+    @Option(help: ArgumentHelp("Only uploads whose label or file name contains this.", valueName: "text"))
+    var label: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Only uploads since this day (local midnight) or time: 2026-05-01, 2026-05-01T18:30:00Z.",
+            valueName: "time"
+        )
+    )
+    var since: String?
+
+    @Option(help: ArgumentHelp("List at most this many, the newest first.", valueName: "n"))
+    var limit: Int?
+
+    func validate() throws {
+        guard limit.map({ $0 > 0 }) ?? true else { throw ValidationError("--limit takes a whole number from 1.") }
+    }
+
+    /// Whether anything is left out on purpose.
+    var isNarrowed: Bool { [eventDate, orgName, eventType, label, since].contains { $0 != nil } }
+
+    /// The uploads that are wanted, in their order. A file matches when one of its events does.
+    ///
+    /// - Throws: `Diagnosis` for a time that cannot be read.
+    func filtered(_ uploads: [KeptUpload]) throws(Diagnosis) -> [KeptUpload] {
+        let since = try since.map { text throws(Diagnosis) in
+            Date(timeIntervalSince1970: Double(try PointInTime.parse(text, flag: "--since").microseconds) / 1_000_000)
+        }
+        let wanted = uploads.filter { upload in
+            since.map { upload.createdAt >= $0 } ?? true
+                && (upload.isIn(self) || upload.otherEvents.contains(where: isWanted))
+        }
+        return Array(wanted.prefix(limit ?? wanted.count))
+    }
+
+    private func isWanted(_ event: StoredFacts) -> Bool {
+        matches(
+            date: event.eventDate ?? "",
+            organization: event.orgName ?? "",
+            type: event.eventType ?? "",
+            titles: [event.label ?? ""]
+        )
+    }
+
+    /// Whether an event and its titles pass; text is compared without regard to case.
+    fileprivate func matches(date: String, organization: String, type: String, titles: [String]) -> Bool {
+        eventDate.map { date == $0 } ?? true && orgName.map { Self.contains($0, in: organization) } ?? true
+            && eventType.map { $0.lowercased() == type.lowercased() } ?? true
+            && label.map { text in titles.contains { Self.contains(text, in: $0) } } ?? true
+    }
+
+    private static func contains(_ part: String, in text: String) -> Bool {
+        part.isEmpty || text.range(of: part, options: .caseInsensitive) != nil
+    }
+}
+
+extension KeptUpload {
+    fileprivate func isIn(_ options: KeptUploadOptions) -> Bool {
+        options.matches(date: eventDate, organization: orgName, type: eventType, titles: [label ?? "", fileName])
+    }
+}

@@ -1,0 +1,51 @@
+import Foundation
+import GRDB
+
+/// Rows of the table `stored_files`: one for each event that a file belongs to.
+enum StoredFileRow {
+    private static let columns = """
+        host, file_id, checksum_sha256, event_date, org_name, event_id, event_type, label, position, mime_type, \
+        duration_seconds, participants, keywords
+        """
+
+    /// A newer response about the same file and event replaces the older one.
+    static func upsert(_ file: StoredFile, _ db: Database) throws {
+        let facts = file.facts
+        let sql = """
+            INSERT OR REPLACE INTO stored_files (\(columns), created_at)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """
+        try db.cachedStatement(sql: sql).execute(arguments: [
+            file.host, file.fileID, file.checksumSHA256, facts.eventDate ?? "", facts.orgName ?? "", facts.eventID,
+            facts.eventType, facts.label, facts.position, facts.mimeType, facts.durationSeconds, facts.participants,
+            facts.keywords, Date().milliseconds,
+        ])
+    }
+
+    /// Oldest first, so that a file's first event comes first.
+    static func fetch(
+        _ db: Database,
+        where condition: String,
+        _ arguments: [(any DatabaseValueConvertible)?]
+    ) throws -> [StoredFile] {
+        let sql = "SELECT \(columns) FROM stored_files WHERE \(condition) ORDER BY created_at, event_date, org_name"
+        return try Row.fetchAll(db, sql: sql, arguments: StatementArguments(arguments)).map(file)
+    }
+
+    private static func file(_ row: Row) -> StoredFile {
+        var facts = StoredFacts()
+        facts.eventDate = text(row[3])
+        facts.orgName = text(row[4])
+        facts.eventID = row[5]
+        facts.eventType = row[6]
+        facts.label = row[7]
+        facts.position = row[8]
+        facts.mimeType = row[9]
+        facts.durationSeconds = row[10]
+        facts.participants = row[11]
+        facts.keywords = row[12]
+        return StoredFile(host: row[0], fileID: row[1], checksumSHA256: row[2], facts: facts)
+    }
+
+    private static func text(_ column: String) -> String? { column.isEmpty ? nil : column }
+}

@@ -1,0 +1,207 @@
+import Foundation
+import GigHive
+import MediaStore
+import MediaTransport
+import TestSupport
+import Testing
+
+@testable import MediaCLI
+
+/// What an upload says before, while and after it sends.
+@Suite struct UploadWordsTests {
+    // MARK: Before
+
+    @Test func aDryRunShowsWhatWouldBeSentAndHow() async throws {
+        let scene = try await BatchScene()
+        let file = try scene.file("a.mp4")
+        let details = ["--label", "One", "--event-date", "2026-03-01", "--org-name", "Tus", "--event-type", "wedding"]
+        let result = try await scene.upload([file, "--dry-run"] + details)
+        #expect(
+            result.lines == [
+                "\(file): would be uploaded to \(scene.sandbox.baseURL) (2.00 kB)", "  label: One",
+                "  event: 2026-03-01, Tus, wedding", "  transport: multipart (smaller than 64 MiB)",
+            ]
+        )
+        let json = try await scene.upload([file, "--dry-run", "--json", "--transport", "tus"])
+        let item = try #require(try BatchScene.records(json, "item").first)
+        #expect(item["planned_transport"] as? String == "tus" && item["transport"] is NSNull)
+        for line in json.lines {
+            try JSONSchemaTests.expectExactShape(line, schema: "upload")
+        }
+        #expect(try await scene.posts() == 0)
+    }
+
+    @Test func jobsMayFollowTheirLetter() async throws {
+        let scene = try await BatchScene()
+        let file = try scene.file("a.mp4")
+        let result = try await scene.upload([file, "-j1", "--json"])
+        #expect(result.exitCode == 0)
+        #expect(try BatchScene.records(result, "start").first?["jobs"] as? Int == 1)
+        #expect(try await scene.upload([file, "-j17"]).exitCode == 2)
+    }
+
+    @Test func unknownColumnsOfAManifestLeadToTheRightOne() async throws {
+        let scene = try await BatchScene()
+        let file = try scene.file("a.mp4")
+        let manifest = try scene.text("m.csv", "path,event_dat,xyzzy\n\(file),2026-03-01,1\n")
+        let result = try await scene.upload(["--manifest", manifest])
+        #expect(result.exitCode == 2)
+        #expect(result.errors.contains("event_dat: unknown column; did you mean event_date?"))
+        #expect(result.errors.contains("xyzzy: the column is unknown; known are path"))
+    }
+
+    /// The server would store the file and then answer 500, and the token would be lost (gighive contract, trap T26).
+    @Test func longTextIsRefusedHere() async throws {
+        let scene = try await BatchScene()
+        let file = try scene.file("a.mp4")
+        for flag in ["--location", "--participants"] {
+            let result = try await scene.upload([file, flag, String(repeating: "x", count: 256)])
+            #expect(result.exitCode == 2 && result.errors.contains("at most 255 are allowed"))
+            #expect(result.errors.contains("hint: set it with \(flag)") && !result.errors.contains("later"))
+        }
+        #expect(try await scene.posts() == 0)
+    }
+
+    // MARK: What is sent
+
+    @Test func anyExtensionAndAgainAreTwoDecisions() async throws {
+        let scene = try await BatchScene()
+        let odd = try scene.file("a.xyz")
+        let clip = try scene.file("b.mp4")
+        #expect(try await scene.upload([clip]).exitCode == 0)
+        let posts = try await scene.posts()
+        // --again sends the known file, and still refuses the unknown extension.
+        let again = try await scene.upload([odd, clip, "--again", "--json"])
+        let states = try BatchScene.records(again, "item").map { "\($0["state"] ?? "")" }
+        #expect(Set(states) == ["failed", "duplicate"])
+        #expect(try await scene.posts() == posts + 1)
+        #expect(again.errors.contains("send it with --any-extension"))
+        // --any-extension does not send the known file.
+        let any = try await scene.upload([odd, clip, "--any-extension", "--json"])
+        let skipped = try BatchScene.records(any, "item").compactMap { $0["skipped"] as? Bool }
+        #expect(skipped.contains(true))
+        #expect(try await scene.posts() == posts + 2)
+    }
+
+    @Test func forceStandsForBothWithANote() async throws {
+        let scene = try await BatchScene()
+        let clip = try scene.file("b.mp4")
+        #expect(try await scene.upload([clip]).exitCode == 0)
+        let posts = try await scene.posts()
+        let result = try await scene.upload([clip, "--force"])
+        #expect(result.errors.contains("--force is deprecated; it stands for --any-extension --again"))
+        #expect(try await scene.posts() == posts + 1)
+        #expect(!(try await scene.runner.run(["upload", "--help"]).output.contains("--force")))
+    }
+
+    /// Every character that could end a header field or its quotes.
+    @Test(arguments: ["multipart", "tus"]) func oddFileNamesArriveWhole(_ transport: String) async throws {
+        let scene = try await BatchScene()
+        let file = try scene.file("a\";\r\n.mp4")
+        let result = try await scene.upload([file, "--transport", transport, "--json"])
+        #expect(result.exitCode == 0, "\(result.errors)")
+        let item = try #require(try BatchScene.records(result, "item").first)
+        #expect(item["state"] as? String == "done" && item["verified"] as? Bool == true)
+        #expect(item["file_name"] as? String == "a\";\r\n.mp4")
+        #expect(try scene.sandbox.storedFiles().count == 1)
+    }
+
+    // MARK: Waits
+
+    @Test(arguments: [
+        (Duration.milliseconds(1), "0.1 s"), (.milliseconds(200), "0.2 s"), (.milliseconds(900), "0.9 s"),
+        (.milliseconds(950), "1 s"), (.seconds(1), "1 s"), (.milliseconds(1_500), "2 s"), (.seconds(90), "1 min 30 s"),
+    ])
+    func pausesAreToldAsTheyAre(_ pause: Duration, _ words: String) {
+        #expect(Formats.pause(pause) == words)
+    }
+
+    // MARK: Hints
+
+    private func diagnosis(_ code: GigHiveError.Code, _ detail: String) -> Diagnosis? {
+        var result = UploadResult(path: Array("a.mp4".utf8), fileName: "a.mp4", server: "https://h", state: .failed)
+        result.uploadID = "u-1"
+        result.transport = .tus
+        result.attempts = 1
+        result.error = GigHiveError(code, detail: detail, httpStatus: 400)
+        return ErrorCatalogue.diagnosis(of: result)
+    }
+
+    @Test(arguments: [
+        ("Label is required", "--label"), ("Invalid event_date format; expected YYYY-MM-DD", "--event-date"),
+        ("Unsupported media type", nil as String?), ("Empty upload", nil),
+        ("File too large (exceeds application limit)", nil),
+    ])
+    func hintsFitWhatWasRefused(_ detail: String, _ flag: String?) {
+        let hint = diagnosis(.badRequest, detail)?.hint
+        #expect(hint == flag.map { "correct it and resume: mediactl uploads resume u-1 \($0) TEXT" })
+    }
+
+    /// The database's own words (recorded on servers of three releases).
+    @Test(arguments: [
+        (
+            "SQLSTATE[22001]: String data, right truncated: 1406 Data too long for column 'location' at row 1",
+            "--location"
+        ),
+        (
+            "SQLSTATE[22001]: String data, right truncated: 1406 Data too long for column 'name' at row 1",
+            "--participants"
+        ),
+        ("SQLSTATE[01000]: Warning: 1265 Data truncated for column 'event_type' at row 1", "--event-type"),
+        (
+            "SQLSTATE[22007]: Invalid datetime format: 1292 Incorrect date value: '2026-02-31' for column 'event_date' "
+                + "at row 1", "--event-date"
+        ),
+        ("SQLSTATE[40001]: Serialization failure: 1213 Deadlock found", nil as String?),
+    ])
+    func whatIsRefusedEveryTimeIsNotTriedLater(_ detail: String, _ flag: String?) {
+        let error = GigHiveError(.serverError, detail: detail, httpStatus: 500)
+        let hint = ErrorCatalogue.diagnosis(of: error).hint ?? ""
+        #expect(hint.contains("try again later") == (flag == nil))
+        if let flag {
+            #expect(hint.contains(flag))
+            #expect(
+                diagnosis(.serverError, detail)?.hint
+                    == "correct it and resume: mediactl uploads resume u-1 \(flag) TEXT"
+            )
+        }
+    }
+
+    // MARK: Afterwards
+
+    @Test func reportsFollowTheUmask() async throws {
+        let scene = try await BatchScene()
+        let file = try scene.file("a.mp4")
+        let report = scene.runner.home.file("report.json")
+        let junit = scene.runner.home.file("junit.xml")
+        for arguments in [["upload", file, "--report", report], ["doctor", "--junit", junit]] {
+            _ = try await scene.runner.run(
+                arguments + scene.login,
+                through: ["/bin/sh", "-c", "umask 027; exec \"$@\"", "sh"]
+            )
+        }
+        for path in [report, junit] {
+            let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+            #expect(mode == 0o640, "\(path)")
+        }
+    }
+
+    @Test func aWatchEndsWithASummary() async throws {
+        let scene = try await BatchScene()
+        try scene.file("drop/there.mp4")
+        let child = try scene.runner.start(["upload", "--watch", scene.runner.home.file("drop")] + scene.login)
+        try await child.wait(for: "uploaded ")
+        child.signal(SIGINT)
+        let result = try await child.finish()
+        #expect(result.errors.contains("note: 1 of 1 file on the server"), "\(result.errors)")
+    }
+
+    @Test func theSummaryCountsWhatWasNotStarted() throws {
+        let console = try TestConsole()
+        var counts = UploadCounts()
+        counts.items = 5
+        counts.ended = 2
+        UploadTeller(console.console(), contact: "c", fileCount: 5).conclude(counts)
+        #expect(console.errors.contains("0 of 5 files on the server, 0 B sent, 3 not started"))
+    }
+}

@@ -1,0 +1,142 @@
+import ArgumentParser
+import Foundation
+import MediaStore
+import TestSupport
+import Testing
+
+@testable import MediaCLI
+
+/// `uploads list`: every event of a file, filters, and what guests have sent.
+@Suite struct ListTests {
+    private func kept(_ fileID: Int64, label: String? = "One", date: String = "2026-03-01") -> KeptUpload {
+        var entry = JSONSchemaTests.entry
+        entry.fileID = fileID
+        entry.label = label
+        entry.eventDate = date
+        return KeptUpload(entry)
+    }
+
+    private func facts(_ date: String, _ organization: String, label: String = "Linked") -> StoredFacts {
+        var facts = StoredFacts()
+        facts.eventDate = date
+        facts.orgName = organization
+        facts.eventType = "wedding"
+        facts.label = label
+        return facts
+    }
+
+    private func lines(_ uploads: [KeptUpload]) -> [String] {
+        let now = Date(timeIntervalSince1970: 1_780_000_000 + 3 * 86_400)
+        return TextRenderer.kept(
+            uploads,
+            now: now,
+            width: nil,
+            isTokenShown: false,
+            style: Style(.never, isTerminal: false, environment: [:])
+        )
+    }
+
+    // MARK: Events
+
+    @Test func everyEventOfALinkedFileHasALine() {
+        var upload = kept(7)
+        upload.events = [facts("2026-03-01", "Tus", label: "One"), facts("2026-04-01", "Other")]
+        let lines = lines([upload])
+        #expect(lines.count == 3)
+        #expect(lines[1].contains("2026-03-01  Tus") && lines[1].contains("One"))
+        #expect(lines[2].contains("7  2026-04-01  Other  wedding  Linked (linked)"))
+        #expect(upload.otherEvents == [facts("2026-04-01", "Other")])
+        #expect(upload.stored == facts("2026-03-01", "Tus", label: "One"))
+    }
+
+    @Test func eventsOfARealServerAreListed() async throws {
+        let scene = try await BatchScene()
+        let file = try scene.file("a.mp4")
+        for date in ["2026-03-01", "2026-03-02"] {
+            let result = try await scene.upload([file, "--event-date", date, "--org-name", "A   B"])
+            #expect(result.exitCode == 0, "\(result.errors)")
+        }
+        let list = try await scene.runner.run(["uploads", "list", "--json"])
+        for line in list.lines {
+            try JSONSchemaTests.expectExactShape(line, schema: "uploads-list")
+        }
+        let item = try #require(try BatchScene.records(list, "item").first)
+        #expect(item["org_name"] as? String == "A B", "as the server has it (trap T27)")
+        #expect(item["position"] as? Int == 1 && item["event_id"] is Int && item["mime_type"] as? String == "video/mp4")
+        let linked = try #require(item["linked_events"] as? [[String: Any]])
+        #expect(linked.map { $0["event_date"] as? String } == ["2026-03-02"])
+        let text = try await scene.runner.run(["uploads", "list"])
+        #expect(text.lines.count == 3)
+        let show = try await scene.runner.run(["uploads", "show", "1"])
+        #expect(show.output.contains("2026-03-02, A B") && show.output.contains("video/mp4"))
+        // A filter finds the file by any of its events.
+        for (date, count) in [("2026-03-02", 3), ("2026-03-03", 0)] {
+            let found = try await scene.runner.run(["uploads", "list", "-q", "--event-date", date])
+            #expect(found.exitCode == 0 && found.lines.count == count)
+        }
+    }
+
+    // MARK: Filters
+
+    @Test(arguments: [
+        (["--event-date", "2026-03-01"], [1 as Int64]), (["--org-name", "tU"], [2, 1]),
+        (["--event-type", "BAND"], [2, 1]),
+        (["--event-type", "wedding"], []), (["--label", "econ"], [2]), (["--label", "a.mp4"], [2, 1]),
+        (["--limit", "1"], [2]),
+        (["--since", "2026-05-28T20:26:40Z"], [2, 1]), (["--since", "2026-05-28T20:26:41Z"], []), ([], [2, 1]),
+        (["--org-name", "x"], []), (["--label", "One", "--event-date", "2026-03-02"], []),
+    ])
+    func filters(_ arguments: [String], _ expected: [Int64]) throws {
+        // 1 780 000 000 s after 1970 is 2026-05-28T20:26:40Z.
+        let options = try KeptUploadOptions.parse(arguments)
+        let uploads = [kept(2, label: "Second", date: "2026-03-02"), kept(1)]
+        #expect(try options.filtered(uploads).map(\.fileID) == expected)
+    }
+
+    @Test(arguments: [["--limit", "0"], ["--limit", "-1"], ["--limit=x"]]) func limitsAreChecked(_ arguments: [String])
+    {
+        #expect(throws: (any Error).self) { try KeptUploadOptions.parse(arguments) }
+    }
+
+    @Test func aTimeThatIsNoneIsRefused() throws {
+        let options = try KeptUploadOptions.parse(["--since", "yesterday"])
+        #expect(throws: Diagnosis.self) { try options.filtered([kept(1)]) }
+    }
+
+    // MARK: Guests
+
+    @Test func theStateOfGuestsIsAColumnOfItsOwn() {
+        #expect(!lines([kept(1)])[0].contains("STATE"))
+        var guest = kept(2)
+        guest.token = nil
+        guest.isGuest = true
+        #expect(lines([guest])[1].hasSuffix("not checked"))
+        guest.guestState = .pending
+        guest.guestStateAt = Date(timeIntervalSince1970: 1_780_000_000 + 2 * 86_400)
+        let both = lines([guest, kept(1)])
+        #expect(both[0].hasSuffix("STATE"))
+        #expect(both[1].hasSuffix("pending, 1 day ago"))
+        #expect(both[2].hasSuffix("  -"))
+    }
+
+    @Test(arguments: [
+        (GuestState.pending, "can be hidden once"), (.approved, "mediactl uploads delete 2"), (.rejected, "rejected"),
+        (.hidden, "the server keeps the file"), (.expired, "mediactl uploads delete 2"),
+    ])
+    func onlyWhatCanBeHiddenLooksSo(_ state: GuestState, _ words: String) {
+        var guest = kept(2)
+        guest.token = nil
+        guest.isGuest = true
+        guest.guestState = state
+        guest.guestStateAt = guest.createdAt
+        let text = TextRenderer.kept(
+            guest,
+            now: guest.createdAt,
+            isTokenShown: false,
+            style: Style(.never, isTerminal: false, environment: [:])
+        )
+        .joined(separator: "\n")
+        #expect(text.contains(words))
+        #expect(text.contains("uploads delete") == state.mayBeHidden)
+    }
+}

@@ -1,0 +1,106 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import MediaCLI
+
+/// `uploads import` of what the server's upload page keeps in a browser (gighive contract, trap T28).
+@Suite struct WebImportTests {
+    private static let foreign = String(repeating: "e", count: 64)
+
+    /// A server with two uploads in different events, and their tokens as the page has them; another machine imports them.
+    private func scene() async throws -> (scene: BatchScene, other: BinaryRunner, tokens: [String: String]) {
+        let scene = try await BatchScene()
+        for (name, date) in [("a.mp4", "2026-03-01"), ("b.mp4", "2026-03-02")] {
+            let file = try scene.file(name)
+            let result = try await scene.upload([file, "--event-date", date, "--org-name", "Tus", "--label", name])
+            #expect(result.exitCode == 0)
+        }
+        let list = try await scene.runner.run(["uploads", "list", "--show-token", "--json"])
+        var tokens: [String: String] = [:]
+        for item in try BatchScene.records(list, "item") {
+            tokens["\(try #require(item["file_id"] as? Int))"] = item["delete_token"] as? String
+        }
+        var other = try BinaryRunner()
+        other.environment["MEDIACTL_PASSWORD"] = "uploader"
+        return (scene, other, tokens)
+    }
+
+    private func json(_ object: [String: String]) throws -> String {
+        String(decoding: try JSONEncoder().encode(object), as: UTF8.self)
+    }
+
+    @Test(arguments: [true, false]) func tokensOfThePageDeleteFromHere(_ isNamed: Bool) async throws {
+        let (scene, other, tokens) = try await scene()
+        let file = try scene.text("web.json", try json(tokens))
+        let result = try await other.run(
+            ["uploads", "import", file, "--json"] + (isNamed ? ["--web"] : []) + scene.login
+        )
+        #expect(result.exitCode == 0, "\(result.errors)")
+        try JSONSchemaTests.expectExactShape(try #require(result.lines.last), schema: "uploads-import")
+        #expect(result.lines.last?.contains(#""added":2"#) == true)
+        for token in tokens.values { #expect(!(result.output + result.errors).contains(token)) }
+        let items = try BatchScene.records(try await other.run(["uploads", "list", "--json"]), "item")
+        let first = try #require(items.first { $0["file_id"] as? Int == 1 })
+        #expect(first["event_date"] as? String == "2026-03-01" && first["org_name"] as? String == "Tus")
+        #expect(first["label"] as? String == "a.mp4" && first["size_bytes"] as? Int == 2_000)
+        #expect((first["checksum_sha256"] as? String)?.count == 64 && first["mime_type"] as? String == "video/mp4")
+        let deletion = try await other.run(["uploads", "delete", "1", "2", "--yes", "--user", "uploader"])
+        #expect(deletion.exitCode == 0)
+        #expect(try scene.sandbox.storedFiles().isEmpty)
+    }
+
+    @Test func aDumpOfTheWholeLocalStorageIsRead() async throws {
+        let (scene, other, tokens) = try await scene()
+        let dump = try json(["theme": "dark", WebTokens.storageKey: try json(tokens)])
+        let result = try await other.run(["uploads", "import", "-"] + scene.login, input: dump)
+        #expect(result.exitCode == 0 && result.output == "imported 2 delete tokens\n")
+    }
+
+    @Test func filesThatTheServerLacksAreReportedAndNotImported() async throws {
+        let (scene, other, tokens) = try await scene()
+        let file = try scene.text("web.json", try json(tokens.merging(["77": Self.foreign]) { $1 }))
+        let result = try await other.run(["uploads", "import", "--web", file] + scene.login)
+        #expect(result.exitCode == 3)
+        #expect(result.output == "imported 2 delete tokens, 1 not on the server\n")
+        #expect(result.errors.contains("77 is not on"))
+        #expect(!(try await other.run(["uploads", "list"]).output.contains("77 ")))
+        let none = try await other.run(
+            ["uploads", "import", "--web", try scene.text("none.json", try json(["77": Self.foreign]))] + scene.login
+        )
+        #expect(none.exitCode == 5)
+    }
+
+    /// The tokens go to the server that is named, so none is guessed.
+    @Test func aServerMustBeNamed() async throws {
+        let (scene, other, tokens) = try await scene()
+        let file = try scene.text("web.json", try json(tokens))
+        let before = try await scene.sandbox.requests().count
+        var environment = other
+        environment.environment["MEDIACTL_SERVER"] = scene.sandbox.baseURL
+        let result = try await environment.run(["uploads", "import", file])
+        #expect(result.exitCode == 2 && result.errors.contains("name no server"))
+        #expect(try await scene.sandbox.requests().count == before)
+    }
+
+    @Test func aDryRunStoresNothing() async throws {
+        let (scene, other, tokens) = try await scene()
+        let file = try scene.text("web.json", try json(tokens))
+        let result = try await other.run(["uploads", "import", "--web", file, "--dry-run"] + scene.login)
+        #expect(result.exitCode == 0 && result.output == "2 delete tokens would be imported\n")
+        #expect(try await other.run(["uploads", "list", "-q"]).output.isEmpty)
+    }
+
+    @Test(arguments: ["[]", "{}", #"{"x":"y"}"#, #"{"1":2}"#, "no JSON"])
+    func anythingElseIsNoPage(_ text: String) async throws {
+        #expect(WebTokens(Array(text.utf8)) == nil)
+        let runner = try BinaryRunner()
+        let result = try await runner.run(["uploads", "import", "--web", "-", "--server", "http://h"], input: text)
+        #expect(result.exitCode == 2 && result.errors.contains("does not hold the tokens of an upload page"))
+    }
+
+    @Test func idsAreReadInOrder() throws {
+        let web = try #require(WebTokens(Array(#"{"10":"b","9":"a"}"#.utf8)))
+        #expect(web.tokens.map(\.fileID) == [9, 10])
+    }
+}
