@@ -10,6 +10,15 @@ public struct Asset: Sendable, Equatable {
     public var sizeBytes: Int64?
     /// 64 lower-case hexadecimal characters.
     public var checksumSHA256: String?
+    /// As declared or sniffed when it was uploaded, for example `video/mp4`.
+    public var mimeType: String?
+    /// Length in seconds; nil when the server could not measure it, or does not report it.
+    public var durationSeconds: Int64?
+    /// The readable name that the server made of event and label (`source_relpath`). It is not the name that the file
+    /// had where it was uploaded.
+    public var sourceName: String?
+    /// When it was stored, `YYYY-MM-DD HH:MM:SS` in the server's time zone.
+    public var createdAt: String?
 
     /// Makes an asset.
     package init(
@@ -17,12 +26,20 @@ public struct Asset: Sendable, Equatable {
         fileName: String? = nil,
         fileType: String? = nil,
         sizeBytes: Int64? = nil,
-        checksumSHA256: String? = nil
+        checksumSHA256: String? = nil,
+        mimeType: String? = nil,
+        durationSeconds: Int64? = nil,
+        sourceName: String? = nil,
+        createdAt: String? = nil
     ) {
         self.fileID = fileID
         self.fileName = fileName
         self.fileType = fileType
         self.sizeBytes = sizeBytes
         self.checksumSHA256 = checksumSHA256
+        self.mimeType = mimeType
+        self.durationSeconds = durationSeconds
+        self.sourceName = sourceName
+        self.createdAt = createdAt
     }
 }
