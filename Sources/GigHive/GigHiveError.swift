@@ -95,8 +95,13 @@ public struct GigHiveError: Error, Sendable, CustomStringConvertible {
         case idReused = "id_reused"
         /// The server answered, and did not confirm the deletion.
         case notDeleted = "not_deleted"
+        /// The server reports that it deleted other files than the one of the request; `detail` has their ids.
+        case otherFilesDeleted = "other_files_deleted"
         /// A deletion without token was asked for, and that the server has the same file cannot be made sure of.
         case adminUnverified = "admin_unverified"
+        // Listings.
+        /// The server does not report what a filter compares; `field` is the filter.
+        case filterUnavailable = "filter_unavailable"
         // Resumable uploads.
         /// The server offers no resumable uploads, and nothing else was allowed.
         case tusUnavailable = "tus_unavailable"

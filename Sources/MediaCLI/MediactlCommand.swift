@@ -23,7 +23,8 @@ struct MediactlCommand: ParsableCommand {
             """,
         version: VersionText.program,
         subcommands: [
-            Upload.self, Uploads.self, Sync.self, ClaimLegacy.self, HashOnly.self, TapesCommand.self, LogIn.self,
+            Upload.self, Uploads.self, MediaCommand.self, Sync.self, ClaimLegacy.self, HashOnly.self, TapesCommand.self,
+            LogIn.self,
             LogOut.self, Doctor.self,
             Smoke.self,
             Config.self, Help.self,

@@ -156,7 +156,7 @@ final class FakeGigHive: Sendable {
                 remove(file.id)
                 try connection.answer(
                     200,
-                    #"{"success":true,"deleted_count":1,"error_count":0,"results":{"deleted":[{"asset_id":1}],"errors":[]}}"#
+                    #"{"success":true,"deleted_count":1,"error_count":0,"results":{"deleted":[{"asset_id":\#(file.id)}],"errors":[]}}"#
                 )
             } else {
                 try connection.answer(403, #"{"success":false,"error":"Forbidden","message":"Invalid delete token"}"#)

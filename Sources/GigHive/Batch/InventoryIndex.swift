@@ -64,7 +64,7 @@ struct InventoryIndex: Sendable {
 
     /// Takes an entry in. One without id or digest says nothing here.
     mutating func add(_ entry: ListingPage.Entry) {
-        guard let fileID = entry.fileID, let key = entry.checksum.flatMap({ Key($0) }) else { return }
+        guard let fileID = entry.fileID, let key = entry.checksumSHA256.flatMap({ Key($0) }) else { return }
         let event = number(of: InventoryEvent(date: entry.date ?? "", orgName: entry.orgName ?? ""))
         guard let known = assets[key], known.fileID == fileID else {
             let kind: MediaKind = entry.fileType == "audio" ? .audio : entry.fileType == "video" ? .video : .unknown
@@ -98,13 +98,5 @@ struct InventoryIndex: Sendable {
         let number = Int32(clamping: events.count)
         events[event] = number
         return number
-    }
-}
-
-extension ListingPage.Entry {
-    /// The digest that the served name begins with.
-    fileprivate var checksum: Substring? {
-        let names = [fileName.map { $0[...] }, url?.split(separator: "/").last]
-        return names.compactMap { $0?.prefix { $0 != "." } }.first { $0.utf8.count == 64 }
     }
 }

@@ -7,7 +7,9 @@ internal import Synchronization
 
 /// Proves that a server is fit for use by using it: uploads a tiny recording, finds it, and takes it back.
 ///
-/// It deletes nothing but the file of its own upload: only the id whose token came in this run's answer. The bytes are
+/// It deletes nothing but the file of its own upload: only the id of this run's response, by its token, or with admin rights
+/// after comparing the checksum. What it cannot delete is in the facts of the check `delete` (`left_file_id`,
+/// `left_event_date`, `left_org_name`, and without a token `left_checksum_sha256`). The bytes are
 /// unlike any other's, and all runs use one event, because servers keep an event whose last file is gone (gighive
 /// contract 5.4). Tokens go through the token store as those of any upload, so that a run that is broken off leaves a
 /// file that `uploads delete` can take back.
@@ -179,30 +181,14 @@ public struct SmokeTest: Sendable {
     // MARK: And back
 
     private func takeBack(_ stored: UploadResult, _ control: TransferControl, _ list: inout CheckList) async {
-        let client = uploader.client
-        guard stored.hasDeleteToken, let fileID = stored.fileID else {
-            list.skip("delete", "without its token the file stays on the server")
-            list.skip("gone", "the file was not deleted")
-            return
-        }
+        guard let fileID = stored.fileID else { return }
         let isDeleted = await list.run("delete") { () throws(GigHiveError) in
-            let deleter = Deleter(client: client, store: uploader.store, host: client.server.scope)
-            let entry = try await deleter.entry(for: fileID)
-            guard entry.checksumSHA256 == stored.checksumSHA256 else {
-                throw GigHiveError(.idReused, detail: "the token is another upload's", fileID: fileID)
+            do throws(GigHiveError) {
+                let result = try await delete(stored, fileID, control)
+                return ServerCheck("delete", .passed, result.usedAdminRights ? "with admin rights" : "by its token")
+            } catch {
+                return ServerCheck("delete", .failed, "\(error)", facts: Self.remains(of: stored, fileID), error: error)
             }
-            let deletion = Task { await deleter.delete(entry) { _ in .keep } }
-            guard let result = await end(of: deletion, control) else {
-                let detail = "the deletion was not answered; mediactl uploads delete \(fileID) repeats it"
-                throw GigHiveError(.networkTimeout, detail: detail, isRetryable: true, fileID: fileID)
-            }
-            if let error = result.error {
-                throw error
-            }
-            guard result.state == .deleted else {
-                throw GigHiveError(.notDeleted, detail: result.state.rawValue, fileID: fileID)
-            }
-            return ServerCheck("delete", .passed, "by its token")
         }
         guard isDeleted else {
             list.skip("gone", "the file was not deleted")
@@ -222,6 +208,52 @@ public struct SmokeTest: Sendable {
             }
             return try finding.get()
         }
+    }
+
+    private func delete(
+        _ stored: UploadResult,
+        _ fileID: Int64,
+        _ control: TransferControl
+    ) async throws(GigHiveError) -> DeleteResult {
+        let deleter = Deleter(client: uploader.client, store: uploader.store, host: uploader.client.server.scope)
+        let deletion: Task<DeleteResult, Never>
+        if stored.hasDeleteToken {
+            let entry = try await deleter.entry(for: fileID)
+            guard entry.checksumSHA256 == stored.checksumSHA256 else {
+                throw GigHiveError(.idReused, detail: "the token is another upload's", fileID: fileID)
+            }
+            deletion = Task { await deleter.delete(entry) { _ in .keep } }
+        } else {
+            // Without a token only an admin can delete it; for other users this fails, and the file is named.
+            let target = AdminDeletion(
+                fileID: fileID,
+                checksumSHA256: stored.checksumSHA256 ?? "",
+                sizeBytes: stored.sizeBytes
+            )
+            deletion = Task { await deleter.deleteAsAdmin(target) }
+        }
+        guard let result = await end(of: deletion, control) else {
+            let detail = "the deletion was not answered; mediactl uploads delete \(fileID) repeats it"
+            throw GigHiveError(.networkTimeout, detail: detail, isRetryable: true, fileID: fileID)
+        }
+        if let error = result.error {
+            throw error
+        }
+        guard result.state == .deleted else {
+            throw GigHiveError(.notDeleted, detail: result.state.rawValue, fileID: fileID)
+        }
+        return result
+    }
+
+    /// What a run that cannot clean up leaves on the server.
+    private static func remains(of stored: UploadResult, _ fileID: Int64) -> [String: String] {
+        var facts = [
+            "left_file_id": String(fileID), "left_event_date": event.date, "left_org_name": event.organisation,
+        ]
+        if !stored.hasDeleteToken {
+            facts["left_checksum_sha256"] = stored.checksumSHA256
+        }
+        return facts
     }
 
     private func lookForRemains(of stored: UploadResult, _ fileID: Int64) async throws(GigHiveError) -> ServerCheck {

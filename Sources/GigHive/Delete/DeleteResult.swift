@@ -8,6 +8,37 @@ public enum InvalidTokenChoice: String, Sendable, CaseIterable {
     case remove
 }
 
+/// A file that is deleted with admin rights: its id and what is known of its content. An admin's request carries no token,
+/// so the content alone tells the file from another that has its id now (trap T10).
+public struct AdminDeletion: Sendable, Equatable {
+    /// The server's id.
+    public var fileID: Int64
+    /// 64 lower-case hexadecimal characters.
+    public var checksumSHA256: String
+    /// Length in bytes; nil when it is not known.
+    public var sizeBytes: Int64?
+    /// The local entry, if any.
+    public var entry: TokenEntry?
+
+    /// Makes a deletion.
+    public init(fileID: Int64, checksumSHA256: String, sizeBytes: Int64? = nil, entry: TokenEntry? = nil) {
+        self.fileID = fileID
+        self.checksumSHA256 = checksumSHA256
+        self.sizeBytes = sizeBytes
+        self.entry = entry
+    }
+
+    /// The deletion of an entry's file.
+    public init(_ entry: TokenEntry) {
+        self.init(
+            fileID: entry.fileID,
+            checksumSHA256: entry.checksumSHA256,
+            sizeBytes: entry.sizeBytes,
+            entry: entry
+        )
+    }
+}
+
 /// How one deletion ended.
 public struct DeleteResult: Sendable {
     /// The ends of a deletion.
@@ -36,6 +67,8 @@ public struct DeleteResult: Sendable {
     public var host: String
     /// Status of the last answer.
     public var httpStatus: Int?
+    /// Whether the server was asked with admin rights instead of the token.
+    public var usedAdminRights = false
     /// Why it failed; set with `.deleted` and `.gone` only when the local entry could not be removed.
     public var error: GigHiveError?
 

@@ -46,93 +46,121 @@ public struct Deleter: Sendable {
         return match
     }
 
-    /// Deletes by token. Reaches the server at most once; a lost answer is resolved by asking.
+    /// Deletes by token. Reaches the server at most once; a lost response is resolved by a query.
     ///
-    /// Cancelling the task does not break a deletion off: once asked for, its outcome is found out.
+    /// A server that takes the login for an admin's refuses the token without having looked at it. The file is then compared
+    /// with the entry and deleted with admin rights (gighive contract 5.2, trap T25).
+    ///
+    /// Canceling the task does not interrupt a deletion: once requested, its outcome is determined.
     ///
     /// - Parameters:
     ///   - entry: The file and its token.
-    ///   - onInvalidToken: Asked only when the server rejects the token while the same file is still there.
+    ///   - onInvalidToken: Called only when the server rejects the token while the same file is still there.
     /// - Returns: How it ended.
     public func delete(
         _ entry: TokenEntry,
         onInvalidToken: @escaping @Sendable (TokenEntry) async -> InvalidTokenChoice
     ) async -> DeleteResult {
         await Task {
+            let target = AdminDeletion(entry)
             // Both spellings of the id serve all dialects (gighive contract 5.1); the lists of admin requests are left
             // out, because with admin credentials they would delete without a look at the token (trap T10).
             let body =
                 #"{"file_id":\#(entry.fileID),"asset_id":\#(entry.fileID),"delete_token":\#(JSONText.quoted(entry.token.secret))}"#
-            let answer = await send(body)
-            if case .rejected(let status) = answer {
+            let answer = await send(body, fileID: entry.fileID)
+            switch answer {
+            case .rejected(let status):
                 return await settleRejected(entry, status, onInvalidToken)
+            case .refused(let error) where error.neededLogin == .uploader:
+                return await deleteVerified(target)
+            default:
+                return await settle(target, answer)
             }
-            return await settle(entry, answer)
         }.value
     }
 
     /// Deletes with admin credentials and the list keys, after comparing checksum and size with the stored entry
     /// (admin deletions check no token, trap T10).
     ///
-    /// Cancelling the task does not break a deletion off: once asked for, its outcome is found out.
-    public func deleteAsAdmin(_ entry: TokenEntry) async -> DeleteResult {
-        await Task {
-            do throws(GigHiveError) {
-                guard try await verify(entry) else {
-                    return removed(entry, .gone, 404)
-                }
-            } catch {
-                return failed(entry, error)
-            }
-            let answer = await send(#"{"file_ids":[\#(entry.fileID)],"asset_ids":[\#(entry.fileID)]}"#)
-            return await settle(entry, answer)
-        }.value
+    /// Canceling the task does not interrupt a deletion: once requested, its outcome is determined.
+    public func deleteAsAdmin(_ entry: TokenEntry) async -> DeleteResult { await deleteAsAdmin(AdminDeletion(entry)) }
+
+    /// Deletes with admin credentials and the list keys, after comparing the content with what is known of it. Local
+    /// entries of the file are removed when the server confirms that it is gone.
+    ///
+    /// Canceling the task does not interrupt a deletion: once requested, its outcome is determined.
+    public func deleteAsAdmin(_ target: AdminDeletion) async -> DeleteResult {
+        await Task { await deleteVerified(target) }.value
     }
 
-    // MARK: Asking
+    private func deleteVerified(_ target: AdminDeletion) async -> DeleteResult {
+        var result = await deleteIfVerified(target)
+        result.usedAdminRights = true
+        return result
+    }
 
-    /// Whether the server still has exactly the stored file under the id.
+    private func deleteIfVerified(_ target: AdminDeletion) async -> DeleteResult {
+        do throws(GigHiveError) {
+            guard try await verify(target) else {
+                return removed(target, .gone, 404)
+            }
+        } catch {
+            return failed(target, error)
+        }
+        let answer = await send(
+            #"{"file_ids":[\#(target.fileID)],"asset_ids":[\#(target.fileID)]}"#,
+            fileID: target.fileID
+        )
+        return await settle(target, answer)
+    }
+
+    // MARK: Queries
+
+    /// Whether the server still has exactly the known file under the id.
     ///
     /// - Returns: false when the file is gone.
-    /// - Throws: `.adminUnverified` when that cannot be told, `.idReused` when it has another one.
-    private func verify(_ entry: TokenEntry) async throws(GigHiveError) -> Bool {
-        guard !entry.checksumSHA256.isEmpty else {
-            throw GigHiveError(.adminUnverified, detail: "the local entry has no checksum", fileID: entry.fileID)
+    /// - Throws: `.adminUnverified` when that cannot be determined, `.idReused` when it has another one.
+    private func verify(_ target: AdminDeletion) async throws(GigHiveError) -> Bool {
+        guard !target.checksumSHA256.isEmpty else {
+            throw GigHiveError(.adminUnverified, detail: "the local entry has no checksum", fileID: target.fileID)
         }
-        guard let asset = try await client.asset(entry.fileID) else { return false }
+        guard let asset = try await client.asset(target.fileID) else { return false }
         guard let checksum = asset.checksumSHA256, let size = asset.sizeBytes else {
             throw GigHiveError(
                 .adminUnverified,
-                detail: "the server tells no checksum or size",
-                fileID: entry.fileID
+                detail: "the server reports no checksum or size",
+                fileID: target.fileID
             )
         }
-        guard checksum == entry.checksumSHA256, size == entry.sizeBytes else {
-            throw GigHiveError(.idReused, detail: "the server has another file under this id", fileID: entry.fileID)
+        guard checksum == target.checksumSHA256, size == target.sizeBytes ?? size else {
+            throw GigHiveError(.idReused, detail: "its checksum is \(checksum)", fileID: target.fileID)
         }
         return true
     }
 
     private enum Answer: Sendable {
-        /// 200 and exactly one file deleted (trap T12).
+        /// 200, and exactly the requested file deleted (trap T12).
         case deleted(status: Int)
         /// 403 `Invalid delete token`: wrong, or gone, or never had one (trap T11).
         case rejected(status: Int)
         /// Known not to be deleted by this request.
         case refused(GigHiveError)
-        /// It may be deleted: ask.
-        case unclear(GigHiveError)
+        /// It may be deleted: a query decides. `isClaimed` when the server says so without its id.
+        case unclear(GigHiveError, isClaimed: Bool)
     }
 
-    private func send(_ body: String) async -> Answer {
+    private func send(_ body: String, fileID: Int64) async -> Answer {
         let response: HTTPResponse
         do {
             response = try await client.http.execute(client.post("/db/delete_media_files.php", json: body))
         } catch {
             let wasSent = error.metrics.bodyComplete
-            return wasSent ? .unclear(.transport(error)) : .refused(.transport(error))
+            return wasSent ? .unclear(.transport(error), isClaimed: true) : .refused(.transport(error))
         }
         let reply = DeleteReply.parse(response.body)
+        if (200..<300).contains(response.status) {
+            return judge(reply, response.status, fileID)
+        }
         var error = GigHiveError.answered(
             response.head,
             message: reply.message ?? reply.error,
@@ -143,47 +171,63 @@ public struct Deleter: Sendable {
             error.neededLogin = login
         }
         switch response.status {
-        case 200 where reply.deletedCount == 1:
-            return .deleted(status: 200)
-        case 200..<300:
-            let reasons = reply.itemErrors.joined(separator: ", ")
-            return .unclear(GigHiveError(.notDeleted, detail: reasons, httpStatus: response.status))
         case 403 where reply.rejectsToken:
             return .rejected(status: 403)
         case 500...:
-            return .unclear(error)
+            return .unclear(error, isClaimed: true)
         default:
             return .refused(error)
         }
     }
 
-    // MARK: Settling
-
-    private func settle(_ entry: TokenEntry, _ answer: Answer) async -> DeleteResult {
-        switch answer {
-        case .deleted(let status):
-            return removed(entry, .deleted, status)
-        case .rejected(let status):
-            return failed(entry, GigHiveError(.forbidden, detail: "Invalid delete token", httpStatus: status))
-        case .refused(let error):
-            return failed(entry, error)
-        case .unclear(let error):
-            return await settleUnclear(entry, error)
+    private func judge(_ reply: DeleteReply, _ status: Int, _ fileID: Int64) -> Answer {
+        switch status == 200 ? reply.verdict(on: fileID) : .unconfirmed {
+        case .deleted: return .deleted(status: status)
+        case .others:
+            let ids = reply.deletedIDs.map { "deleted ids: " + $0.map(String.init).joined(separator: ", ") }
+            return .refused(
+                GigHiveError(
+                    .otherFilesDeleted,
+                    detail: ids ?? "\(reply.deletedCount ?? 0) files deleted",
+                    httpStatus: status
+                )
+            )
+        case .unconfirmed:
+            let reasons = reply.itemErrors.joined(separator: ", ")
+            return .unclear(
+                GigHiveError(.notDeleted, detail: reasons, httpStatus: status),
+                isClaimed: reply.deletedCount == 1
+            )
         }
     }
 
-    /// An answer that is lost or says nothing: the file itself is the witness.
-    private func settleUnclear(_ entry: TokenEntry, _ error: GigHiveError) async -> DeleteResult {
+    // MARK: Outcomes
+
+    private func settle(_ target: AdminDeletion, _ answer: Answer) async -> DeleteResult {
+        switch answer {
+        case .deleted(let status):
+            return await confirmed(target, status)
+        case .rejected(let status):
+            return failed(target, GigHiveError(.forbidden, detail: "Invalid delete token", httpStatus: status))
+        case .refused(let error):
+            return failed(target, error)
+        case .unclear(let error, let isClaimed):
+            return await settleUnclear(target, error, isClaimed: isClaimed)
+        }
+    }
+
+    /// A response that is lost or says nothing: whether the file is still there decides.
+    private func settleUnclear(_ target: AdminDeletion, _ error: GigHiveError, isClaimed: Bool) async -> DeleteResult {
         do throws(GigHiveError) {
-            guard let asset = try await client.asset(entry.fileID) else {
-                return removed(entry, error.code == .notDeleted ? .gone : .deleted, error.httpStatus)
+            guard let asset = try await client.asset(target.fileID) else {
+                return removed(target, isClaimed ? .deleted : .gone, error.httpStatus)
             }
-            guard isSame(asset, entry) else {
-                return failed(entry, reused(entry))
+            guard isSame(asset, target) else {
+                return failed(target, reused(target))
             }
-            return failed(entry, error)
+            return failed(target, error)
         } catch let reason {
-            return failed(entry, error.code == .notDeleted ? error : error.asUnknownOutcome(reason))
+            return failed(target, error.code == .notDeleted ? error : error.asUnknownOutcome(reason))
         }
     }
 
@@ -192,50 +236,81 @@ public struct Deleter: Sendable {
         _ status: Int,
         _ onInvalidToken: @Sendable (TokenEntry) async -> InvalidTokenChoice
     ) async -> DeleteResult {
+        let target = AdminDeletion(entry)
         do throws(GigHiveError) {
             guard let asset = try await client.asset(entry.fileID) else {
-                return removed(entry, .gone, status)
+                return removed(target, .gone, status)
             }
-            guard isSame(asset, entry) else {
-                return failed(entry, reused(entry))
+            guard isSame(asset, target) else {
+                return failed(target, reused(target))
             }
         } catch {
-            return failed(entry, error)
+            return failed(target, error)
         }
         let invalid = GigHiveError(.invalidDeleteToken, httpStatus: status, fileID: entry.fileID)
         switch await onInvalidToken(entry) {
-        case .keep: return failed(entry, invalid)
-        case .remove: return removed(entry, .entryRemoved, status)
+        case .keep: return failed(target, invalid)
+        case .remove: return removed(target, .entryRemoved, status)
         }
     }
 
-    /// Whether an asset may be the entry's file. Without a checksum on one side there is nothing against it.
-    private func isSame(_ asset: Asset, _ entry: TokenEntry) -> Bool {
-        guard let checksum = asset.checksumSHA256, !entry.checksumSHA256.isEmpty else { return true }
-        return checksum == entry.checksumSHA256
+    /// Whether an asset may be the file. Without a checksum on one side there is nothing against it.
+    private func isSame(_ asset: Asset, _ target: AdminDeletion) -> Bool {
+        guard let checksum = asset.checksumSHA256, !target.checksumSHA256.isEmpty else { return true }
+        return checksum == target.checksumSHA256
     }
 
-    private func reused(_ entry: TokenEntry) -> GigHiveError {
-        GigHiveError(.idReused, detail: "the server has another file under this id", fileID: entry.fileID)
+    private func reused(_ target: AdminDeletion) -> GigHiveError {
+        GigHiveError(.idReused, detail: "the server has another file under this id", fileID: target.fileID)
     }
 
-    private func removed(_ entry: TokenEntry, _ state: DeleteResult.State, _ status: Int?) -> DeleteResult {
-        var result = DeleteResult(fileID: entry.fileID, state: state, entry: entry, host: host, httpStatus: status)
+    /// A deletion that the server reports. Entries of a file that was chosen on the server are removed only when it is
+    /// gone there.
+    private func confirmed(_ target: AdminDeletion, _ status: Int) async -> DeleteResult {
+        if target.entry == nil {
+            let isStillThere: Bool
+            do throws(GigHiveError) {
+                isStillThere = try await client.asset(target.fileID) != nil
+            } catch {
+                isStillThere = true
+            }
+            guard !isStillThere else {
+                return DeleteResult(fileID: target.fileID, state: .deleted, host: host, httpStatus: status)
+            }
+        }
+        return removed(target, .deleted, status)
+    }
+
+    private func removed(_ target: AdminDeletion, _ state: DeleteResult.State, _ status: Int?) -> DeleteResult {
+        var result = DeleteResult(
+            fileID: target.fileID,
+            state: state,
+            entry: target.entry,
+            host: host,
+            httpStatus: status
+        )
         do {
-            try store.remove(entry)
+            if let entry = target.entry {
+                try store.remove(entry)
+            } else {
+                let entries = try store.tokens(host: host, fileID: target.fileID)
+                for entry in entries where entry.checksumSHA256 == target.checksumSHA256 && !entry.isSuperseded {
+                    try store.remove(entry)
+                }
+            }
         } catch {
             result.error = .store(error)
         }
         return result
     }
 
-    private func failed(_ entry: TokenEntry, _ error: GigHiveError) -> DeleteResult {
+    private func failed(_ target: AdminDeletion, _ error: GigHiveError) -> DeleteResult {
         var error = error
-        error.fileID = entry.fileID
+        error.fileID = target.fileID
         return DeleteResult(
-            fileID: entry.fileID,
+            fileID: target.fileID,
             state: .failed,
-            entry: entry,
+            entry: target.entry,
             host: host,
             httpStatus: error.httpStatus,
             error: error

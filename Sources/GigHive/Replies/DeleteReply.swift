@@ -4,6 +4,8 @@ internal import MediaTransport
 struct DeleteReply: Sendable, Equatable {
     /// How many files went; nil when the answer does not say.
     var deletedCount: Int64?
+    /// The ids that the server says it deleted; nil when it does not say.
+    var deletedIDs: [Int64]?
     /// The error's short name.
     var error: String?
     /// The error in words; of an HTML page the title.
@@ -14,13 +16,41 @@ struct DeleteReply: Sendable, Equatable {
     /// Reads an answer; never fails.
     static func parse(_ body: [UInt8]) -> DeleteReply {
         let content = ReplyText.content(of: body)
-        let errors = content.members["results"]?.members?["errors"]?.elements ?? []
+        let results = content.members["results"]?.members ?? [:]
+        let errors = results["errors"]?.elements ?? []
         return DeleteReply(
             deletedCount: content.members["deleted_count"]?.wholeNumber,
+            deletedIDs: results["deleted"].map { $0.elements.map { id(of: $0) ?? 0 } },
             error: content.members.text("error"),
             message: content.members.text("message") ?? ReplyText.title(of: content.text),
             itemErrors: errors.compactMap { $0.members?.text("error") }
         )
+    }
+
+    /// The id of a deleted file: in an object, or as it is; a number or a string of digits.
+    private static func id(of deleted: JSONValue) -> Int64? {
+        (deleted.members.flatMap { $0["asset_id"] ?? $0["file_id"] ?? $0["id"] } ?? deleted).wholeNumber
+    }
+
+    /// What a 200 says about the deletion of one file.
+    enum Verdict: Equatable {
+        /// That file and no other was deleted.
+        case deleted
+        /// It does not confirm the deletion.
+        case unconfirmed
+        /// Other files were deleted, or more than one.
+        case others
+    }
+
+    /// Compares what was deleted with the one id of the request (traps T12 and T25).
+    func verdict(on fileID: Int64) -> Verdict {
+        if let deletedIDs, deletedIDs.contains(where: { $0 != fileID }) {
+            return .others
+        }
+        if max(deletedCount ?? 0, Int64(deletedIDs?.count ?? 0)) > 1 {
+            return .others
+        }
+        return deletedCount == 1 && deletedIDs == [fileID] ? .deleted : .unconfirmed
     }
 
     /// The login that was missing, by what a 400 says about the body: the server reads what fits the signed-in user, an

@@ -1,3 +1,4 @@
+internal import MediaCrypto
 internal import MediaTransport
 
 /// One page of the media listing (`/db/database.php?format=json`, gighive contract section 7).
@@ -35,6 +36,20 @@ public struct ListingPage: Sendable, Equatable {
         public var fileName: String?
         /// Path of the media on the server.
         public var url: String?
+        /// Length in seconds; nil when the server could not measure it.
+        public var durationSeconds: Int64?
+        /// When the media was recorded, as the server found it in the file; no zone.
+        public var mediaCreatedAt: String?
+        /// `band`, `wedding`, …; none of the known releases lists it.
+        public var eventType: String?
+        /// When the file was stored, in the server's time zone; none of the known releases lists it.
+        public var createdAt: String?
+
+        /// The SHA-256 that the served name starts with, in lower-case hexadecimal; nil when it starts otherwise.
+        public var checksumSHA256: String? {
+            let names = [fileName, url?.split(separator: "/").last.map(String.init)]
+            return names.compactMap { $0.flatMap { SHA256Digest(hex: String($0.prefix { $0 != "." })) } }.first?.hex
+        }
 
         /// Whether the entry is of an event.
         func isIn(_ event: InventoryEvent) -> Bool {
@@ -76,5 +91,9 @@ extension ListingPage.Entry {
         title = members.text("song_title")
         fileType = members.text("file_type")
         url = members.text("url")
+        durationSeconds = members["duration_seconds"]?.wholeNumber.flatMap { $0 > 0 ? $0 : nil }
+        mediaCreatedAt = members.text("media_created_at")
+        eventType = members.text("event_type")
+        createdAt = members.text("created_at")
     }
 }

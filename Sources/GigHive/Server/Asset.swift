@@ -12,10 +12,15 @@ public struct Asset: Sendable, Equatable {
     public var checksumSHA256: String?
     /// D1 and D2: the session (event) that the file was first stored for.
     public var sessionID: Int64?
-    /// The media type that the server keeps with the file.
+    /// As declared or sniffed when it was uploaded, for example `video/mp4`.
     public var mimeType: String?
-    /// Length in seconds; nil when the server could not determine it.
+    /// Length in seconds; nil when the server could not measure it, or does not report it.
     public var durationSeconds: Int64?
+    /// The readable name that the server made of event and label (`source_relpath`). It is not the name that the file
+    /// had where it was uploaded.
+    public var sourceName: String?
+    /// When it was stored, `YYYY-MM-DD HH:MM:SS` in the server's time zone.
+    public var createdAt: String?
 
     /// Makes an asset.
     package init(
@@ -26,7 +31,9 @@ public struct Asset: Sendable, Equatable {
         checksumSHA256: String? = nil,
         sessionID: Int64? = nil,
         mimeType: String? = nil,
-        durationSeconds: Int64? = nil
+        durationSeconds: Int64? = nil,
+        sourceName: String? = nil,
+        createdAt: String? = nil
     ) {
         self.fileID = fileID
         self.fileName = fileName
@@ -36,5 +43,7 @@ public struct Asset: Sendable, Equatable {
         self.sessionID = sessionID
         self.mimeType = mimeType
         self.durationSeconds = durationSeconds
+        self.sourceName = sourceName
+        self.createdAt = createdAt
     }
 }

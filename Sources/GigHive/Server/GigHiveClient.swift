@@ -58,7 +58,9 @@ public struct GigHiveClient: Sendable {
             checksumSHA256: members.checksum("checksum_sha256"),
             sessionID: members.identifier("session_id"),
             mimeType: members.text("mime_type"),
-            durationSeconds: members["duration_seconds"]?.wholeNumber
+            durationSeconds: members["duration_seconds"]?.wholeNumber.flatMap { $0 > 0 ? $0 : nil },
+            sourceName: members.text("source_relpath"),
+            createdAt: members.text("created_at")
         )
     }
 
@@ -68,17 +70,22 @@ public struct GigHiveClient: Sendable {
     /// - Parameters:
     ///   - page: From 1.
     ///   - view: What an entry stands for.
+    ///   - filters: Names and texts of the server's filters. A text is searched as a substring, and `|`, `&` and a leading
+    ///     `!` have a meaning in it.
     ///   - control: `abandon()` breaks the request off.
     /// - Returns: The page.
     /// - Throws: `GigHiveError`.
     public func listing(
         page: Int64 = 1,
         view: ListingPage.View = .event,
+        filters: [(name: String, value: String)] = [],
         control: TransferControl = TransferControl()
     ) async throws(GigHiveError) -> ListingPage {
-        let query = [
-            (name: "format", value: "json"), (name: "view", value: view.rawValue), (name: "page", value: String(page)),
-        ]
+        let query =
+            [
+                (name: "format", value: "json"), (name: "view", value: view.rawValue),
+                (name: "page", value: String(page)),
+            ] + filters
         let response = try await send(request(.get, "/db/database.php", query), control: control)
         try Self.requireSuccess(response)
         guard let listing = ListingPage.parse(response.body) else {

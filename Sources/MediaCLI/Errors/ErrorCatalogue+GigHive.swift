@@ -15,7 +15,8 @@ extension ErrorCatalogue {
     static func exitCode(of code: GigHiveError.Code) -> ExitCode {
         switch code {
         case .invalidDetail, .fileNotFound, .fileUnreadable, .isDirectory, .notRegularFile, .emptyFile, .fileTooLarge,
-            .unknownExtension, .badRequest, .payloadTooLarge, .unsupportedMedia, .termsNotAccepted:
+            .unknownExtension, .badRequest, .payloadTooLarge, .unsupportedMedia, .termsNotAccepted,
+            .filterUnavailable:
             .usage
         case .uploadInProgress, .locked, .notResumable, .refusedDuplicate: .conflict
         case .storeUnusable, .tokenNotStored: .store
@@ -24,7 +25,7 @@ extension ErrorCatalogue {
         case .requestTimeout, .rateLimited, .unknownHost, .cannotConnect, .tlsFailed, .certificateUntrusted,
             .certificateNameMismatch, .pinnedKeyMismatch, .networkTimeout, .connectionLost, .outcomeUnknown:
             .network
-        case .serverError, .serverRace, .unexpectedAnswer, .notDeleted: .server
+        case .serverError, .serverRace, .unexpectedAnswer, .notDeleted, .otherFilesDeleted: .server
         case .checksumMismatch: .integrity
         case .sourceChanged: .sourceChanged
         case .tokenLost, .invalidDeleteToken, .noDeleteToken, .idReused: .deleteToken
@@ -45,8 +46,9 @@ extension ErrorCatalogue {
             .pinnedKeyMismatch, .networkTimeout, .connectionLost, .outcomeUnknown:
             networkWords(for: error)
         case .checksumMismatch, .tokenLost, .tokenNotStored, .invalidDeleteToken, .noDeleteToken, .idReused,
-            .notDeleted, .adminUnverified:
+            .notDeleted, .otherFilesDeleted, .adminUnverified:
             tokenWords(for: error)
+        case .filterUnavailable: filterWords(for: error)
         case .tusUnavailable, .uploadExpired, .notResumable: resumableWords(for: error)
         case .invalidEventLink, .termsNotAccepted: guestWords(for: error)
         case .cancelled: .cancelled
@@ -147,6 +149,14 @@ extension ErrorCatalogue {
             )
     }
 
+    private static func filterWords(for error: GigHiveError) -> Words {
+        let option = (error.field ?? "filter").replacing("_", with: "-")
+        return Words(
+            "cannot filter by --\(option)\(error.said)",
+            hint: "leave --\(option) out and use other filters, for example --event-date and --org-name"
+        )
+    }
+
     // MARK: Answers
 
     private static func answerWords(for error: GigHiveError) -> Words {
@@ -216,7 +226,7 @@ extension ErrorCatalogue {
     private static func loginHint(_ login: GigHiveError.NeededLogin?) -> String {
         switch login {
         case .uploader: "log in as uploader, or add --as-admin"
-        case .admin: "--as-admin needs the admin user"
+        case .admin: "only the administrator may do this; log in with --user admin"
         case nil: "log in as uploader or admin"
         }
     }
@@ -235,7 +245,8 @@ extension ErrorCatalogue {
             Words(
                 "the file is on the server\(error.fileID.map { " as \($0)" } ?? ""), but its delete token is lost"
                     + error.said,
-                hint: "ask the operator of the server for a deletion if it must go"
+                hint: error.fileID.map { "an administrator can delete it: mediactl uploads delete \($0) --as-admin" }
+                    ?? "ask the operator of the server for a deletion if it must go"
             )
         case .tokenNotStored:
             Words(
@@ -251,12 +262,17 @@ extension ErrorCatalogue {
         case .idReused:
             Words(
                 "the server has given the number \(number) to another file; nothing was deleted",
-                hint: "drop the local entry with: mediactl uploads clear --host HOST"
+                hint: error.fileID.map { "mediactl media show \($0)" }
             )
         case .adminUnverified:
             Words(
                 "cannot make sure that \(number) is still the same file; nothing was deleted\(error.said)",
-                hint: "delete it by its token, without --as-admin"
+                hint: error.fileID.map { "mediactl media show \($0)" }
+            )
+        case .otherFilesDeleted:
+            Words(
+                "the server was asked to delete \(number) only, and reports something else\(error.said)",
+                hint: "mediactl media list shows what is still on the server"
             )
         default: Words("the server did not delete \(number)\(error.said)", hint: "try again, or ask its operator")
         }
@@ -277,7 +293,8 @@ extension ErrorCatalogue {
         guard !error.otherHosts.isEmpty, let id = error.fileID else {
             return Words(
                 "there is no delete token for \(number) here",
-                hint: "mediactl uploads list shows what there is"
+                hint: error.fileID.map { "an administrator can delete it: mediactl uploads delete \($0) --as-admin" }
+                    ?? "mediactl uploads list shows what there is"
             )
         }
         // Another server's file of the same number is another file, and no command that deletes it is offered.

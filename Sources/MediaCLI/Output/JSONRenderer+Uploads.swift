@@ -136,16 +136,28 @@ extension JSONRenderer {
         ]
     }
 
-    static func deletion(_ result: DeleteResult) -> JSONObject {
-        deletion(
+    static func deletion(
+        _ result: DeleteResult,
+        file: ServerMedia? = nil,
+        refusal: Diagnosis? = nil
+    ) -> JSONObject {
+        let members = deletion(
             of: result.fileID,
             from: result.host,
             result.state.rawValue,
             result.entry.map { KeptUpload($0) },
             httpStatus: result.httpStatus,
-            result.exitCode,
-            result.error
+            refusal?.exitCode ?? result.exitCode,
+            refusal ?? result.error
         )
+        // Without a local entry, the server's facts take its place.
+        guard result.entry == nil, let file else { return members }
+        let event = file.events.first
+        return members.replacing([
+            "event_date": JSONValue(event?.date), "org_name": JSONValue(event?.orgName),
+            "event_type": JSONValue(event?.eventType), "label": JSONValue(event?.label),
+            "file_name": JSONValue(file.fileName), "checksum_sha256": JSONValue(file.checksumSHA256),
+        ])
     }
 
     static func hiding(_ hiding: GuestHiding) -> JSONObject {

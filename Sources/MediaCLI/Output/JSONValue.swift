@@ -130,6 +130,16 @@ struct JSONObject: Sendable, Equatable, ExpressibleByDictionaryLiteral {
         members = elements.map { Member(name: $0.0, value: $0.1) }
     }
 
+    /// The same with other values for some members; names that are not here are ignored.
+    func replacing(_ values: JSONObject) -> JSONObject {
+        var object = self
+        for index in object.members.indices {
+            guard let value = values.members.first(where: { $0.name == members[index].name })?.value else { continue }
+            object.members[index].value = value
+        }
+        return object
+    }
+
     /// The members of both, in order.
     static func + (left: JSONObject, right: JSONObject) -> JSONObject {
         var sum = left

@@ -206,12 +206,13 @@ extension TextRenderer {
             + "(\(Formats.bytes(upload.sizeBytes)), uploaded \(Formats.age(of: upload.createdAt, now: now)))"
     }
 
-    static func deletion(_ result: DeleteResult, style: Style) -> [String] {
-        let file =
-            result.entry.map { "\(result.fileID) \(ErrorCatalogue.quoted(KeptUpload($0).title))" } ?? "\(result.fileID)"
+    static func deletion(_ result: DeleteResult, file media: ServerMedia? = nil, style: Style) -> [String] {
+        let title = result.entry.map { KeptUpload($0).title } ?? media?.events.lazy.compactMap(\.label).first
+        let file = title.map { "\(result.fileID) \(ErrorCatalogue.quoted($0))" } ?? "\(result.fileID)"
         let host = TerminalText.escaped(result.host)
         return switch result.state {
         case .deleted: ["\(style.green("deleted")) \(file) from \(host)"]
+        case .gone where result.entry == nil: ["\(file) was already deleted from \(host)"]
         case .gone: ["\(file) is gone from \(host) already; removed the local entry"]
         case .entryRemoved: ["removed the local entry of \(file); the file is still on \(host)"]
         case .planned: ["\(file) would be deleted from \(host)"]

@@ -54,6 +54,11 @@ struct CheckRun: Sendable {
         if deadline.isOver {
             console.error(Diagnosis("network_timeout", "not done within \(Formats.span(limit))", exitCode: .network))
         }
+        for check in checks {
+            if let remains = Diagnosis(remainsOf: check, on: server) {
+                console.error(remains)
+            }
+        }
         if let junit {
             try JUnitReport(suite: "mediactl \(suite)", server: server, checks: checks, duration: duration).write(
                 to: junit
@@ -144,5 +149,20 @@ private final class Deadline: Sendable {
         var check = check
         check.error = GigHiveError(.networkTimeout, detail: "not within \(Formats.span(limit))", isRetryable: true)
         return check
+    }
+}
+
+extension Diagnosis {
+    /// A file that a smoke test could not delete, with the command that deletes it; nil when it left none.
+    fileprivate init?(remainsOf check: ServerCheck, on server: String) {
+        guard let id = check.facts["left_file_id"] else { return nil }
+        let event = [check.facts["left_event_date"], check.facts["left_org_name"]].compactMap { $0 }
+        let asAdmin = check.facts["left_checksum_sha256"].map { " --as-admin --sha256 \($0)" } ?? ""
+        self.init(
+            "left_on_server",
+            "the test file is still on the server: \(id), in the event of \(event.joined(separator: ", "))",
+            hint: "mediactl uploads delete \(id)\(asAdmin) --server \(server)",
+            exitCode: .server
+        )
     }
 }

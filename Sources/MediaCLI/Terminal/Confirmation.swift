@@ -14,13 +14,18 @@ struct Confirmation: Sendable {
         }
     }
 
-    /// Shows what will happen and asks.
+    /// Shows what will happen and asks; with `showsDefault` the question ends in `[y/N]`.
     ///
     /// - Throws: `Diagnosis` (usage) when nobody can be asked.
-    func ask(_ lines: [String], _ question: String, on console: Console) async throws(Diagnosis) -> Bool {
+    func ask(
+        _ lines: [String],
+        _ question: String,
+        on console: Console,
+        showsDefault: Bool = false
+    ) async throws(Diagnosis) -> Bool {
         try requireSomebody(for: question)
         guard !isGiven else { return true }
         console.announce(lines)
-        return await prompter.confirm(question)
+        return await prompter.confirm(question, showsDefault: showsDefault)
     }
 }

@@ -11,9 +11,14 @@ struct UploadsDelete: ContextCommand {
         discussion: """
             The file goes for everybody, and from every event it is linked to. mediactl uploads list shows the numbers.
 
+            An administrator can delete a file whose token is lost, or that was uploaded elsewhere, with --as-admin: the \
+            server's file is shown before you are asked. With --yes, its checksum is required.
+
             Examples:
               mediactl uploads delete 18
               mediactl uploads delete 18 19 --yes
+              mediactl uploads delete --file clip.mp4
+              mediactl uploads delete 18 --as-admin --user admin
             """
     )
 
@@ -28,6 +33,23 @@ struct UploadsDelete: ContextCommand {
 
     @Flag(help: "Delete what was uploaded last.")
     var last = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Delete the file with this SHA-256. With an id, the file must have this checksum.",
+            valueName: "hex"
+        )
+    )
+    var sha256: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Delete the file with the content of this local file. With an id, the file must have this content.",
+            valueName: "path"
+        ),
+        completion: .file()
+    )
+    var file: String?
 
     @Option(help: ArgumentHelp("Only files on this host (with :PORT when it is not the default).", valueName: "host"))
     var host: String?
@@ -54,11 +76,20 @@ struct UploadsDelete: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard ids.isEmpty == last else {
-            throw ValidationError(
-                last ? "--last and numbers exclude each other." : "Name a file by its number, or use --last."
-            )
+        let isChosenByContent = sha256 != nil || file != nil
+        guard sha256 == nil || file == nil else {
+            throw ValidationError("--file cannot be combined with --sha256.")
         }
+        guard !last || (ids.isEmpty && !isChosenByContent) else {
+            throw ValidationError("--last and numbers exclude each other.")
+        }
+        guard last || !ids.isEmpty || isChosenByContent else {
+            throw ValidationError("Name a file by its number, or use --last.")
+        }
+        guard ids.count < 2 || !isChosenByContent else {
+            throw ValidationError("--sha256 and --file describe one file, not several.")
+        }
+        try MediaFilterOptions.validate(sha256: sha256)
         guard ids.allSatisfy({ $0 > 0 }) else { throw ValidationError("A file's number is 1 or more.") }
     }
 
@@ -66,11 +97,15 @@ struct UploadsDelete: ContextCommand {
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
         let store = try await StoreSession.open(settings)
         let confirmation = Confirmation(prompter: settings.prompter, isGiven: yes)
+        let checksum = try await checksum()
         if !dryRun {
             try confirmation.requireSomebody(for: ids.count > 1 ? "Delete them?" : "Delete it?")
         }
         let scope = host?.lowercased()
-        let named = last ? try plan(settings, store, host: scope).last() : nil
+        var named = last ? try plan(settings, store, host: scope).last() : nil
+        if ids.isEmpty, let checksum {
+            named = try plan(settings, store, host: scope).entry(checksumSHA256: checksum, isRequired: !asAdmin)
+        }
         let run = DeleteRun(
             console: console,
             plan: try plan(settings, store, host: named?.host ?? scope),
@@ -79,11 +114,20 @@ struct UploadsDelete: ContextCommand {
             options: .init(
                 onInvalidToken: onInvalidToken.flatMap { InvalidTokenChoice(rawValue: $0.rawValue) },
                 isAdmin: asAdmin,
+                checksumSHA256: checksum,
                 isDryRun: dryRun,
                 finishTimeout: settings.settings.finishTimeout.value
             )
         )
         return try await run.run(ids: named.map { [$0.fileID] } ?? ids.uniqued { $0 })
+    }
+
+    /// What `--sha256` or `--file` says.
+    private func checksum() async throws -> String? {
+        if let file {
+            return try await LocalChecksum.hex(of: file)
+        }
+        return sha256?.lowercased()
     }
 
     private func plan(_ settings: SettingsSession, _ store: StoreSession, host: String?) throws -> DeletionPlan {

@@ -14,6 +14,8 @@ struct DeleteRun: Sendable {
     struct Options: Sendable {
         var onInvalidToken: InvalidTokenChoice?
         var isAdmin: Bool
+        /// What the content of the one file must be.
+        var checksumSHA256: String?
         var isDryRun: Bool
         /// How long SIGTERM and SIGHUP wait for an answer.
         var finishTimeout: Duration
@@ -27,32 +29,35 @@ struct DeleteRun: Sendable {
 
     private enum Step: Sendable {
         case candidate(Candidate)
-        case refused(DeleteResult)
+        case listed(AdminCandidate)
+        case refused(DeleteResult, Diagnosis? = nil)
         case guest(GuestHiding)
     }
 
     /// How one of them ended.
     private enum End: Sendable {
-        case deletion(DeleteResult)
+        case deletion(DeleteResult, ServerMedia? = nil, Diagnosis? = nil)
         case hiding(GuestHiding)
 
         var exitCode: ExitCode {
             switch self {
-            case .deletion(let result): result.exitCode
+            case .deletion(let result, _, let refusal): refusal?.exitCode ?? result.exitCode
             case .hiding(let hiding): hiding.exitCode
             }
         }
 
         var state: String {
             switch self {
-            case .deletion(let result): result.state.rawValue
+            case .deletion(let result, _, _): result.state.rawValue
             case .hiding(let hiding): hiding.state.rawValue
             }
         }
     }
 
-    /// Finds the entries, asks once, deletes, and writes every record, text and summary.
+    /// Finds the entries, asks once, deletes, and writes every record, text and summary. Without ids, the file is the one
+    /// with the checksum of the options on the server.
     func run(ids: [Int64]) async throws -> ExitCode {
+        let ids = ids.isEmpty ? try await search.ids() : ids
         console.record(.start, ["items": JSONValue(ids.count), "dry_run": .bool(options.isDryRun)])
         try console.requireOutput()
         var steps: [Step] = []
@@ -81,7 +86,30 @@ struct DeleteRun: Sendable {
 
     // MARK: Finding
 
+    private var search: AdminSearch {
+        AdminSearch(
+            plan: plan,
+            servers: servers,
+            checksumSHA256: options.checksumSHA256,
+            isConfirmed: confirmation.isGiven,
+            isDryRun: options.isDryRun
+        )
+    }
+
     private func find(_ id: Int64) async throws -> Step {
+        if options.isAdmin, try !plan.hasEntry(for: id) {
+            do {
+                return .listed(try await search.candidate(for: id))
+            } catch let error as GigHiveError where error.fileID == id {
+                return .refused(DeleteResult(fileID: id, state: .failed, host: plan.scopeName, error: error))
+            } catch let refusal as Diagnosis where refusal.code == Diagnosis.noSuchMedia(id).code {
+                return .refused(DeleteResult(fileID: id, state: .failed, host: plan.scopeName), refusal)
+            }
+        }
+        return try await findEntry(id)
+    }
+
+    private func findEntry(_ id: Int64) async throws -> Step {
         var host = plan.host ?? plan.server?.scope ?? ""
         if !options.isAdmin, let guest = try plan.guestUpload(for: id) {
             guard !options.isDryRun else { return .guest(guest.judged()) }
@@ -98,10 +126,24 @@ struct DeleteRun: Sendable {
                 store: plan.store,
                 host: target.host
             )
-            return .candidate(Candidate(entry: try await deleter.entry(for: id), deleter: deleter))
+            return .candidate(Candidate(entry: try checked(try await deleter.entry(for: id)), deleter: deleter))
         } catch let error as GigHiveError {
             return .refused(DeleteResult(fileID: id, state: .failed, host: host, error: error))
         }
+    }
+
+    /// The entry, when it has the content that was asked for. One without checksum takes that on, to be compared with the
+    /// server's.
+    private func checked(_ entry: TokenEntry) throws(GigHiveError) -> TokenEntry {
+        guard let checksum = options.checksumSHA256, checksum != entry.checksumSHA256 else { return entry }
+        guard entry.checksumSHA256.isEmpty, options.isAdmin else {
+            throw GigHiveError(
+                .idReused,
+                detail: "the local entry has another checksum",
+                fileID: entry.fileID
+            )
+        }
+        return entry
     }
 
     /// `--dry-run` reads the store only.
@@ -110,7 +152,12 @@ struct DeleteRun: Sendable {
             let others = try plan.store.tokens(host: nil).filter { $0.fileID == target.fileID }.map(\.host)
             throw GigHiveError(.noDeleteToken, fileID: target.fileID, otherHosts: others)
         }
-        return DeleteResult(fileID: target.fileID, state: .planned, entry: entry, host: target.host)
+        return DeleteResult(
+            fileID: target.fileID,
+            state: .planned,
+            entry: try checked(entry),
+            host: target.host
+        )
     }
 
     // MARK: Asking
@@ -122,7 +169,10 @@ struct DeleteRun: Sendable {
         let guests = steps.compactMap { step in
             if case .guest(let hiding) = step, hiding.state == .planned { hiding.upload } else { nil }
         }
-        guard !entries.isEmpty || !guests.isEmpty else { return false }
+        let listed = steps.compactMap { step in
+            if case .listed(let candidate) = step { candidate } else { nil }
+        }
+        guard !entries.isEmpty || !guests.isEmpty || !listed.isEmpty else { return false }
         let now = console.context.now()
         var lines: [String] = []
         for host in Set(entries.map(\.host)).sorted() {
@@ -131,13 +181,17 @@ struct DeleteRun: Sendable {
             )
             lines += entries.filter { $0.host == host }.map { TextRenderer.brief(KeptUpload($0), now: now) }
         }
+        for host in Set(listed.map(\.host)).sorted() {
+            lines.append("No local entry; this is the file on \(ErrorCatalogue.clean(host)), deleted for everyone:")
+            lines += listed.filter { $0.host == host }.flatMap { TextRenderer.brief($0.file) }
+        }
         for host in Set(guests.map(\.host)).sorted() {
             lines.append("This hides from \(ErrorCatalogue.clean(host)), which keeps the file:")
             lines += guests.filter { $0.host == host }.map { TextRenderer.brief($0, now: now) }
         }
         return try await confirmation.ask(
             lines,
-            entries.count + guests.count == 1 ? "Delete it?" : "Delete them?",
+            entries.count + guests.count + listed.count == 1 ? "Delete it?" : "Delete them?",
             on: console
         )
     }
@@ -165,7 +219,13 @@ struct DeleteRun: Sendable {
     /// A deletion in flight is never torn: the first signal only keeps the next from being begun.
     private func process(_ step: Step, isConfirmed: Bool) async -> End {
         switch step {
-        case .refused(let result): return .deletion(result)
+        case .refused(let result, let refusal): return .deletion(result, nil, refusal)
+        case .listed(let candidate) where options.isDryRun: return .deletion(candidate.result(.planned), candidate.file)
+        case .listed(let candidate) where !isConfirmed: return .deletion(candidate.result(.declined), candidate.file)
+        case .listed(let candidate):
+            return await console.context.interruption.handling({ outlast($0) }) {
+                .deletion(await candidate.deleter.deleteAsAdmin(candidate.target), candidate.file)
+            }
         case .guest(let hiding) where options.isDryRun || hiding.state == .failed: return .hiding(hiding)
         case .guest(let hiding) where !isConfirmed: return .hiding(hiding.ending(.declined))
         case .guest(let hiding):
@@ -185,11 +245,20 @@ struct DeleteRun: Sendable {
             return await console.context.interruption.handling({ outlast($0) }) {
                 .deletion(
                     options.isAdmin
-                        ? await candidate.deleter.deleteAsAdmin(candidate.entry)
+                        ? await candidate.deleter.deleteAsAdmin(target(of: candidate.entry))
                         : await candidate.deleter.delete(candidate.entry) { await choose($0) }
                 )
             }
         }
+    }
+
+    /// What an entry says of its file; an entry without checksum takes the one of the options.
+    private func target(of entry: TokenEntry) -> AdminDeletion {
+        var target = AdminDeletion(entry)
+        if target.checksumSHA256.isEmpty, let checksum = options.checksumSHA256 {
+            target.checksumSHA256 = checksum
+        }
+        return target
     }
 
     private func outlast(_ request: Interruption.Request) {
@@ -200,12 +269,14 @@ struct DeleteRun: Sendable {
 
     private func report(_ end: End) {
         switch end {
-        case .deletion(let result):
+        case .deletion(let result, let file, let refusal):
             console.result(
-                JSONRenderer.deletion(result),
-                TextRenderer.deletion(result, style: console.outputStyle)
+                JSONRenderer.deletion(result, file: file, refusal: refusal),
+                TextRenderer.deletion(result, file: file, style: console.outputStyle)
             )
-            if let error = result.error, result.state == .failed {
+            if let refusal {
+                console.error(refusal)
+            } else if let error = result.error, result.state == .failed {
                 console.error(ErrorCatalogue.diagnosis(of: error))
             }
         case .hiding(let hiding):

@@ -38,6 +38,55 @@ struct DeletionPlan: Sendable {
         return entry
     }
 
+    /// The newest entry of a file with this content; nil when there is none and none is required.
+    ///
+    /// - Throws: `StoreError`; `Diagnosis` when there is no entry, or several hosts have one.
+    func entry(checksumSHA256: String, isRequired: Bool) throws -> TokenEntry? {
+        let entries = try store.tokens(host: scope).filter { $0.checksumSHA256 == checksumSHA256 }
+        if entries.isEmpty, isRequired {
+            throw Diagnosis(
+                GigHiveError.Code.noDeleteToken.rawValue,
+                "no stored delete token for the checksum \(checksumSHA256)",
+                hint: "an administrator can delete it: mediactl uploads delete --as-admin --sha256 \(checksumSHA256)",
+                exitCode: .deleteToken
+            )
+        }
+        let hosts = Set(entries.map(\.host)).sorted()
+        guard hosts.count < 2 else {
+            let names = hosts.map { ErrorCatalogue.clean($0) }
+            throw Diagnosis.usage(
+                "several hosts have this file: \(names.joined(separator: ", "))",
+                hint: "mediactl uploads delete --sha256 \(checksumSHA256) --host \(names[0])"
+            )
+        }
+        return entries.first
+    }
+
+    /// The scope and address that an administrator means where no entry tells them: those of the configured server, else
+    /// of the only host whose journal has the id.
+    ///
+    /// - Throws: `StoreError`, `ServerURLError`; nil when neither is known.
+    func adminTarget(for fileID: Int64?) throws -> (host: String, server: ServerURL)? {
+        if let server, host == nil || isServerNamed || server.scope == host {
+            return (host ?? server.scope, server)
+        }
+        let records = try journal(fileID)
+        guard let record = records.first, Set(records.map(\.host)).count == 1 else { return nil }
+        return (record.host, try ServerURL(record.baseURL))
+    }
+
+    /// The checksum that the journal has for an id whose token was lost.
+    ///
+    /// - Throws: `StoreError`.
+    func journaledChecksum(of fileID: Int64, host: String) throws -> String? {
+        try journal(fileID).first { $0.host == host && $0.checksumSHA256 != nil }?.checksumSHA256
+    }
+
+    private func journal(_ fileID: Int64?) throws -> [UploadRecord] {
+        guard let fileID else { return [] }
+        return try store.uploads(states: [], host: host).filter { $0.fileID == fileID }
+    }
+
     /// The target of an id.
     ///
     /// - Throws: `StoreError`; `GigHiveError` with code `.noDeleteToken`; `Diagnosis` when several hosts know the id;

@@ -1,0 +1,59 @@
+internal import ArgumentParser
+internal import GigHive
+
+/// `mediactl media find`
+struct MediaFind: ContextCommand {
+    static let schema = "mediactl.media-find/1"
+    static let configuration = CommandConfiguration(
+        commandName: "find",
+        abstract: "Find files on a server. Exits with 5 when none matches.",
+        discussion: """
+            Examples:
+              mediactl media find --file clip.mp4
+              mediactl media find --event-date 2026-06-13 --org-name "The Band" --label "Encore"
+            """
+    )
+
+    @Option(
+        help: ArgumentHelp("Only the file with the content of this local file.", valueName: "path"),
+        completion: .file()
+    )
+    var file: String?
+
+    @OptionGroup(title: "Filters") var filters: MediaFilterOptions
+
+    @Flag(help: "Also show size, checksum and upload time. This sends one request per file.")
+    var details = false
+
+    @OptionGroup(title: "Credentials") var credentials: CredentialOptions
+    @OptionGroup(title: "Connection options") var connection: ConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func validate() throws {
+        guard file == nil || filters.sha256 == nil else {
+            throw ValidationError("--file cannot be combined with --sha256.")
+        }
+        guard file != nil || !filters.query.isEmpty else {
+            throw ValidationError("Specify --file or at least one filter, or use: mediactl media list.")
+        }
+    }
+
+    func run(in console: Console) async throws -> ExitCode {
+        var query = filters.query
+        if let file {
+            query.checksumSHA256 = try await LocalChecksum.hex(of: file)
+        }
+        let session = try await MediaSession.open(
+            console,
+            global: global,
+            connection: connection,
+            credentials: credentials
+        )
+        try console.requireOutput()
+        let files = try await session.files(matching: query, withDetails: details)
+        if files.isEmpty {
+            console.note("no matching files on the server")
+        }
+        return console.list(files, on: session.server, withDetails: details, emptyCode: .notFound)
+    }
+}

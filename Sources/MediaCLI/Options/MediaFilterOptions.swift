@@ -1,0 +1,108 @@
+internal import ArgumentParser
+internal import Foundation
+internal import GigHive
+internal import MediaCrypto
+
+/// Which files of a server are meant.
+struct MediaFilterOptions: ParsableArguments {
+    /// What kind of media.
+    enum Kind: String, ExpressibleByArgument, CaseIterable {
+        case audio
+        case video
+    }
+
+    @Option(help: ArgumentHelp("Only files of events on this day.", valueName: "yyyy-mm-dd"))
+    var eventDate: String?
+
+    @Option(help: ArgumentHelp("Only files of events of this organization (the whole name).", valueName: "name"))
+    var orgName: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Only files of events of this type, for example band. Refused for servers that do not list it.",
+            valueName: "type"
+        )
+    )
+    var eventType: String?
+
+    @Option(help: ArgumentHelp("Only files with this label (the whole label).", valueName: "text"))
+    var label: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Only the file that the server stores under this name. It is not the name the file had before the upload.",
+            valueName: "name"
+        )
+    )
+    var fileName: String?
+
+    @Option(help: ArgumentHelp("Only the file with this SHA-256.", valueName: "hex"))
+    var sha256: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Only files uploaded on this day or later, or since \"YYYY-MM-DD HH:MM:SS\", in the server's time zone. "
+                + "Refused for servers that do not report it.",
+            valueName: "time"
+        )
+    )
+    var since: String?
+
+    @Option(help: "Only files of this kind.")
+    var type: Kind?
+
+    func validate() throws {
+        for (name, value) in [
+            ("org-name", orgName), ("event-type", eventType), ("label", label), ("file-name", fileName),
+        ] where value?.allSatisfy(\.isWhitespace) == true {
+            throw ValidationError("--\(name): an empty text.")
+        }
+        if let eventDate, !Self.isDay(eventDate) {
+            throw ValidationError("--event-date: not a valid date (YYYY-MM-DD).")
+        }
+        if let since, !Self.isTime(since) {
+            throw ValidationError("--since: not a valid day or time (YYYY-MM-DD, or \"YYYY-MM-DD HH:MM:SS\").")
+        }
+        try Self.validate(sha256: sha256)
+    }
+
+    /// What the options say.
+    var query: MediaQuery {
+        var query = MediaQuery()
+        query.eventDate = eventDate
+        query.orgName = orgName
+        query.eventType = eventType
+        query.label = label
+        query.fileName = fileName
+        query.checksumSHA256 = sha256.flatMap { SHA256Digest(hex: $0)?.hex }
+        query.since = since.map { $0.replacing("T", with: " ") }
+        query.fileType = type?.rawValue
+        return query
+    }
+
+    /// Refuses what is not a SHA-256.
+    static func validate(sha256: String?) throws {
+        guard let sha256, SHA256Digest(hex: sha256) == nil else { return }
+        throw ValidationError("--sha256: not 64 hexadecimal digits.")
+    }
+
+    private static func isDay(_ text: String) -> Bool {
+        guard text.wholeMatch(of: /[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])/) != nil else { return false }
+        let numbers = text.split(separator: "-").compactMap { Int32($0) }
+        var parts = tm()
+        parts.tm_year = numbers[0] - 1900
+        parts.tm_mon = numbers[1] - 1
+        parts.tm_mday = numbers[2]
+        // timegm moves a day that the month does not have into the next month.
+        let month = parts.tm_mon
+        _ = timegm(&parts)
+        return parts.tm_mon == month
+    }
+
+    private static func isTime(_ text: String) -> Bool {
+        let parts = text.split(maxSplits: 1) { $0 == " " || $0 == "T" }
+        guard let day = parts.first, isDay(String(day)) else { return false }
+        return parts.count == 1 && parts[0].count == text.count
+            || parts.count == 2 && parts[1].wholeMatch(of: /([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?/) != nil
+    }
+}

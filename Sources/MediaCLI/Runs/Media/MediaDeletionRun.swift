@@ -1,0 +1,192 @@
+internal import GigHive
+internal import MediaStore
+internal import MediaTransport
+
+/// Deletes files of a server as its administrator: finds them, shows them, asks once, deletes one after the other.
+struct MediaDeletionRun: Sendable {
+    let console: Console
+    let session: MediaSession
+    let store: TokenStore
+    let confirmation: Confirmation
+    let isDryRun: Bool
+
+    /// Which files.
+    enum Choice: Sendable {
+        case ids([Int64])
+        case matching(MediaQuery)
+    }
+
+    /// How the deletion of one file ended.
+    struct Outcome: Sendable {
+        var result: DeleteResult
+        /// The file as it was listed.
+        var file: ServerMedia?
+        /// Why it failed, where `result` has no error.
+        var refusal: Diagnosis?
+
+        var error: (any Error)? { refusal ?? result.error }
+
+        var exitCode: ExitCode { refusal?.exitCode ?? result.exitCode }
+    }
+
+    /// A file that was found, or an id that was not.
+    private struct Candidate: Sendable {
+        var fileID: Int64
+        var file: ServerMedia?
+    }
+
+    private var host: String { session.server.scope }
+
+    /// Deletes, and writes every record, text and summary.
+    ///
+    /// - Returns: The code of the batch; `.notFound` when no file matches.
+    /// - Throws: `GigHiveError` when the files cannot be listed or the user is not an administrator.
+    func run(_ choice: Choice) async throws -> ExitCode {
+        try console.requireOutput()
+        // A dry run sends reading requests only.
+        if !isDryRun {
+            try await session.client.requireAdmin()
+        }
+        let candidates = try await candidates(choice)
+        console.record(.start, ["items": JSONValue(candidates.count), "dry_run": .bool(isDryRun)])
+        let isConfirmed = try await confirm(candidates.compactMap(\.file))
+        let outcomes = await console.context.interruption.handling({ _ in }) {
+            await processAll(candidates, isConfirmed: isConfirmed)
+        }
+        if candidates.isEmpty {
+            console.note("no matching files on the server")
+        }
+        let code =
+            candidates.isEmpty
+            ? .notFound
+            : ExitCode.batch(outcomes.map(\.exitCode), isWhole: outcomes.count == candidates.count)
+        return summarize(outcomes, notStarted: candidates.count - outcomes.count, console.exitCode(code))
+    }
+
+    // MARK: Finding
+
+    private func candidates(_ choice: Choice) async throws -> [Candidate] {
+        // All events of a file are shown before it is deleted, so the whole listing is read.
+        let listed = try await session.client.media()
+        let ids: [Int64] =
+            switch choice {
+            case .ids(let ids): ids
+            case .matching(let query): try await session.client.media(matching: query).map(\.fileID)
+            }
+        var candidates: [Candidate] = []
+        for id in ids {
+            var candidate = Candidate(fileID: id)
+            if let asset = try await session.client.asset(id) {
+                let file = listed.first { $0.fileID == id } ?? ServerMedia(fileID: id)
+                candidate.file = file.adding(asset)
+            }
+            candidates.append(candidate)
+        }
+        return candidates
+    }
+
+    private func confirm(_ files: [ServerMedia]) async throws -> Bool {
+        guard !isDryRun, !files.isEmpty else { return false }
+        let lines =
+            ["Files to delete from \(ErrorCatalogue.clean(host)), for everyone and from every event:"]
+            + files.flatMap { TextRenderer.brief($0) }
+        return try await confirmation.ask(
+            lines,
+            "Delete \(Formats.count(files.count, "file"))?",
+            on: console,
+            showsDefault: true
+        )
+    }
+
+    // MARK: Deleting
+
+    private func processAll(_ candidates: [Candidate], isConfirmed: Bool) async -> [Outcome] {
+        var outcomes: [Outcome] = []
+        for candidate in candidates {
+            guard console.mayGoOn else { break }
+            let outcome = await process(candidate, isConfirmed: isConfirmed)
+            report(outcome)
+            outcomes.append(outcome)
+        }
+        return outcomes
+    }
+
+    /// A deletion in flight is never interrupted: the first signal only keeps the next from being started.
+    private func process(_ candidate: Candidate, isConfirmed: Bool) async -> Outcome {
+        guard let file = candidate.file else {
+            return Outcome(
+                result: DeleteResult(fileID: candidate.fileID, state: .failed, host: host),
+                refusal: .noSuchMedia(candidate.fileID)
+            )
+        }
+        guard isConfirmed || isDryRun else { return outcome(file, .declined) }
+        guard let checksum = file.checksumSHA256 else {
+            return Outcome(
+                result: DeleteResult(
+                    fileID: file.fileID,
+                    state: .failed,
+                    host: host,
+                    error: GigHiveError(
+                        .adminUnverified,
+                        detail: "the server reports no checksum",
+                        fileID: file.fileID
+                    )
+                ),
+                file: file
+            )
+        }
+        guard isConfirmed else { return outcome(file, .planned) }
+        let target = AdminDeletion(fileID: file.fileID, checksumSHA256: checksum, sizeBytes: file.sizeBytes)
+        let deleter = Deleter(client: session.client, store: store, host: host)
+        let result = await console.context.interruption.handling({ request in
+            console.outlast(
+                request,
+                for: "the response of the server",
+                finishTimeout: session.settings.settings.finishTimeout.value
+            )
+        }) { await deleter.deleteAsAdmin(target) }
+        return Outcome(result: result, file: file)
+    }
+
+    private func outcome(_ file: ServerMedia, _ state: DeleteResult.State) -> Outcome {
+        Outcome(result: DeleteResult(fileID: file.fileID, state: state, host: host), file: file)
+    }
+
+    // MARK: Reports
+
+    private func report(_ outcome: Outcome) {
+        console.result(
+            JSONRenderer.mediaDeletion(outcome, on: session.server),
+            TextRenderer.mediaDeletion(outcome, on: session.server, style: console.outputStyle)
+        )
+        if let error = outcome.error {
+            console.error(ErrorCatalogue.diagnosis(of: error))
+        }
+    }
+
+    private func summarize(_ outcomes: [Outcome], notStarted: Int, _ code: ExitCode) -> ExitCode {
+        func count(_ state: DeleteResult.State) -> JSONValue {
+            JSONValue(outcomes.count { $0.result.state == state })
+        }
+        console.summary(
+            [
+                "items": JSONValue(outcomes.count + notStarted), "deleted": count(.deleted), "gone": count(.gone),
+                "failed": count(.failed), "planned": count(.planned), "declined": count(.declined),
+                "not_started": JSONValue(notStarted),
+            ] + console.ending(code)
+        )
+        return code
+    }
+}
+
+extension Diagnosis {
+    /// An id that the server does not have.
+    static func noSuchMedia(_ fileID: Int64) -> Diagnosis {
+        Diagnosis(
+            "not_found",
+            "the server has no file with the id \(fileID)",
+            hint: "mediactl media list",
+            exitCode: .notFound
+        )
+    }
+}

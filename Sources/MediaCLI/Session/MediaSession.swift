@@ -1,0 +1,40 @@
+internal import GigHive
+internal import MediaTransport
+
+/// The server whose files an operator manages.
+struct MediaSession: Sendable {
+    let settings: SettingsSession
+    let server: ServerURL
+    let client: GigHiveClient
+
+    /// Reads the settings and finds the credentials; nothing is sent.
+    ///
+    /// - Throws: `SettingsError`, `CredentialError`; `Diagnosis` when no server is configured.
+    static func open(
+        _ console: Console,
+        global: GlobalOptions,
+        connection: ConnectionOptions,
+        credentials: CredentialOptions
+    ) async throws -> MediaSession {
+        let settings = try await SettingsSession.open(console, global: global, connection: connection)
+        let server = try settings.requireServer()
+        let servers = try ServerSession(settings, credentials: credentials)
+        return MediaSession(settings: settings, server: server, client: try await servers.client(for: server))
+    }
+
+    /// The files that match, with what only a request for each file reports where that is wanted. A file that is deleted
+    /// meanwhile is left out.
+    ///
+    /// - Throws: `GigHiveError`.
+    func files(matching query: MediaQuery, withDetails: Bool) async throws -> [ServerMedia] {
+        let files = try await client.media(matching: query)
+        guard withDetails else { return files }
+        var detailed: [ServerMedia] = []
+        for file in files {
+            if let file = try await client.details(of: file) {
+                detailed.append(file)
+            }
+        }
+        return detailed
+    }
+}
