@@ -21,6 +21,6 @@ struct Confirmation: Sendable {
         try requireSomebody(for: question)
         guard !isGiven else { return true }
         console.announce(lines)
-        return await prompter.confirm(question)
+        return await console.context.interruption.asking { await prompter.confirm(question) }
     }
 }

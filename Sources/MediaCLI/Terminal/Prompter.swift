@@ -7,9 +7,15 @@ struct Prompter: Sendable {
     let isAllowed: Bool
 
     /// Asks until the answer is one of `answers`; end of input and an empty line give `fallback`.
-    func choose(_ question: String, answers: [String], fallback: String) async -> String {
+    ///
+    /// - Parameters:
+    ///   - question: Ends with a question mark.
+    ///   - answers: What may be answered, in full or by its first letters.
+    ///   - shown: How the answers are shown; nil for all of them.
+    ///   - fallback: The default.
+    func choose(_ question: String, answers: [String], shown: String? = nil, fallback: String) async -> String {
         while true {
-            context.errors.write(question + " [" + answers.joined(separator: "/") + "] ")
+            context.errors.write("\(question) [\(shown ?? answers.joined(separator: "/"))] ")
             guard let line = await readLine() else {
                 context.errors.write("\n")
                 return fallback
@@ -26,7 +32,7 @@ struct Prompter: Sendable {
 
     /// A yes-or-no question; anything but a yes is a no.
     func confirm(_ question: String) async -> Bool {
-        await choose(question, answers: ["yes", "no"], fallback: "no") == "yes"
+        await choose(question, answers: ["yes", "no"], shown: "y/N", fallback: "no") == "yes"
     }
 
     /// One line without its end; nil at the end of the input. Read byte by byte, so that nothing behind the line is
