@@ -74,7 +74,11 @@ public enum Program {
             if diagnosis.exitCode == .interrupt, let signal = context.interruption.signal {
                 diagnosis.exitCode = signal.exitCode
             }
-            console.fail(diagnosis)
+            if error is CredentialError, context.interruption.signal == .interrupt {
+                console.endAtQuestion(diagnosis)
+            } else {
+                console.fail(diagnosis)
+            }
             return console.exitCode(diagnosis.exitCode)
         }
     }
@@ -87,9 +91,17 @@ public enum Program {
             DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(500)) {
                 _exit(request.signal.exitCode.rawValue)
             }
-            console.fail(
-                Diagnosis("interrupted", "ended by \(request.signal.name)", exitCode: request.signal.exitCode)
+            let diagnosis = Diagnosis(
+                "interrupted",
+                "ended by \(request.signal.name)",
+                exitCode: request.signal.exitCode
             )
+            if request.signal == .interrupt, console.context.interruption.isAsking {
+                console.announce([""])
+                console.endAtQuestion(diagnosis)
+            } else {
+                console.fail(diagnosis)
+            }
             _exit(request.signal.exitCode.rawValue)
         }
         guard afterGrace, request.count < 3 else { return leave() }

@@ -7,23 +7,66 @@ package enum PublicKeyPin {
     ///
     /// - Parameter pem: A certificate (RFC 7468).
     /// - Returns: The pin.
-    /// - Throws: `CryptoError` when it is none.
+    /// - Throws: `CryptoError` when it is not a certificate.
     package static func ofCertificate(pem: String) throws(CryptoError) -> String {
-        let bytes = Array(pem.utf8)
-        guard let input = BIO_new_mem_buf(bytes, Int32(clamping: bytes.count)) else {
-            throw .fromOpenSSL("no memory for a certificate")
+        let key = try withCertificate(pem) { (certificate) throws(CryptoError) in
+            var encoded: UnsafeMutablePointer<UInt8>?
+            let count = i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate), &encoded)
+            return try digest(encoded, count, "a certificate without a public key")
         }
-        defer { BIO_free(input) }
-        guard let certificate = PEM_read_bio_X509(input, nil, nil, nil) else {
-            throw .fromOpenSSL("not a certificate")
+        return "sha256//" + Data(key.bytes).base64EncodedString()
+    }
+
+    /// SHA-256 of the whole certificate, as `openssl x509 -fingerprint -sha256` prints it: pairs of capital hex digits with
+    /// colons between them.
+    ///
+    /// - Parameter pem: A certificate (RFC 7468).
+    /// - Returns: The fingerprint.
+    /// - Throws: `CryptoError` when it is not a certificate.
+    package static func fingerprint(ofCertificate pem: String) throws(CryptoError) -> String {
+        let whole = try withCertificate(pem) { (certificate) throws(CryptoError) in
+            var encoded: UnsafeMutablePointer<UInt8>?
+            let count = i2d_X509(certificate, &encoded)
+            return try digest(encoded, count, "a certificate that cannot be encoded")
         }
-        defer { X509_free(certificate) }
-        var encoded: UnsafeMutablePointer<UInt8>?
-        let count = i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate), &encoded)
-        guard count > 0, let encoded else { throw .fromOpenSSL("a certificate without a public key") }
+        return whole.bytes.map { byte in
+            let digits = String(byte, radix: 16, uppercase: true)
+            return digits.count == 1 ? "0" + digits : digits
+        }.joined(separator: ":")
+    }
+
+    /// `BIO_new_mem_buf` keeps the pointer and copies nothing, so that everything that reads from it stays inside the closure
+    /// in which the bytes keep their place.
+    private static func withCertificate<Value>(
+        _ pem: String,
+        _ body: (OpaquePointer) throws(CryptoError) -> Value
+    ) throws(CryptoError) -> Value {
+        let result = Array(pem.utf8).withUnsafeBytes { bytes in
+            Result { () throws(CryptoError) in
+                guard let input = BIO_new_mem_buf(bytes.baseAddress, Int32(clamping: bytes.count)) else {
+                    throw .fromOpenSSL("no memory for a certificate")
+                }
+                defer { BIO_free(input) }
+                guard let certificate = PEM_read_bio_X509(input, nil, nil, nil) else {
+                    throw .fromOpenSSL("not a certificate")
+                }
+                defer { X509_free(certificate) }
+                return try body(certificate)
+            }
+        }
+        return try result.get()
+    }
+
+    /// The digest of what OpenSSL has encoded, which is freed.
+    private static func digest(
+        _ encoded: UnsafeMutablePointer<UInt8>?,
+        _ count: Int32,
+        _ failure: String
+    ) throws(CryptoError) -> SHA256Digest {
+        guard count > 0, let encoded else { throw .fromOpenSSL(failure) }
         defer { CRYPTO_free(encoded, nil, 0) }
         var hasher = try SHA256Hasher()
         hasher.update(UnsafeRawBufferPointer(start: encoded, count: Int(count)))
-        return "sha256//" + Data(try hasher.snapshot().bytes).base64EncodedString()
+        return try hasher.snapshot()
     }
 }

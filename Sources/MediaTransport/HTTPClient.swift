@@ -96,6 +96,12 @@ public final class HTTPClient: Sendable {
             progress: progress
         )
         var result = await run(submission)
+        if case .failure(let error) = result, error.isTrustRefused, let decide = configuration.onUntrustedServer {
+            switch await decide(request.url.origin, error) {
+            case .retry: result = await run(submission)
+            case .refuse(let refusal): result = .failure(refusal)
+            }
+        }
         if case .failure(let error) = result, error.head?.status == 417, error.metrics.bodyBytesSent == 0 {
             submission.expectsContinue = false
             result = await run(submission)

@@ -16,10 +16,23 @@ public struct ServerTrust: Sendable, Equatable {
     }
 }
 
+/// What follows when the certificate of a server was refused.
+public enum TrustDecision: Sendable {
+    /// `trustByOrigin` now accepts the server: connect again.
+    case retry
+    /// The request fails with this error.
+    case refuse(TransportError)
+}
+
 /// Settings shared by all transfers of a client.
 public struct HTTPClientConfiguration: Sendable {
     /// TLS checks.
     public var trust: ServerTrust
+    /// TLS checks of one server, in place of `trust`: a pin or an exemption belongs to the server that it was given for.
+    /// Called for every attempt, on the loop's thread; must return quickly.
+    public var trustByOrigin: (@Sendable (Origin) -> ServerTrust)?
+    /// Decides about a server whose certificate was refused, before anything was sent. Without it the refusal is final.
+    public var onUntrustedServer: (@Sendable (Origin, TransportError) async -> TrustDecision)?
     /// Offer HTTP/2 to TLS servers. Off by default: HTTP/1.1 costs less CPU for large bodies, and an early refusal of
     /// one is clean (trap T3).
     public var http2: Bool
@@ -46,6 +59,8 @@ public struct HTTPClientConfiguration: Sendable {
         observer: (@Sendable (ExchangeRecord) -> Void)? = nil
     ) {
         self.trust = trust
+        trustByOrigin = nil
+        onUntrustedServer = nil
         self.http2 = http2
         self.retry = retry
         self.maximumSendRate = maximumSendRate
@@ -53,6 +68,11 @@ public struct HTTPClientConfiguration: Sendable {
         self.userAgent = userAgent
         self.observer = observer
     }
+}
+
+extension HTTPClientConfiguration {
+    /// How a server is checked.
+    package func trust(for origin: Origin) -> ServerTrust { trustByOrigin?(origin) ?? trust }
 }
 
 /// One try of a request, as a log line needs it.

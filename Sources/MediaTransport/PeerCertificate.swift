@@ -8,6 +8,8 @@ package struct PeerCertificate: Sendable, Equatable {
     package var subject: String
     /// The issuer's names.
     package var issuer: String
+    /// Start of validity, as written in the certificate.
+    package var starts: String
     /// End of validity, as written in the certificate.
     package var expires: String
     /// The certificate itself (RFC 7468).
@@ -21,17 +23,19 @@ extension HTTPClient {
     /// Works on a thread of its own. Cancelling the task does not break it off; `limit` does.
     ///
     /// - Parameters:
-    ///   - server: An `https` server.
+    ///   - origin: An `https` server.
     ///   - limit: How long connecting and handshake may take.
     /// - Returns: The server's own certificate.
     /// - Throws: `TransportError`.
-    package func peerCertificate(of server: ServerURL, limit: Duration) async throws(TransportError) -> PeerCertificate
-    {
-        let address = server.resource("/").text
+    package static func peerCertificate(
+        of origin: Origin,
+        limit: Duration
+    ) async throws(TransportError) -> PeerCertificate {
+        let address = origin.description + "/"
         let milliseconds = limit.milliseconds
         let result = await withCheckedContinuation { continuation in
             Thread.detachNewThread {
-                continuation.resume(returning: Self.fetchCertificate(address, limitMilliseconds: milliseconds))
+                continuation.resume(returning: fetchCertificate(address, limitMilliseconds: milliseconds))
             }
         }
         return try result.get()
@@ -71,6 +75,7 @@ extension HTTPClient {
             PeerCertificate(
                 subject: fields["Subject"] ?? "",
                 issuer: fields["Issuer"] ?? "",
+                starts: fields["Start date"] ?? "",
                 expires: fields["Expire date"] ?? "",
                 pem: fields["Cert"] ?? ""
             )

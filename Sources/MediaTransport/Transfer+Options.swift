@@ -41,7 +41,7 @@ extension Transfer {
             try set(CURLOPT_BUFFERSIZE, Self.downloadBufferBytes)
         }
         try check(shim_set_quick_exit(handle))
-        try configureTrust(configuration.trust)
+        try configureTrust(configuration.trust(for: request.url.origin))
         try configureAuthorization()
         try configureMethodAndBody(context, configuration)
         try configureHeaders()

@@ -85,6 +85,11 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
 }
 
 extension TransportError {
+    /// Whether the server's certificate or key was refused, so that nothing was sent.
+    package var isTrustRefused: Bool {
+        [.certificateUntrusted, .certificateNameMismatch, .pinnedKeyMismatch].contains(kind)
+    }
+
     /// Whether a second try of a repeatable request may end better.
     package var isWorthRepeating: Bool {
         switch kind {

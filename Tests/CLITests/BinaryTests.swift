@@ -108,11 +108,11 @@ import Testing
     @Test func clearAsksOnATerminal() async throws {
         let runner = try BinaryRunner()
         let no = try runner.start(["uploads", "clear", "--all-hosts"], streams: .terminal(columns: 80))
-        try await no.wait(for: "Forget them? [yes/no] ")
+        try await no.wait(for: "Forget them? [y/N] ")
         no.write("\n")
         #expect(try await no.finish().exitCode == 1)
         let yes = try runner.start(["uploads", "clear", "--all-hosts"], streams: .terminal(columns: 80))
-        try await yes.wait(for: "Forget them? [yes/no] ")
+        try await yes.wait(for: "Forget them? [y/N] ")
         yes.write("maybe\ny\n")
         let result = try await yes.finish()
         #expect(result.exitCode == 0)

@@ -45,6 +45,29 @@ import Testing
         Slip("tapes export T --outptu x", "unknown option --outptu", "did you mean: --output"),
         Slip("sync --ful", "unknown option --ful", "did you mean: --full"),
         Slip("hash-only a.jpg --location-lvl none", "unknown option --location-lvl", "did you mean: --location-level"),
+        // A group of commands leads to the command that has the option.
+        Slip("uploads --all", "unknown option --all", "did you mean: mediactl uploads resume --all"),
+        // What weakens protection is suggested for a slip only.
+        Slip("upload a --all", "unknown option --all", "see mediactl upload --help"),
+        Slip("upload a --allow", "unknown option --allow", "see mediactl upload --help"),
+        Slip("upload a --allow-htp", "unknown option --allow-htp", "did you mean: --allow-http"),
+        Slip("upload a --insecur", "unknown option --insecur", "did you mean: --insecure"),
+        // Secrets are not arguments.
+        Slip(
+            "upload a --password canary",
+            "--password is not supported: other users can see arguments",
+            "use --password-file FILE, --password-stdin or MEDIACTL_PASSWORD"
+        ),
+        Slip(
+            "uploads delete 1 --password=canary",
+            "--password is not supported: other users can see arguments",
+            "use --password-file FILE, --password-stdin or MEDIACTL_PASSWORD"
+        ),
+        Slip(
+            "sync --api-key canary",
+            "--api-key is not supported: other users can see arguments",
+            "use --api-key-file FILE or MEDIACTL_API_KEY"
+        ),
         // Also where something is missing as well.
         Slip("upload --files-form=list.txt", "unknown option --files-form", "did you mean: --files-from"),
         Slip("uploads delete --lats --yes", "unknown option --lats", "did you mean: --last"),

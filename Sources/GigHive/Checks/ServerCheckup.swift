@@ -2,13 +2,13 @@ internal import MediaCrypto
 internal import MediaTransport
 internal import Tus
 
-/// Looks at a server from outside to inside, changing nothing: name, TLS, health, login, role, tus, limits, clock.
+/// Looks at a server from outside to inside, changing nothing: name, TLS, kind, health, login, role, tus, limits, clock.
 ///
-/// Only GET, HEAD and OPTIONS are sent. Health is asked with a changing query, because the server's own cache may be a
+/// Only a GigHive server is asked for more than its kind. Only GET, HEAD and OPTIONS are sent. Health is asked with a changing query, because the server's own cache may be a
 /// day old (trap T18).
 public struct ServerCheckup: Sendable {
     /// The names of all checks, in order.
-    public static let names = ["name", "tls", "health", "login", "role", "tus", "limits", "clock"]
+    public static let names = ["name", "tls", "kind", "health", "login", "role", "tus", "limits", "clock"]
 
     /// Clocks that differ by more than this are worth a warning: dates of events and of certificates go wrong.
     private static let tolerance: Int64 = 60
@@ -34,15 +34,14 @@ public struct ServerCheckup: Sendable {
         var list = CheckList(onCheck: onCheck)
         let isReachable = await list.run("name") { () throws(GigHiveError) in try await name() }
         await checkTLS(&list, isReachable: isReachable)
-        if isReachable {
-            await list.run("health") { () throws(GigHiveError) in try await health() }
+        guard isReachable else { return skippingRest(&list, "not checked: server unreachable") }
+        let isKnown = await list.run("kind") { () throws(GigHiveError) in try await kind() }
+        guard isKnown || list.isAnswered else { return skippingRest(&list, "not checked: server unreachable") }
+        guard isKnown, let kind = list.checks.last?.facts["kind"], kind == ServerKind.gighive.rawValue else {
+            return skippingRest(&list, "not checked: not a GigHive server")
         }
-        guard isReachable, isAnswered(list) else {
-            for name in Self.names where !list.checks.contains(where: { $0.name == name }) {
-                list.skip(name, "the server cannot be asked")
-            }
-            return list.checks
-        }
+        await list.run("health") { () throws(GigHiveError) in try await health() }
+        guard list.isAnswered else { return skippingRest(&list, "not checked: server unreachable") }
         await checkLogin(&list)
         let tusMaximum = list.checks.first { $0.name == "tus" }?.facts["max_size"].flatMap { Int64($0) }
         await list.run("limits") { () throws(GigHiveError) in limits(tusMaximum: tusMaximum) }
@@ -50,9 +49,11 @@ public struct ServerCheckup: Sendable {
         return list.checks
     }
 
-    /// Whether the last check had an answer, be it a refusal: the server is there.
-    private func isAnswered(_ list: CheckList) -> Bool {
-        list.checks.last?.error == nil || list.checks.last?.error?.httpStatus != nil
+    private func skippingRest(_ list: inout CheckList, _ reason: String) -> [ServerCheck] {
+        for name in Self.names where !list.checks.contains(where: { $0.name == name }) {
+            list.skip(name, reason)
+        }
+        return list.checks
     }
 
     // MARK: Name and TLS
@@ -74,7 +75,7 @@ public struct ServerCheckup: Sendable {
 
     private func checkTLS(_ list: inout CheckList, isReachable: Bool) async {
         guard client.server.origin.scheme == "https" else {
-            list.skip("tls", "plain http: everybody on the way can read passwords and tokens")
+            list.skip("tls", "plain http: credentials and tokens are sent unencrypted")
             return
         }
         guard isReachable else {
@@ -89,7 +90,7 @@ public struct ServerCheckup: Sendable {
     private func tls() async throws(GigHiveError) -> ServerCheck {
         let certificate: PeerCertificate
         do {
-            certificate = try await client.http.peerCertificate(of: client.server, limit: client.timeouts.connect)
+            certificate = try await HTTPClient.peerCertificate(of: client.server.origin, limit: client.timeouts.connect)
         } catch {
             throw .transport(error)
         }
@@ -99,6 +100,10 @@ public struct ServerCheckup: Sendable {
             facts["pinned_key"] = pin
         }
         let subject = "\(certificate.subject), valid until \(certificate.expires)"
+        let trust = client.http.configuration.trust(for: client.server.origin)
+        guard !trust.insecure || trust.pinnedKey != nil else {
+            return ServerCheck("tls", .warned, "not verified (--insecure): \(subject)", facts: facts)
+        }
         do {
             _ = try await client.health()
         } catch  where error.isCertificateRefused {
@@ -107,6 +112,29 @@ public struct ServerCheckup: Sendable {
             // What the server answers is the next check's.
         }
         return ServerCheck("tls", .passed, subject, facts: facts)
+    }
+
+    // MARK: Kind
+
+    /// Which kind of server this is. One that is in trouble is taken for what it was named as.
+    private func kind() async throws(GigHiveError) -> ServerCheck {
+        switch try await ServerKind.find(client) {
+        case .kind(let kind):
+            return ServerCheck("kind", .passed, "\(kind.name) server", facts: ["kind": kind.rawValue])
+        case .inTrouble(let status):
+            return ServerCheck(
+                "kind",
+                .warned,
+                "cannot tell (status \(status)); checked as a GigHive server",
+                facts: ["kind": ServerKind.gighive.rawValue]
+            )
+        case .unknown(let status):
+            throw GigHiveError(
+                .unexpectedAnswer,
+                detail: "not a GigHive, PhotoSync or hash-only capture server",
+                httpStatus: status
+            )
+        }
     }
 
     // MARK: Application
@@ -140,21 +168,42 @@ public struct ServerCheckup: Sendable {
         return ServerCheck("login", .passed, "accepted; the server lists \(total)")
     }
 
-    /// Asks for an asset that cannot be there: only users who may upload get as far as "not found" (gighive contract
-    /// section 1).
+    /// What this user may do. An asset that cannot exist is "not found" only for users who may upload; a page below `/admin/`
+    /// is refused to everybody but the administrator (gighive contract section 1).
     private func role() async throws(GigHiveError) -> ServerCheck {
         do {
             _ = try await client.asset(Int64.max)
-            return ServerCheck("role", .passed, "may upload and delete by token", facts: ["role": "uploader"])
         } catch  where error.code == .unauthorized || error.code == .forbidden {
             return ServerCheck(
                 "role",
                 .failed,
-                "this user may look but not upload",
+                "viewer: may list and download, not upload or delete",
                 facts: ["role": "viewer"],
                 error: error
             )
         }
+        guard try await isAdmin() else {
+            return ServerCheck(
+                "role",
+                .passed,
+                "uploader: may upload, and delete files with their tokens",
+                facts: ["role": "uploader"]
+            )
+        }
+        return ServerCheck("role", .passed, "admin: may upload, and delete any file", facts: ["role": "admin"])
+    }
+
+    /// A server that lets anybody below `/admin/` tells nothing by letting this user.
+    private func isAdmin() async throws(GigHiveError) -> Bool {
+        let path = "/admin/mediactl-doctor"
+        let refusals = [401, 403]
+        let anonymous = try await client.send(
+            client.request(.head, path, isAuthorized: false),
+            control: TransferControl()
+        )
+        guard refusals.contains(anonymous.status) else { return false }
+        let own = try await client.send(client.request(.head, path), control: TransferControl())
+        return !refusals.contains(own.status) && own.status < 500
     }
 
     private var tusClient: TusClient {

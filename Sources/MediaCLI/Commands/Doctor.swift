@@ -27,6 +27,8 @@ struct Doctor: ContextCommand {
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
         let server = try settings.requireServer()
         let servers = try ServerSession(settings, credentials: credentials)
+        // A refusal is the check's to report.
+        try? await servers.contact(server)
         let checkup = ServerCheckup(
             client: try await client(for: server, servers, console),
             maximumBytes: settings.settings.maxBytes.value
@@ -44,7 +46,7 @@ struct Doctor: ContextCommand {
         _ console: Console
     ) async throws -> GigHiveClient {
         do {
-            return try await servers.client(for: server)
+            return try await servers.client(for: server, isTried: false)
         } catch let error as CredentialError where ExitCode(rawValue: error.exitCode) == .unauthorized {
             console.note("no login: \(ErrorCatalogue.clean(error.message))")
             return await servers.anonymousClient(for: server)

@@ -6,14 +6,17 @@ extension CredentialSearch {
     ///
     /// - Throws: `CredentialError`.
     func givenKey() async throws(CredentialError) -> String? {
-        try Credentials.refuseClearText(origin, allowed: settings.allowHTTP.value)
+        try Credentials.refuseClearText(origin, allowed: server.allowHTTP.value)
         guard !flags.apiKeyStdin || flags.apiKeyFile == nil else {
             throw .usage("only one of --api-key-stdin and --api-key-file can be used")
         }
-        if flags.apiKeyStdin { return try Self.checked(try await secretOnStandardInput("the API key")) }
-        if let path = flags.apiKeyFile {
-            return try Self.checked(try await secret(inFile: path, source: "--api-key-file"))
+        if server.takesFlags {
+            if flags.apiKeyStdin { return try Self.checked(try await secretOnStandardInput("the API key")) }
+            if let path = flags.apiKeyFile {
+                return try Self.checked(try await secret(inFile: path, source: "--api-key-file"))
+            }
         }
+        guard server.takesEnvironment else { return nil }
         if let key = variable("MEDIACTL_API_KEY") { return try Self.checked(key) }
         if let path = variable("MEDIACTL_API_KEY_FILE") {
             return try Self.checked(try await secret(inFile: path, source: "MEDIACTL_API_KEY_FILE"))
@@ -23,34 +26,38 @@ extension CredentialSearch {
 
     /// The API key to log in with; a terminal is asked for one that nothing gives.
     ///
-    /// - Parameter server: Address of the server, for the question.
+    /// - Parameter address: Address of the server, for the question.
     /// - Returns: The key, fit for a header field.
     /// - Throws: `CredentialError`.
-    func keyToKeep(for server: String) async throws(CredentialError) -> String {
+    func keyToKeep(for address: String) async throws(CredentialError) -> String {
         if let key = try await givenKey() { return key }
         guard let prompt = surroundings.prompt, !flags.noInput else {
             throw .notAuthenticated(
-                "no API key for \(server)",
+                "no API key for \(address)",
                 hint: "give an issued key with --api-key-stdin, --api-key-file FILE or MEDIACTL_API_KEY"
             )
         }
-        let key = try await prompt("API key for \(TerminalText.escaped(server)): ")
+        let key = try await prompt("API key for \(TerminalText.escaped(address)): ", .hidden)
         return try Self.checked(key.filter { !$0.isWhitespace })
     }
 
     /// The password that belongs to an e-mail address: flags, `MEDIACTL_PASSWORD` (and `…_FILE`), prompt.
     ///
     /// - Throws: `CredentialError`.
-    func password(for email: String, at server: String) async throws(CredentialError) -> String {
-        try Credentials.refuseClearText(origin, allowed: settings.allowHTTP.value)
+    func password(for email: String, at address: String) async throws(CredentialError) -> String {
+        try Credentials.refuseClearText(origin, allowed: server.allowHTTP.value)
         guard !flags.passwordStdin || flags.passwordFile == nil else {
             throw .usage("only one of --password-stdin and --password-file can be used")
         }
-        if flags.passwordStdin { return try await secretOnStandardInput("the password") }
-        if let path = flags.passwordFile { return try await secret(inFile: path, source: "--password-file") }
-        if let password = variable("MEDIACTL_PASSWORD") { return password }
-        if let path = variable("MEDIACTL_PASSWORD_FILE") {
-            return try await secret(inFile: path, source: "MEDIACTL_PASSWORD_FILE")
+        if server.takesFlags {
+            if flags.passwordStdin { return try await secretOnStandardInput("the password") }
+            if let path = flags.passwordFile { return try await secret(inFile: path, source: "--password-file") }
+        }
+        if server.takesEnvironment {
+            if let password = variable("MEDIACTL_PASSWORD") { return password }
+            if let path = variable("MEDIACTL_PASSWORD_FILE") {
+                return try await secret(inFile: path, source: "MEDIACTL_PASSWORD_FILE")
+            }
         }
         guard let prompt = surroundings.prompt, !flags.noInput else {
             throw .notAuthenticated(
@@ -59,7 +66,8 @@ extension CredentialSearch {
             )
         }
         return try await prompt(
-            "Password for \(TerminalText.escaped(email)) at \(TerminalText.escaped(server)): "
+            "Password for \(TerminalText.escaped(email)) at \(TerminalText.escaped(address)): ",
+            .hidden
         )
     }
 }

@@ -1,10 +1,11 @@
 internal import MediaFiles
 internal import MediaTransport
 
-/// One walk through the sources of credentials, strongest first.
+/// One walk through the sources of credentials, strongest first. Sources that are bound to another origin are skipped.
 struct CredentialSearch: Sendable {
     var flags: CredentialFlags
-    var settings: Settings
+    /// What was given for `origin`.
+    var server: ServerSettings
     var environment: [String: String]
     var origin: Origin
     var surroundings: CredentialSurroundings
@@ -17,9 +18,9 @@ struct CredentialSearch: Sendable {
     /// The first found of: flags, `MEDIACTL_PASSWORD`, `MEDIACTL_API_KEY` (and `…_FILE`), `password_command`, netrc,
     /// prompt. Over plain `http` to another machine it refuses before it looks anywhere, unless that is allowed.
     ///
-    /// - Throws: `CredentialError`.
-    func run() async throws(CredentialError) -> Authorization {
-        try Credentials.refuseClearText(origin, allowed: settings.allowHTTP.value)
+    /// - Throws: `CredentialError`; what `CredentialSurroundings.beforePrompt` throws.
+    func run() async throws -> Authorization {
+        try Credentials.refuseClearText(origin, allowed: server.allowHTTP.value)
         if let secret = try await fromFlags() { return try await authorization(secret) }
         if let secret = try await fromEnvironment() { return try await authorization(secret) }
         if let password = try await fromCommand() { return try await authorization(.password(password)) }
@@ -36,6 +37,7 @@ struct CredentialSearch: Sendable {
         guard given < 2 else {
             throw .usage("only one of --password-stdin, --password-file and --api-key-file can be used")
         }
+        guard server.takesFlags else { return nil }
         if flags.passwordStdin { return .password(try await secretOnStandardInput("the password")) }
         if let path = flags.passwordFile { return .password(try await secret(inFile: path, source: "--password-file")) }
         if let path = flags.apiKeyFile { return .apiKey(try await secret(inFile: path, source: "--api-key-file")) }
@@ -43,6 +45,7 @@ struct CredentialSearch: Sendable {
     }
 
     private func fromEnvironment() async throws(CredentialError) -> Secret? {
+        guard server.takesEnvironment else { return nil }
         if let value = variable("MEDIACTL_PASSWORD") { return .password(value) }
         if let path = variable("MEDIACTL_PASSWORD_FILE") {
             return .password(try await secret(inFile: path, source: "MEDIACTL_PASSWORD_FILE"))
@@ -55,7 +58,7 @@ struct CredentialSearch: Sendable {
     }
 
     private func fromCommand() async throws(CredentialError) -> String? {
-        guard let command = settings.passwordCommand(for: origin) else { return nil }
+        guard let command = server.passwordCommand else { return nil }
         return try await PasswordCommand(arguments: command.value, searchPath: environment["PATH"] ?? "").run()
     }
 
@@ -69,7 +72,8 @@ struct CredentialSearch: Sendable {
             throw unreadable(quoted(path), error)
         }
         do {
-            let entry = try Netrc(text).entry(host: origin.host, user: settings.user?.value)
+            let entry = try Netrc(text)
+                .entry(host: origin.host, user: server.user?.value, allowsDefault: server.isTarget)
             if entry != nil { warnIfReadable(path) }
             return entry
         } catch {
@@ -77,16 +81,49 @@ struct CredentialSearch: Sendable {
         }
     }
 
-    private func fromPrompt() async throws(CredentialError) -> Authorization {
-        guard let prompt = surroundings.prompt, !flags.noInput else {
-            throw .notAuthenticated(
-                "no password for \(origin)",
+    /// Asks for a password, and for a user name where there is none. A login that the server refuses is asked for again.
+    private func fromPrompt() async throws -> Authorization {
+        guard let prompt = surroundings.prompt, !flags.noInput else { throw missing }
+        try await surroundings.beforePrompt()
+        for attempt in 1...Self.attempts {
+            let user = try await userName()
+            let number = attempt == 1 ? "" : " (attempt \(attempt) of \(Self.attempts))"
+            let question = "Password for \(TerminalText.escaped(user)) at \(origin)\(number): "
+            let password = try await prompt(question, .hidden)
+            let authorization = Authorization.basic(user: user, password: password, for: origin)
+            if await surroundings.isAccepted(authorization) { return authorization }
+            guard attempt < Self.attempts else { break }
+            surroundings.warn("login failed (401): wrong user name or password, or missing permission")
+        }
+        throw CredentialError.notAuthenticated(
+            "login failed (401) \(Self.attempts) times: wrong user name or password, or missing permission"
+        )
+    }
+
+    /// How often a password is asked for.
+    private static let attempts = 3
+
+    /// There are no credentials for this server, whatever was given for others.
+    private var missing: CredentialError {
+        guard !server.isTarget else {
+            let others = hasEnvironmentSecret && !server.takesEnvironment ? "; MEDIACTL_SERVER binds those given" : ""
+            return .notAuthenticated(
+                "no password for \(origin)\(others)",
                 hint: "use --password-stdin, --password-file, MEDIACTL_PASSWORD, password_command or netrc, with --user"
             )
         }
-        let user = try await userName()
-        let password = try await prompt("Password for \(TerminalText.escaped(user)) at \(origin): ")
-        return try await authorization(.password(password))
+        let isGiven = flags.hasSecret || hasEnvironmentSecret
+        return .notAuthenticated(
+            "no credentials for \(origin)" + (isGiven ? "; those given belong to another server" : ""),
+            hint: surroundings.retryCommand.map { "\($0) --server \(origin)" }
+                ?? "add --server \(origin), or a profile or netrc entry for it"
+        )
+    }
+
+    private var hasEnvironmentSecret: Bool {
+        ["MEDIACTL_PASSWORD", "MEDIACTL_PASSWORD_FILE", "MEDIACTL_API_KEY", "MEDIACTL_API_KEY_FILE"].contains {
+            variable($0) != nil
+        }
     }
 
     // MARK: Result
@@ -110,17 +147,20 @@ struct CredentialSearch: Sendable {
         return key
     }
 
-    /// `--user`, `MEDIACTL_USER`, profile or settings file; else the login of netrc.
+    /// `--user`, `MEDIACTL_USER`, profile or settings file; else the login of netrc; else a terminal is asked.
     private func userName(_ entry: Netrc.Entry? = nil) async throws(CredentialError) -> String {
-        var user = settings.user?.value ?? entry?.login
+        var user = server.user?.value ?? entry?.login
         if user == nil { user = try await netrcEntry()?.login }
-        guard let user else {
-            throw .usage("no user name for \(origin)", hint: "name it with --user")
+        if user == nil, let prompt = surroundings.prompt, !flags.noInput {
+            user = try await prompt("User name for \(origin): ", .shown)
+        }
+        guard let user, !user.isEmpty else {
+            throw .usage("no user name for \(origin)", hint: "set --user NAME")
         }
         // RFC 7617 section 2: the first colon ends the name, and control characters are not allowed.
-        guard !user.unicodeScalars.contains(":") else { throw .usage("a user name cannot hold a colon") }
+        guard !user.unicodeScalars.contains(":") else { throw .usage("a user name must not contain a colon") }
         guard !user.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
-            throw .usage("a user name cannot hold control characters")
+            throw .usage("a user name must not contain control characters")
         }
         return user
     }

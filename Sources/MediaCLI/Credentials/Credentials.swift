@@ -8,12 +8,21 @@ struct CredentialFlags: Sendable, Equatable {
     var apiKeyStdin = false
     /// `--no-input`: never ask.
     var noInput = false
+
+    /// Whether any flag gives a password or key.
+    var hasSecret: Bool { passwordStdin || passwordFile != nil || apiKeyFile != nil || apiKeyStdin }
 }
 
 /// What credentials may be asked of.
 struct CredentialSurroundings: Sendable {
-    /// Asks for a secret with echo off; nil when standard input is not a terminal. Gets the question.
-    var prompt: (@Sendable (String) async throws(CredentialError) -> String)?
+    /// Asks on the terminal; nil when standard input is not a terminal.
+    var prompt: (@Sendable (_ question: String, PasswordPrompt.Echo) async throws(CredentialError) -> String)?
+    /// Called once before the first question about a login: there is no point in asking for an unreachable server.
+    var beforePrompt: @Sendable () async throws -> Void = {}
+    /// Whether the server accepts a login that was typed in; true where that cannot be told.
+    var isAccepted: @Sendable (Authorization) async -> Bool = { _ in true }
+    /// The command that asks a server of the store again, without its `--server`; for the hint.
+    var retryCommand: String?
     /// Where `--password-stdin` and `--api-key-stdin` read.
     var standardInput: Int32 = 0
     /// Told once for each thing that is unwise but allowed. Lower case, no full stop.

@@ -42,13 +42,15 @@ struct Netrc {
     /// - Parameters:
     ///   - host: As in an `Origin`; ports do not matter to netrc.
     ///   - user: nil takes any login.
+    ///   - allowsDefault: Whether an entry for any host will do.
     /// - Returns: An entry with a password.
-    func entry(host: String, user: String?) -> Entry? {
+    func entry(host: String, user: String?, allowsDefault: Bool = true) -> Entry? {
         let name = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
         let usable = entries.filter { entry in
             entry.password != nil && (user == nil || entry.login == nil || entry.login == user)
         }
-        return usable.first { $0.machine?.lowercased() == name } ?? usable.first { $0.machine == nil }
+        return usable.first { $0.machine?.lowercased() == name }
+            ?? (allowsDefault ? usable.first { $0.machine == nil } : nil)
     }
 
     private mutating func set(_ member: WritableKeyPath<Entry, String?>, to value: String?) {

@@ -163,6 +163,9 @@ extension ErrorCatalogue {
         let status = error.status
         return switch error.code {
         case .badRequest: .refused(error)
+        // Nothing was sent: there are no credentials for this server.
+        case .unauthorized where error.httpStatus == nil && !error.detail.isEmpty:
+            Words(clean(error.detail), hint: nil)
         case .unauthorized:
             Words(
                 "the server refused the login\(status): wrong password, or a user without this right",

@@ -30,7 +30,7 @@ struct ParseFailure {
     }
 
     var diagnosis: Diagnosis {
-        misspelledCommand ?? dashedValue ?? unknownOption ?? refusedValue ?? overlookedOption
+        secretAsArgument ?? misspelledCommand ?? dashedValue ?? unknownOption ?? refusedValue ?? overlookedOption
             ?? .usage(message, hint: helpHint)
     }
 
@@ -58,6 +58,19 @@ struct ParseFailure {
         let escaped = TerminalText.escaped(text)
         // Options and quoted values keep their case.
         return escaped.prefix(1).lowercased() + escaped.dropFirst()
+    }
+
+    /// An option for a secret itself. Its value is not repeated: the argument was visible to others long enough.
+    private var secretAsArgument: Diagnosis? {
+        let replacements: KeyValuePairs = [
+            "--password": "use --password-file FILE, --password-stdin or MEDIACTL_PASSWORD",
+            "--api-key": "use --api-key-file FILE or MEDIACTL_API_KEY",
+        ]
+        let words = arguments.prefix { $0 != "--" }
+        for (option, hint) in replacements where words.contains(where: { $0 == option || $0.hasPrefix(option + "=") }) {
+            return .usage("\(option) is not supported: other users can see arguments", hint: hint)
+        }
+        return nil
     }
 
     private var misspelledCommand: Diagnosis? {
@@ -97,8 +110,22 @@ struct ParseFailure {
         let near = nearest.flatMap { option == "--\($0)" || (isWeakening($0) && $0.hasPrefix(name)) ? nil : $0 }
         return .usage(
             "unknown option \(TerminalText.escaped(option))",
-            hint: near.map { "did you mean: --\($0)" } ?? helpHint
+            hint: commandWith(option) ?? near.flatMap { Self.suggestion($0, for: name) } ?? helpHint
         )
+    }
+
+    /// The command that has the option, for a line that ends with a group of commands.
+    private func commandWith(_ option: String) -> String? {
+        let commands = line.path.last.configuration.subcommands.filter { MistypedLine.options(of: $0).contains(option) }
+        guard commands.count == 1 else { return nil }
+        let names = ["mediactl"] + line.path.names + commands.map { $0._commandName }
+        return "did you mean: \((names + [option]).joined(separator: " "))"
+    }
+
+    /// What weakens protection is suggested for a slip of a letter or two only, and never for the beginning of its name.
+    private static func suggestion(_ near: String, for name: Substring) -> String? {
+        let isWeakening = near == "insecure" || near.hasPrefix("allow-")
+        return isWeakening && abs(near.count - name.count) > 2 ? nil : "did you mean: --\(near)"
     }
 
     // MARK: Values

@@ -95,6 +95,12 @@ final class Console: Sendable {
         write("error", JSONRenderer.fatal(diagnosis))
     }
 
+    /// Ends a command that the user broke off at a question: that is an answer, and not an error. In JSON it has its record.
+    func endAtQuestion(_ diagnosis: Diagnosis) {
+        guard isJSON, begunFinishing() else { return }
+        write("error", JSONRenderer.fatal(diagnosis))
+    }
+
     private func begunFinishing() -> Bool {
         isFinished.withLock { isFinished in
             defer { isFinished = true }

@@ -104,7 +104,13 @@ struct CheckRun: Sendable {
     // MARK: Words
 
     private func report(_ check: ServerCheck) {
-        let diagnosis = check.error.map { ErrorCatalogue.diagnosis(of: $0) }
+        var diagnosis = check.error.map { ErrorCatalogue.diagnosis(of: $0) }
+        if let pin = check.facts["pinned_key"], check.error?.code != .pinnedKeyMismatch, diagnosis != nil {
+            // The command with which it works, once the pin was compared with the server's own.
+            diagnosis?.hint =
+                "compare the pin with the server's own, then: mediactl \(suite) --server \(ErrorCatalogue.clean(server)) "
+                + "--pinned-key '\(ErrorCatalogue.clean(pin))'"
+        }
         console.result(
             JSONRenderer.check(check, diagnosis),
             TextRenderer.check(check, diagnosis, width: console.outputWidth, console.outputStyle)

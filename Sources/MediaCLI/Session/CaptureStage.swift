@@ -31,7 +31,7 @@ struct CaptureStage: Sendable {
             settings: settings,
             library: library,
             directory: directory,
-            http: try settings.httpClient()
+            http: try settings.httpClient(for: .captureURL)
         )
     }
 
@@ -69,12 +69,8 @@ struct CaptureStage: Sendable {
     /// A session that may send: what is told about a capture is for the server alone.
     ///
     /// - Throws: `CredentialError` when it would travel in clear text.
-    func confidential(_ session: CaptureSession) throws(CredentialError) -> CaptureSession {
-        try Credentials.refuseClearText(
-            session.client.server.origin,
-            allowed: settings.settings.allowHTTP.value,
-            of: "captures"
-        )
+    func confidential(_ session: CaptureSession) throws -> CaptureSession {
+        try settings.refuseClearText(session.client.server.origin, .captureURL, of: "captures")
         return session
     }
 

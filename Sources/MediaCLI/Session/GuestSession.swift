@@ -32,7 +32,9 @@ struct GuestSession: Sendable {
             )
         }
         let server = try server(ofLink: text, settings: settings)
-        try Credentials.refuseClearText(server.origin, allowed: settings.settings.allowHTTP.value)
+        // The link is part of this command, so that its network options are for the link's server.
+        settings.trusts.name(server.origin)
+        try settings.refuseClearText(server.origin, .uploadsURL)
         let client = await servers.anonymousClient(for: server)
         let access = try await client.guestAccess(token, displayName: options.displayName)
         console.note("uploading as a \(ErrorCatalogue.clean(access.description))")

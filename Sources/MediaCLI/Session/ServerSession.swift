@@ -11,21 +11,46 @@ actor ServerSession {
 
     /// Starts the transfer loop.
     ///
-    /// - Throws: `TransportError`.
-    init(_ settings: SettingsSession, credentials: CredentialOptions) throws(TransportError) {
+    /// - Throws: `TransportError`, `SettingsError`.
+    init(_ settings: SettingsSession, credentials: CredentialOptions) throws {
         self.settings = settings
         self.credentials = credentials.flags(noInput: settings.global.noInput)
-        http = try settings.httpClient()
+        http = try settings.httpClient(for: .uploadsURL)
     }
 
-    /// A client that is logged in as soon as it is used; asks for the password where that is allowed.
+    /// A client that is logged in as soon as it is used; asks for the password where that is allowed, and tries a login that
+    /// was typed in.
     ///
-    /// - Throws: `CredentialError`.
-    func client(for server: ServerURL) async throws -> GigHiveClient {
+    /// - Parameters:
+    ///   - server: The server. When it is not the one of the command, only credentials of its own are used.
+    ///   - retryCommand: The command that asks this server again, without its `--server`; for the hint.
+    ///   - isTried: Whether a login that was typed in is tried as one that may upload.
+    /// - Returns: The client.
+    /// - Throws: `CredentialError`, `SettingsError`; `GigHiveError` for a server that cannot be reached to ask about a login.
+    func client(
+        for server: ServerURL,
+        retryCommand: String? = nil,
+        isTried: Bool = true
+    ) async throws -> GigHiveClient {
         if let client = clients[server] {
             return client
         }
-        let authorization = try await settings.search(credentials, at: server.origin) { try await $0.run() }
+        if isTried { try await contact(server) }
+        var surroundings = CredentialSurroundings()
+        surroundings.retryCommand = retryCommand
+        if isTried {
+            let (http, timeouts) = (http, settings.timeouts)
+            let anonymous = anonymousClient(for: server)
+            surroundings.beforePrompt = { try await Self.reach(anonymous) }
+            surroundings.isAccepted = { authorization in
+                await Self.isAccepted(
+                    GigHiveClient(server: server, http: http, authorization: authorization, timeouts: timeouts)
+                )
+            }
+        }
+        let authorization = try await settings.search(credentials, at: server.origin, of: .uploadsURL, surroundings) {
+            try await $0.run()
+        }
         let console = settings.console
         console.trace("using \(TerminalText.escaped("\(authorization)")) for \(server)")
         let client = GigHiveClient(
@@ -41,5 +66,36 @@ actor ServerSession {
     /// A client that sends nothing, for checks that need an address only.
     func anonymousClient(for server: ServerURL) -> GigHiveClient {
         GigHiveClient(server: server, http: http, authorization: nil, timeouts: settings.timeouts)
+    }
+
+    /// Makes the first contact with a server whose certificate the user may have to decide about, before anything else is
+    /// asked or shown. Does nothing off a terminal.
+    ///
+    /// - Throws: `GigHiveError` when there is no response.
+    func contact(_ server: ServerURL) async throws {
+        guard settings.trusts.mayAsk(about: server.origin, of: .uploadsURL) else { return }
+        try await Self.reach(anonymousClient(for: server))
+    }
+
+    // MARK: Logins that are typed in
+
+    /// Reaches the server before anybody types a password. Any response will do.
+    private static func reach(_ client: GigHiveClient) async throws {
+        do {
+            _ = try await client.health()
+        } catch {
+            // What is wrong with a response is reported where it matters.
+            if error.httpStatus == nil, error.transport != nil { throw error }
+        }
+    }
+
+    /// Whether the server lets the user in as one who may upload; true where that cannot be told.
+    private static func isAccepted(_ client: GigHiveClient) async -> Bool {
+        do {
+            _ = try await client.asset(Int64.max)
+            return true
+        } catch {
+            return error.code != .unauthorized
+        }
     }
 }

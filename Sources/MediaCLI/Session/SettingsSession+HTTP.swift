@@ -3,23 +3,31 @@ internal import MediaTransport
 extension SettingsSession {
     /// A transfer loop as flags and settings describe it.
     ///
-    /// - Throws: `TransportError`.
-    func httpClient() throws(TransportError) -> HTTPClient {
+    /// - Parameter service: What is asked over it: which servers flags and environment are for depends on it.
+    /// - Returns: The client, which checks each server by what was given for it.
+    /// - Throws: `TransportError`; `SettingsError` for a malformed `known_servers`.
+    func httpClient(for service: SettingKey) throws -> HTTPClient {
+        try trusts.load()
         var configuration = HTTPClientConfiguration(
-            trust: ServerTrust(
-                caFile: settings.caFile?.value,
-                pinnedKey: settings.pinnedKey?.value,
-                insecure: settings.insecure.value
-            ),
             http2: settings.http2.value,
             retry: retryPolicy,
             maximumSendRate: settings.limitRate.value,
             userAgent: "mediactl/\(MediactlCommand.version)"
         )
+        configuration.trustByOrigin = { [trusts] in trusts.trust(for: $0, of: service) }
+        configuration.onUntrustedServer = { [trusts] in await trusts.decide($0, $1, of: service) }
         if console.verbosity > 0 {
             configuration.observer = { [console] in Self.trace($0, on: console) }
         }
         return try HTTPClient(configuration: configuration)
+    }
+
+    /// Refuses to let something travel where others can read it, unless that is allowed for its server.
+    ///
+    /// - Throws: `CredentialError` (usage); `SettingsError`.
+    func refuseClearText(_ origin: Origin, _ service: SettingKey, of what: String = "credentials") throws {
+        let isAllowed = try trusts.server(origin, of: service).allowHTTP.value
+        try Credentials.refuseClearText(origin, allowed: isAllowed, of: what)
     }
 
     /// One line for each exchange. The query is left out: it may hold what others should not see.

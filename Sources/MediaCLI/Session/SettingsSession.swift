@@ -9,6 +9,8 @@ struct SettingsSession: Sendable {
     let flags: SettingsFlags
     let settings: Settings
     let locations: SettingsLocations
+    /// How servers are checked.
+    let trusts: ServerTrustKeeper
 
     /// Finds and reads the settings.
     ///
@@ -41,7 +43,13 @@ struct SettingsSession: Sendable {
             global: global,
             flags: flags,
             settings: settings,
-            locations: locations
+            locations: locations,
+            trusts: ServerTrustKeeper(
+                console: console,
+                settings: settings,
+                path: locations.knownServersFile,
+                prompter: prompter(console, global)
+            )
         )
     }
 
@@ -134,7 +142,9 @@ struct SettingsSession: Sendable {
     var retryPolicy: RetryPolicy { RetryPolicy(retries: settings.retries.value) }
 
     /// Whether, and how, questions may be asked.
-    var prompter: Prompter {
+    var prompter: Prompter { Self.prompter(console, global) }
+
+    private static func prompter(_ console: Console, _ global: GlobalOptions) -> Prompter {
         Prompter(
             context: console.context,
             isAllowed: console.context.terminal.isInteractive && !global.noInput

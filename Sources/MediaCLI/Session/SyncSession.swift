@@ -54,11 +54,11 @@ struct SyncSession: Sendable {
     /// - Throws: `TransportError`; `CredentialError` when the key would travel in clear text.
     func client(key: String?) throws -> PhotoSyncClient {
         if key != nil {
-            try Credentials.refuseClearText(server.origin, allowed: settings.settings.allowHTTP.value)
+            try settings.refuseClearText(server.origin, .syncURL)
         }
         return PhotoSyncClient(
             server: server,
-            http: try settings.httpClient(),
+            http: try settings.httpClient(for: .syncURL),
             authorization: key.map { .apiKey($0, for: server.origin) },
             timeouts: settings.timeouts
         )
@@ -95,6 +95,6 @@ struct SyncSession: Sendable {
         _ flags: CredentialFlags,
         _ find: @escaping @Sendable (CredentialSearch) async throws -> Found
     ) async throws -> Found {
-        try await settings.search(flags, at: server.origin, find)
+        try await settings.search(flags, at: server.origin, of: .syncURL, find: find)
     }
 }

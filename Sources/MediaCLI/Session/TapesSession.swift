@@ -132,7 +132,7 @@ struct TapesSession: Sendable {
         }
         return ImmichLibrary(
             server: try libraryServer(),
-            http: try settings.httpClient(),
+            http: try settings.httpClient(for: .libraryURL),
             key: key,
             timeouts: settings.timeouts,
             store: store,
@@ -170,12 +170,17 @@ struct TapesSession: Sendable {
         at server: ServerURL,
         _ find: @escaping @Sendable (CredentialSearch) async throws -> Found
     ) async throws -> Found {
-        try await settings.search(options.flags(noInput: settings.global.noInput), at: server.origin, find)
+        try await settings.search(
+            options.flags(noInput: settings.global.noInput),
+            at: server.origin,
+            of: .libraryURL,
+            find: find
+        )
     }
 
     private func keptKey(at server: ServerURL) throws -> String? {
         guard let kept = try store.login(for: try immichLibrary(key: nil).address) else { return nil }
-        try Credentials.refuseClearText(server.origin, allowed: settings.settings.allowHTTP.value)
+        try settings.refuseClearText(server.origin, .libraryURL)
         return kept.apiKey
     }
 }

@@ -8,6 +8,8 @@ struct UploaderSource: Sendable {
     let store: StoreSession
     let servers: ServerSession
     var guest: GuestOptions?
+    /// The command, for the hint at a server that there are no credentials for.
+    var command = "mediactl uploads resume"
 
     /// An uploader for a row.
     ///
@@ -15,7 +17,9 @@ struct UploaderSource: Sendable {
     ///   no event link was given.
     func uploader(for record: UploadRecord, needsTerms: Bool) async throws -> Uploader {
         guard record.isGuest else {
-            return make(try await servers.client(for: try ServerURL(record.baseURL)), guest: nil)
+            let server = try ServerURL(record.baseURL)
+            let client = try await servers.client(for: server, retryCommand: "\(command) \(record.uploadID)")
+            return make(client, guest: nil)
         }
         guard let guest, guest.isGuest else {
             throw GigHiveError(

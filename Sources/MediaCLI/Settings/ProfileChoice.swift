@@ -1,6 +1,7 @@
 internal import MediaTransport
 
-/// Which profile is in use: the named one, else the one that names the server in use.
+/// Which profile is in use: the specified one, else the one of the server in use; where nothing specifies a server,
+/// `default_profile`, else the only profile.
 struct ProfileChoice {
     var flags: SettingsFlags
     var environment: [String: String]
@@ -22,10 +23,15 @@ struct ProfileChoice {
         }
         let addresses = [
             unselected.server, unselected.uploadsURL, unselected.syncURL, unselected.captureURL, unselected.libraryURL,
-        ]
-        guard let server = addresses.lazy.compactMap({ $0 }).first,
-            let origin = try? ServerURL(server.value, allowingPath: true).origin
-        else { return nil }
+        ].compactMap { $0 }
+        if let name = file.defaultProfile, addresses.allSatisfy({ $0.origin == file.global.origin }) {
+            return Setting(value: name, origin: file.global.origin)
+        }
+        guard let server = addresses.first else {
+            return file.profiles.count == 1
+                ? file.profiles.keys.first.map { Setting(value: $0, origin: file.global.origin) } : nil
+        }
+        guard let origin = try? ServerURL(server.value, allowingPath: true).origin else { return nil }
         let matching = file.profiles.filter { $0.value.origins.contains(origin) }.keys.sorted()
         guard matching.count < 2 else {
             throw SettingsError(
@@ -45,11 +51,13 @@ struct ProfileChoice {
         in file: SettingsFile
     ) throws(SettingsError) -> Setting<String> {
         guard file.profiles[name] == nil else { return Setting(value: name, origin: origin) }
-        let known = file.profiles.keys.sorted()
-        let hint =
-            Spelling.hint(for: name, among: known)
-            ?? (known.isEmpty
-                ? "there are no profiles in \(file.global.file)" : "known profiles: \(known.joined(separator: ", "))")
+        let hint = Self.hint(for: name, among: file.profiles.keys.sorted(), in: file.global.file)
         throw SettingsError(key: key, value: name, rule: "is not a profile", hint: hint)
+    }
+
+    /// What to write instead of a name that is not a profile.
+    static func hint(for name: String, among known: [String], in file: String) -> String {
+        Spelling.hint(for: name, among: known)
+            ?? (known.isEmpty ? "there are no profiles in \(file)" : "known profiles: \(known.joined(separator: ", "))")
     }
 }

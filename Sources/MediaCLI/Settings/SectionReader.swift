@@ -20,6 +20,21 @@ struct SectionReader {
         return profiles
     }
 
+    /// The name of a profile.
+    ///
+    /// - Throws: `SettingsError` for one that does not exist.
+    func profileName(_ node: Node, among known: [String]) throws(SettingsError) -> String {
+        guard let name = node.scalar?.string, !SettingsFile.isNull(node) else {
+            throw error(node, "default_profile", "must be the name of a profile")
+        }
+        guard known.contains(name) else {
+            var refused = error(node, "default_profile", "is not a profile", value: name)
+            refused.hint = ProfileChoice.hint(for: name, among: known, in: file)
+            throw refused
+        }
+        return name
+    }
+
     /// Reads the settings of one level.
     ///
     /// - Parameters:

@@ -69,6 +69,10 @@ struct Settings: Sendable {
     private(set) var warnings: [SettingsError] = []
     /// The sections of the settings file in use that hold a `password_command`, the profile first.
     private(set) var passwordCommands: [SettingsFile.Section] = []
+    /// The sources in use, the strongest first, each with the servers it speaks for.
+    private(set) var sources: [ServerSource] = []
+    /// Profiles that are not in use. Each still speaks for its own servers.
+    private(set) var otherProfiles: [String: SettingsFile.Section] = [:]
 
     /// Puts the sources together, the strongest first. Defaults: design of the command line; limits and names are the
     /// gighive contract's (2.1, 2.6).
@@ -148,6 +152,10 @@ struct Settings: Sendable {
         settings.profile = profile
         settings.warnings = file.warnings + (try UnknownSetting.warnings(in: environment))
         let sections = [selected, file.global].compactMap { $0 }
+        settings.sources =
+            [ServerSource(flags: flags), ServerSource(environment: environment)]
+            + sections.map { ServerSource(section: $0) }
+        settings.otherProfiles = file.profiles.filter { $0.key != profile?.value }
         settings.passwordCommands = sections.filter { $0.passwordCommand != nil }
         settings.vaultKeyCommand =
             sections.lazy.compactMap { section in
@@ -158,20 +166,6 @@ struct Settings: Sendable {
                 section.pathMap.map { Setting(value: $0, origin: section.origin) }
             }.first
         return settings
-    }
-
-    /// The command whose first line of output is the password for a server: program and arguments, no shell.
-    ///
-    /// A command stands for the servers that its section of the file names; the password of one server is never offered
-    /// to another because `--server` was given beside `--profile`. A profile that names none stands for any.
-    func passwordCommand(for origin: Origin) -> Setting<[String]>? {
-        for section in passwordCommands {
-            guard let command = section.passwordCommand else { continue }
-            if section.origins.isEmpty || section.origins.contains(origin) {
-                return Setting(value: command, origin: section.origin)
-            }
-        }
-        return nil
     }
 }
 

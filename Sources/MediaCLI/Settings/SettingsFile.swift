@@ -31,6 +31,8 @@ struct SettingsFile: Sendable {
 
     var global: Section
     var profiles: [String: Section] = [:]
+    /// `default_profile`: the profile in use where nothing names a server.
+    var defaultProfile: String?
 
     /// What is said of names that are no settings, also in profiles that are not in use, in the order of the file.
     var warnings: [SettingsError] {
@@ -63,12 +65,19 @@ struct SettingsFile: Sendable {
         guard let root = try Self.compose(text, path), !Self.isNull(root) else { return }
         let reader = SectionReader(file: path, home: home)
         var profiles: [String: Section] = [:]
+        var defaultProfile: Node?
         global = try reader.read(root, into: global) { key, node throws(SettingsError) in
-            guard key == "profiles" else { return false }
-            profiles = try reader.readProfiles(node)
+            switch key {
+            case "profiles": profiles = try reader.readProfiles(node)
+            case "default_profile": defaultProfile = node
+            default: return false
+            }
             return true
         }
         self.profiles = profiles
+        self.defaultProfile = try defaultProfile.map { node throws(SettingsError) in
+            try reader.profileName(node, among: profiles.keys.sorted())
+        }
         if global.passwordCommand != nil, global.origins.isEmpty {
             throw SettingsError(
                 file: path,

@@ -9,6 +9,12 @@ struct SettingsLocations: Sendable, Equatable {
     /// What can be made again.
     var cacheDirectory: String
 
+    /// The pins of servers that were trusted at their first contact: beside the settings file, which is never rewritten.
+    var knownServersFile: String {
+        let directory = configFile.lastIndex(of: "/").map { configFile[...$0] } ?? ""
+        return directory + KnownServers.fileName
+    }
+
     /// Finds the locations: flag, then `MEDIACTL_CONFIG` / `MEDIACTL_DATA_DIR`, then `XDG_*_HOME`, then `HOME`.
     ///
     /// Without a home directory everything that no variable places elsewhere lives in the data directory.

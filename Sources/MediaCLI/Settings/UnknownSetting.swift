@@ -26,7 +26,7 @@ struct UnknownSetting: Sendable {
     ]
 
     /// What there is in the settings file besides settings of one value.
-    private static let otherNames = ["profiles", "password_command", "vault_key_command", "albums.path_map"]
+    private static let otherNames = ["profiles", "default_profile", "password_command", "vault_key_command", "albums.path_map"]
 
     /// Those of them that are missed at once when they are not there.
     private static let harmless: Set = ["password_command", "albums.path_map"]
@@ -49,7 +49,7 @@ struct UnknownSetting: Sendable {
 
     private func nearestInFile(isTopLevel: Bool) -> String? {
         let groups = SettingKey.groups.sorted()
-        let others = Self.otherNames.filter { isTopLevel || $0 != "profiles" }
+        let others = Self.otherNames.filter { isTopLevel || !["profiles", "default_profile"].contains($0) }
         return Spelling.nearest(to: name, among: SettingKey.allCases.map(\.rawValue) + others + groups)
     }
 

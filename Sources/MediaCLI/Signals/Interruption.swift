@@ -58,6 +58,11 @@ final class Interruption: Sendable {
         state.withLock { $0.first }
     }
 
+    /// Whether a question to the user is open.
+    var isAsking: Bool {
+        state.withLock { $0.questions > 0 }
+    }
+
     /// Sets what ends the program: at once when nobody handled the request, after a grace otherwise.
     func onEnd(_ endProgram: @escaping @Sendable (Request, _ isHandled: Bool) -> Void) {
         state.withLock { $0.endProgram = endProgram }

@@ -10,22 +10,17 @@ struct Confirmation: Sendable {
     /// - Throws: `Diagnosis` (usage).
     func requireSomebody(for question: String) throws(Diagnosis) {
         guard isGiven || prompter.isAllowed else {
-            throw .usage("there is nobody to ask \"\(question)\"", hint: "answer yes in advance with --yes")
+            throw .usage("not a terminal; confirmation required: \(question)", hint: "confirm in advance with --yes")
         }
     }
 
-    /// Shows what will happen and asks; with `showsDefault` the question ends in `[y/N]`.
+    /// Shows what will happen and asks.
     ///
-    /// - Throws: `Diagnosis` (usage) when nobody can be asked.
-    func ask(
-        _ lines: [String],
-        _ question: String,
-        on console: Console,
-        showsDefault: Bool = false
-    ) async throws(Diagnosis) -> Bool {
+    /// - Throws: `Diagnosis` (usage) without a terminal to ask on.
+    func ask(_ lines: [String], _ question: String, on console: Console) async throws(Diagnosis) -> Bool {
         try requireSomebody(for: question)
         guard !isGiven else { return true }
         console.announce(lines)
-        return await prompter.confirm(question, showsDefault: showsDefault)
+        return await console.context.interruption.asking { await prompter.confirm(question) }
     }
 }

@@ -6,11 +6,16 @@ struct Prompter: Sendable {
     /// Whether a question may be asked: both ends are a terminal, and `--no-input` was not given.
     let isAllowed: Bool
 
-    /// Asks until the answer is one of `answers`; end of input and an empty line give `fallback`. `shown` replaces the
-    /// answers in the question.
-    func choose(_ question: String, answers: [String], fallback: String, shown: String? = nil) async -> String {
+    /// Asks until the answer is one of `answers`; end of input and an empty line give `fallback`.
+    ///
+    /// - Parameters:
+    ///   - question: Ends with a question mark.
+    ///   - answers: What may be answered, in full or by its first letters.
+    ///   - shown: How the answers are shown; nil for all of them.
+    ///   - fallback: The default.
+    func choose(_ question: String, answers: [String], shown: String? = nil, fallback: String) async -> String {
         while true {
-            context.errors.write(question + " [" + (shown ?? answers.joined(separator: "/")) + "] ")
+            context.errors.write("\(question) [\(shown ?? answers.joined(separator: "/"))] ")
             guard let line = await readLine() else {
                 context.errors.write("\n")
                 return fallback
@@ -26,8 +31,8 @@ struct Prompter: Sendable {
     }
 
     /// A yes-or-no question; anything but a yes is a no.
-    func confirm(_ question: String, showsDefault: Bool = false) async -> Bool {
-        await choose(question, answers: ["yes", "no"], fallback: "no", shown: showsDefault ? "y/N" : nil) == "yes"
+    func confirm(_ question: String) async -> Bool {
+        await choose(question, answers: ["yes", "no"], shown: "y/N", fallback: "no") == "yes"
     }
 
     /// One line without its end; nil at the end of the input. Read byte by byte, so that nothing behind the line is

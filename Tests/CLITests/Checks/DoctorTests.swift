@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -31,7 +32,7 @@ import Testing
         let report = try await Self.doctor(sandbox.baseURL)
         #expect(report.result.exitCode == 0)
         let statuses = Self.statuses(report)
-        for name in ["name", "health", "login", "role", "limits", "clock"] {
+        for name in ["name", "kind", "health", "login", "role", "limits", "clock"] {
             #expect(statuses[name] == "passed", "\(name)")
         }
         #expect(statuses["tls"] == "skipped")
@@ -79,6 +80,88 @@ import Testing
         #expect(report.result.exitCode == (role == "passed" ? 0 : 4))
     }
 
+    /// The abilities of the contract's table of paths (gighive contract section 1).
+    @Test(arguments: [
+        ("uploader", "uploader: may upload, and delete files with their tokens"),
+        ("admin", "admin: may upload, and delete any file"),
+    ])
+    func theRoleIsReportedWithItsAbilities(user: String, ability: String) async throws {
+        let sandbox = try await SandboxProcess.start()
+        let report = try await Self.doctor(sandbox.baseURL, user: user)
+        #expect(Self.values("detail", report)["role"] == ability)
+    }
+
+    /// A server that refuses nobody below `/admin/` makes no administrator of an uploader.
+    @Test func anOpenAdminPageProvesNothing() async throws {
+        let server = try Self.server { request in
+            switch request {
+            case _ where request.hasPrefix("GET /db/health.php"): (200, #"{"status":"ok","message":"fine"}"#)
+            case _ where request.hasPrefix("GET /api/uploads/"): (404, #"{"error":"Not Found"}"#)
+            case _ where request.hasPrefix("GET /db/database.php"): (200, #"{"pagination":{"total":0},"entries":[]}"#)
+            default: (200, "")
+            }
+        }
+        let report = try await Self.doctor(server.address, user: "uploader")
+        #expect(Self.values("detail", report)["role"]?.hasPrefix("uploader: ") == true)
+    }
+
+    struct Kind: Sendable {
+        var name: String
+        var path: String
+        var status = 200
+        var body: String
+    }
+
+    /// What each kind of server answers without a login (contracts: gighive section 7, photosync section 2 and the setup gate,
+    /// hash-only section 1.4).
+    @Test(arguments: [
+        Kind(name: "photosync", path: "/api/health", body: #"{"status":"healthy","timestamp":"2026-01-01T00:00:00Z"}"#),
+        Kind(
+            name: "photosync",
+            path: "/",
+            status: 503,
+            body: #"{"error":"Setup required","message":"x","setupUrl":"/setup"}"#
+        ),
+        Kind(
+            name: "capture",
+            path: "/api/v1/verify/",
+            status: 404,
+            body: #"{"error":{"code":"CAPTURE_NOT_FOUND","message":"x"},"meta":{"request_id":"r","timestamp":"t"}}"#
+        ),
+        Kind(name: "", path: "/nowhere", body: ""),
+    ])
+    func otherKindsAreNotAskedGigHivesQuestions(kind: Kind) async throws {
+        let seen = Mutex<[String]>([])
+        let server = try Self.server { request in
+            seen.withLock { $0.append(request) }
+            let path = request.split(separator: " ").dropFirst().first ?? ""
+            return path.hasPrefix(kind.path) ? (kind.status, kind.body) : (404, "<html></html>")
+        }
+        let report = try await Self.doctor(server.address)
+        let statuses = Self.statuses(report)
+        for name in ["health", "login", "role", "tus", "limits", "clock"] { #expect(statuses[name] == "skipped") }
+        #expect(statuses["kind"] == (kind.name.isEmpty ? "failed" : "passed"))
+        #expect(report.result.exitCode == (kind.name.isEmpty ? 7 : 0))
+        let check = report.records.first { $0["name"] as? String == "kind" }
+        let facts = check?["facts"] as? [[String: String]]
+        #expect(facts?.first { $0["name"] == "kind" }?["value"] == (kind.name.isEmpty ? nil : kind.name))
+        for request in seen.withLock({ $0 }) {
+            #expect(!request.lowercased().contains("authorization:"))
+            let questions = ["GET /db/health.php", "GET /api/health", "GET /api/v1/verify/"]
+            #expect(questions.contains { request.hasPrefix($0) }, "\(request)")
+        }
+    }
+
+    private static func server(_ answer: @escaping @Sendable (String) -> (Int, String)) throws -> ScriptedServer {
+        try ScriptedServer { connection, _ in
+            while true {
+                let request = try connection.readRequest().head
+                let (status, body) = answer(request)
+                try connection.answer(status, request.hasPrefix("HEAD") ? "" : body)
+            }
+        }
+    }
+
     @Test func withoutALoginTheRestIsLookedAt() async throws {
         let sandbox = try await SandboxProcess.start()
         let result = try await BinaryRunner().run(["doctor", "--json", "--server", sandbox.baseURL, "--no-input"])
@@ -101,6 +184,6 @@ import Testing
         #expect(report.result.exitCode == 6)
         let last = try #require(report.records.last)
         #expect(last["type"] as? String == "summary" && last["exit_code"] as? Int == 6)
-        #expect(Self.statuses(report).count == 8)
+        #expect(Self.statuses(report).count == 9)
     }
 }

@@ -26,7 +26,8 @@ import Testing
         ]
         let file = "profiles: {p: {password_command: [printf, 'from-command\\nmore']}}"
         func found(_ profile: String? = "p") async throws -> String {
-            try await find(flags, file: file, settingsFlags: SettingsFlags(profile: profile, user: "u"), environment)
+            // A profile alone would be in use without its name.
+            try await find(flags, file: profile == nil ? "" : file, settingsFlags: SettingsFlags(profile: profile, user: "u"), environment)
         }
         #expect(try await found() == basic("u", "from-file"))
         flags = CredentialFlags(apiKeyFile: keyFile)
@@ -208,12 +209,13 @@ import Testing
             environment: environment
         )
         var surroundings = CredentialSurroundings(standardInput: standardInput, warn: warn)
-        if let prompt { surroundings.prompt = { _ throws(CredentialError) in prompt } }
+        if let prompt { surroundings.prompt = { _, _ throws(CredentialError) in prompt } }
+        let origin = try ServerURL(server).origin
         let search = CredentialSearch(
             flags: flags,
-            settings: settings,
+            server: try settings.server(origin, of: .uploadsURL, named: [origin]),
             environment: environment,
-            origin: try ServerURL(server).origin,
+            origin: origin,
             surroundings: surroundings
         )
         let authorization = try await search.run()

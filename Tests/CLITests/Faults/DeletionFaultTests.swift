@@ -299,7 +299,7 @@ import Testing
             ["uploads", "delete", "1", "--user", "uploader"],
             streams: .terminal(columns: 100)
         )
-        try await child.wait(for: "Delete it? [yes/no] ")
+        try await child.wait(for: "Delete it? [y/N] ")
         child.write(answer)
         let result = try await child.finish()
         #expect(result.exitCode == 1)
@@ -314,7 +314,7 @@ import Testing
             ["uploads", "delete", "1", "--user", "uploader"],
             streams: .terminal(columns: 100)
         )
-        try await child.wait(for: "Delete it? [yes/no] ")
+        try await child.wait(for: "Delete it? [y/N] ")
         child.signal(SIGINT)
         #expect(try await child.finish().exitCode == 130)
         try await scene.expectUntouched(posts: 0)

@@ -188,15 +188,17 @@ func resolve(
             file: Self.file,
             flags: SettingsFlags(server: "https://other.example", profile: "work")
         )
-        #expect(settings.passwordCommand(for: work)?.value == ["pass", "show", "canary"])
-        #expect(settings.passwordCommand(for: other) == nil)
-        let unselected = try await resolve(file: Self.file)
-        #expect(unselected.passwordCommand(for: work) == nil)
+        func command(_ settings: Settings, _ origin: Origin) throws -> Setting<[String]>? {
+            try settings.server(origin, of: .uploadsURL).passwordCommand
+        }
+        #expect(try command(settings, work)?.value == ["pass", "show", "canary"])
+        #expect(try command(settings, other) == nil)
         let anywhere = try await resolve(
             file: "profiles: {p: {password_command: [x]}}",
-            flags: SettingsFlags(profile: "p")
+            flags: SettingsFlags(server: "https://other.example", profile: "p")
         )
-        #expect(anywhere.passwordCommand(for: other)?.origin == .profile("p"))
+        #expect(try command(anywhere, other)?.origin == .profile("p"))
+        #expect(try command(anywhere, work) == nil, "a profile without a server is for the command's server")
     }
 
     @Test func rowsHoldNoSecret() async throws {

@@ -39,7 +39,7 @@ struct TranscriptStep: Sendable {
     static func look(_ line: String) -> Self { .init(purpose: .look, line: line) }
 
     static func asked(_ line: String, _ question: String) -> Self {
-        .init(purpose: .success, line: line, answers: [(question + " [yes/no] ", "yes\n")], consent: " --yes")
+        .init(purpose: .success, line: line, answers: [(question + " [y/N] ", "yes\n")], consent: " --yes")
     }
 
     static func prepare(_ line: String, _ environment: [String: String] = [:]) -> Self {
@@ -142,7 +142,7 @@ enum TranscriptScript {
 
     private static let tapes: [TranscriptStep] = [
         .no("tapes library status"), .no("tapes library init --library-url ftp://photos.test"),
-        .init(purpose: .success, line: "tapes library init", answers: [("/Tapes\"? [yes/no] ", "yes\n")]),
+        .init(purpose: .success, line: "tapes library init", answers: [("/Tapes\"? [y/N] ", "yes\n")]),
         .look("tapes library init --dry-run"), .look("tapes library init --dry-run --json"),
         .ok("tapes library status"), .look("tapes library status --json"), .no("tapes library status --library floder"),
         .ok("tapes library grant"), .no("tapes library grant --library floder"), .look("tapes library grant --json"),

@@ -178,7 +178,7 @@ import Testing
             ["uploads", "delete", "--last", "--user", "uploader"],
             streams: .terminal(columns: 100)
         )
-        try await child.wait(for: "Delete it? [yes/no] ")
+        try await child.wait(for: "Delete it? [y/N] ")
         child.write("n\n")
         let result = try await child.finish()
         #expect(result.exitCode == 1)

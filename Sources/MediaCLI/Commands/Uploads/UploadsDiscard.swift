@@ -40,7 +40,13 @@ struct UploadsDiscard: ContextCommand {
         let servers = try ServerSession(settings, credentials: credentials)
         let run = DiscardingRun(
             console: console,
-            uploaders: UploaderSource(settings: settings, store: store, servers: servers, guest: guest),
+            uploaders: UploaderSource(
+                settings: settings,
+                store: store,
+                servers: servers,
+                guest: guest,
+                command: "mediactl uploads discard"
+            ),
             confirmation: Confirmation(prompter: settings.prompter, isGiven: yes),
             evenUnreachable: evenUnreachable,
             isDryRun: dryRun

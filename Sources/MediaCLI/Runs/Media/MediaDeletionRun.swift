@@ -93,8 +93,7 @@ struct MediaDeletionRun: Sendable {
         return try await confirmation.ask(
             lines,
             "Delete \(Formats.count(files.count, "file"))?",
-            on: console,
-            showsDefault: true
+            on: console
         )
     }
 

@@ -121,8 +121,10 @@ struct DeleteRun: Sendable {
             if options.isDryRun {
                 return .refused(try planned(target))
             }
+            // What is not in the store needs no login.
+            _ = try planned(target)
             let deleter = Deleter(
-                client: try await servers.client(for: target.server),
+                client: try await servers.client(for: target.server, retryCommand: "mediactl uploads delete \(id)"),
                 store: plan.store,
                 host: target.host
             )

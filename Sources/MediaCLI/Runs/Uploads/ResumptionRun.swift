@@ -109,7 +109,8 @@ struct ResumptionRun: Sendable {
     private static func failure(_ error: any Error, of record: UploadRecord) -> GigHiveError {
         let diagnosis = ErrorCatalogue.diagnosis(of: error)
         let code: GigHiveError.Code = diagnosis.exitCode == .unauthorized ? .unauthorized : .notResumable
-        return GigHiveError(code, detail: diagnosis.message, path: record.path)
+        let detail = [diagnosis.message, diagnosis.hint].compactMap { $0 }.joined(separator: "; ")
+        return GigHiveError(code, detail: detail, path: record.path)
     }
 
     private static func result(of record: UploadRecord) -> UploadResult {

@@ -43,10 +43,15 @@ struct StatusRun: Sendable {
         guard isAsking, !unreachable.contains(record.baseURL) else { return unasked(record, standings) }
         do {
             return try await asked(record)
+        } catch let error as CredentialError where error.exitCode == ExitCode.interrupt.rawValue {
+            throw error
         } catch {
             unreachable.insert(record.baseURL)
-            let reason = ErrorCatalogue.diagnosis(of: error).message
-            console.warning("cannot ask \(ErrorCatalogue.clean(record.baseURL)): \(reason)")
+            let diagnosis = ErrorCatalogue.diagnosis(of: error)
+            console.warning(
+                "cannot query \(ErrorCatalogue.clean(record.baseURL)): \(diagnosis.message)",
+                hint: diagnosis.hint
+            )
             return unasked(record, standings)
         }
     }
@@ -83,7 +88,12 @@ struct StatusRun: Sendable {
             let uploader =
                 record.isGuest
                 ? uploader(await servers.anonymousClient(for: try ServerURL(record.baseURL)))
-                : uploader(try await servers.client(for: try ServerURL(record.baseURL)))
+                : uploader(
+                        try await servers.client(
+                            for: try ServerURL(record.baseURL),
+                            retryCommand: "mediactl uploads status --host \(record.host)"
+                        )
+                    )
             return JournalRow(record: record, result: await resolve(record, uploader))
         }
         let client = await servers.anonymousClient(for: try ServerURL(record.baseURL))

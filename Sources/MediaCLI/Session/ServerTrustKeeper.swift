@@ -1,0 +1,170 @@
+internal import MediaCrypto
+internal import MediaTransport
+internal import Synchronization
+
+/// Decides how each server of a command is checked: by what was given for its origin, else by its pin in `known_servers`, else
+/// by the system's authorities. On a terminal it offers to trust a server at its first contact.
+final class ServerTrustKeeper: Sendable {
+    private struct State {
+        var known: KnownServers?
+        /// Servers that this command names besides the configured one.
+        var named: Set<Origin> = []
+        var decided: [Origin: ServerTrust] = [:]
+        /// Servers that the user does not trust: the question is not repeated.
+        var refused: Set<Origin> = []
+        var hasWarned = false
+    }
+
+    private let console: Console
+    private let settings: Settings
+    /// `known_servers`
+    private let path: String
+    private let prompter: Prompter
+    private let connectTimeout: Duration
+    private let state = Mutex(State())
+    /// One question at a time: parallel requests to one server are one first contact.
+    private let questions = Turnstile()
+
+    init(console: Console, settings: Settings, path: String, prompter: Prompter) {
+        self.console = console
+        self.settings = settings
+        self.path = path
+        self.prompter = prompter
+        connectTimeout = settings.connectTimeout.value
+    }
+
+    /// Reads `known_servers`, once.
+    ///
+    /// - Throws: `SettingsError` for a malformed line.
+    func load() throws(SettingsError) {
+        guard state.withLock({ $0.known == nil }) else { return }
+        let known = try KnownServers.read(path)
+        state.withLock { $0.known = known }
+    }
+
+    /// Notes a server that this command names besides the configured one: what is given by flags is for it as well.
+    func name(_ origin: Origin) {
+        state.withLock {
+            $0.named.insert(origin)
+            $0.decided[origin] = nil
+        }
+    }
+
+    /// What may be used for a server.
+    ///
+    /// - Throws: `SettingsError`.
+    func server(_ origin: Origin, of service: SettingKey) throws(SettingsError) -> ServerSettings {
+        try settings.server(origin, of: service, named: state.withLock { $0.named })
+    }
+
+    // MARK: Checks
+
+    /// How a server is checked.
+    func trust(for origin: Origin, of service: SettingKey) -> ServerTrust {
+        guard origin.scheme == "https" else { return ServerTrust() }
+        let (own, pin) = state.withLock { ($0.decided[origin], $0.known?.pins[origin]) }
+        // Settings were read before; profiles that contradict each other leave the strictest check.
+        var trust = own ?? (try? server(origin, of: service))?.trust ?? ServerTrust()
+        state.withLock { $0.decided[origin] = trust }
+        if trust == ServerTrust() { trust.pinnedKey = pin }
+        if trust.insecure, trust.pinnedKey == nil { warnOnce(origin) }
+        return trust
+    }
+
+    /// Whether the first request to a server may lead to a question about its certificate.
+    func mayAsk(about origin: Origin, of service: SettingKey) -> Bool {
+        prompter.isAllowed && origin.scheme == "https" && trust(for: origin, of: service) == ServerTrust()
+    }
+
+    private func warnOnce(_ origin: Origin) {
+        let isFirst = state.withLock { state in
+            defer { state.hasWarned = true }
+            return !state.hasWarned
+        }
+        guard isFirst else { return }
+        console.warning(
+            "the certificate of \(ErrorCatalogue.clean("\(origin)")) is not verified (--insecure): others on the network can "
+                + "read and change what is sent"
+        )
+    }
+
+    /// What follows when a server was refused.
+    ///
+    /// - Parameters:
+    ///   - origin: The server.
+    ///   - error: Why.
+    ///   - service: What is asked there.
+    /// - Returns: A retry when the user has just trusted the server.
+    func decide(_ origin: Origin, _ error: TransportError, of service: SettingKey) async -> TrustDecision {
+        let explicit = (try? server(origin, of: service))?.trust ?? ServerTrust()
+        guard explicit == ServerTrust() else { return .refuse(error) }
+        if error.kind == .pinnedKeyMismatch { return .refuse(await changed(origin, error)) }
+        guard prompter.isAllowed, !state.withLock({ $0.refused.contains(origin) }) else { return .refuse(error) }
+        return await questions.alone { await ask(origin, error) }
+    }
+
+    /// The error for a key that is not the known one any more.
+    private func changed(_ origin: Origin, _ error: TransportError) async -> TransportError {
+        guard let stored = state.withLock({ $0.known?.pins[origin] }) else { return error }
+        var error = error
+        let found = try? await HTTPClient.peerCertificate(of: origin, limit: connectTimeout)
+        let pin = found.flatMap { try? PublicKeyPin.ofCertificate(pem: $0.pem) } ?? "unknown"
+        error.detail =
+            "known_servers has \(stored), the server now has \(pin); to accept the new key, remove the line of \(origin) "
+            + "from \(path)"
+        return error
+    }
+
+    // MARK: First contact
+
+    private func ask(_ origin: Origin, _ error: TransportError) async -> TrustDecision {
+        // Another request may have asked meanwhile.
+        let (isKnown, isRefused) = state.withLock { ($0.known?.pins[origin] != nil, $0.refused.contains(origin)) }
+        if isKnown { return .retry }
+        if isRefused { return .refuse(error) }
+        guard let certificate = try? await HTTPClient.peerCertificate(of: origin, limit: connectTimeout),
+            let pin = try? PublicKeyPin.ofCertificate(pem: certificate.pem),
+            let fingerprint = try? PublicKeyPin.fingerprint(ofCertificate: certificate.pem)
+        else { return .refuse(error) }
+        let reason = ErrorCatalogue.diagnosis(ofMissingAnswer: error, isRetryable: false).message
+        console.announce([
+            "mediactl: \(ErrorCatalogue.clean("\(origin)")): \(reason)",
+            "  subject:      \(ErrorCatalogue.clean(certificate.subject))",
+            "  issuer:       \(ErrorCatalogue.clean(certificate.issuer))",
+            "  valid:        \(ErrorCatalogue.clean(certificate.starts)) to \(ErrorCatalogue.clean(certificate.expires))",
+            "  fingerprint:  \(fingerprint) (SHA-256)",
+            "  pin:          \(pin)",
+            "Compare the fingerprint or the pin with what the server's operator gives you.",
+        ])
+        let isTrusted = await console.context.interruption.asking { await prompter.confirm("Trust this server?") }
+        guard isTrusted else {
+            state.withLock { _ = $0.refused.insert(origin) }
+            return .refuse(error)
+        }
+        do {
+            let known = try KnownServers.add(origin, pin, to: path)
+            state.withLock { $0.known = known }
+            console.note("stored the pin of \(ErrorCatalogue.clean("\(origin)")) in \(ErrorCatalogue.quoted(path))")
+            return .retry
+        } catch let failure {
+            console.error(ErrorCatalogue.diagnosis(of: failure))
+            return .refuse(error)
+        }
+    }
+}
+
+/// Lets one task in at a time.
+private actor Turnstile {
+    private var isTaken = false
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    func alone<Value: Sendable>(_ body: @Sendable () async -> Value) async -> Value {
+        if isTaken {
+            await withCheckedContinuation { waiting.append($0) }
+        }
+        isTaken = true
+        let value = await body()
+        if waiting.isEmpty { isTaken = false } else { waiting.removeFirst().resume() }
+        return value
+    }
+}

@@ -1,0 +1,193 @@
+import MediaTransport
+import Testing
+
+@testable import MediaCLI
+
+/// What was given for one server is used for no other.
+@Suite struct ServerSettingsTests {
+    static let (a, b) = ("https://a.example", "https://b.example")
+    static let pin = "sha256//" + String(repeating: "A", count: 43) + "="
+
+    struct Case: Sendable, CustomTestStringConvertible {
+        var name: String
+        var flags = SettingsFlags()
+        var environment: [String: String] = [:]
+        var file = ""
+        /// Whether flags, environment, user, password command, pin and the permission for http are for A, and for B.
+        var isForA: [Bool]
+        var isForB: [Bool]
+
+        var testDescription: String { name }
+    }
+
+    static let all = SettingsFlags(user: "u", pinnedKey: pin, insecure: true, allowHTTP: true)
+
+    static func flags(server: String? = nil, profile: String? = nil) -> SettingsFlags {
+        var flags = all
+        flags.server = server
+        flags.profile = profile
+        return flags
+    }
+
+    static let section = "user: u, password_command: [x], pinned_key: '\(pin)', insecure: true, allow_http: true"
+    static let variables = [
+        "MEDIACTL_USER": "u", "MEDIACTL_PINNED_KEY": pin, "MEDIACTL_INSECURE": "true", "MEDIACTL_ALLOW_HTTP": "true",
+    ]
+
+    @Test(arguments: [
+        Case(
+            name: "flags are for --server",
+            flags: flags(server: a),
+            isForA: [true, true, true, false, true, true],
+            isForB: [false, false, false, false, false, false]
+        ),
+        Case(
+            name: "flags are for the configured server",
+            flags: flags(),
+            file: "server: \(a)",
+            isForA: [true, true, true, false, true, true],
+            isForB: [false, false, false, false, false, false]
+        ),
+        Case(
+            name: "without any server flags and environment are for none",
+            flags: flags(),
+            environment: variables,
+            isForA: [false, false, false, false, false, false],
+            isForB: [false, false, false, false, false, false]
+        ),
+        Case(
+            name: "the environment is for MEDIACTL_SERVER",
+            environment: variables.merging(["MEDIACTL_SERVER": a]) { $1 },
+            isForA: [true, true, true, false, true, true],
+            isForB: [false, false, false, false, false, false]
+        ),
+        Case(
+            name: "the environment is for MEDIACTL_SERVER although --server is another",
+            flags: SettingsFlags(server: b),
+            environment: variables.merging(["MEDIACTL_SERVER": a]) { $1 },
+            isForA: [false, true, true, false, true, true],
+            isForB: [true, false, false, false, false, false]
+        ),
+        Case(
+            name: "the environment is for --server where it has no server",
+            flags: SettingsFlags(server: a),
+            environment: variables,
+            isForA: [true, true, true, false, true, true],
+            isForB: [false, false, false, false, false, false]
+        ),
+        Case(
+            name: "the environment is for the profile's server where it has none",
+            flags: SettingsFlags(profile: "p"),
+            environment: variables,
+            file: "profiles: {p: {server: '\(a)'}}",
+            isForA: [true, true, true, false, true, true],
+            isForB: [false, false, false, false, false, false]
+        ),
+        Case(
+            name: "a profile is for its own server",
+            flags: SettingsFlags(server: b, profile: "p"),
+            file: "profiles: {p: {server: '\(a)', \(section)}}",
+            isForA: [false, false, true, true, true, true],
+            isForB: [true, true, false, false, false, false]
+        ),
+        Case(
+            name: "a profile that is not in use is for its own server",
+            flags: SettingsFlags(server: b),
+            file: "profiles: {p: {uploads_url: '\(a)', \(section)}, q: {server: 'https://c.example', \(section)}}",
+            isForA: [false, false, true, true, true, true],
+            isForB: [true, true, false, false, false, false]
+        ),
+        Case(
+            name: "the top level of the settings file is for its own server",
+            flags: SettingsFlags(server: b),
+            file: "{server: '\(a)', \(section)}",
+            isForA: [false, false, true, true, true, true],
+            isForB: [true, true, false, false, false, false]
+        ),
+    ])
+    func eachSourceIsForItsOwnServers(_ each: Case) async throws {
+        let settings = try await resolve(file: each.file, flags: each.flags, environment: each.environment)
+        for (address, expected) in [(Self.a, each.isForA), (Self.b, each.isForB)] {
+            let server = try settings.server(ServerURL(address).origin, of: .uploadsURL)
+            let found = [
+                server.takesFlags, server.takesEnvironment, server.user != nil, server.passwordCommand != nil,
+                server.pinnedKey != nil && server.insecure.value, server.allowHTTP.value,
+            ]
+            #expect(found == expected, "\(address)")
+        }
+    }
+
+    /// The API key of one service does not go to another.
+    @Test func theEnvironmentIsForTheServerOfItsService() async throws {
+        let environment = ["MEDIACTL_SERVER": Self.a, "MEDIACTL_SYNC_URL": Self.b]
+        let settings = try await resolve(file: "", environment: environment)
+        func takes(_ address: String, _ service: SettingKey) throws -> Bool {
+            try settings.server(ServerURL(address).origin, of: service).takesEnvironment
+        }
+        #expect(try takes(Self.a, .uploadsURL) && !takes(Self.b, .uploadsURL))
+        #expect(try takes(Self.b, .syncURL) && !takes(Self.a, .syncURL))
+        #expect(try takes(Self.a, .libraryURL) && !takes(Self.b, .libraryURL))
+        let file = "library_url: \(Self.b)"
+        let other = try await resolve(file: file, environment: ["MEDIACTL_SERVER": Self.a])
+        #expect(try !other.server(ServerURL(Self.b).origin, of: .libraryURL).takesEnvironment)
+    }
+
+    @Test func anotherPortOrSchemeIsAnotherServer() async throws {
+        let settings = try await resolve(file: "", flags: Self.flags(server: Self.a))
+        for address in ["https://a.example:8443", "http://a.example"] {
+            #expect(try !settings.server(ServerURL(address).origin, of: .uploadsURL).takesFlags)
+        }
+    }
+
+    /// The link is part of the command.
+    @Test func aServerThatTheCommandNamesTakesItsFlags() async throws {
+        let settings = try await resolve(file: "", flags: Self.all)
+        let origin = try ServerURL(Self.b).origin
+        #expect(try settings.server(origin, of: .uploadsURL, named: [origin]).insecure.value)
+    }
+
+    @Test func authoritiesWithoutAServerAreForAll() async throws {
+        let general = try await resolve(file: "cacert: /ca.pem")
+        #expect(try general.server(ServerURL(Self.b).origin, of: .uploadsURL).caFile?.value == "/ca.pem")
+        let own = try await resolve(file: "{server: '\(Self.a)', cacert: /ca.pem}")
+        #expect(try own.server(ServerURL(Self.b).origin, of: .uploadsURL).caFile == nil)
+    }
+
+    @Test func twoProfilesOfOneOtherServerAreRefused() async throws {
+        let file = "profiles: {p: {server: '\(Self.b)'}, q: {server: '\(Self.b)'}}"
+        let settings = try await resolve(file: file, flags: SettingsFlags(server: Self.a))
+        let error = #expect(throws: SettingsError.self) {
+            try settings.server(ServerURL(Self.b).origin, of: .uploadsURL)
+        }
+        #expect(error?.message.contains("p and q") == true)
+    }
+
+    // MARK: The default profile
+
+    @Test(arguments: [
+        ("profiles: {p: {server: '\(a)'}}", "p"),
+        ("profiles: {p: {server: '\(a)'}, q: {server: '\(b)'}}", nil),
+        ("{default_profile: q, profiles: {p: {server: '\(a)'}, q: {server: '\(b)'}}}", "q"),
+        ("{server: '\(b)', profiles: {p: {server: '\(a)'}}}", nil),
+        ("{server: '\(b)', default_profile: p, profiles: {p: {server: '\(a)'}}}", "p"),
+    ] as [(String, String?)])
+    func oneProfileIsEnough(file: String, expected: String?) async throws {
+        #expect(try await resolve(file: file).profile?.value == expected)
+    }
+
+    @Test func aServerThatIsNamedComesBeforeTheDefaultProfile() async throws {
+        let file = "{default_profile: p, profiles: {p: {server: '\(Self.a)', user: u}}}"
+        let flagged = try await resolve(file: file, flags: SettingsFlags(server: Self.b))
+        #expect(flagged.profile == nil && flagged.user == nil && flagged.uploadsURL?.value == Self.b)
+        let inEnvironment = try await resolve(file: file, environment: ["MEDIACTL_SERVER": Self.b])
+        #expect(inEnvironment.profile == nil)
+    }
+
+    @Test(arguments: ["default_profile: q", "{default_profile: q, profiles: {p: {}}}", "default_profile: [p]"])
+    func anUnknownDefaultProfileIsAnError(file: String) async throws {
+        let error = await #expect(throws: SettingsError.self) {
+            try await resolve(file: file, flags: SettingsFlags(server: Self.a))
+        }
+        #expect(error?.message.contains("default_profile") == true)
+    }
+}

@@ -1,0 +1,181 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A server with a certificate that nobody has signed for: the first contact, and what follows from the answer.
+@Suite("First contact with a self-signed server", .timeLimit(.minutes(4)))
+struct FirstContactTests {
+    /// A machine, a sandbox behind TLS, and the file of known servers.
+    struct Scene {
+        let sandbox: SandboxProcess
+        let proxy: ReverseProxy
+        var runner: BinaryRunner
+        var server: String { proxy.address(host: "localhost") }
+        var known: String { runner.home.file("config/mediactl/known_servers") }
+        var settings: String { runner.home.file("config/mediactl/config.yaml") }
+
+        init() async throws {
+            sandbox = try await SandboxProcess.start()
+            proxy = try await ReverseProxy(before: sandbox.baseURL)
+            runner = try BinaryRunner()
+            runner.environment.merge([
+                "MEDIACTL_SERVER": server, "MEDIACTL_USER": "uploader", "MEDIACTL_PASSWORD": "uploader",
+                "no_proxy": "*", "MEDIACTL_RETRIES": "0",
+            ]) { $1 }
+        }
+
+        func file(_ content: String, name: String = "clip.mp4") throws -> String {
+            let path = runner.home.file(name)
+            try Data(content.utf8).write(to: URL(fileURLWithPath: path))
+            return path
+        }
+
+        func setKnown(_ text: String) throws {
+            try FileManager.default.createDirectory(
+                atPath: runner.home.file("config/mediactl"),
+                withIntermediateDirectories: true
+            )
+            try Data(text.utf8).write(to: URL(fileURLWithPath: known))
+        }
+    }
+
+    @Test("a yes stores origin and pin, and later commands use them")
+    func yes() async throws {
+        let scene = try await Scene()
+        let settings = "# as the user wrote it\nserver: \(scene.server)\n"
+        try scene.setKnown("")
+        try Data(settings.utf8).write(to: URL(fileURLWithPath: scene.settings))
+        let child = try scene.runner.start(
+            ["upload", try scene.file("one")],
+            streams: .terminal(columns: 200)
+        )
+        try await child.wait(for: "Trust this server? [y/N] ")
+        child.write("y\n")
+        let result = try await child.finish()
+        #expect(result.exitCode == 0, "\(result.output)")
+        #expect(result.output.contains(scene.proxy.pin) && result.output.contains("subject:"))
+        #expect(result.output.contains("valid:") && result.output.contains("fingerprint:"))
+        #expect(try String(contentsOfFile: scene.known, encoding: .utf8) == "\(scene.server) \(scene.proxy.pin)\n")
+        var status = stat()
+        #expect(stat(scene.known, &status) == 0 && status.st_mode & 0o777 == 0o600)
+        #expect(try String(contentsOfFile: scene.settings, encoding: .utf8) == settings)
+        // Off a terminal, without any option.
+        let later = try await scene.runner.run(["upload", try scene.file("two", name: "two.mp4")])
+        #expect(later.exitCode == 0, "\(later.errors)")
+    }
+
+    @Test("anything but a yes stores nothing and sends nothing", arguments: ["n\n", "\n"])
+    func no(answer: String) async throws {
+        let scene = try await Scene()
+        let child = try scene.runner.start(["upload", try scene.file("one")], streams: .terminal(columns: 200))
+        try await child.wait(for: "Trust this server? [y/N] ")
+        child.write(answer)
+        #expect(try await child.finish().exitCode == 6)
+        #expect(!FileManager.default.fileExists(atPath: scene.known))
+        #expect(try await scene.sandbox.requests().isEmpty)
+    }
+
+    @Test("Ctrl-C at the question is exit code 130 and prints no error")
+    func interrupt() async throws {
+        let scene = try await Scene()
+        let child = try scene.runner.start(["upload", try scene.file("one")], streams: .terminal(columns: 200))
+        try await child.wait(for: "Trust this server? [y/N] ")
+        child.signal(SIGINT)
+        let result = try await child.finish()
+        #expect(result.exitCode == 130 && !result.output.contains("error:"))
+    }
+
+    @Test("off a terminal, and with --no-input, nobody is asked", arguments: [true, false])
+    func nobodyToAsk(isTerminal: Bool) async throws {
+        let scene = try await Scene()
+        let result = try await scene.runner.run(
+            ["upload", try scene.file("one"), "--no-input"],
+            streams: isTerminal ? .terminal(columns: 200) : .pipes
+        )
+        #expect(result.exitCode == 6 && !(result.output + result.errors).contains("[y/N]"))
+        #expect((result.output + result.errors).contains("hint: use --cacert FILE"))
+        #expect(!FileManager.default.fileExists(atPath: scene.known))
+    }
+
+    @Test("a changed key is refused with both pins and the line to remove")
+    func changedKey() async throws {
+        let scene = try await Scene()
+        let old = "sha256//" + String(repeating: "A", count: 43) + "="
+        try scene.setKnown("\(scene.server) \(old)\n")
+        for streams in [ChildStreams.pipes, .terminal(columns: 400)] {
+            let result = try await scene.runner.run(["upload", try scene.file("one")], streams: streams)
+            let text = result.output + result.errors
+            #expect(result.exitCode == 6 && text.contains(old) && text.contains(scene.proxy.pin), "\(text)")
+            #expect(text.contains("remove the line of \(scene.server) from \(scene.known)"))
+            #expect(!text.contains("[y/N]"))
+        }
+        #expect(try await scene.sandbox.requests().isEmpty)
+    }
+
+    @Test("an explicit option comes before the known pin")
+    func explicit() async throws {
+        let scene = try await Scene()
+        try scene.setKnown("\(scene.server) sha256//\(String(repeating: "A", count: 43))=\n")
+        for (number, options) in [
+            ["--pinned-key", scene.proxy.pin], ["--cacert", scene.proxy.authority], ["--insecure"],
+        ].enumerated() {
+            let file = try scene.file("file \(number)", name: "\(number).mp4")
+            let result = try await scene.runner.run(["upload", file] + options)
+            #expect(result.exitCode == 0, "\(options): \(result.errors)")
+        }
+    }
+
+    @Test("a malformed line is an error that names it")
+    func malformed() async throws {
+        let scene = try await Scene()
+        try scene.setKnown("# servers\n\(scene.server)\n")
+        let result = try await scene.runner.run(["upload", try scene.file("one")])
+        #expect(result.exitCode == 2 && result.errors.contains("\(scene.known):2: must be an origin and its pin"))
+        #expect(try await scene.sandbox.requests().isEmpty)
+    }
+
+    @Test("--insecure is one warning, and unverified for doctor")
+    func insecure() async throws {
+        let scene = try await Scene()
+        let upload = try await scene.runner.run(["upload", try scene.file("one"), "--insecure"])
+        #expect(upload.exitCode == 0)
+        #expect(upload.errors.components(separatedBy: "is not verified (--insecure)").count == 2, "\(upload.errors)")
+        let doctor = try await scene.runner.run(["doctor", "--json", "--insecure"])
+        let tls = try Mediactl.records(doctor.output).first { $0["name"] as? String == "tls" }
+        #expect(tls?["status"] as? String == "warned")
+        #expect((tls?["detail"] as? String)?.hasPrefix("not verified (--insecure): ") == true)
+        #expect(doctor.errors.components(separatedBy: "warning:").count == 2, "\(doctor.errors)")
+    }
+
+    @Test("the pin or exemption of one server is not that of another")
+    func otherServer() async throws {
+        var scene = try await Scene()
+        let upload = try await scene.runner.run(["upload", try scene.file("one"), "--insecure"])
+        #expect(upload.exitCode == 0)
+        // Now the environment is for another server, and the entry's own server has credentials of its own.
+        let netrc = scene.runner.home.path + "-netrc"
+        try Data("machine localhost login uploader password uploader\n".utf8).write(to: URL(fileURLWithPath: netrc))
+        chmod(netrc, 0o600)
+        defer { try? FileManager.default.removeItem(atPath: netrc) }
+        scene.runner.environment["NETRC"] = netrc
+        scene.runner.environment["MEDIACTL_SERVER"] = "https://127.0.0.1:9"
+        let host = "localhost:\(scene.proxy.port)"
+        for options in [["--insecure"], ["--pinned-key", scene.proxy.pin]] {
+            let result = try await scene.runner.run(["uploads", "delete", "1", "--host", host, "--yes"] + options)
+            #expect(result.exitCode == 6 && result.errors.contains("certificate is not trusted"), "\(result.errors)")
+        }
+    }
+
+    @Test("doctor prints the pin every time, and the command that works with it")
+    func doctorHint() async throws {
+        let scene = try await Scene()
+        for _ in 0..<30 {
+            let result = try await scene.runner.run(["doctor"])
+            #expect(result.output.contains(scene.proxy.pin))
+            let command = "mediactl doctor --server \(scene.server) --pinned-key '\(scene.proxy.pin)'"
+            #expect(result.errors.contains(command))
+        }
+        let works = try await scene.runner.run(["doctor", "--server", scene.server, "--pinned-key", scene.proxy.pin])
+        #expect(works.exitCode == 0, "\(works.output)")
+    }
+}

@@ -1,0 +1,283 @@
+import Foundation
+import MediaStore
+import Synchronization
+import TestSupport
+import Testing
+
+/// What was given for server A goes to no server B that only the store, the journal, a report, an import or a response names.
+///
+/// Server A belongs to the environment. Everything that asks B is watched for A's password, whatever form it has.
+@Suite(.timeLimit(.minutes(4))) struct OtherServerTests {
+    static let canaryOfA = "canary-of-server-A"
+    static let canaryOfB = "canary-of-server-B"
+
+    /// Every request that a listener has got, and whether the next PATCH is cut off.
+    final class Watched: Sendable {
+        private let state = Mutex<(heads: [String], cuts: Bool)>(([], false))
+
+        var heads: [String] { state.withLock { $0.heads } }
+        func clear() { state.withLock { $0.heads = [] } }
+        func add(_ head: String) { state.withLock { $0.heads.append(head) } }
+        var cutsUploads: Bool {
+            get { state.withLock { $0.cuts } }
+            set { state.withLock { $0.cuts = newValue } }
+        }
+
+        /// Logins of the requests.
+        var logins: [String] {
+            heads.flatMap { head in
+                head.split(separator: "\r\n").filter { $0.lowercased().hasPrefix("authorization: basic ") }.map { line in
+                    let encoded = line.split(separator: " ").last.map(String.init) ?? ""
+                    return String(decoding: Data(base64Encoded: encoded) ?? Data(), as: UTF8.self)
+                }
+            }
+        }
+    }
+
+    /// A server that takes uploads over tus and in one request, deletes, and answers questions; its uploads have an address on
+    /// `elsewhere`.
+    static func server(_ watched: Watched, elsewhere: String) throws -> ScriptedServer {
+        try ScriptedServer { connection, _ in
+            while true {
+                let (head, _) = try connection.readRequest()
+                watched.add(head)
+                let words = head.split(separator: " ")
+                let path = words.count > 1 ? words[1].split(separator: "?").first.map(String.init) ?? "" : ""
+                let tus = "Tus-Resumable: 1.0.0"
+                switch (words.first, path) {
+                case ("OPTIONS", _):
+                    try connection.answer(204, "", headers: [tus, "Tus-Version: 1.0.0", "Tus-Extension: creation"])
+                case ("POST", "/files/"):
+                    try connection.answer(201, "", headers: [tus, "Location: \(elsewhere)/files/0123456789abcdef"])
+                case ("PATCH", _) where watched.cutsUploads: return
+                case ("PATCH", _): try connection.answer(204, "", headers: [tus, "Upload-Offset: 3"])
+                case ("HEAD", _) where path.hasPrefix("/files/"):
+                    try connection.write("HTTP/1.1 200 OK\r\n\(tus)\r\nUpload-Offset: 0\r\nUpload-Length: 3\r\n\r\n")
+                case ("POST", _) where path.hasPrefix("/api/uploads"):
+                    try connection.answer(201, KnownFile.abc.reply)
+                case ("POST", _): try connection.answer(200, deletedReply)
+                case ("GET", "/db/database.php"): try connection.answer(200, KnownFile.listing(of: [.abc]))
+                case ("GET", "/db/health.php"): try connection.answer(200, #"{"status":"ok","message":"fine"}"#)
+                default: try connection.answer(404, #"{"error":"Not Found"}"#)
+                }
+            }
+        }
+    }
+
+    /// What B is known for here before a command.
+    enum Past: String, Sendable {
+        /// An upload over tus that was interrupted.
+        case interrupted
+        /// A stored token.
+        case uploaded
+        /// A token from another machine.
+        case imported
+        /// A report with a failed upload.
+        case report
+    }
+
+    struct Case: Sendable, CustomTestStringConvertible {
+        var past: Past
+        /// `ID` stands for the upload in the journal, `HOST` for B's host, `B` for its address.
+        var arguments: [String]
+        /// B's requests when it has credentials of its own; nil when the command is not about B at all.
+        var asksB = true
+
+        var testDescription: String { "\(past.rawValue): \(arguments.joined(separator: " "))" }
+    }
+
+    static let cases = [
+        Case(past: .interrupted, arguments: ["uploads", "resume", "--all"]),
+        Case(past: .interrupted, arguments: ["uploads", "resume", "ID"]),
+        Case(past: .interrupted, arguments: ["uploads", "resume", "--host", "HOST"]),
+        Case(past: .interrupted, arguments: ["uploads", "status"], asksB: false),
+        Case(past: .interrupted, arguments: ["uploads", "discard", "ID", "--yes"]),
+        Case(past: .interrupted, arguments: ["uploads", "discard", "ID", "--yes", "--even-unreachable"]),
+        Case(past: .uploaded, arguments: ["uploads", "delete", "18", "--host", "HOST", "--yes"]),
+        Case(past: .uploaded, arguments: ["uploads", "delete", "18", "--host", "HOST", "--yes", "--as-admin"]),
+        Case(past: .uploaded, arguments: ["uploads", "delete", "--last", "--host", "HOST", "--yes"]),
+        Case(past: .imported, arguments: ["uploads", "delete", "18", "--host", "HOST", "--yes"]),
+        Case(past: .report, arguments: ["upload", "--retry-failed", "report.json"], asksB: false),
+    ]
+
+    /// A, B and a third server that B's responses name, and a machine that knows B.
+    struct Scene {
+        let a = Watched()
+        let b = Watched()
+        let c = Watched()
+        let servers: (a: ScriptedServer, b: ScriptedServer, c: ScriptedServer)
+        var bench: Bench
+        var host: String { "127.0.0.1:\(servers.b.port)" }
+
+        init() throws {
+            let third = try OtherServerTests.server(c, elsewhere: "")
+            servers = (
+                try OtherServerTests.server(a, elsewhere: ""), try OtherServerTests.server(b, elsewhere: third.address),
+                third
+            )
+            bench = try Bench(servers.a.address, password: OtherServerTests.canaryOfA)
+            bench.runner.environment["MEDIACTL_SERVER"] = servers.a.address
+            bench.runner.environment["MEDIACTL_USER"] = "uploader"
+            bench.runner.environment["MEDIACTL_RETRIES"] = "0"
+            bench.runner.environment["MEDIACTL_SETTLE_TIMEOUT"] = "1"
+        }
+
+        /// Makes B known, with B's own credentials.
+        func make(_ past: Past) async throws {
+            let secret = bench.runner.home.path + "-b"
+            try Data(OtherServerTests.canaryOfB.utf8).write(to: URL(fileURLWithPath: secret))
+            chmod(secret, 0o600)
+            defer { try? FileManager.default.removeItem(atPath: secret) }
+            let login = ["--server", servers.b.address, "--user", "b-user", "--password-file", secret]
+            let file = try bench.file()
+            b.cutsUploads = past == .interrupted
+            switch past {
+            case .interrupted:
+                let result = try await bench.runner.run(["upload", file, "--transport", "tus"] + login)
+                #expect(result.exitCode != 0)
+            case .uploaded, .imported:
+                #expect(try await bench.runner.run(["upload", file, "--transport", "multipart"] + login).exitCode == 0)
+                if past == .imported {
+                    let tokens = bench.runner.home.file("tokens.jsonl")
+                    let exported = try await bench.runner.run(["uploads", "export", "--output", tokens])
+                    #expect(exported.exitCode == 0)
+                    try FileManager.default.removeItem(atPath: bench.dataPath)
+                    #expect(try await bench.runner.run(["uploads", "import", tokens]).exitCode == 0)
+                }
+            case .report:
+                let report = bench.runner.home.file("report.json")
+                b.cutsUploads = true
+                let result = try await bench.runner.run(
+                    ["upload", file, "--transport", "tus", "--report", report] + login
+                )
+                #expect(result.exitCode != 0)
+            }
+            b.cutsUploads = false
+            #expect(b.logins.contains("b-user:\(OtherServerTests.canaryOfB)"))
+            for watched in [a, b, c] { watched.clear() }
+        }
+
+        func run(_ arguments: [String]) async throws -> ChildResult {
+            let id = try bench.journal().first?.uploadID ?? ""
+            let words = arguments.map { word in
+                switch word {
+                case "ID": id
+                case "HOST": host
+                case "B": servers.b.address
+                case "report.json": bench.runner.home.file("report.json")
+                default: word
+                }
+            }
+            return try await bench.runner.run(words)
+        }
+
+        func expectNoStrayLogin(_ result: ChildResult) {
+            for watched in [b, c] {
+                for head in watched.heads {
+                    #expect(!head.contains(OtherServerTests.canaryOfA))
+                }
+                for login in watched.logins { #expect(!login.contains(OtherServerTests.canaryOfA), "\(login)") }
+            }
+            #expect(c.heads.isEmpty, "an address in a response names no other server")
+            #expect(!(result.output + result.errors).contains("canary"))
+        }
+    }
+
+    @Test(arguments: cases) func thePasswordOfAServerStaysThere(_ each: Case) async throws {
+        let scene = try Scene()
+        try await scene.make(each.past)
+        let result = try await scene.run(each.arguments)
+        scene.expectNoStrayLogin(result)
+        #expect(scene.b.logins.isEmpty, "B has no credentials here")
+        guard each.asksB else { return }
+        let text = result.errors + result.output
+        #expect(text.contains("no credentials for \(scene.servers.b.address)") || result.exitCode == 0, "\(text)")
+        #expect(text.contains("--server \(scene.servers.b.address)") || result.exitCode == 0, "\(text)")
+    }
+
+    /// Flags are for the server of the same command: with `--server A` beside them they do not go to B either.
+    @Test(arguments: cases) func flagsAreForTheServerOfTheCommand(_ each: Case) async throws {
+        let scene = try Scene()
+        try await scene.make(each.past)
+        let secret = scene.bench.runner.home.path + "-a"
+        try Data(Self.canaryOfA.utf8).write(to: URL(fileURLWithPath: secret))
+        chmod(secret, 0o600)
+        defer { try? FileManager.default.removeItem(atPath: secret) }
+        var arguments = each.arguments + ["--user", "uploader", "--password-file", secret]
+        if each.arguments[1] != "delete" { arguments += ["--server", scene.servers.a.address] }
+        scene.expectNoStrayLogin(try await scene.run(arguments))
+        #expect(scene.b.logins.isEmpty)
+    }
+
+    /// Credentials of its own are used, from a profile that is not in use and from netrc.
+    @Test(arguments: cases.filter(\.asksB), [true, false])
+    func credentialsOfItsOwnAreUsed(_ each: Case, fromProfile: Bool) async throws {
+        var scene = try Scene()
+        try await scene.make(each.past)
+        if fromProfile {
+            let directory = scene.bench.runner.home.file("config/mediactl")
+            try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+            let text = """
+                profiles:
+                  b: {server: "\(scene.servers.b.address)", user: b-user, password_command: [printf, "%s-of-server-B", canary]}
+                """
+            try Data(text.utf8).write(to: URL(fileURLWithPath: directory + "/config.yaml"))
+        } else {
+            let netrc = scene.bench.runner.home.path + "-netrc"
+            try Data("machine 127.0.0.1 login b-user password \(Self.canaryOfB)\n".utf8)
+                .write(to: URL(fileURLWithPath: netrc))
+            chmod(netrc, 0o600)
+            scene.bench.runner.environment["NETRC"] = netrc
+        }
+        defer { try? FileManager.default.removeItem(atPath: scene.bench.runner.home.path + "-netrc") }
+        let result = try await scene.run(each.arguments)
+        scene.expectNoStrayLogin(result)
+        #expect(!scene.b.logins.isEmpty && scene.b.logins.allSatisfy { $0 == "b-user:\(Self.canaryOfB)" })
+    }
+
+    /// An entry of netrc for any host is for the server of the command only.
+    @Test func theDefaultOfNetrcIsForTheServerOfTheCommand() async throws {
+        var scene = try Scene()
+        try await scene.make(.uploaded)
+        let netrc = scene.bench.runner.home.path + "-netrc"
+        try Data("default login uploader password \(Self.canaryOfA)\n".utf8).write(to: URL(fileURLWithPath: netrc))
+        chmod(netrc, 0o600)
+        defer { try? FileManager.default.removeItem(atPath: netrc) }
+        scene.bench.runner.environment["NETRC"] = netrc
+        scene.bench.runner.environment["MEDIACTL_PASSWORD"] = nil
+        let result = try await scene.run(["uploads", "delete", "18", "--host", "HOST", "--yes"])
+        #expect(result.exitCode == 4 && scene.b.heads.isEmpty)
+        scene.expectNoStrayLogin(result)
+    }
+
+    /// The command of the hint works when pasted on a terminal: it asks for user and password of B.
+    @Test func theHintWorksWhenPasted() async throws {
+        let scene = try Scene()
+        try await scene.make(.uploaded)
+        let refused = try await scene.run(["uploads", "delete", "18", "--host", "HOST", "--yes"])
+        #expect(refused.exitCode == 4 && scene.b.heads.isEmpty)
+        let hint = refused.errors.split(separator: "\n").first { $0.contains("hint: mediactl ") }
+        let words = try #require(hint?.components(separatedBy: "hint: mediactl ").last?.split(separator: " ").map(String.init))
+        let child = try scene.bench.runner.start(words + ["--yes"], streams: .terminal(columns: 200))
+        try await child.wait(for: "User name for \(scene.servers.b.address): ")
+        child.write("b-user\n")
+        try await child.wait(for: "Password for b-user at \(scene.servers.b.address): ")
+        child.write("\(Self.canaryOfB)\n")
+        let result = try await child.finish()
+        #expect(result.exitCode == 0)
+        #expect(scene.b.logins.allSatisfy { $0 == "b-user:\(Self.canaryOfB)" } && !scene.b.logins.isEmpty)
+    }
+
+    /// A server that sends us elsewhere, by redirect or by the address of an upload, gets nobody a login there.
+    @Test func anAddressInAResponseGetsNoRequest() async throws {
+        let scene = try Scene()
+        let secret = scene.bench.runner.home.path + "-b"
+        try Data(Self.canaryOfB.utf8).write(to: URL(fileURLWithPath: secret))
+        chmod(secret, 0o600)
+        defer { try? FileManager.default.removeItem(atPath: secret) }
+        let login = ["--server", scene.servers.b.address, "--user", "b-user", "--password-file", secret]
+        let result = try await scene.run(["upload", try scene.bench.file(), "--transport", "tus"] + login)
+        #expect(scene.b.heads.contains { $0.hasPrefix("PATCH /files/0123456789abcdef") })
+        scene.expectNoStrayLogin(result)
+    }
+}
