@@ -264,6 +264,11 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "GuardTests",
+            dependencies: ["TestSupport", "mediactl", "mediactl-sandbox"],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "SandboxTests",
             dependencies: [
                 "Sandbox", "TestSupport", "mediactl-sandbox",

@@ -65,6 +65,7 @@ TABLE = {
     "store-worker": "MediaStore MediaSystem",
     "CLITests": f"MediaCLI {SYSTEMS} {FOUNDATIONS} ArgumentParser",
     "ProofTests": "MediaStore",
+    "GuardTests": "",
     "ConformanceTests": f"{SYSTEMS} Tus {FOUNDATIONS} FuzzEntries",
 }
 

@@ -46,7 +46,9 @@ public final class CuttingProxy: Sendable {
         self.progress = progress
         listener = try ScriptedServer { connection, _ in
             let upstream = try ScriptedServer.Connection.opened(to: port)
-            try Self.pass(between: connection, and: upstream) { count in progress.plan.withLock { $0.take(count) } }
+            try Self.pass(between: connection, and: upstream) { bytes in
+                progress.plan.withLock { $0.take(bytes.count) }
+            }
         }
     }
 
@@ -59,10 +61,11 @@ public final class CuttingProxy: Sendable {
     /// Bytes that clients have sent, heads of requests included.
     public var bytesFromClient: Int { progress.plan.withLock { $0.bytesFromClient } }
 
-    private static func pass(
+    /// Passes bytes on until one side ends, or until `isLast` says so of what came from the client: then both are reset.
+    static func pass(
         between client: ScriptedServer.Connection,
         and server: ScriptedServer.Connection,
-        isLast: (Int) -> Bool
+        isLast: (ArraySlice<UInt8>) -> Bool
     ) throws {
         var buffer = [UInt8](repeating: 0, count: 64 << 10)
         while true {
@@ -71,7 +74,7 @@ public final class CuttingProxy: Sendable {
             if ends[0].revents != 0 {
                 let count = recv(client.descriptor, &buffer, buffer.count, 0)
                 guard count > 0 else { return }
-                guard !isLast(count) else {
+                guard !isLast(buffer[..<count]) else {
                     client.reset()
                     return server.reset()
                 }
@@ -88,7 +91,7 @@ public final class CuttingProxy: Sendable {
 
 extension ScriptedServer.Connection {
     /// A connection of ours to a loopback port.
-    fileprivate static func opened(to port: Int) throws -> ScriptedServer.Connection {
+    static func opened(to port: Int) throws -> ScriptedServer.Connection {
         let connection = ScriptedServer.Connection(descriptor: socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0))
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)

@@ -1,0 +1,77 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The frozen files that 0.1.0 has left, and how to run a program on them.
+enum Guarded {
+    static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent()
+    static let fixtures = root.appending(path: "fixtures/guard-0.1.0").path
+    /// The address of the server that the fixtures were made with, and the home directory.
+    static let address = "127.0.0.1:48080"
+    static let home = "/home/ann"
+
+    /// A runner of the built program, or of the one in `MEDIACTL_GUARD_BINARY`: the release that a recording is made with.
+    static func runner() throws -> BinaryRunner {
+        var runner = try BinaryRunner()
+        runner.executable = ProcessInfo.processInfo.environment["MEDIACTL_GUARD_BINARY"] ?? runner.executable
+        runner.environment.merge(["MEDIACTL_RETRIES": "0"]) { $1 }
+        return runner
+    }
+
+    /// A machine as 0.1.0 left it: stores, vault and privacy settings, all of a server on another port.
+    static func machine(port: Int, withStores: Bool = true) throws -> BinaryRunner {
+        // The address lies inside of databases, where only text of the same length can take its place.
+        try #require(String(port).count == 5)
+        var runner = try runner()
+        runner.environment.merge([
+            "MEDIACTL_SERVER": "http://127.0.0.1:\(port)", "MEDIACTL_USER": "uploader", "MEDIACTL_PASSWORD": "uploader",
+        ]) { $1 }
+        let home = runner.home.path
+        if withStores { try copy("data", to: home + "/data/mediactl", port: port) }
+        try copy("config", to: home + "/config/mediactl", port: port)
+        return runner
+    }
+
+    /// Copies a file into a directory; addresses and home become those of the test.
+    static func place(_ name: String, in runner: BinaryRunner, port: Int) throws -> String {
+        let target = runner.home.file(name)
+        let text = try String(contentsOfFile: fixtures + "/" + name, encoding: .utf8)
+            .replacing(address, with: "127.0.0.1:\(port)").replacing(home, with: runner.home.path)
+        try text.write(toFile: target, atomically: true, encoding: .utf8)
+        try #require(chmod(target, 0o600) == 0)
+        return target
+    }
+
+    private static func copy(_ name: String, to target: String, port: Int) throws {
+        let source = fixtures + "/" + name
+        let port = String(port)
+        for path in [""] + (try FileManager.default.subpathsOfDirectory(atPath: source)) {
+            let destination = path.isEmpty ? target : target + "/" + path.replacing("_48080", with: "_" + port)
+            var isDirectory: ObjCBool = false
+            guard FileManager.default.fileExists(atPath: source + "/" + path, isDirectory: &isDirectory) else {
+                continue
+            }
+            if isDirectory.boolValue {
+                try FileManager.default.createDirectory(atPath: destination, withIntermediateDirectories: true)
+                try #require(chmod(destination, 0o700) == 0)
+            } else {
+                var data = try Data(contentsOf: URL(filePath: source + "/" + path))
+                let old = Data(address.utf8)
+                while port != "48080", let range = data.firstRange(of: old) {
+                    data.replaceSubrange(range, with: Data("127.0.0.1:\(port)".utf8))
+                }
+                try data.write(to: URL(filePath: destination))
+                try #require(chmod(destination, 0o600) == 0)
+            }
+        }
+    }
+}
+
+extension ChildResult {
+    /// The records of a run with `--json` that are of a type.
+    func records(_ type: String = "item") throws -> [[String: Any]] {
+        try lines.map { try #require(JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any]) }
+            .filter { $0["type"] as? String == type }
+    }
+}
