@@ -29,9 +29,7 @@ import Testing
                 return true
             }
         )
-        var uploader = bench.uploader
-        uploader.collisionRetries = CollisionRetries(base: .milliseconds(1))
-        let result = await uploader.upload(try bench.prepare())
+        let result = await bench.uploader.upload(try bench.prepare())
         #expect(result.state == .done)
         #expect(result.hasDeleteToken)
         #expect(bench.server.uploads.count == 4)
@@ -46,9 +44,7 @@ import Testing
                 return true
             }
         )
-        var uploader = bench.uploader
-        uploader.collisionRetries = CollisionRetries(base: .zero)
-        let result = await uploader.upload(try bench.prepare())
+        let result = await bench.uploader.upload(try bench.prepare())
         #expect(result.state == .failed)
         #expect(result.error?.code == .serverRace)
         #expect(bench.server.uploads.count == 11)
@@ -85,9 +81,7 @@ import Testing
                 return true
             }
         )
-        var uploader = bench.uploader
-        uploader.collisionRetries = CollisionRetries(base: .milliseconds(1))
-        let result = await uploader.upload(try bench.prepare())
+        let result = await bench.uploader.upload(try bench.prepare())
         #expect(result.state == .done)
         #expect(bench.server.uploads.count == 2)
     }

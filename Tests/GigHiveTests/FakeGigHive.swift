@@ -199,13 +199,15 @@ struct Workbench {
     var host: String { client.server.scope }
 
     var uploader: Uploader {
-        Uploader(
+        var uploader = Uploader(
             client: client,
             store: store,
             directory: directory,
             options: options,
             schedule: OutcomeInquiry.Schedule(pauses: [.milliseconds(5)], settledLooks: 2)
         )
+        uploader.collisionRetries = CollisionRetries(base: .zero)
+        return uploader
     }
 
     var deleter: Deleter { Deleter(client: client, store: store, host: host) }

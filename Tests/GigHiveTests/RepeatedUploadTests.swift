@@ -212,10 +212,11 @@ import Testing
     }
 
     @Test(arguments: [
-        (409, #"{"existing_asset_id":7}"#, UploadState.duplicate),
+        (409, #"{"existing_asset_id":7,"checksum_sha256":"\#(abcChecksum)"}"#, UploadState.duplicate),
+        (409, #"{"existing_file_id":7,"checksum_sha256":"\#(abcChecksum)"}"#, .unknownOutcome),
         (400, "{}", .failed), (401, "<html>", .failed), (413, "<html>", .failed),
         (500, "{}", .unknownOutcome), (502, "<html>", .unknownOutcome), (201, #"{"id":7,"delete_tok"#, .unknownOutcome),
-        (201, #"{"id":7}"#, .done), (500, #"{"message":"1062 Duplicate entry"}"#, .duplicate),
+        (201, #"{"id":7}"#, .done), (500, #"{"message":"1062 Duplicate entry"}"#, .unknownOutcome),
     ]) func everyRescuedReplySettlesItsRow(_ status: Int, _ reply: String, _ state: UploadState) async throws {
         let bench = try Workbench(try FakeGigHive())
         let record = try abandoned(bench, try bench.prepare())

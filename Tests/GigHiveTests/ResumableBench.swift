@@ -49,7 +49,7 @@ struct ResumableBench {
     }
 
     var uploader: Uploader {
-        Uploader(
+        var uploader = Uploader(
             client: client,
             store: store,
             directory: directory,
@@ -57,6 +57,8 @@ struct ResumableBench {
             schedule: OutcomeInquiry.Schedule(pauses: [.milliseconds(20)], settledLooks: 2),
             hookPauses: Array(repeating: .milliseconds(50), count: 40)
         )
+        uploader.collisionRetries = CollisionRetries(base: .zero)
+        return uploader
     }
 
     // MARK: Files

@@ -19,6 +19,7 @@ import Testing
         case .usedUp: "used up"
         case .refused(_, let mayRepeat): mayRepeat ? "refused for now" : "refused"
         case .broken: "broken"
+        case .collided: "collided"
         case .lost: "lost"
         }
     }
@@ -34,7 +35,7 @@ import Testing
             ("Upload data missing on disk", "used up"),
             ("Failed to move file (rename)", "used up"),
             ("Uploaded file is empty", "refused"),
-            ("SQLSTATE[23000]: 1062 Duplicate entry 'x' for key 'uq_assets_tenant_checksum'", "duplicate"),
+            ("SQLSTATE[23000]: 1062 Duplicate entry 'x' for key 'uq_assets_tenant_checksum'", "collided"),
             ("SQLSTATE[22001]: Data too long for column", "broken"),
         ]
     )
@@ -47,7 +48,7 @@ import Testing
             (200, #"{"id":8}"#, "stored"), (201, #"{"id":8}"#, "stored"), (201, "{}", "broken"), (400, "{}", "refused"),
             (401, "<html>", "refused"), (408, "", "refused for now"), (409, "{}", "duplicate"),
             (413, "<html>", "refused"), (423, "", "refused for now"), (429, "", "refused for now"),
-            (500, "<html>", "broken"), (501, "", "refused"), (502, "<html>", "lost"), (503, "<html>", "lost"),
+            (500, "<html>", "broken"), (501, "", "refused"), (502, "<html>", "lost"), (503, "<html>", "refused for now"),
             (504, "<html>", "lost"), (302, "", "refused"),
         ]
     )

@@ -71,8 +71,7 @@ final class UploadLedger: Sendable {
         state.withLock { state in
             state.entries.sorted { $0.key < $1.key }.map { index, entry in
                 let line = state.lines[index] ?? UploadReport.line(entry, nil)
-                guard let verification = state.verification else { return line }
-                return UploadReport.line(line, isVerified: verification.isConfirmed(index))
+                return UploadReport.line(line, isVerified: state.verification?.isConfirmed(index))
             }
         }
     }

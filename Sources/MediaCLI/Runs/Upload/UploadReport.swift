@@ -34,9 +34,9 @@ struct UploadReport: Sendable {
         JSONValue.object(item(entry, result)).text
     }
 
-    /// The item with what the server's listing contains of it; `line` is one of the above.
-    static func line(_ line: String, isVerified: Bool) -> String {
-        String(line.dropLast()) + ",\"verified\":\(isVerified)}"
+    /// The item with whether the server's listing has the file, null where it was not read; `line` is one of the above.
+    static func line(_ line: String, isVerified: Bool?) -> String {
+        String(line.dropLast()) + ",\"verified\":\(JSONValue(isVerified).text)}"
     }
 
     private static func item(_ entry: UploadPlan.Entry, _ result: UploadResult?) -> JSONObject {

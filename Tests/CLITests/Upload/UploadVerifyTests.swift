@@ -1,0 +1,76 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import MediaCLI
+
+/// What a run reports as stored, compared with the server's listing.
+@Suite struct UploadVerifyTests {
+    @Test func aBatchIsComparedWithTheListing() async throws {
+        let scene = try await BatchScene()
+        let files = try (0..<3).map { try scene.file("\($0).mp4") }
+        let report = scene.runner.home.file("report.json")
+        let result = try await scene.upload(files + ["--json", "--report", report])
+        #expect(result.exitCode == 0)
+        let record = try #require(try BatchScene.records(result, "verification").first)
+        #expect(record["asked"] as? Bool == true && record["confirmed"] as? Int == 3)
+        for line in result.lines where line.contains(#""type":"verification""#) {
+            try JSONSchemaTests.expectExactShape(line, schema: "upload")
+        }
+        let items = try #require(try BatchScene.report(report)["items"] as? [[String: Any]])
+        #expect(items.allSatisfy { $0["verified"] as? Bool == true })
+        #expect(result.errors.contains("3 of 3 files on the server, 3 verified by its listing"))
+    }
+
+    @Test func oneFileIsComparedOnlyOnRequest() async throws {
+        let scene = try await BatchScene()
+        let plain = try await scene.upload([try scene.file("a.mp4"), "--json"])
+        #expect(try BatchScene.records(plain, "verification").isEmpty)
+        let asked = try await scene.upload([try scene.file("b.mp4"), "--json", "--verify"])
+        #expect(try BatchScene.records(asked, "verification").count == 1)
+        let batch = try await scene.upload([
+            try scene.file("c.mp4"), try scene.file("d.mp4"), "--json", "--no-verify",
+        ])
+        #expect(try BatchScene.records(batch, "verification").isEmpty)
+    }
+
+    @Test func aListingThatCannotBeReadIsAWarningAndNoWordOfVerification() async throws {
+        let scene = try await BatchScene(faults: ["listing:status=500"])
+        let files = try (0..<2).map { try scene.file("\($0).mp4") }
+        let report = scene.runner.home.file("report.json")
+        let result = try await scene.upload(files + ["--report", report, "--retries", "0"])
+        #expect(result.exitCode == 0)
+        #expect(result.errors.contains("warning: could not compare the files with the server's listing"))
+        #expect(!result.errors.contains("verified by its listing"))
+        let items = try #require(try BatchScene.report(report)["items"] as? [[String: Any]])
+        #expect(items.allSatisfy { $0["verified"] as? Bool == false })
+    }
+
+    @Test func verifyFindsWhatTheServerLost() async throws {
+        let scene = try await BatchScene()
+        let report = scene.runner.home.file("report.json")
+        let files = try (0..<3).map { try scene.file("\($0).mp4") }
+        _ = try await scene.upload(files + ["--report", report])
+        let good = try await scene.runner.run(["uploads", "verify", "--json"] + scene.login)
+        #expect(good.exitCode == 0)
+        for line in good.lines { try JSONSchemaTests.expectExactShape(line, schema: "uploads-verify") }
+        // An administrator deletes one of them.
+        let items = try #require(try BatchScene.report(report)["items"] as? [[String: Any]])
+        let lost = try #require(items[1]["file_id"] as? Int)
+        let deletion = try await ChildProcess.run(
+            "curl",
+            [
+                "-sf", "-u", "admin:admin", "-H", "Content-Type: application/json", "-d",
+                #"{"asset_ids":[\#(lost)],"file_ids":[\#(lost)]}"#,
+                "\(scene.sandbox.baseURL)/db/delete_media_files.php",
+            ]
+        )
+        try #require(deletion.exitCode == 0)
+        for arguments in [["uploads", "verify"], ["uploads", "verify", "--report", report]] {
+            let result = try await scene.runner.run(arguments + scene.login)
+            #expect(result.exitCode == 3)
+            #expect(result.output.contains("2 of 3 uploads listed by the server in their event"))
+            #expect(result.errors.contains("the server does not list \(lost) in its event"))
+        }
+    }
+}

@@ -1,0 +1,110 @@
+import Foundation
+import MediaStore
+import MediaTransport
+import TestSupport
+import Testing
+
+@testable import GigHive
+
+/// Failures that concern the whole run, and the ways around a limit of one transport.
+@Suite(.prompt) struct RunFailureTests {
+    @Test func aRefusedLoginEndsTheRun() async throws {
+        let bench = try Workbench(
+            try FakeGigHive { request, connection, _, _ in
+                guard request.path == "/api/uploads.php" else { return false }
+                try connection.answer(401, "<title>401 Unauthorized</title>", type: "text/html")
+                return true
+            }
+        )
+        let items: [UploadBatch.Item] = try (0..<20).map { number in
+            .ready(try bench.prepare("\(number)", name: "\(number).mp4"))
+        }
+        let log = BatchLog()
+        await UploadBatch(uploader: bench.uploader, options: .init(jobs: 4)).run(items) { log.note($0) }
+        #expect(bench.server.uploads.count == 1)
+        #expect(log.ended.count == 1)
+        #expect(log.ended.first.flatMap { log[$0] }?.error?.code == .unauthorized)
+    }
+
+    @Test(arguments: GigHiveError.Code.allCases) func onlyLoginConnectionAndServerEndARun(_ code: GigHiveError.Code) {
+        let ends: Set<GigHiveError.Code> = [
+            .unauthorized, .unknownHost, .cannotConnect, .tlsFailed, .certificateUntrusted, .certificateNameMismatch,
+            .pinnedKeyMismatch, .invalidEventLink, .termsNotAccepted,
+        ]
+        #expect(GigHiveError(code).endsRun == ends.contains(code))
+        #expect(GigHiveError(.serverError, httpStatus: 503).endsRun)
+        #expect(!GigHiveError(.serverError, httpStatus: 500).endsRun)
+    }
+
+    /// PHP's limits (trap T23): a part that is too large, and a body that is.
+    @Test(arguments: [
+        (500, #"{"error":"Server Error","message":"Upload failed with code 1"}"#),
+        (413, #"{"error":"Payload Too Large","message":"no file"}"#),
+    ]) func aSizeThatOneRequestCannotCarryIsFinalForMultipart(_ status: Int, _ body: String) async throws {
+        let bench = try Workbench(
+            try FakeGigHive { request, connection, _, _ in
+                guard request.path == "/api/uploads.php" else { return false }
+                try connection.answer(status, body)
+                return true
+            },
+            retries: 3
+        )
+        let result = await bench.uploader.upload(try bench.prepare())
+        #expect(result.state == .failed)
+        #expect(result.error?.code == .payloadTooLarge)
+        #expect(result.error?.isRetryable == false)
+        #expect(bench.server.uploads.count == 1)
+    }
+
+    @Test func autoSwitchesToTusWhenOneRequestIsTooSmall() async throws {
+        var bench = try ResumableBench(try await SandboxProcess.start(faults: ["upload:status=413"]))
+        bench.options.transport = .auto
+        let uploader = bench.uploader
+        let first = await uploader.upload(try bench.prepare(try bench.file()))
+        #expect(first.state == .done)
+        #expect(first.transport == .tus)
+        // What was learned holds for the next file.
+        let second = await uploader.upload(try bench.prepare(try bench.file(seed: 9, name: "two.mp4")))
+        #expect(second.transport == .tus)
+        #expect(try await bench.sandbox.requests().count { $0.path.hasPrefix("/api/uploads.php") } == 1)
+    }
+
+    @Test func autoUsesMultipartWhileTusIsDown() async throws {
+        var bench = try ResumableBench(try await SandboxProcess.start(faults: ["tus-options:status=503"]))
+        bench.options.transport = .auto
+        let path = try bench.file(1)
+        try #require(truncate(String(decoding: path, as: UTF8.self), off_t(Uploader.smallestForTus)) == 0)
+        let result = await bench.uploader.upload(try bench.prepare(path))
+        #expect(result.state == .done)
+        #expect(result.transport == .multipart)
+    }
+
+    @Test(arguments: [
+        (39_000 as Int64, 45 as Int64), (2_000_000, 46), (600_000_000, 330), (6_000_000_000, 330),
+    ]) func theWaitForALostResponseFitsTheFile(_ byteCount: Int64, _ seconds: Int64) throws {
+        var bench = try Workbench(try FakeGigHive())
+        bench.options.settleTime = .seconds(330)
+        #expect(bench.uploader.settleTime(forBytes: byteCount) == .seconds(seconds))
+    }
+
+    // MARK: Comparing with the listing
+
+    @Test func aFileThatTheListingDoesNotHaveIsMissing() async throws {
+        let bench = try Workbench(try FakeGigHive())
+        let here = bench.server.store("abc")
+        let elsewhere = bench.server.store("def", date: "2025-12-31")
+        func upload(_ file: FakeFile, id: Int64? = nil, checksum: String? = nil) -> StoredUpload {
+            StoredUpload(
+                fileID: id ?? file.id,
+                checksumSHA256: checksum ?? file.checksum,
+                eventDate: "2026-03-01",
+                orgName: "BAND"
+            )
+        }
+        let uploads = [
+            upload(here), upload(here, id: 99), upload(elsewhere),
+            upload(here, checksum: String(repeating: "0", count: 64)),
+        ]
+        #expect(try await UploadVerifier(client: bench.client).missing(among: uploads) == [1, 2, 3])
+    }
+}
