@@ -2,6 +2,9 @@ import Foundation
 
 /// As much of JSON Schema 2020-12 as `docs/schemas` uses. A word it does not know is an error, so that no rule is
 /// passed over in silence.
+///
+/// The schemas are open: a version may gain keys, states and codes. What this version writes is compared more strictly:
+/// closed, an object has no key that is not documented, and a value with `examples` is one of them.
 struct JSONSchema: @unchecked Sendable {
     // Written once in `init` and only read afterwards; JSONSerialization's values are immutable.
     private let root: [String: Any]
@@ -16,25 +19,26 @@ struct JSONSchema: @unchecked Sendable {
         self.root = root
     }
 
-    /// Throws when the value breaks a rule.
-    func validate(_ value: Any) throws {
-        try validate(value, root, "$")
+    /// Throws when the value breaks a rule, or, when `isClosed`, has what is not documented.
+    func validate(_ value: Any, isClosed: Bool = true) throws {
+        try validate(value, root, "$", isClosed)
     }
 
-    func accepts(_ value: Any) -> Bool {
-        (try? validate(value)) != nil
+    func accepts(_ value: Any, isClosed: Bool = true) -> Bool {
+        (try? validate(value, isClosed: isClosed)) != nil
     }
 
-    private func validate(_ value: Any, _ schema: [String: Any], _ path: String) throws {
+    private func validate(_ value: Any, _ schema: [String: Any], _ path: String, _ isClosed: Bool) throws {
         for (word, rule) in schema {
             switch word {
-            case "$schema", "$id", "$defs", "title", "format", "properties": break
-            case "$ref": try validate(value, try definition(rule), path)
+            case "$schema", "$id", "$defs", "title", "format": break
+            case "$ref": try validate(value, try definition(rule), path, isClosed)
             case "type": try check(Self.types(rule).contains { Self.value(value, is: $0) }, path, "type \(rule)")
             case "const": try check(Self.equal(value, rule), path, "const \(rule)")
-            case "enum":
-                let allowed = rule as? [Any] ?? []
-                try check(allowed.contains { Self.equal($0, value) }, path, "enum")
+            case "examples":
+                let known = rule as? [Any] ?? []
+                let isKnown = value is NSNull || known.contains { Self.equal($0, value) }
+                try check(!isClosed || isKnown, path, "examples")
             case "minimum":
                 try check(
                     (value as? NSNumber).map { $0.doubleValue >= (rule as? Double ?? 0) } ?? true,
@@ -49,21 +53,23 @@ struct JSONSchema: @unchecked Sendable {
                     "pattern"
                 )
             case "oneOf":
-                let count = (rule as? [[String: Any]] ?? []).count { (try? validate(value, $0, path)) != nil }
+                let count = (rule as? [[String: Any]] ?? []).count {
+                    (try? validate(value, $0, path, isClosed)) != nil
+                }
                 try check(count == 1, path, "oneOf matched \(count)")
             case "items":
                 for item in value as? [Any] ?? [] {
-                    try validate(item, rule as? [String: Any] ?? [:], path + "[]")
+                    try validate(item, rule as? [String: Any] ?? [:], path + "[]", isClosed)
                 }
             case "required":
                 for name in rule as? [String] ?? [] {
                     try check((value as? [String: Any])?[name] != nil, path, "required \(name)")
                 }
-            case "additionalProperties":
-                let known = schema["properties"] as? [String: Any] ?? [:]
+            case "properties":
+                let known = rule as? [String: Any] ?? [:]
                 for (name, member) in value as? [String: Any] ?? [:] {
-                    try check(known[name] != nil, path, "unknown key \(name)")
-                    try validate(member, known[name] as? [String: Any] ?? [:], path + "." + name)
+                    try check(!isClosed || known[name] != nil, path, "unknown key \(name)")
+                    try validate(member, known[name] as? [String: Any] ?? [:], path + "." + name, isClosed)
                 }
             default: throw Failure(description: "the validator does not know \(word)")
             }

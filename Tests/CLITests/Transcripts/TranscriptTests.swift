@@ -20,7 +20,7 @@ import Testing
     }
 
     /// All worlds at once: they have nothing in common.
-    private static let sessions = Task {
+    static let sessions = Task {
         try await withThrowingTaskGroup(of: (TranscriptLook, [TranscriptEntry]).self) { group in
             for look in TranscriptLook.allCases {
                 group.addTask { (look, try await TranscriptWorld(look).run()) }

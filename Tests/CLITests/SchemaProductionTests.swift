@@ -1,0 +1,58 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Every schema in `docs/schemas` describes what some run really writes.
+@Suite struct SchemaProductionTests {
+    @Test func everySchemaIsProducedByARun() async throws {
+        var produced: Set<String> = []
+        for entry in try await TranscriptTests.sessions.value[.pipe] ?? [] {
+            produced.formUnion(try Self.validate(entry.raw))
+        }
+        produced.formUnion(try Self.validate(try await BinaryRunner().run(["nonsense", "--json"]).output))
+        produced.formUnion(try await report())
+        produced.formUnion(try await bundle())
+        let files = try FileManager.default.contentsOfDirectory(atPath: JSONSchemaTests.documents + "/schemas")
+        #expect(produced == Set(files.map { $0.replacing("-1.json", with: "") }))
+    }
+
+    /// The names of the schemas of all records in a text, each of which must be valid.
+    private static func validate(_ text: String) throws -> Set<String> {
+        var names: Set<String> = []
+        for line in text.split(separator: "\n") where line.hasPrefix(#"{"schema":"#) {
+            let record = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+            let name = String(try #require(record["schema"] as? String).dropFirst("mediactl.".count).dropLast(2))
+            let schema = try JSONSchemaTests.schema(name)
+            do {
+                try schema.validate(record)
+                try schema.validate(record, isClosed: false)
+            } catch {
+                Issue.record("\(error): \(line)")
+            }
+            names.insert(name)
+        }
+        return names
+    }
+
+    private func report() async throws -> Set<String> {
+        let scene = try await BatchScene()
+        let report = scene.runner.home.file("report.json")
+        #expect(try await scene.upload([try scene.file("a.mp4"), "--report", report]).exitCode == 0)
+        return try validateFile(report, as: "upload-report")
+    }
+
+    private func bundle() async throws -> Set<String> {
+        let stage = try await HashOnlyStage.registered()
+        let id = try #require(try await stage.send().items.first?["capture_id"] as? String)
+        let path = stage.runner.home.file("bundle.json")
+        #expect(try await stage.run(["export", id, "--bundle", path]).exitCode == 0)
+        return try validateFile(path, as: "hash-only-bundle")
+    }
+
+    private func validateFile(_ path: String, as name: String) throws -> Set<String> {
+        let value = try JSONSerialization.jsonObject(with: Data(contentsOf: URL(filePath: path)))
+        try JSONSchemaTests.schema(name).validate(value)
+        try JSONSchemaTests.schema(name).validate(value, isClosed: false)
+        return [name]
+    }
+}
