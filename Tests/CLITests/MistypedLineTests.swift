@@ -73,7 +73,7 @@ import Testing
         Slip("uploads delete --lats --yes", "unknown option --lats", "did you mean: --last"),
         Slip("sync download --misssing --to x", "unknown option --misssing", "did you mean: --missing"),
         // Never an option that lowers security, nor the word itself.
-        Slip("uploads list --all", "unknown option --all", "see mediactl uploads list --help"),
+        Slip("uploads list --all", "unknown option --all", "did you mean: --all-hosts"),
         Slip("uploads status --all", "unknown option --all", "see mediactl uploads status --help"),
         Slip("uploads --all", "unknown option --all", "see mediactl uploads --help"),
         Slip("upload a --allow-htp", "unknown option --allow-htp", "did you mean: --allow-http"),

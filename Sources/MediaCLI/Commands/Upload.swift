@@ -12,7 +12,8 @@ struct Upload: ContextCommand {
             --stdin-name. Directories need --recursive.
             A glob without a slash is compared with the name of a file, one with a slash with its path below the \
             directory; drafts/ means all that lies in such directories. --exclude comes before --include, in any order.
-            Files that this machine or the server's listing shows in the event are skipped; --again sends them. What was cut goes on where it stopped, with the same \
+            Files that are known to be in the event (sent from this machine, or in the server's listing) are skipped; --again \
+            sends them. What was cut goes on where it stopped, with the same \
             command or with mediactl uploads resume.
             Ctrl-C stops while bytes are being sent; after the last byte it waits for the delete token.
 

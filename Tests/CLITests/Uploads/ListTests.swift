@@ -140,3 +140,62 @@ import Testing
         #expect(text.contains("uploads delete") == state.mayBeHidden)
     }
 }
+
+/// `uploads status` and `uploads resume --all` count the same uploads.
+@Suite struct ResumableCountTests {
+    private func record(_ number: Int, _ state: UploadState, _ transport: UploadTransport, isGuest: Bool = false)
+        -> UploadRecord
+    {
+        UploadRecord(
+            uploadID: "u-aaaaaaaaaaaaaaa\(number + 1)",
+            path: Array("/no/such-\(number).mp4".utf8),
+            state: state,
+            host: "127.0.0.1:9",
+            baseURL: "http://127.0.0.1:9",
+            fields: [],
+            identity: nil,
+            sizeBytes: 5,
+            fileID: state == .done ? 7 : nil,
+            transport: transport,
+            isGuest: isGuest,
+            createdAt: Date(timeIntervalSince1970: 1_780_000_000),
+            updatedAt: Date(timeIntervalSince1970: 1_780_000_000)
+        )
+    }
+
+    @Test func statusCountsWhatResumeWouldResume() async throws {
+        let runner = try BinaryRunner()
+        let directory = try DataDirectory.open(runner.home.file("data/mediactl"))
+        let store = try TokenStore(in: directory)
+        // Resumable are the two that have not ended; not the end of a guest's upload, nor what left nothing on the server.
+        let records = [
+            record(1, .sending, .tus), record(2, .sending, .multipart), record(3, .done, .tus, isGuest: true),
+            record(4, .failed, .tus),
+        ]
+        for record in records { try store.insert(record) }
+        try await store.commit(
+            records[2].uploadID,
+            UploadChange(),
+            token: nil,
+            guest: GuestReceipt(nonce: String(repeating: "n", count: 32), jobID: 1)
+        )
+        func counts() async throws -> (status: Int?, resume: Int?) {
+            let status = try await runner.run(["uploads", "status", "--dry-run", "--json"])
+            for line in status.lines {
+                try JSONSchemaTests.expectExactShape(line, schema: "uploads-status")
+            }
+            let resume = try await runner.run(["uploads", "resume", "--all", "--dry-run", "--json"])
+            return (
+                try BatchScene.records(status, "summary").first?["resumable"] as? Int,
+                try BatchScene.records(resume, "summary").first?["items"] as? Int
+            )
+        }
+        #expect(try await counts() == (2, 2))
+        let note = try await runner.run(["uploads", "status", "--dry-run"])
+        #expect(note.errors.contains("2 uploads can be resumed: mediactl uploads resume --all"))
+        // Another process is sending one of them.
+        let lock = try #require(try UploadLock.acquire(records[0].uploadID, in: directory))
+        #expect(try await counts() == (1, 1))
+        lock.release()
+    }
+}

@@ -1,4 +1,5 @@
 import Foundation
+import MediaStore
 import TestSupport
 import Testing
 
@@ -97,6 +98,16 @@ import Testing
         let runner = try BinaryRunner()
         let result = try await runner.run(["uploads", "import", "--web", "-", "--server", "http://h"], input: text)
         #expect(result.exitCode == 2 && result.errors.contains("does not hold the tokens of an upload page"))
+    }
+
+    @Test func anExportNeedsNoLogin() async throws {
+        let runner = try BinaryRunner()
+        let line = String(decoding: TokenExport.line(JSONSchemaTests.entry), as: UTF8.self)
+        let secret = runner.home.file("password")
+        try Data("x".utf8).write(to: URL(fileURLWithPath: secret))
+        let result = try await runner.run(["uploads", "import", "-", "--password-file", secret], input: line)
+        #expect(result.exitCode == 2 && result.errors.contains("an export is imported without a login"))
+        #expect(try await runner.run(["uploads", "import", "-"], input: line).exitCode == 0)
     }
 
     @Test func idsAreReadInOrder() throws {

@@ -48,6 +48,12 @@ struct UploadsImport: ContextCommand {
         let content = try ImportFile.content(of: file, standardInput: console.context.standardInput, isWeb: web)
         switch content {
         case .export(let entries):
+            guard !hasCredentials else {
+                throw Diagnosis.usage(
+                    "an export is imported without a login",
+                    hint: "leave out the password and key options"
+                )
+            }
             let session = try await StoreSession.open(settings)
             let tally = ImportTally(try session.store.add(entries, isDryRun: dryRun))
             console.text([tally.text(isDryRun: dryRun)])
@@ -60,6 +66,10 @@ struct UploadsImport: ContextCommand {
             let run = WebImportRun(console: console, client: client, store: session.store, isDryRun: dryRun)
             return try await run.run(tokens)
         }
+    }
+
+    private var hasCredentials: Bool {
+        credentials.passwordStdin || credentials.passwordFile != nil || credentials.apiKeyFile != nil
     }
 
     /// The server whose page has kept the tokens. A default server may be another one, and would get them at a deletion.
