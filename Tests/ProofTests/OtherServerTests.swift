@@ -26,7 +26,8 @@ import Testing
         /// Logins of the requests.
         var logins: [String] {
             heads.flatMap { head in
-                head.split(separator: "\r\n").filter { $0.lowercased().hasPrefix("authorization: basic ") }.map { line in
+                head.split(separator: "\r\n").filter { $0.lowercased().hasPrefix("authorization: basic ") }.map {
+                    line in
                     let encoded = line.split(separator: " ").last.map(String.init) ?? ""
                     return String(decoding: Data(base64Encoded: encoded) ?? Data(), as: UTF8.self)
                 }
@@ -257,7 +258,9 @@ import Testing
         let refused = try await scene.run(["uploads", "delete", "18", "--host", "HOST", "--yes"])
         #expect(refused.exitCode == 4 && scene.b.heads.isEmpty)
         let hint = refused.errors.split(separator: "\n").first { $0.contains("hint: mediactl ") }
-        let words = try #require(hint?.components(separatedBy: "hint: mediactl ").last?.split(separator: " ").map(String.init))
+        let words = try #require(
+            hint?.components(separatedBy: "hint: mediactl ").last?.split(separator: " ").map(String.init)
+        )
         let child = try scene.bench.runner.start(words + ["--yes"], streams: .terminal(columns: 200))
         try await child.wait(for: "User name for \(scene.servers.b.address): ")
         child.write("b-user\n")

@@ -28,8 +28,10 @@ struct ProfileChoice {
             return Setting(value: name, origin: file.global.origin)
         }
         guard let server = addresses.first else {
-            return file.profiles.count == 1
-                ? file.profiles.keys.first.map { Setting(value: $0, origin: file.global.origin) } : nil
+            guard file.profiles.count == 1, let only = file.profiles.first, !only.value.origins.isEmpty else {
+                return nil
+            }
+            return Setting(value: only.key, origin: file.global.origin)
         }
         guard let origin = try? ServerURL(server.value, allowingPath: true).origin else { return nil }
         let matching = file.profiles.filter { $0.value.origins.contains(origin) }.keys.sorted()

@@ -26,7 +26,9 @@ struct UnknownSetting: Sendable {
     ]
 
     /// What there is in the settings file besides settings of one value.
-    private static let otherNames = ["profiles", "default_profile", "password_command", "vault_key_command", "albums.path_map"]
+    private static let otherNames = [
+        "profiles", "default_profile", "password_command", "vault_key_command", "albums.path_map",
+    ]
 
     /// Those of them that are missed at once when they are not there.
     private static let harmless: Set = ["password_command", "albums.path_map"]

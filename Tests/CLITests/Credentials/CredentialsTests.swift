@@ -27,7 +27,12 @@ import Testing
         let file = "profiles: {p: {password_command: [printf, 'from-command\\nmore']}}"
         func found(_ profile: String? = "p") async throws -> String {
             // A profile alone would be in use without its name.
-            try await find(flags, file: profile == nil ? "" : file, settingsFlags: SettingsFlags(profile: profile, user: "u"), environment)
+            try await find(
+                flags,
+                file: profile == nil ? "" : file,
+                settingsFlags: SettingsFlags(profile: profile, user: "u"),
+                environment
+            )
         }
         #expect(try await found() == basic("u", "from-file"))
         flags = CredentialFlags(apiKeyFile: keyFile)

@@ -164,13 +164,16 @@ import Testing
 
     // MARK: The default profile
 
-    @Test(arguments: [
-        ("profiles: {p: {server: '\(a)'}}", "p"),
-        ("profiles: {p: {server: '\(a)'}, q: {server: '\(b)'}}", nil),
-        ("{default_profile: q, profiles: {p: {server: '\(a)'}, q: {server: '\(b)'}}}", "q"),
-        ("{server: '\(b)', profiles: {p: {server: '\(a)'}}}", nil),
-        ("{server: '\(b)', default_profile: p, profiles: {p: {server: '\(a)'}}}", "p"),
-    ] as [(String, String?)])
+    @Test(
+        arguments: [
+            ("profiles: {p: {server: '\(a)'}}", "p"),
+            ("profiles: {p: {jobs: 2}}", nil),
+            ("profiles: {p: {server: '\(a)'}, q: {server: '\(b)'}}", nil),
+            ("{default_profile: q, profiles: {p: {server: '\(a)'}, q: {server: '\(b)'}}}", "q"),
+            ("{server: '\(b)', profiles: {p: {server: '\(a)'}}}", nil),
+            ("{server: '\(b)', default_profile: p, profiles: {p: {server: '\(a)'}}}", "p"),
+        ] as [(String, String?)]
+    )
     func oneProfileIsEnough(file: String, expected: String?) async throws {
         #expect(try await resolve(file: file).profile?.value == expected)
     }

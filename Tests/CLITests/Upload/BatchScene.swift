@@ -13,7 +13,7 @@ struct BatchScene {
     init(faults: [String] = [], arguments: [String] = []) async throws {
         sandbox = try await SandboxProcess.start(faults: faults, arguments: arguments)
         var runner = try BinaryRunner()
-        runner.environment["MEDIACTL_PASSWORD"] = "uploader"
+        runner.environment.merge(["MEDIACTL_SERVER": sandbox.baseURL, "MEDIACTL_PASSWORD": "uploader"]) { $1 }
         self.runner = runner
         login = ["--server", sandbox.baseURL, "--user", "uploader"]
     }

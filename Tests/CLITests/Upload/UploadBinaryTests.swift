@@ -16,7 +16,7 @@ import Testing
         init(faults: [String] = [], byteCount: Int = 26_182) async throws {
             sandbox = try await SandboxProcess.start(faults: faults)
             var runner = try BinaryRunner()
-            runner.environment["MEDIACTL_PASSWORD"] = "uploader"
+            runner.environment.merge(["MEDIACTL_SERVER": sandbox.baseURL, "MEDIACTL_PASSWORD": "uploader"]) { $1 }
             self.runner = runner
             file = runner.home.file("clip.mp4")
             // An ISO base media file begins with a box of type ftyp (ISO/IEC 14496-12 section 4.3).

@@ -89,11 +89,11 @@ struct StatusRun: Sendable {
                 record.isGuest
                 ? uploader(await servers.anonymousClient(for: try ServerURL(record.baseURL)))
                 : uploader(
-                        try await servers.client(
-                            for: try ServerURL(record.baseURL),
-                            retryCommand: "mediactl uploads status --host \(record.host)"
-                        )
+                    try await servers.client(
+                        for: try ServerURL(record.baseURL),
+                        retryCommand: "mediactl uploads status --host \(record.host)"
                     )
+                )
             return JournalRow(record: record, result: await resolve(record, uploader))
         }
         let client = await servers.anonymousClient(for: try ServerURL(record.baseURL))

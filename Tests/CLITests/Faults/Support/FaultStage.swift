@@ -11,14 +11,19 @@ struct FaultStage: Sendable {
     var runner: BinaryRunner
     /// A file that begins like a real MP4.
     let file: String
-    /// `--server`.
-    var server: String
+    /// `--server`. What the environment gives is for it as well.
+    var server: String {
+        didSet { runner.environment["MEDIACTL_SERVER"] = server }
+    }
 
     init(_ server: String, byteCount: Int = 26_182) throws {
         self.server = server
         runner = try BinaryRunner()
         runner.environment.merge(
-            ["MEDIACTL_PASSWORD": "uploader", "MEDIACTL_RETRIES": "0", "MEDIACTL_SETTLE_TIMEOUT": "0.3"]
+            [
+                "MEDIACTL_SERVER": server, "MEDIACTL_PASSWORD": "uploader", "MEDIACTL_RETRIES": "0",
+                "MEDIACTL_SETTLE_TIMEOUT": "0.3",
+            ]
         ) { $1 }
         file = runner.home.file("clip.mp4")
         try Self.writeMovie(to: file, byteCount: byteCount, seed: 0)
