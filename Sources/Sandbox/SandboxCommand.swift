@@ -67,6 +67,9 @@ public struct SandboxCommand: AsyncParsableCommand {
         guard bodyTimeout.map({ (0.001...86_400).contains($0) }) ?? true else {
             throw ValidationError("--body-timeout is a number of seconds up to a day")
         }
+        guard faults.allSatisfy({ $0.isPossible(in: dialect) }) else {
+            throw ValidationError("collision=sequence needs --dialect d1 or d2")
+        }
         guard allowRemote || Self.isLoopback(address.host) else {
             throw ValidationError("\(address.host) is not loopback; add --allow-remote to listen there")
         }
@@ -85,6 +88,7 @@ public struct SandboxCommand: AsyncParsableCommand {
                 faults: faults,
                 maxBody: maxBody,
                 bodyTimeout: bodyTimeout,
+                raceWindow: uploads.races,
                 tus: uploads.tus,
                 finalize: uploads.finalize(dialect),
                 eventLinks: uploads.eventLinks,

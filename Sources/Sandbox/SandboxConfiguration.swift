@@ -11,6 +11,8 @@ struct SandboxConfiguration: Sendable {
     var maxBody: Int
     /// Seconds for which a body may stop coming; nil is for ever.
     var bodyTimeout: Double?
+    /// Seconds between look-up and insert of an upload; nil keeps uploads from colliding.
+    var raceWindow: Double?
     var tus: TusSettings
     var finalize: FinalizeSettings
     var eventLinks: [EventLinkRequest]

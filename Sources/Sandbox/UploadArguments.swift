@@ -52,6 +52,14 @@ struct UploadArguments: ParsableArguments {
     var ingestDelay = 0.0
 
     @Option(
+        help: ArgumentHelp(
+            "Time between look-up and insert, in which overlapping uploads collide as on the real servers.",
+            valueName: "seconds"
+        )
+    )
+    var races: Double?
+
+    @Option(
         name: .customLong("event-link-token"),
         help: ArgumentHelp(
             "Make an event link for guests (d3); good for 14 days unless told otherwise.",
@@ -61,7 +69,10 @@ struct UploadArguments: ParsableArguments {
     var eventLinks: [EventLinkRequest] = []
 
     func validate() throws {
-        guard ([hookDelay, hookWait ?? 0, ingestDelay, tusExpires ?? 0]).allSatisfy({ (0...1e9).contains($0) }) else {
+        guard
+            ([hookDelay, hookWait ?? 0, ingestDelay, tusExpires ?? 0, races ?? 0]).allSatisfy({ (0...1e9).contains($0) }
+            )
+        else {
             throw ValidationError("seconds are a number from 0 on")
         }
         guard tusMaxSize ?? 0 >= 0 else { throw ValidationError("--tus-max-size is a number from 0 on") }

@@ -5,6 +5,9 @@ import Testing
 @Suite struct FaultSyntaxTests {
     @Test(arguments: [
         ("upload:reset", Fault(place: .upload, effect: .reset(.bodyBytes(0)))),
+        ("upload:collision=sequence,times=2", Fault(place: .upload, effect: .collision(.sequence), times: 2)),
+        ("upload:file-limit=2000", Fault(place: .upload, effect: .fileLimit(bytes: 2000))),
+        ("php:status=503", Fault(place: .php, effect: .status(503))),
         ("upload:reset,after=65536", Fault(place: .upload, effect: .reset(.bodyBytes(65536)))),
         ("upload:reset,after=response-headers", Fault(place: .upload, effect: .reset(.responseHeaders))),
         ("media:reset,after=response+10", Fault(place: .media, effect: .reset(.responseBytes(10)))),
@@ -39,7 +42,7 @@ import Testing
         "upload:reset,after=response+0", "upload:slow-answer=0",
         "upload:forget", "finalize:expire", "tus-create:expire", "upload:reset,every=0", "upload:limit",
         "photos-status:repeated-cursor", "photos-list:corrupt-byte", "photos-list:total", "photos-list:redirect",
-        "devices:body-timeout=1",
+        "devices:body-timeout=1", "upload:collision=title", "listing:collision=event", "finalize:post-limit=1",
     ])
     func refuses(text: String) {
         #expect(throws: FaultSyntaxError.self) { try FaultSyntax.parse(text) }

@@ -42,7 +42,7 @@ import Testing
         #expect(Array(d3.orgName.unicodeScalars) == Array("Caf\u{E9} del Mar".unicodeScalars))
         #expect(d3.eventDate == "2026-03-01")
         #expect(d3.eventType == "band")
-        #expect(try UploadFields(form, dialect: .d1, today: "2026-03-01").label == "tus-one")
+        #expect(try UploadFields(form, dialect: .d1, today: "2026-03-01").label == "tus one")
     }
 
     @Test(arguments: [

@@ -73,6 +73,9 @@ struct ControlEndpoint {
         let text = String(buffer: try await request.body.collect(upTo: 1 << 20))
         do {
             let added = try text.split(whereSeparator: \.isNewline).map { try FaultSyntax.parse(String($0)) }
+            guard added.allSatisfy({ $0.isPossible(in: guests.catalog.dialect) }) else {
+                return .json(.badRequest, ["error": "collision=sequence needs --dialect d1 or d2"])
+            }
             faults.add(added)
             return .json(.ok, ["added": .int(added.count)])
         } catch let error as FaultSyntaxError {

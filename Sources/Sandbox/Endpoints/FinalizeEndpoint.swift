@@ -36,7 +36,7 @@ struct FinalizeEndpoint {
         defer { desk.end(id) }
         // Somebody may have finished while this request waited.
         if let answer = try store.answer(id) { return .json(.created, .object(answer)) }
-        return try await finalize(id, request, link)
+        return try await finalize(id, request, link, exchange.plan.collision)
     }
 
     /// Why the upload cannot be finalized yet, or at all; nil once its hook has run.
@@ -59,7 +59,12 @@ struct FinalizeEndpoint {
         }
     }
 
-    private func finalize(_ id: String, _ request: FinalizeRequest, _ link: EventLink?) async throws -> Reply {
+    private func finalize(
+        _ id: String,
+        _ request: FinalizeRequest,
+        _ link: EventLink?,
+        _ forced: CollidingKey?
+    ) async throws -> Reply {
         guard let upload = try store.find(id), let size = upload.offset else {
             return .serverError("Upload data missing on disk")
         }
@@ -78,9 +83,9 @@ struct FinalizeEndpoint {
         let file = try await FinishedUpload(path: store.folder.uploadPath(id))
         guard let submission = submission(file, upload, fields) else { return .badRequest("Unsupported media type") }
         if settings.ingestDelay > 0 { try await Task.sleep(for: .seconds(settings.ingestDelay)) }
-        let outcome = try catalog.ingest(submission)
+        let outcome = try await catalog.ingest(submission, collidingOn: forced)
         // Moved away when the bytes were new, else no longer wanted.
-        unlink(file.path)
+        if outcome.usesUpBytes { unlink(file.path) }
         return try remembered(outcome, id, request, link)
     }
 

@@ -83,8 +83,10 @@ extension IngestOutcome {
         switch self {
         case .stored(let record):
             return .json(.created, .object(UploadAnswer(record).json(dialect)))
-        case .refused(let message), .storedWithoutItem(let message):
+        case .storedThenFailed(let message), .refused(let message):
             return .serverError(.string(message))
+        case .collision(let entry, _):
+            return .serverError(.string(entry.message))
         case .duplicate(let id, let checksum):
             return .json(
                 .conflict,

@@ -29,9 +29,10 @@ struct UploadEndpoint {
             if bodySize <= maxBody { form.consume(piece) }
         }
         if bodySize > maxBody { return .webServerError(.requestEntityTooLarge) }
+        if let limit = exchange.plan.postLimit, bodySize > limit { return Self.tooLarge }
         // The web firewall sits before `/api/uploads.php` and `/api/media-files` only.
         if exchange.path != "/api/uploads", form.hasExecutableFieldName { return .webServerError(.badRequest) }
-        return try judge(form)
+        return try await judge(form, exchange.plan)
     }
 
     private func replyToOtherContent(_ exchange: Exchange) -> Reply {
@@ -50,11 +51,12 @@ struct UploadEndpoint {
         ]
     )
 
-    private func judge(_ form: UploadFormReader) throws -> Reply {
+    private func judge(_ form: UploadFormReader, _ plan: FaultPlan) async throws -> Reply {
         guard !form.hasSeveralFiles else { return .badRequest("Multiple files not supported yet") }
         guard form.upload != nil || form.uploadErrorCode == 7 else { return Self.tooLarge }
         if let code = form.uploadErrorCode { return .serverError("Upload failed with code \(code)") }
         guard let upload = form.upload else { return Self.tooLarge }
+        if let limit = plan.fileLimit, upload.file.size > limit { return .serverError("Upload failed with code 1") }
         let fields: UploadFields
         do {
             fields = try UploadFields(form.fields, dialect: catalog.dialect, today: UploadFields.today())
@@ -65,7 +67,7 @@ struct UploadEndpoint {
         }
         if let refusal = try checkFile(upload) { return refusal }
         guard let submission = submission(upload, fields) else { return .badRequest("Unsupported media type") }
-        return try catalog.ingest(submission).reply(in: catalog.dialect)
+        return try await catalog.ingest(submission, collidingOn: plan.collision).reply(in: catalog.dialect)
     }
 
     private func checkFile(_ upload: UploadFormReader.Upload) throws -> Reply? {

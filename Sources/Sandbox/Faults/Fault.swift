@@ -37,6 +37,10 @@ struct Fault: Sendable, Equatable {
         case photosDelete = "photos-delete"
         case devices
         case login
+        /// Everything that PHP answers.
+        case php
+        /// Everything below `/files/`.
+        case tus
         /// `GET /api/v1/devices/challenge`.
         case challenge
         /// `POST /api/v1/devices/register`.
@@ -47,6 +51,16 @@ struct Fault: Sendable, Equatable {
         case captureFull = "capture-full"
         /// Captures by id and by hash, the public page's data, the check of a file.
         case captureRead = "capture-read"
+
+        /// Whether a fault of this place strikes a request of that one.
+        func covers(_ place: Place) -> Bool {
+            switch self {
+            case .php:
+                [.upload, .asset, .delete, .listing, .health, .finalize].contains(place) || place.isGuest
+            case .tus: place.isTus
+            default: self == place
+            }
+        }
 
         var isTus: Bool { rawValue.hasPrefix("tus-") }
         var isGuest: Bool { rawValue.hasPrefix("guest-") || self == .token }
@@ -132,6 +146,12 @@ struct Fault: Sendable, Equatable {
         case statusAfter(Int)
         /// 413 of a proxy for bodies above this size.
         case limit(bytes: Int)
+        /// 413 of PHP for bodies above this size, its `post_max_size`.
+        case postLimit(bytes: Int)
+        /// 500 of PHP for files above this size, its `upload_max_filesize`.
+        case fileLimit(bytes: Int)
+        /// The upload loses a race.
+        case collision(CollidingKey)
         /// The server loses the upload: 404.
         case forget
         /// The upload runs out of time: 410.
@@ -161,4 +181,7 @@ struct Fault: Sendable, Equatable {
     var skip = 0
     /// `Retry-After` of a status, in seconds.
     var retryAfter: Int?
+
+    /// Whether it can strike a server of this dialect: D3 has no unique number in an event.
+    func isPossible(in dialect: Dialect) -> Bool { dialect != .d3 || effect != .collision(.sequence) }
 }

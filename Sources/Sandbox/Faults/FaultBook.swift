@@ -53,7 +53,7 @@ final class FaultBook: Sendable {
     func take(for place: Fault.Place) -> FaultPlan {
         state.withLock { state in
             var striking: [Fault] = []
-            for index in state.faults.indices where state.faults[index].fault.place == place {
+            for index in state.faults.indices where state.faults[index].fault.place.covers(place) {
                 if state.faults[index].strikesNext() { striking.append(state.faults[index].fault) }
             }
             state.faults.removeAll(where: \.isSpent)

@@ -27,11 +27,16 @@ extension FaultPlan {
         case 500 where fault.place.isGuest: reply = .guestServerError
         case 400, 403, 404, 405, 409, 423, 500:
             reply = applicationError(status, error: status.reasonPhrase, message: "Injected by the sandbox")
-        default: reply = .webServerError(status)
+        default: reply = .webServerError(Self.apacheStatuses.first { $0.code == code } ?? status)
         }
         if let seconds = fault.retryAfter { reply.headers.append(("Retry-After", String(seconds))) }
         return reply
     }
+
+    /// Statuses with the reason that Apache's page shows.
+    private static let apacheStatuses: [HTTPResponse.Status] = [
+        .badGateway, .serviceUnavailable, .gatewayTimeout,
+    ]
 
     /// An error in the words of the script that was asked: delete answers begin with `success`.
     private func applicationError(_ status: HTTPResponse.Status, error: String, message: String) -> Reply {
@@ -64,8 +69,7 @@ extension FaultPlan {
                 applicationError(
                     .internalServerError,
                     error: "Server Error",
-                    message: "SQLSTATE[23000]: Integrity constraint violation: 1062 Duplicate entry "
-                        + "'1-\(checksum(in: reply))' for key 'uq_assets_tenant_checksum'"
+                    message: DuplicateEntry.checksum(checksum(in: reply)).message
                 )
             case .statusAfter(let code): injectedReply(code, fault)
             case .html: asPage(reply)

@@ -18,6 +18,21 @@ struct FaultPlan: Sendable {
         first { if case .limit(let bytes) = $0.effect { bytes } else { nil } }
     }
 
+    /// The largest form that PHP takes, in bytes; nil is no limit.
+    var postLimit: Int? {
+        first { if case .postLimit(let bytes) = $0.effect { bytes } else { nil } }
+    }
+
+    /// The largest file that PHP takes, in bytes; nil is no limit.
+    var fileLimit: Int? {
+        first { if case .fileLimit(let bytes) = $0.effect { bytes } else { nil } }
+    }
+
+    /// The key on which the upload collides.
+    var collision: CollidingKey? {
+        first { if case .collision(let key) = $0.effect { key } else { nil } }
+    }
+
     /// Resets and stalls, in the order in which the body reaches them.
     var bodyBreaks: [(offset: Int, effect: Fault.Effect)] {
         faults.compactMap { fault in

@@ -5,6 +5,7 @@ extension FaultSyntax {
           WHERE  upload, asset, delete, listing, media, health,
                  tus-options, tus-create, tus-patch, tus-head, tus-delete, finalize,
                  token, guest-status, guest-delete,
+                 php (all of these but tus), tus (all below /files/),
                  photos-health, photos-status, photos-list, photos-check,
                  photos-upload, photos-download, photos-thumbnail,
                  photos-legacy, photos-claim, photos-browse, photos-delete,
@@ -17,6 +18,11 @@ extension FaultSyntax {
                  early-status=CODE     answer before the body is read
                  status=CODE           answer after the whole body, do nothing
                  limit=BYTES           answer 413 to larger bodies, as a proxy does
+                 file-limit=BYTES      PHP's 500 for larger files (upload)
+                 post-limit=BYTES      PHP's 413 for larger forms (upload)
+                 collision=KEY         lose a race: 500 "1062 Duplicate entry"
+                                       (upload, finalize); KEY is event,
+                                       sequence (d1, d2) or checksum
                  forget                the upload is gone: 404 (tus, finalize)
                  expire                the upload has expired: 410 (tus)
                  drop-answer           do the work, close without an answer

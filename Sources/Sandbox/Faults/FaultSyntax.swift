@@ -35,6 +35,8 @@ enum FaultSyntax {
         case .bodyTimeout: place == .photosUpload
         case .corruptByte, .ignoreRange: place == .photosDownload
         case .list: place == .photosList
+        case .postLimit, .fileLimit: place == .upload
+        case .collision: place == .upload || place == .finalize
         default: true
         }
     }
@@ -58,6 +60,13 @@ enum FaultSyntax {
         case "1062": return .duplicateEntry
         case "status-after": return .statusAfter(try what.status(in: text))
         case "limit": return .limit(bytes: try what.count(in: text))
+        case "post-limit": return .postLimit(bytes: try what.count(in: text))
+        case "file-limit": return .fileLimit(bytes: try what.count(in: text))
+        case "collision":
+            guard let key = CollidingKey(rawValue: what.value) else {
+                throw FaultSyntaxError(text, "collision needs event, sequence or checksum")
+            }
+            return .collision(key)
         case "forget": return .forget
         case "expire": return .expire
         case "body-timeout": return .bodyTimeout(seconds: try what.seconds(in: text))

@@ -23,7 +23,11 @@ struct Site: Sendable {
         faults = FaultBook(configuration.faults)
         renderer = ReplyRenderer(dialect: configuration.dialect)
         let folder = try DataFolder(path: configuration.dataPath)
-        catalog = try Catalog(folder: folder, dialect: configuration.dialect)
+        catalog = try Catalog(
+            folder: folder,
+            dialect: configuration.dialect,
+            raceWindow: configuration.raceWindow
+        )
         let store = TusStore(catalog)
         let book = GuestBook(catalog: catalog)
         tus = TusEndpoint(store: store, settings: configuration.tus)

@@ -18,10 +18,22 @@ enum IngestOutcome: Sendable {
     case stored(IngestRecord)
     /// Refused: the bytes are known (409).
     case duplicate(existingID: Int, checksum: String)
-    /// The database refused a value; nothing is stored.
+    /// The file and its token are stored, then the database refused a longer text (traps T7 and T26).
+    case storedThenFailed(message: String)
+    /// The database refused a text before anything was stored (500).
     case refused(message: String)
-    /// The file and its token are stored, but a row that belongs to them failed (traps T7 and T26).
-    case storedWithoutItem(message: String)
+    /// A lost race (500).
+    case collision(DuplicateEntry, on: CollidingKey)
+}
+
+extension IngestOutcome {
+    /// Whether the bytes of a tus upload are gone: what fails at the event comes before they are moved.
+    var usesUpBytes: Bool {
+        switch self {
+        case .refused, .collision(_, on: .event): false
+        case .stored, .duplicate, .storedThenFailed, .collision: true
+        }
+    }
 }
 
 /// The facts behind a 201.
@@ -37,85 +49,132 @@ struct IngestRecord: Sendable {
 }
 
 extension Catalog {
+    /// What an upload has looked up before its bytes are put away.
+    private enum Claim {
+        case over(IngestOutcome)
+        case open(event: Int, position: Int)
+    }
+
     /// Stores a submission by the rules of the dialect (gighive contract 3).
     ///
-    /// One write transaction covers lookup and insert, so of identical uploads at one moment exactly one is new.
-    func ingest(_ submission: Submission) throws -> IngestOutcome {
-        try queue.write { db in
-            let known = try Asset.find(checksum: submission.checksum, db)
-            if let known, dialect == .d3, try isLinked(known, to: submission.fields, db) {
-                return .duplicate(existingID: known.id, checksum: known.checksum)
-            }
-            // Only a new event takes the place (gighive contract 2.1), so only then the database sees that it is too long.
-            if submission.fields.location.unicodeScalars.count > 255, try event(of: submission.fields, db) == nil {
-                return .refused(message: UploadFields.tooLong("location"))
-            }
-            let event = try ensureEvent(submission.fields, db)
-            if let known, dialect == .d2 {
-                return .duplicate(existingID: known.id, checksum: known.checksum)
-            }
-            var token: String?
-            let asset: Asset
-            if let known {
-                asset = known
-            } else {
-                let newToken = Self.newToken()
-                asset = try insertAsset(submission, token: newToken, db)
-                token = newToken
-            }
-            guard submission.fields.label.unicodeScalars.count <= 255 else {
-                return .storedWithoutItem(message: UploadFields.tooLong("label"))
-            }
-            let record = try link(asset, to: event, submission, token: token, db)
-            // D3 keeps each participant in a row of its own, and adds those last.
-            let names = submission.fields.participants.split(separator: ",")
-            guard dialect != .d3 || names.allSatisfy({ $0.unicodeScalars.count <= 255 }) else {
-                return .storedWithoutItem(message: UploadFields.tooLong("name"))
-            }
-            return .stored(record)
+    /// Without a race window one transaction covers look-up and insert, so nothing collides. With one, other uploads can
+    /// come between, as on the real servers.
+    func ingest(_ submission: Submission, collidingOn forced: CollidingKey? = nil) async throws -> IngestOutcome {
+        guard let raceWindow else { return try ingestAtOnce(submission, forced) }
+        let seen = try read { try event(of: submission.fields, $0) }
+        if seen == nil { try await Task.sleep(for: .seconds(raceWindow)) }
+        switch try write({ try claim(submission, seen: seen, forced, $0) }) {
+        case .over(let outcome): return outcome
+        case .open(let event, let position):
+            try await Task.sleep(for: .seconds(raceWindow))
+            return try write { try store(submission, event: event, position: position, forced, $0) }
         }
     }
 
-    private func isLinked(_ asset: Asset, to fields: UploadFields, _ db: Database) throws -> Bool {
+    private func ingestAtOnce(_ submission: Submission, _ forced: CollidingKey?) throws -> IngestOutcome {
+        try write { db in
+            let seen = try event(of: submission.fields, db)
+            switch try claim(submission, seen: seen, forced, db) {
+            case .over(let outcome): return outcome
+            case .open(let event, let position):
+                return try store(submission, event: event, position: position, forced, db)
+            }
+        }
+    }
+
+    /// Finds or creates the event, and takes the next number in it; nothing is stored yet.
+    private func claim(
+        _ submission: Submission,
+        seen: Int?,
+        _ forced: CollidingKey?,
+        _ db: Database
+    ) throws -> Claim {
+        let fields = submission.fields
+        let isLate = try seen == nil && event(of: fields, db) != nil
+        let event: Int
+        do {
+            event = try ensureEvent(fields, db)
+        } catch UploadFields.Refusal.database(let message) {
+            return .over(.refused(message: message))
+        }
+        if isLate || forced == .event {
+            let orgName = OrganizationName.stored(fields.orgName, dialect)
+            return .over(
+                .collision(.event(date: fields.eventDate, orgName: orgName, dialect), on: .event)
+            )
+        }
+        let position = try nextPosition(in: event, db)
+        guard dialect != .d1, let known = try Asset.find(checksum: submission.checksum, db) else {
+            return .open(event: event, position: position)
+        }
+        if try dialect == .d2 || isLinked(known, to: event, db) {
+            return .over(.duplicate(existingID: known.id, checksum: known.checksum))
+        }
+        return .over(try link(known, to: event, at: position, submission, token: nil, db))
+    }
+
+    /// Puts the bytes away and makes the rows.
+    private func store(
+        _ submission: Submission,
+        event: Int,
+        position: Int,
+        _ forced: CollidingKey?,
+        _ db: Database
+    ) throws -> IngestOutcome {
+        if forced == .checksum { try storeForAnother(submission, db) }
+        if dialect != .d3, try forced == .sequence || isTaken(position, in: event, db) {
+            try submission.file.keep(at: folder.mediaPath(submission.kind, submission.fileName))
+            return .collision(.sequence(position, ofEvent: event), on: .sequence)
+        }
+        if let known = try Asset.find(checksum: submission.checksum, db) {
+            switch dialect {
+            case .d1: return try link(known, to: event, at: position, submission, token: nil, db)
+            case .d2: return .duplicate(existingID: known.id, checksum: known.checksum)
+            case .d3: return .collision(.checksum(submission.checksum), on: .checksum)
+            }
+        }
+        let token = Self.newToken()
+        let asset = try insertAsset(submission, token: token, db)
+        // D3 has no unique number in an event: it is read again.
+        let position = dialect == .d3 ? try nextPosition(in: event, db) : position
+        return try link(asset, to: event, at: position, submission, token: token, db)
+    }
+
+    private func read<T>(_ work: (Database) throws -> T) throws -> T { try queue.read(work) }
+    private func write<T>(_ work: (Database) throws -> T) throws -> T { try queue.write(work) }
+
+    /// The other upload of a race for the same bytes, into another event.
+    private func storeForAnother(_ submission: Submission, _ db: Database) throws {
+        guard try Asset.find(checksum: submission.checksum, db) == nil else { return }
+        var other = submission
+        other.fields.orgName += " (other upload)"
+        let event = try ensureEvent(other.fields, db)
+        let asset = try insertAsset(other, token: Self.newToken(), db)
+        _ = try link(asset, to: event, at: try nextPosition(in: event, db), other, token: nil, db)
+    }
+
+    private func isLinked(_ asset: Asset, to event: Int, _ db: Database) throws -> Bool {
         try Bool.fetchOne(
             db,
-            sql: """
-                SELECT EXISTS (SELECT 1 FROM event_item JOIN event ON event.id = event_item.event_id
-                WHERE asset_id = ? AND event_date = ? AND org_name = ?)
-                """,
-            arguments: [asset.id, fields.eventDate, fields.orgName]
+            sql: "SELECT EXISTS (SELECT 1 FROM event_item WHERE asset_id = ? AND event_id = ?)",
+            arguments: [asset.id, event]
         ) ?? false
     }
 
-    private func event(of fields: UploadFields, _ db: Database) throws -> Int? {
-        try Int.fetchOne(
+    private func isTaken(_ position: Int, in event: Int, _ db: Database) throws -> Bool {
+        try Bool.fetchOne(
             db,
-            sql: "SELECT id FROM event WHERE event_date = ? AND org_name = ?",
-            arguments: [fields.eventDate, fields.orgName]
-        )
+            sql: "SELECT EXISTS (SELECT 1 FROM event_item WHERE event_id = ? AND position = ?)",
+            arguments: [event, position]
+        ) ?? false
     }
 
-    func ensureEvent(_ fields: UploadFields, _ db: Database) throws -> Int {
-        if let existing = try event(of: fields, db) {
-            if !fields.keywords.isEmpty {
-                try db.execute(
-                    sql: "UPDATE event SET keywords = ? WHERE id = ?",
-                    arguments: [fields.keywords, existing]
-                )
-            }
-            return existing
-        }
-        try db.execute(
-            sql: """
-                INSERT INTO event (event_date, org_name, event_type, keywords, location, rating, notes)
-                VALUES (?, ?, ?, ?, ?, ?, ?)
-                """,
-            arguments: [
-                fields.eventDate, fields.orgName, fields.eventType, fields.keywords, fields.location, fields.rating,
-                fields.notes,
-            ]
-        )
-        return Int(db.lastInsertedRowID)
+    private func nextPosition(in event: Int, _ db: Database) throws -> Int {
+        try Int.fetchOne(
+            db,
+            sql: "SELECT coalesce(max(position), 0) + 1 FROM event_item WHERE event_id = ?",
+            arguments: [event]
+        ) ?? 1
     }
 
     private func insertAsset(_ submission: Submission, token: String, _ db: Database) throws -> Asset {
@@ -141,17 +200,15 @@ extension Catalog {
     private func link(
         _ asset: Asset,
         to event: Int,
+        at position: Int,
         _ submission: Submission,
         token: String?,
         _ db: Database
-    ) throws -> IngestRecord {
+    ) throws -> IngestOutcome {
         let fields = submission.fields
-        let position =
-            try Int.fetchOne(
-                db,
-                sql: "SELECT coalesce(max(position), 0) + 1 FROM event_item WHERE event_id = ?",
-                arguments: [event]
-            ) ?? 1
+        guard fields.label.unicodeScalars.count <= 255 else {
+            return .storedThenFailed(message: UploadFields.tooLong(dialect == .d3 ? "label" : "title"))
+        }
         try db.execute(
             sql: """
                 INSERT INTO event_item (event_id, asset_id, position, label, participants) VALUES (?, ?, ?, ?, ?)
@@ -159,21 +216,32 @@ extension Catalog {
             arguments: [event, asset.id, position, fields.label, fields.participants]
         )
         let item = Int(db.lastInsertedRowID)
+        // Only D3 keeps participants of uploads.
+        guard dialect != .d3 || fields.participantNames.allSatisfy({ $0.unicodeScalars.count <= 255 }) else {
+            return .storedThenFailed(message: UploadFields.tooLong("name"))
+        }
         let row = try Row.fetchOne(db, sql: "SELECT event_type, keywords FROM event WHERE id = ?", arguments: [event])
         var echoed = asset
         echoed.mimeType = submission.mimeType
-        return IngestRecord(
-            asset: echoed,
-            eventID: event,
-            itemID: item,
-            position: position,
-            eventType: row?["event_type"],
-            keywords: row?["keywords"] ?? "",
-            fields: fields,
-            deleteToken: token
+        return .stored(
+            IngestRecord(
+                asset: echoed,
+                eventID: event,
+                itemID: item,
+                position: position,
+                eventType: row?["event_type"],
+                keywords: row?["keywords"] ?? "",
+                fields: fields,
+                deleteToken: token
+            )
         )
     }
 
     /// 32 bytes in hex (gighive contract, "delete token").
     private static func newToken() -> String { hexString(markedRandomBytes(32)) }
+}
+
+extension Submission {
+    /// The name it is served by.
+    var fileName: String { fileExtension.isEmpty ? checksum : "\(checksum).\(fileExtension)" }
 }

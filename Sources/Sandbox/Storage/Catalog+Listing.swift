@@ -64,9 +64,8 @@ extension Catalog {
         return ListingEntry(
             asset: Asset(row),
             date: isLibrarian ? "" : row["event_date"],
-            // Seen on late D2 servers: organisations in lower case.
-            orgName: isLibrarian ? "" : dialect == .d2 ? orgName.lowercased() : orgName,
-            label: isLibrarian ? "" : row["label"]
+            orgName: isLibrarian ? "" : orgName,
+            label: isLibrarian ? "" : dialect == .d2 ? OrganizationName.comparisonForm(row["label"]) : row["label"]
         )
     }
 

@@ -6,10 +6,13 @@ struct Catalog: Sendable {
     let queue: DatabaseQueue
     let dialect: Dialect
     let folder: DataFolder
+    /// Seconds between look-up and insert, in which other uploads can come between; nil is never.
+    let raceWindow: Double?
 
-    init(folder: DataFolder, dialect: Dialect) throws {
+    init(folder: DataFolder, dialect: Dialect, raceWindow: Double? = nil) throws {
         self.folder = folder
         self.dialect = dialect
+        self.raceWindow = raceWindow
         queue = try SandboxDatabase.open(folder.databasePath, Self.migrator)
     }
 

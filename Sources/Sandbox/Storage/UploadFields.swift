@@ -24,17 +24,16 @@ struct UploadFields: Sendable {
         func text(_ name: String, default fallback: String = "") -> String {
             form[name]?.trimmingCharacters(in: .whitespacesAndNewlines) ?? fallback
         }
-        let label = text("label")
+        label = text("label")
         guard !label.isEmpty else { throw .badRequest("Label is required") }
         eventDate = text("event_date", default: today)
         guard eventDate.wholeMatch(of: /[0-9]{4}-[0-9]{2}-[0-9]{2}/) != nil else {
             throw .badRequest("Invalid event_date format; expected YYYY-MM-DD")
         }
         let org = text("org_name", default: "Band")
-        orgName = dialect == .d3 ? Self.normalised(org) : org
+        orgName = dialect == .d3 ? OrganizationName.normalized(org) : org
         let type = text("event_type", default: "band")
         eventType = type.isEmpty ? nil : type
-        self.label = dialect == .d3 ? label : Self.slug(label)
         participants = text("participants")
         keywords = text("keywords")
         location = text("location")
@@ -63,6 +62,11 @@ struct UploadFields: Sendable {
         }
     }
 
+    /// The names in the comma-separated list.
+    var participantNames: [String] {
+        participants.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+    }
+
     /// The message of MySQL for a text that does not fit its column.
     static func tooLong(_ column: String) -> String {
         "SQLSTATE[22001]: String data, right truncated: 1406 Data too long for column '\(column)' at row 1"
@@ -74,16 +78,6 @@ struct UploadFields: Sendable {
         var fields = tm()
         localtime_r(&now, &fields)
         return "\(fields.tm_year + 1900)-\(twoDigits(Int(fields.tm_mon) + 1))-\(twoDigits(Int(fields.tm_mday)))"
-    }
-
-    private static func normalised(_ text: String) -> String {
-        text.split(whereSeparator: \.isWhitespace).joined(separator: " ").precomposedStringWithCanonicalMapping
-    }
-
-    /// D1 and D2 keep labels as slugs ("tus one" → "tus-one").
-    private static func slug(_ label: String) -> String {
-        let words = label.split { !$0.isASCII || !($0.isLetter || $0.isNumber || $0 == "." || $0 == "_") }
-        return words.isEmpty ? label : words.joined(separator: "-")
     }
 
     private static func isCalendarDate(_ text: String) -> Bool {

@@ -84,7 +84,9 @@ enum HTMLPages {
                 + "\nor the amount of data provided in the request exceeds the capacity limit."
         case 415: "The supplied request data is not in a format\nacceptable for processing by this resource."
         case 502: "The proxy server received an invalid\nresponse from an upstream server."
-        case 503: "The server is temporarily unable to service your\nrequest. Please try again later."
+        case 503:
+            "The server is temporarily unable to service your\nrequest due to maintenance downtime or capacity"
+                + "\nproblems. Please try again later."
         case 504: "The gateway did not receive a timely response\nfrom the upstream server or application."
         default: "The server could not complete your request."
         }

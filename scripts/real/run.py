@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+"""Compares what mediactl claims with what GigHive servers have, scenario by scenario.
+
+    scripts/real/run.py [--release d1] [--only TEXT] [--batches N] [--seed N] [--write docs/proof.md]
+
+Servers come from the environment, for each of d1, d2 and d3 (here D1):
+
+    MEDIACTL_REAL_D1_URL             http://HOST[:PORT]; behind https the scenarios with broken connections are skipped
+    MEDIACTL_REAL_D1_USER, _PASSWORD                an account that may upload
+    MEDIACTL_REAL_D1_ADMIN_USER, _ADMIN_PASSWORD    an administrator
+    MEDIACTL_REAL_D1_VIEWER_USER, _VIEWER_PASSWORD  an account that may not upload (optional)
+    MEDIACTL_REAL_D1_ROWS_COMMAND    a shell command that prints the rows of the database, one per line, separated by
+                                     tabs: date, organization, id, SHA-256, label
+
+A password can be in a file: _PASSWORD_FILE in place of _PASSWORD. Without any server the project's sandbox stands in for
+all three releases, with uploads that collide as on the real ones. Events and bytes are new in every run, so servers need
+not be empty; files without a token and those of random batches stay there. MEDIACTL_BINARY names another mediactl, MEDIACTL_SANDBOX another
+sandbox.
+
+The truth is the server's listing, requested by this program, and the rows of the database; both must agree. Digests are
+computed here. Nothing that mediactl prints is an expected value. Exit code 1: a claim was false, or a scenario did not
+reach what it must.
+"""
+
+import argparse
+import concurrent.futures
+import contextlib
+import datetime
+import fcntl
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+from batches import Batches
+from client import mediactl
+from scenarios import NEEDS_VIEWER, SCENARIOS, Stage, needs_plain_http
+from servers import RELEASES, Sandbox, SetupError, real_servers
+
+START, END = "<!-- real servers: begin -->", "<!-- real servers: end -->"
+
+
+def options():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--release", action="append", choices=RELEASES, help="run only this release; repeatable")
+    parser.add_argument("--only", action="append", metavar="TEXT", help="run scenarios whose name contains TEXT; repeatable")
+    parser.add_argument("--list", action="store_true", help="print the names of the scenarios")
+    parser.add_argument("--batches", type=int, default=200, metavar="N", help="random batches per release (default: 200)")
+    parser.add_argument("--seed", type=int, help="repeat the random batches of an earlier run")
+    parser.add_argument("--lock", metavar="FILE", help="hold a shared lock on FILE during each scenario and batch")
+    parser.add_argument("--write", metavar="FILE", help="replace the section between the marks in this Markdown file")
+    return parser.parse_args()
+
+
+@contextlib.contextmanager
+def locked(path):
+    """For servers that somebody else resets or stops in between."""
+    if not path:
+        yield
+        return
+    with open(path, "rb") as file:
+        fcntl.flock(file, fcntl.LOCK_SH)
+        yield
+
+
+def run_release(server, chosen, arguments, seed):
+    """The rows of one release, and the tally of its batches."""
+    rows = []
+    for name, function in chosen:
+        if needs_plain_http(name) and not server.url.startswith("http://"):
+            continue
+        if name == NEEDS_VIEWER and "viewer" not in server.accounts:
+            continue
+        with locked(arguments.lock):
+            row = run_scenario(server, name, function, seed)
+        rows.append(row)
+        reasons = [f"    {text}" for text in dict.fromkeys(row.wrong + row.unmet)]
+        print("\n".join([f"{server.release}  {row.verdict:11}  {name}", *reasons]), flush=True)
+    return rows, run_batches(server, arguments, seed)
+
+
+def run_scenario(server, name, function, seed):
+    stage = Stage(server, name, f"{seed} {server.release} {name}")
+    try:
+        function(stage)
+        return stage.finish()
+    except (SetupError, OSError, KeyError, subprocess.CalledProcessError) as error:
+        # A server that fails the harness is no proof either way.
+        stage.row.unmet.append(f"not finished: {error}")
+        stage.close()
+        return stage.row
+
+
+def run_batches(server, arguments, seed):
+    batches = Batches(server, seed)
+    for number in range(1, arguments.batches + 1):
+        with locked(arguments.lock):
+            wrong = batches.run(number)
+        if wrong:
+            print(f"{server.release}  false claim  {batches.tally.failures[-1]}", flush=True)
+        elif number % 20 == 0:
+            print(f"{server.release}  ok           {number} of {arguments.batches} batches", flush=True)
+    return batches.tally
+
+
+def version():
+    return subprocess.run([mediactl(), "--version"], capture_output=True, text=True).stdout.split("\n")[0].strip()
+
+
+def table(rows):
+    lines = ["| scenario | release | mediactl's claim | on the server | result |", "| --- | --- | --- | --- | --- |"]
+    for row in rows:
+        result = "; ".join([row.verdict, *dict.fromkeys(row.wrong + row.unmet)])
+        cells = [row.name, row.release, "; ".join(row.claims), row.truth, result]
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return lines
+
+
+def summary(rows, tallies):
+    false = sum(bool(row.wrong) for row in rows)
+    unmet = sum(bool(row.unmet) and not row.wrong for row in rows)
+    words = [f"{len(rows)} rows: {len(rows) - false - unmet} ok, {false} with a false claim, {unmet} unmet."]
+    for tally in tallies:
+        words.append(
+            f"{tally.batches} random batches on {tally.release}: {tally.files} files, {tally.claimed} claimed to be in"
+            f" the event, {tally.stored} in it; {tally.false_batches} batches with a false claim."
+        )
+    return words
+
+
+def section(rows, tallies, servers, kind, seed):
+    today = datetime.datetime.now(datetime.timezone.utc).date()
+    head = f"{version()} against {kind} {', '.join(servers)}, {today}, seed {seed}."
+    return "\n".join([head, "", *[f"- {line}" for line in summary(rows, tallies)], "", *table(rows)])
+
+
+def write(path, text):
+    """Puts the section between its marks; the rest of the file stays."""
+    file = pathlib.Path(path)
+    old = file.read_text()
+    if START not in old or END not in old:
+        raise SetupError(f"{path} has no lines {START} and {END}")
+    pattern = re.compile(re.escape(START) + ".*" + re.escape(END), re.DOTALL)
+    file.write_text(pattern.sub(lambda _: f"{START}\n{text}\n{END}", old))
+
+
+def main():
+    arguments = options()
+    if arguments.list:
+        print("\n".join(name for name, _ in SCENARIOS))
+        return 0
+    seed = arguments.seed if arguments.seed is not None else time.time_ns() % 10**9
+    chosen = [
+        (name, function) for name, function in SCENARIOS
+        if not arguments.only or any(text in name for text in arguments.only)
+    ]
+    mediactl()
+    sandboxes, servers = [], real_servers()
+    kind = "the real servers"
+    if not servers:
+        sandboxes = [Sandbox(release) for release in RELEASES if release in (arguments.release or RELEASES)]
+        servers, kind = {sandbox.server.release: sandbox.server for sandbox in sandboxes}, "the sandbox's"
+    servers = {release: servers[release] for release in servers if release in (arguments.release or RELEASES)}
+    if not servers:
+        raise SetupError("no server for the releases that were chosen")
+    try:
+        print(f"{version()}, {kind} {', '.join(servers)}, seed {seed}", flush=True)
+        # The releases are independent, and most of the time is spent waiting.
+        with concurrent.futures.ThreadPoolExecutor(len(servers)) as pool:
+            results = list(pool.map(lambda server: run_release(server, chosen, arguments, seed), servers.values()))
+        rows = [row for some, _ in results for row in some]
+        tallies = [tally for _, tally in results if tally.batches]
+        print(*summary(rows, tallies), sep="\n")
+        if arguments.write:
+            write(arguments.write, section(rows, tallies, servers, kind, seed))
+    finally:
+        for sandbox in sandboxes:
+            sandbox.stop()
+    return 1 if any(row.wrong or row.unmet for row in rows) or any(tally.failures for tally in tallies) else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except SetupError as error:
+        print(f"real: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,512 @@
+"""The scenarios: each does something with mediactl, states what must be true, and asks the server whether it is."""
+
+import shutil
+import time
+
+from client import PRESENT, Machine, Maker, Truth, false_claims
+from faultproxy import ACTIONS, FaultProxy
+
+
+class Row:
+    """One line of the table."""
+
+    def __init__(self, name, release):
+        self.name, self.release = name, release
+        self.claims, self.wrong, self.unmet, self.truth = [], [], [], ""
+
+    @property
+    def verdict(self):
+        return "false claim" if self.wrong else "unmet" if self.unmet else "ok"
+
+
+class Stage:
+    """What a scenario works with: one server, machines, fresh files and events."""
+
+    def __init__(self, server, name, seed):
+        self.server, self.maker = server, Maker(seed)
+        self.row = Row(name, server.release)
+        self.machines, self.proxy, self.events = [], None, []
+        self.tokens = {}
+
+    def machine(self, role="user", url=None, transport="multipart"):
+        machine = Machine(url or self.server.url, self.server.accounts[role], transport)
+        self.machines.append(machine)
+        return machine
+
+    def event(self, name):
+        event = self.maker.event(name)
+        self.events.append(event)
+        return event
+
+    def faulty(self, pattern, action, times=1):
+        """A machine behind a connection that breaks."""
+        self.proxy = FaultProxy(self.server.url)
+        self.proxy.arm(pattern, action, times)
+        return self.machine(url=self.proxy.url)
+
+    def claim(self, text):
+        self.row.claims.append(text)
+
+    def expect(self, what, actual, wanted):
+        """A fact of the server, or a code of the contract, that must hold; not a claim."""
+        if actual != wanted:
+            self.row.unmet.append(f"{what}: {actual}, not {wanted}")
+
+    def expect_code(self, run, *codes):
+        if run.code not in codes:
+            self.row.unmet.append(f"exit code {run.code}, not {' or '.join(map(str, codes))}")
+
+    def check(self, run, files, event, truth=None):
+        """Compares the claims of an upload with the server."""
+        truth = truth or Truth(self.server)
+        self.claim(f"{run.states()}, exit {run.code}")
+        self.row.wrong += false_claims(run, files, event, truth)
+        numbers = {item.number for item in run.items if item.has_token and item.number is not None}
+        self.tokens.setdefault(run.machine, set()).update(numbers)
+        absent = [file for file in files if not truth.has(file, event)]
+        if run.code == 0 and absent and "--dry-run" not in run.arguments:
+            self.row.wrong.append(f"exit 0, {len(absent)} of {len(files)} files are missing")
+        return truth
+
+    def all_stored(self, run, files, event):
+        """Every file is in the event, and every one is claimed."""
+        truth = self.check(run, files, event)
+        self.expect("files in the event", truth.count(event), len({file.digest for file in files}))
+        self.expect_code(run, 0)
+        return truth
+
+    def none_stored(self, run, files, event, *codes):
+        truth = self.check(run, files, event)
+        self.expect("files in the event", truth.count(event), 0)
+        self.expect_code(run, *codes)
+        return truth
+
+    def finish(self):
+        truth = Truth(self.server)
+        counts = [truth.count(event) for event in self.events]
+        self.row.truth = f"{sum(counts)} files in {sum(map(bool, counts))} of {len(counts)} events"
+        different = truth.disagreement(self.events)
+        if different:
+            self.row.unmet.append(different)
+        self.check_tokens(truth)
+        self.close()
+        return self.row
+
+    def check_tokens(self, truth):
+        """A token that is claimed must delete its file; what the scenario has deleted itself is past that."""
+        if self.proxy:
+            self.proxy.disarm()
+        stored = {row.number for row in truth.stored}
+        for machine, numbers in self.tokens.items():
+            # An administrator deletes without a token.
+            if machine.account != self.server.accounts["user"] or not numbers & stored:
+                continue
+            machine.run("uploads", "delete", *sorted(numbers & stored), "--yes")
+            left = numbers & {row.number for row in self.server.rows()}
+            if left:
+                self.row.wrong.append(f"{len(left)} tokens do not delete their file")
+
+    def close(self):
+        if self.proxy:
+            self.proxy.stop()
+        for machine in self.machines:
+            machine.close()
+
+
+SCENARIOS = []
+
+
+def scenario(name):
+    """Adds a function to the table."""
+
+    def add(function):
+        SCENARIOS.append((name, function))
+        return function
+
+    return add
+
+
+# Uploads
+
+
+@scenario("one file, deleted with its token")
+def one_file(stage):
+    machine, event = stage.machine(), stage.event("one")
+    file = stage.maker.file(machine)
+    run = machine.upload([file], event)
+    truth = stage.all_stored(run, [file], event)
+    numbers = truth.numbers(file)
+    stage.expect("stored tokens", set(machine.uploads()), numbers)
+    deletion = machine.run("uploads", "delete", *numbers, "--yes")
+    stage.claim(f"delete: exit {deletion.code}")
+    after = Truth(stage.server)
+    if deletion.code == 0 and after.has_bytes(file):
+        stage.row.wrong.append("deleted but on the server")
+    stage.expect("files after the deletion", after.count(event), 0)
+    stage.expect("stored tokens after the deletion", machine.uploads(), [])
+
+
+def batch(name, count, *options, transport="multipart", prepared=False):
+    @scenario(name)
+    def run(stage):
+        machine, event = stage.machine(), stage.event("batch")
+        before = []
+        if prepared:
+            before = stage.maker.files(machine, 1)
+            stage.all_stored(machine.upload(before, event, transport="multipart"), before, event)
+        files = stage.maker.files(machine, count)
+        result = machine.upload(files, event, *options, transport=transport)
+        truth = stage.check(result, files, event)
+        stage.expect("files in the event", truth.count(event), count + len(before))
+        stage.expect_code(result, 0)
+        with_token = {item.path for item in result.items if item.has_token}
+        stage.expect("files with a token", len(with_token), count)
+
+
+batch("12 files into a new event", 12)
+batch("12 files into a new event, 1 job", 12, "-j", "1")
+batch("12 files into a new event, 16 jobs", 12, "-j", "16")
+batch("8 files into an existing event", 8, "-j", "8", prepared=True)
+batch("6 files into a new event over tus", 6, transport="tus")
+batch("6 files into an existing event over tus", 6, "-j", "6", transport="tus", prepared=True)
+batch("6 files, transport chosen by mediactl", 6, transport="auto")
+
+
+def processes(name, count, each):
+    @scenario(name)
+    def run(stage):
+        event = stage.event("processes")
+        started = []
+        for _ in range(count):
+            machine = stage.machine()
+            files = stage.maker.files(machine, each)
+            started.append((machine, files, machine.start(*machine.upload_arguments(files, event))))
+        results = [(machine.finish(process), files) for machine, files, process in started]
+        truth = Truth(stage.server)
+        for result, files in results:
+            stage.check(result, files, event, truth)
+        stage.expect("files in the event", truth.count(event), count * each)
+
+
+processes("2 processes with 6 files each into a new event", 2, 6)
+processes("8 processes with 1 file each into a new event", 8, 1)
+
+
+# The same bytes again
+
+
+@scenario("the same file twice into one event")
+def twice(stage):
+    machine, event = stage.machine(), stage.event("twice")
+    file = stage.maker.file(machine)
+    truth = stage.all_stored(machine.upload([file], event), [file], event)
+    stage.all_stored(machine.upload([file], event), [file], event)
+    # The token of the first upload still works.
+    deletion = machine.run("uploads", "delete", *truth.numbers(file), "--yes")
+    stage.claim(f"delete: exit {deletion.code}")
+    stage.expect("files after the deletion", Truth(stage.server).count(event), 0)
+
+
+@scenario("the same file from another machine into one event")
+def from_elsewhere(stage):
+    first, second, event = stage.machine(), stage.machine(), stage.event("elsewhere")
+    file = stage.maker.file(first)
+    stage.all_stored(first.upload([file], event), [file], event)
+    shutil.copy(file.path, second.path)
+    run = second.upload([file], event)
+    stage.all_stored(run, [file], event)
+    stage.expect("token", [item.has_token for item in run.items], [False])
+
+
+def second_event(name, same_machine):
+    @scenario(name)
+    def run(stage):
+        first, one, two = stage.machine(), stage.event("one"), stage.event("two")
+        file = stage.maker.file(first)
+        stage.all_stored(first.upload([file], one), [file], one)
+        machine = first if same_machine else stage.machine()
+        if machine is not first:
+            shutil.copy(file.path, machine.path)
+        result = machine.upload([file], two)
+        truth = stage.check(result, [file], two)
+        # D1 and D3 link the bytes to the event, D2 refuses them and leaves it empty (gighive contract 3).
+        stage.expect("files in the second event", truth.count(two), 0 if stage.server.release == "d2" else 1)
+        stage.expect("files in the first event", truth.count(one), 1)
+        stage.expect_code(result, 10 if stage.server.release == "d2" else 0)
+
+
+second_event("the same file into a second event", True)
+second_event("the same file from another machine into a second event", False)
+
+
+@scenario("two paths with the same bytes in one batch")
+def twins(stage):
+    machine, event = stage.machine(), stage.event("twins")
+    content = stage.maker.content(3000)
+    files = [stage.maker.file(machine, content=content) for _ in range(2)]
+    run = machine.upload(files, event, "-j", "2")
+    truth = stage.all_stored(run, files, event)
+    stage.expect("numbers of the file", len(truth.numbers(files[0])), 1)
+
+
+@scenario("the same bytes from 4 processes at once")
+def race_for_bytes(stage):
+    event, content = stage.event("bytes"), stage.maker.content(3000)
+    started = []
+    for _ in range(4):
+        machine = stage.machine()
+        file = stage.maker.file(machine, content=content)
+        started.append((machine, file, machine.start(*machine.upload_arguments([file], event))))
+    results = [(machine.finish(process), file) for machine, file, process in started]
+    truth = Truth(stage.server)
+    for result, file in results:
+        stage.check(result, [file], event, truth)
+    stage.expect("numbers of the file", len(truth.numbers(results[0][1])), 1)
+    tokens = sum(item.has_token for result, _ in results for item in result.items)
+    if tokens > 1:
+        stage.row.wrong.append(f"{tokens} processes claim a token")
+
+
+@scenario("one event under two spellings")
+def spellings(stage):
+    machine, (date, org) = stage.machine(), stage.event("Spelling")
+    files = stage.maker.files(machine, 2)
+    stage.all_stored(machine.upload(files[:1], (date, org)), files[:1], (date, org))
+    # The database takes both for one (gighive contract T27).
+    other = (date, org.upper().replace(" ", "  "))
+    run = machine.upload(files[1:], other)
+    stage.check(run, files[1:], other)
+    stage.expect_code(run, 0)
+
+
+@scenario("one label in two events")
+def one_label(stage):
+    machine, one, two = stage.machine(), stage.event("one"), stage.event("two")
+    files = stage.maker.files(machine, 2)
+    label = ["--label", f"shared {stage.maker.tag}"]
+    # The older releases list both files in both events; what counts is that each is in its own.
+    for file, event in zip(files, (one, two)):
+        run = machine.upload([file], event, *label)
+        stage.check(run, [file], event)
+        stage.expect_code(run, 0)
+
+
+# Text, files and accounts that the server refuses
+
+
+@scenario("all fields, with accents")
+def all_fields(stage):
+    machine, event = stage.machine(), stage.event("Größe – Café’s")
+    file = stage.maker.file(machine)
+    options = ["--participants", "Ann, Bób", "--keywords", "k1,k2", "--location", "Zürich", "--rating", "5"]
+    stage.all_stored(machine.upload([file], event, *options, "--notes", "n"), [file], event)
+
+
+@scenario("a label of 255 characters")
+def longest_label(stage):
+    machine, event = stage.machine(), stage.event("longest")
+    file = stage.maker.file(machine)
+    stage.all_stored(machine.upload([file], event, "--label", "ü" * 200 + stage.maker.tag.rjust(55)), [file], event)
+
+
+def refused(name, *options, codes=(2,), **file_options):
+    @scenario(name)
+    def run(stage):
+        machine, event = stage.machine(), stage.event("refused")
+        file = stage.maker.file(machine, **file_options)
+        result = machine.upload([file], event, *options)
+        stage.none_stored(result, [file], event, *codes)
+        stage.expect("bytes on the server", Truth(stage.server).has_bytes(file), False)
+
+
+refused("a label of 256 characters", "--label", "x" * 256)
+refused("an unknown event type", "--event-type", "funeral")
+refused("a rating out of range", "--rating", "11")
+refused("an empty file", content=b"")
+refused("an unknown extension", suffix=".xyz", codes=(2, 7))
+
+
+@scenario("an impossible date")
+def impossible_date(stage):
+    machine, (_, org) = stage.machine(), stage.event("date")
+    file, event = stage.maker.file(machine), ("2026-02-30", org)
+    stage.none_stored(machine.upload([file], event), [file], event, 2)
+
+
+def long_text(name, option):
+    @scenario(name)
+    def run(stage):
+        machine, event = stage.machine(), stage.event("long")
+        file = stage.maker.file(machine)
+        # The releases differ; whatever becomes of the file must be claimed.
+        stage.check(machine.upload([file], event, option, "x" * 256), [file], event)
+
+
+long_text("a location of 256 characters", "--location")
+long_text("a participant of 256 characters", "--participants")
+
+
+@scenario("a wrong password")
+def wrong_password(stage):
+    machine, event = stage.machine(), stage.event("password")
+    machine.account = (machine.account[0], "wrong")
+    files = stage.maker.files(machine, 3)
+    stage.none_stored(machine.upload(files, event), files, event, 4)
+
+
+NEEDS_VIEWER = "a user who may not upload"
+
+
+@scenario(NEEDS_VIEWER)
+def viewer(stage):
+    machine, event = stage.machine("viewer"), stage.event("viewer")
+    file = stage.maker.file(machine)
+    stage.none_stored(machine.upload([file], event), [file], event, 4)
+
+
+@scenario("a dry run")
+def dry_run(stage):
+    machine, event = stage.machine(), stage.event("dry")
+    files = stage.maker.files(machine, 2)
+    stage.none_stored(machine.upload(files, event, "--dry-run"), files, event, 0)
+
+
+@scenario("a file that grows during the upload")
+def growing(stage):
+    machine, event = stage.machine(), stage.event("growing")
+    file = stage.maker.file(machine, 600_000)
+    process = machine.start(*machine.upload_arguments([file], event, "--limit-rate", "300K"))
+    time.sleep(1)
+    with file.path.open("ab") as more:
+        more.write(b"more")
+    run, truth = machine.finish(process), Truth(stage.server)
+    stage.claim(f"{run.states()}, exit {run.code}")
+    # An error about the source says nothing about the bytes that were sent; a success does.
+    succeeded = run.code == 0 or any(item.state in PRESENT for item in run.items)
+    if succeeded and not truth.has(file, event):
+        stage.row.wrong.append("success, but the bytes of the start are not in the event")
+
+
+# Interruptions
+
+
+def killed(name, transport, seconds, *recovery):
+    @scenario(name)
+    def run(stage):
+        machine, event = stage.machine(transport=transport), stage.event("killed")
+        files = stage.maker.files(machine, 6, 60_000)
+        process = machine.start(*machine.upload_arguments(files, event, "--limit-rate", "200K"))
+        time.sleep(seconds)
+        stage.check(machine.kill(process), files, event)
+        if recovery:
+            machine.run(*recovery)
+        stage.all_stored(machine.upload(files, event), files, event)
+
+
+killed("killed in the middle of a batch, then the same command", "multipart", 1.0)
+killed("killed over tus, then the same command", "tus", 1.0)
+killed("killed over tus, resumed, then the same command", "tus", 1.4, "uploads", "resume", "--all")
+
+
+# Deletion
+
+
+@scenario("3 files deleted in one command")
+def delete_three(stage):
+    machine, event = stage.machine(), stage.event("three")
+    files = stage.maker.files(machine, 3)
+    truth = stage.all_stored(machine.upload(files, event, "-j", "1"), files, event)
+    numbers = [number for file in files for number in truth.numbers(file)]
+    run = machine.run("uploads", "delete", *numbers, "--yes")
+    stage.claim(f"delete: exit {run.code}")
+    left = Truth(stage.server).count(event)
+    if run.code == 0 and left:
+        stage.row.wrong.append(f"exit 0, {left} files are left")
+    stage.expect("files after the deletion", left, 0)
+
+
+@scenario("a file that an administrator has deleted")
+def gone(stage):
+    machine, event = stage.machine(), stage.event("gone")
+    file = stage.maker.file(machine)
+    truth = stage.all_stored(machine.upload([file], event), [file], event)
+    numbers = truth.numbers(file)
+    stage.expect("deleted by the administrator", [stage.server.delete_as_admin(one) for one in numbers], [True])
+    run = machine.run("uploads", "delete", *numbers, "--yes")
+    stage.claim(f"delete: exit {run.code}")
+    stage.expect("stored tokens", machine.uploads(), [])
+    stage.expect("files after the deletion", Truth(stage.server).count(event), 0)
+
+
+@scenario("an upload by an administrator, deleted by the same")
+def admin(stage):
+    machine, event = stage.machine("admin"), stage.event("admin")
+    file = stage.maker.file(machine)
+    truth = stage.all_stored(machine.upload([file], event), [file], event)
+    run = machine.run("uploads", "delete", *truth.numbers(file), "--yes")
+    stage.claim(f"delete: exit {run.code}")
+    left = Truth(stage.server).count(event)
+    if run.code == 0 and left:
+        stage.row.wrong.append("exit 0, the file is left")
+    stage.expect("files after the deletion", left, 0)
+
+
+# Broken connections, at every step and in every way
+
+STEPS = {
+    "the upload": (r"^POST /api/(uploads|media-files)", "multipart"),
+    "the creation of a tus upload": (r"^POST /files/", "tus"),
+    "a chunk": (r"^PATCH /files/", "tus"),
+    "the finalize": (r"^POST /api/uploads(\.php)?/finalize", "tus"),
+}
+
+
+def broken(step, pattern, transport, action):
+    @scenario(f"{step}: {ACTIONS[action]}")
+    def run(stage):
+        machine, event = stage.faulty(pattern, action), stage.event("broken")
+        file = stage.maker.file(machine, 200_000)
+        result = machine.upload([file], event, transport=transport)
+        settled(stage, event)
+        stage.expect("disturbed exchanges", stage.proxy.struck, 1)
+        stage.check(result, [file], event)
+
+
+def broken_deletion(action):
+    @scenario(f"the deletion: {ACTIONS[action]}")
+    def run(stage):
+        machine, event = stage.faulty(r"^POST /db/delete_media_files.php", action), stage.event("broken")
+        file = stage.maker.file(machine)
+        truth = stage.all_stored(machine.upload([file], event), [file], event)
+        result = machine.run("uploads", "delete", *truth.numbers(file), "--yes")
+        settled(stage, event)
+        stage.claim(f"delete: exit {result.code}")
+        left = Truth(stage.server).count(event)
+        kept = machine.uploads()
+        # Exit code 6 states that the outcome is unknown.
+        if result.code != 6 and (result.code == 0) != (left == 0):
+            stage.row.wrong.append(f"exit {result.code}, {left} files are left")
+        if left and not kept:
+            stage.row.wrong.append("the file is left, its token is not")
+
+
+def settled(stage, event):
+    """Waits until the server has finished what it was doing for a connection that is gone."""
+    counts = []
+    for _ in range(20):
+        counts.append(Truth(stage.server).count(event))
+        if counts[-3:] == [counts[-1]] * 3:
+            return
+        time.sleep(0.5)
+
+
+for step, (pattern, transport) in STEPS.items():
+    for action in ACTIONS:
+        broken(step, pattern, transport, action)
+for action in ACTIONS:
+    broken_deletion(action)
+
+
+def needs_plain_http(name):
+    """The proxy reads requests, so it cannot stand before TLS."""
+    return any(name.startswith(step + ":") for step in [*STEPS, "the deletion"])
