@@ -31,7 +31,7 @@ extension OutcomeTable {
             "request_timeout",
             6,
             "408: the server waited too long for the body",
-            "the server waited too long for the body{status}",
+            "the server timed out reading the request{status}",
             hint: "try again, or raise --limit-rate",
             isRetryable: true
         ),
@@ -66,7 +66,7 @@ extension OutcomeTable {
             "rate_limited",
             6,
             "429: the server asks for fewer requests",
-            "the server asks for fewer requests{status}",
+            "rate limited by the server{status}",
             hint: "try again later",
             isRetryable: true
         ),
@@ -76,6 +76,14 @@ extension OutcomeTable {
             "5xx: the server failed",
             "the server failed{status}{said}",
             hint: "try again later, or ask its operator",
+            isRetryable: true
+        ),
+        OutcomeCode(
+            "server_race",
+            7,
+            "the server lost the upload because other uploads to the same event were stored at the same time",
+            "the server lost the upload: other uploads to the same event were stored at the same time{said}",
+            hint: "run the same command again; --jobs 1 avoids it",
             isRetryable: true
         ),
         OutcomeCode(
@@ -89,7 +97,7 @@ extension OutcomeTable {
             "unexpected_answer",
             7,
             "a response that cannot be understood, often a proxy's",
-            "the server's answer makes no sense{status}{said}",
+            "unexpected response from the server{status}{said}",
             hint: "check --server; a proxy may have answered"
         ),
     ]
@@ -101,7 +109,7 @@ extension OutcomeTable {
             "unknown_host",
             6,
             "the host name has no address",
-            "the server's name has no address{said}",
+            "cannot resolve host{said}",
             hint: "check the spelling of --server",
             isRetryable: true
         ),
@@ -161,8 +169,8 @@ extension OutcomeTable {
             "unknown_outcome",
             6,
             "the response was lost, and whether the server has the file is unknown",
-            "the answer was lost; whether the server has the file is unknown{said}",
-            hint: "ask later with: mediactl uploads status",
+            "the response was lost; whether the server has the file is unknown{said}",
+            hint: "check later with: mediactl uploads status",
             isRetryable: true
         ),
         OutcomeCode("transport", 6, "no response", "the network failed{said}", hint: "try again"),

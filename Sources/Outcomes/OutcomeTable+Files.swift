@@ -130,6 +130,32 @@ extension OutcomeTable {
             hint: "try again, or ask its operator"
         ),
         OutcomeCode(
+            "other_files_deleted",
+            7,
+            "a deletion whose response reports other files than the requested one",
+            "the server was asked to delete {id} only, and reports something else{said}",
+            hint: "mediactl media list shows what is still on the server"
+        ),
+        OutcomeCode(
+            "refused_duplicate",
+            10,
+            "the server has these bytes in another event and refused to add them to this one",
+            "the server has the same bytes in another event and refused the file{said}"
+        ),
+        OutcomeCode(
+            "not_listed",
+            3,
+            "the server does not list a file that an upload reported as stored",
+            "the server does not list the file in its event"
+        ),
+        OutcomeCode(
+            "filter_unavailable",
+            2,
+            "a filter by a fact that this server does not report",
+            "cannot filter by this{said}"
+        ),
+        OutcomeCode("already_hidden", 10, "the upload of a guest was hidden before"),
+        OutcomeCode(
             "admin_unverified",
             1,
             "a deletion without token, and the server's file cannot be compared; nothing was deleted",
@@ -162,14 +188,14 @@ extension OutcomeTable {
             4,
             "the event link is malformed, expired, revoked, or for another server",
             "the event link is not valid{said}",
-            hint: "ask the organiser for a new one; links expire and can be revoked"
+            hint: "ask the organizer for a new one; links expire and can be revoked"
         ),
         OutcomeCode(
             "terms_not_accepted",
             2,
             "the organizer requires the terms to be accepted",
-            "the organiser's terms are not accepted",
-            hint: "read them at the event link, then add --accept-terms"
+            "the organizer's terms are not accepted",
+            hint: "read them on the page of the event link, then add --accept-terms"
         ),
     ]
 }

@@ -141,17 +141,6 @@ package struct UploadReply: Sendable, Equatable {
 
     /// Whether nothing stands in the token's place.
     var isWithoutToken: Bool { deleteToken == nil && !hasUnusableToken }
-
-    /// Whether PHP refused the file for its size before the application saw it (trap T23): its upload errors 1 and 2.
-    var exceedsUploadLimit: Bool {
-        message == "Upload failed with code 1" || message == "Upload failed with code 2"
-    }
-
-    /// Whether the database refused a row because another request had just written the same unique key (trap T19). It
-    /// does not tell whether the file is stored: the listing does.
-    var isKeyCollision: Bool {
-        message?.contains("1062 Duplicate entry") ?? false
-    }
 }
 
 extension StoredFacts {

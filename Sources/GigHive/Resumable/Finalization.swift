@@ -218,8 +218,6 @@ struct Finalization {
         _ settlement: inout UploadSettlement
     ) async throws(StoreError) -> Step {
         try await noteAnswered()
-        var error = error
-        error.code = .serverRace
         if let checksum = settlement.record.checksumSHA256, lostAt == nil {
             let finding = await inquiry(checksum, settlement).lookOnce(control: control)
             if case .present(let copy) = finding, copy.placement == .event || copy.placement == .noEvent {

@@ -82,7 +82,7 @@ enum FinalizeVerdict: Sendable {
     }
 
     private static func failure(_ reply: UploadReply, _ error: GigHiveError) -> FinalizeVerdict {
-        if reply.isKeyCollision {
+        if error.code == .serverRace {
             return .collided(error)
         }
         let message = reply.message ?? ""

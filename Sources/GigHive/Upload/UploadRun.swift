@@ -272,8 +272,6 @@ struct UploadRun {
         _ attempt: UploadAttempt,
         _ file: OpenFile
     ) async -> Again? {
-        var error = error
-        error.code = .serverRace
         guard let checksum = attempt.checksum else {
             settlement.end(.failed, error)
             return nil

@@ -34,12 +34,10 @@ enum UploadVerdict: Sendable {
         case 408, 429:
             // The server says that it has dropped the request.
             return .refused(error, mayRepeat: true)
-        case 500 where reply.isKeyCollision && bodyComplete:
+        case 500 where error.code == .serverRace && bodyComplete:
             return .collided(error)
-        case 500 where reply.exceedsUploadLimit:
-            var tooLarge = error
-            (tooLarge.code, tooLarge.isRetryable) = (.payloadTooLarge, false)
-            return .refused(tooLarge, mayRepeat: false)
+        case 500 where error.code == .payloadTooLarge:
+            return .refused(error, mayRepeat: false)
         case 501:
             return .refused(error, mayRepeat: false)
         case 503:

@@ -41,7 +41,7 @@ extension ErrorCatalogue {
                     + "event, and this event does not have them\(error.said)",
                 hint: error.fileID.map { "show the other copy with: mediactl media show \($0)" }
             )
-        case .serverError:
+        case .serverError where refusedFlag(error) != nil:
             .table(
                 error,
                 hint: refusedFlag(error).map { "change the value of \($0); the server refuses this one every time" }
