@@ -55,7 +55,7 @@ class Client:
                 "--no-input", "-j", "8", *more]
 
     def upload_command(self, url, path):
-        return [self.binary, "upload", "--server", url, "--user", "bench", "--quiet", "--no-input", "--force",
+        return [self.binary, "upload", "--server", url, "--user", "bench", "--quiet", "--no-input", "--again",
                 "--label", "bench", path]
 
     def upload(self, url, path, *more):

@@ -114,7 +114,7 @@ public struct GigHiveError: Error, Sendable, CustomStringConvertible {
         // Guests.
         /// The event link is malformed, expired, revoked, or for another server.
         case invalidEventLink = "invalid_event_link"
-        /// The organiser wants the terms accepted, and `GuestAccess` does not say so.
+        /// The organizer wants the terms accepted, and `GuestAccess` does not say so.
         case termsNotAccepted = "terms_not_accepted"
         // Ends.
         /// The task was cancelled, or a stop was asked for, while that was still possible.

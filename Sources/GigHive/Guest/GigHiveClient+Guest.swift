@@ -8,7 +8,7 @@ extension GigHiveClient {
     ///
     /// - Parameters:
     ///   - token: The secret of the link.
-    ///   - displayName: Name shown to the organiser; at most 100 characters.
+    ///   - displayName: Name shown to the organizer; at most 100 characters.
     /// - Returns: The access, without the guest's consent yet.
     /// - Throws: `GigHiveError`: `.invalidEventLink` for a link that is malformed, expired or revoked; `.invalidDetail` for
     ///   a display name that is too long.
@@ -87,7 +87,7 @@ extension GigHiveClient {
     }
 }
 
-/// The name that a guest shows to the organiser.
+/// The name that a guest shows to the organizer.
 enum GuestName {
     /// Trims, and leaves out what is blank.
     ///

@@ -16,7 +16,7 @@ public struct GuestAccess: Sendable, CustomStringConvertible {
 
     /// The event.
     public var event: Event
-    /// Name shown to the organiser, at most 100 characters; nil for none.
+    /// Name shown to the organizer, at most 100 characters; nil for none.
     public var displayName: String?
     /// Whether the guest has accepted the site's terms; without that nothing is sent.
     public private(set) var acceptsTerms = false
@@ -49,7 +49,7 @@ public struct GuestAccess: Sendable, CustomStringConvertible {
 
 /// Where a guest's upload stands.
 public struct GuestStatus: Sendable, Equatable {
-    /// What the organiser has decided.
+    /// What the organizer has decided.
     public enum State: String, Sendable, CaseIterable {
         /// Nothing yet.
         case pending
@@ -61,7 +61,7 @@ public struct GuestStatus: Sendable, Equatable {
         case expired
     }
 
-    /// What the organiser has decided.
+    /// What the organizer has decided.
     public var state: State
     /// Name of the event.
     public var eventName: String?

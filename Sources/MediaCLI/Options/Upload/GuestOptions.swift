@@ -25,10 +25,10 @@ struct GuestOptions: ParsableArguments {
     )
     var uploadTokenFile: String?
 
-    @Flag(help: "Accept the terms of the event's organiser, as shown behind the link.")
+    @Flag(help: "Accept the organizer's terms, which are on the page of the event link.")
     var acceptTerms = false
 
-    @Option(help: ArgumentHelp("Name that the organiser sees, at most 100 characters.", valueName: "name"))
+    @Option(help: ArgumentHelp("Name shown to the organizer, at most 100 characters.", valueName: "name"))
     var displayName: String?
 
     /// Whether an event link is to be used.

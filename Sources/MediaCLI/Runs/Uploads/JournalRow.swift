@@ -11,7 +11,7 @@ struct JournalRow: Sendable {
         case resumable(sentBytes: Int64)
         /// Another process is sending it.
         case running
-        /// A guest's upload, and what the organiser has decided; nil when nobody was asked.
+        /// A guest's upload, and what the organizer has decided; nil when nobody was asked.
         case guest(GuestStatus.State?)
     }
 
@@ -35,7 +35,7 @@ struct JournalRow: Sendable {
         if case .resumable(let bytes) = standing { bytes } else { nil }
     }
 
-    /// What the organiser has decided about a guest's upload.
+    /// What the organizer has decided about a guest's upload.
     var guestState: GuestStatus.State? {
         if case .guest(let state) = standing { state } else { nil }
     }

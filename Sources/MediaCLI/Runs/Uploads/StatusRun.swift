@@ -12,7 +12,7 @@ struct StatusRun: Sendable {
     /// Whether servers are asked.
     let isAsking: Bool
 
-    /// Journal rows that have not ended, that can go on, or that an organiser decides about, newest first, each settled
+    /// Journal rows that have not ended, that can go on, or that an organizer decides about, newest first, each settled
     /// as far as possible.
     ///
     /// - Throws: `StoreError`, `GigHiveError` when the store fails.
