@@ -232,7 +232,7 @@ extension ErrorCatalogue {
         case .noDeleteToken: noTokenWords(for: error, number: number)
         case .idReused:
             Words(
-                "the server has given the number \(number) to another file; nothing was deleted",
+                "the server has another file with the id \(number); nothing was deleted\(error.said)",
                 hint: error.fileID.map { "mediactl media show \($0)" }
             )
         case .adminUnverified:
