@@ -119,7 +119,7 @@ extension OutcomeTable {
             "id_reused",
             11,
             "the server has another file under this id now; nothing was deleted",
-            "the server has given the number {id} to another file; nothing was deleted",
+            "the server has another file with the id {id}; nothing was deleted{said}",
             hint: "drop the local entry with: mediactl uploads clear --host HOST"
         ),
         OutcomeCode(

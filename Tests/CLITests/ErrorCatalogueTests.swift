@@ -45,7 +45,8 @@ import Testing
             (.networkTimeout, 6), (.connectionLost, 6), (.outcomeUnknown, 6), (.checksumMismatch, 8),
             (.sourceChanged, 13),
             (.tokenLost, 11), (.tokenNotStored, 12), (.invalidDeleteToken, 11), (.noDeleteToken, 11), (.idReused, 11),
-            (.notDeleted, 7), (.adminUnverified, 1), (.tusUnavailable, 5), (.uploadExpired, 5), (.notResumable, 10),
+            (.notDeleted, 7), (.otherFilesDeleted, 7), (.filterUnavailable, 2), (.adminUnverified, 1),
+            (.tusUnavailable, 5), (.uploadExpired, 5), (.notResumable, 10),
             (.invalidEventLink, 4), (.termsNotAccepted, 2), (.cancelled, 130), (.internalError, 1),
         ] as [(GigHiveError.Code, Int32)]
     )

@@ -79,6 +79,10 @@ import Testing
             ("uploads-status", "item", JSONRenderer.journal(JournalRow(record: record, result: upload(.tokenLost)))),
             ("config-show", "item", JSONRenderer.setting(.init(name: "n", value: "v", source: "s"))),
             ("error", "error", JSONRenderer.fatal(.usage("m", hint: "h"))),
+            ("media-list", "error", JSONRenderer.fatal(.usage("m"))),
+            ("media-show", "error", JSONRenderer.fatal(.usage("m"))),
+            ("media-find", "error", JSONRenderer.fatal(.usage("m"))),
+            ("media-delete", "error", JSONRenderer.fatal(.usage("m"))),
             ("uploads-clear", "error", JSONRenderer.fatal(Diagnosis("c", "m", exitCode: .store))),
         ]
         + [DeleteResult.State.deleted, .gone, .entryRemoved, .failed, .planned, .declined].map { state in

@@ -45,7 +45,18 @@ import Testing
 
     @Test(arguments: [
         Answer(status: 200, body: #"{"success":false,"deleted_count":0}"#, code: .notDeleted),
-        Answer(status: 200, body: #"{"deleted_count":2}"#, code: .notDeleted),
+        Answer(status: 200, body: #"{"deleted_count":2}"#, code: .otherFilesDeleted),
+        Answer(status: 200, body: #"{"deleted_count":1,"results":{"deleted":[]}}"#, code: .notDeleted),
+        Answer(
+            status: 200,
+            body: #"{"deleted_count":1,"results":{"deleted":[{"asset_id":19}]}}"#,
+            code: .otherFilesDeleted
+        ),
+        Answer(
+            status: 200,
+            body: #"{"deleted_count":2,"results":{"deleted":[{"file_id":"18"},{"file_id":19}]}}"#,
+            code: .otherFilesDeleted
+        ),
         Answer(status: 200, body: "welcome", code: .notDeleted),
         Answer(status: 400, body: #"{"success":false,"error":"Bad Request","message":"M"}"#, code: .badRequest),
         Answer(status: 401, code: .unauthorized),

@@ -41,7 +41,7 @@ public struct Deleter: Sendable {
             return newest
         }
         guard let match = rows.first(where: { $0.checksumSHA256 == asset.checksumSHA256 }) else {
-            throw GigHiveError(.idReused, detail: "the server has another file under this id", fileID: fileID)
+            throw GigHiveError(.idReused, fileID: fileID)
         }
         return match
     }
@@ -261,7 +261,7 @@ public struct Deleter: Sendable {
     }
 
     private func reused(_ target: AdminDeletion) -> GigHiveError {
-        GigHiveError(.idReused, detail: "the server has another file under this id", fileID: target.fileID)
+        GigHiveError(.idReused, fileID: target.fileID)
     }
 
     /// A deletion that the server reports. Entries of a file that was chosen on the server are removed only when it is

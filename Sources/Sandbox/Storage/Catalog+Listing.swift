@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 
 /// Which rows a listing shows.
@@ -34,9 +35,13 @@ extension Catalog {
 
     func listing(_ query: ListingQuery) throws -> ListingPage {
         let (condition, arguments) = condition(of: query)
-        let grouping = query.isLibrarian ? "GROUP BY asset.id" : ""
+        // Only the newest era has the view by asset, which shows assets of no event too.
+        let isLibrarian = query.isLibrarian && dialect == .d3
+        let join = isLibrarian ? "LEFT JOIN" : "JOIN"
+        let grouping = isLibrarian ? "GROUP BY asset.id" : ""
+        let order = isLibrarian ? "asset.id DESC" : "event.event_date DESC, event.id, event_item.position"
         let source = """
-            FROM asset JOIN event_item ON event_item.asset_id = asset.id JOIN event ON event.id = event_item.event_id
+            FROM asset \(join) event_item ON event_item.asset_id = asset.id \(join) event ON event.id = event_item.event_id
             WHERE \(condition) \(grouping)
             """
         return try queue.read { db in
@@ -49,24 +54,33 @@ extension Catalog {
                 db,
                 sql: """
                     SELECT asset.*, event.event_date, event.org_name, event_item.label \(source)
-                    ORDER BY event.event_date DESC, event.id, event_item.position
+                    ORDER BY \(order)
                     LIMIT \(Self.pageThreshold) OFFSET \(offset)
                     """,
                 arguments: arguments
             )
-            let entries = rows.map { row in entry(row, isLibrarian: query.isLibrarian) }
+            let entries = rows.map { row in entry(row, isLibrarian: isLibrarian) }
             return ListingPage(entries: entries, total: total, page: page, offset: offset)
         }
     }
 
     private func entry(_ row: Row, isLibrarian: Bool) -> ListingEntry {
-        let orgName: String = row["org_name"]
+        guard !isLibrarian else { return ListingEntry(asset: Asset(row), date: "", orgName: "", label: "") }
         return ListingEntry(
             asset: Asset(row),
-            date: isLibrarian ? "" : row["event_date"],
-            orgName: isLibrarian ? "" : orgName,
-            label: isLibrarian ? "" : dialect == .d2 ? OrganizationName.comparisonForm(row["label"]) : row["label"]
+            date: row["event_date"],
+            orgName: row["org_name"],
+            label: dialect == .d2 ? OrganizationName.comparisonForm(row["label"]) : row["label"]
         )
+    }
+
+    /// A name as the listing has it. Seen on D2 servers: transliterated to lower-case ASCII, blanks collapsed, without
+    /// apostrophes.
+    private func stored(_ name: String) -> String {
+        guard dialect == .d2 else { return name }
+        let transform = StringTransform("Any-Latin; Latin-ASCII; Lower")
+        let plain = (name as NSString).applyingTransform(transform, reverse: false) ?? name.lowercased()
+        return plain.filter { $0 != "'" }.split(whereSeparator: \.isWhitespace).joined(separator: " ")
     }
 
     /// The SQL of the filters; columns that the sandbox does not fill are empty texts.
@@ -74,7 +88,8 @@ extension Catalog {
         let columns = [
             "date": "event.event_date", "org_name": "event.org_name", "rating": "event.rating",
             "keywords": "event.keywords", "location": "event.location", "summary": "event.notes",
-            "crew": "event_item.participants", "item_label": "event_item.label", "file_type": "asset.file_type",
+            "crew": "event_item.participants",
+            dialect == .d3 ? "item_label" : "song_title": "event_item.label", "file_type": "asset.file_type",
             "source_relpath": "asset.source_relpath", "duration_seconds": "coalesce(asset.duration_seconds, '')",
             "media_info": "''", "tag": "''",
         ]

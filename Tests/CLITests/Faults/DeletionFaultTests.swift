@@ -196,7 +196,7 @@ import Testing
         try scene.add(checksum: String(repeating: "0", count: 64), at: 60)
         try scene.removeRealEntry()
         let report = try await scene.stage.delete(["1", "--yes"])
-        report.expect(ExpectedFault(11, "id_reused", "has given the number 1 to another file", hint: "uploads clear"))
+        report.expect(ExpectedFault(11, "id_reused", "has another file with the id 1", hint: "mediactl media show 1"))
         try await scene.expectUntouched(posts: 1)
     }
 
@@ -229,7 +229,9 @@ import Testing
     @Test func numberWithoutToken() async throws {
         let scene = try await Scene()
         let report = try await scene.stage.delete(["7", "--yes", "--server", scene.sandbox.baseURL])
-        report.expect(ExpectedFault(11, "no_delete_token", "no delete token for 7", hint: "mediactl uploads list"))
+        report.expect(
+            ExpectedFault(11, "no_delete_token", "no delete token for 7", hint: "mediactl uploads delete 7 --as-admin")
+        )
         try await scene.expectUntouched(posts: 0)
     }
 
@@ -240,7 +242,7 @@ import Testing
         try scene.add(checksum: "", at: 60)
         try scene.removeRealEntry()
         let report = try await scene.stage.deleteAsAdmin(["1", "--yes"])
-        report.expect(ExpectedFault(1, "admin_unverified", "still the same file", hint: "without --as-admin"))
+        report.expect(ExpectedFault(1, "admin_unverified", "still the same file", hint: "mediactl media show 1"))
         try await scene.expectUntouched(posts: 0)
     }
 

@@ -31,17 +31,28 @@ import Testing
         #expect(try sandbox.storedFiles().isEmpty)
     }
 
-    /// What the server reads depends on the user: a token alone does not help an admin, nor the list an uploader.
-    @Test(arguments: dialects, [("admin", [], "add --as-admin"), ("uploader", ["--as-admin"], "needs the admin user")])
-    func deleteWithTheOtherLogin(_ dialect: String, _ login: (user: String, flags: [String], hint: String)) async throws
-    {
+    /// An admin needs no option: what the token cannot do is done with admin rights, after comparing the file.
+    @Test(arguments: dialects)
+    func anAdminDeletesLikeAnUploader(_ dialect: String) async throws {
         let sandbox = try await SandboxProcess.start(dialect: dialect)
         var stage = try FaultStage(sandbox.baseURL)
         try await stage.upload().expectSuccess("done")
-        stage.runner.environment["MEDIACTL_PASSWORD"] = login.user
-        let command = ["uploads", "delete", "1", "--yes", "--json", "--user", login.user] + login.flags
+        stage.runner.environment["MEDIACTL_PASSWORD"] = "admin"
+        let command = ["uploads", "delete", "1", "--yes", "--json", "--user", "admin"]
+        FaultReport(try await stage.runner.run(command)).expectSuccess("deleted")
+        #expect(try sandbox.storedFiles().isEmpty)
+        #expect(try stage.tokens().isEmpty)
+    }
+
+    /// The list does not help an uploader.
+    @Test(arguments: dialects)
+    func anUploaderIsNoAdmin(_ dialect: String) async throws {
+        let sandbox = try await SandboxProcess.start(dialect: dialect)
+        let stage = try FaultStage(sandbox.baseURL)
+        try await stage.upload().expectSuccess("done")
+        let command = ["uploads", "delete", "1", "--yes", "--json", "--user", "uploader", "--as-admin"]
         let report = FaultReport(try await stage.runner.run(command))
-        report.expect(ExpectedFault(4, "forbidden", "Expected JSON body", hint: login.hint))
+        report.expect(ExpectedFault(4, "forbidden", "Expected JSON body", hint: "only the administrator may do this"))
         #expect(try stage.tokens().count == 1)
     }
 

@@ -53,7 +53,7 @@ struct TranscriptStep: Sendable {
 
 /// What the sessions do, in the order in which it can be done.
 enum TranscriptScript {
-    static let steps = uploads + sync + captures + tapes + program
+    static let steps = uploads + media + sync + captures + tapes + program
 
     private static let party =
         #"--event-date 2026-06-13 --event-type wedding --org-name "Ann & Bob" --label "First dance""#
@@ -92,6 +92,25 @@ enum TranscriptScript {
         .no("uploads import missing.jsonl"), .ok("uploads import tokens.jsonl"),
         .ok("doctor"), .no("doctor --server http://127.0.0.1:1"), .look("doctor --json"),
         .ok("smoke"), .no("smoke --password-file missing.txt"), .look("smoke --json"),
+    ]
+
+    /// At the end of the uploads, with a file that nothing else uses.
+    private static let media: [TranscriptStep] = [
+        .prepare(#"upload longer.mp4 --event-date 2026-06-15 --org-name "The Larks" --label Spare"#),
+        .table("media list"), .no("media list --event-type band"), .look("media list --json"),
+        .ok("media show 1"), .no("media show 99"), .look("media show 1 --json"),
+        .table("media find --file longer.mp4"), .no("media find --label Nothing"),
+        .look("media find --file longer.mp4 --json"),
+        .keep("media", "file_id", of: "media find --file longer.mp4"),
+        .look("media delete {media} --dry-run"), .look("media delete {media} --dry-run --json"),
+        .no("media delete {media} --yes"),
+        .init(
+            purpose: .success,
+            line: "media delete {media} --user admin",
+            answers: [("Delete 1 file? [y/N] ", "yes\n")],
+            consent: " --yes",
+            environment: ["MEDIACTL_PASSWORD": "admin"]
+        ),
     ]
 
     private static let sync: [TranscriptStep] = [

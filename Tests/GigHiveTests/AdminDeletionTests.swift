@@ -1,0 +1,116 @@
+import Foundation
+import MediaStore
+import TestSupport
+import Testing
+
+@testable import GigHive
+
+/// Deletions with an admin's login (gighive contract 5.2, traps T10 and T25).
+@Suite(.prompt) struct AdminDeletionTests {
+    private let neverAsked: @Sendable (TokenEntry) async -> InvalidTokenChoice = { _ in
+        Issue.record("asked about a token")
+        return .keep
+    }
+
+    @Test(arguments: ["d1", "d2", "d3"])
+    func aTokenOfAnAdminDeletesOnEveryRelease(_ dialect: String) async throws {
+        let sandbox = try await SandboxProcess.start(dialect: dialect)
+        let bench = try sandbox.bench(user: "admin")
+        let stored = try await bench.upload()
+        let entry = try await bench.deleter.entry(for: try #require(stored.fileID))
+        let result = await bench.deleter.delete(entry, onInvalidToken: neverAsked)
+        #expect(result.state == .deleted)
+        #expect(result.usedAdminRights)
+        #expect(try sandbox.storedFiles().isEmpty)
+        #expect(try bench.store.tokens(host: nil).isEmpty)
+    }
+
+    @Test func aTokenOfAnUploaderNeedsNoAdminRights() async throws {
+        let sandbox = try await SandboxProcess.start()
+        let bench = try sandbox.bench()
+        _ = try await bench.upload()
+        let result = await bench.deleter.delete(try await bench.deleter.entry(for: 1), onInvalidToken: neverAsked)
+        #expect(result.state == .deleted)
+        #expect(!result.usedAdminRights)
+    }
+
+    /// The id is another file's since the server was rebuilt: an admin's request would delete it.
+    @Test func anotherFileUnderTheIDIsKept() async throws {
+        let sandbox = try await SandboxProcess.start()
+        let bench = try sandbox.bench(user: "admin")
+        _ = try await bench.upload()
+        var stale = try await bench.deleter.entry(for: 1)
+        stale.checksumSHA256 = String(repeating: "0", count: 64)
+        let result = await bench.deleter.delete(stale, onInvalidToken: neverAsked)
+        #expect(result.state == .failed)
+        #expect(result.error?.code == .idReused)
+        #expect(try sandbox.storedFiles().count == 1)
+        #expect(try bench.store.tokens(host: nil).count == 1)
+    }
+
+    @Test func theServersIDsAreStatedWhenTheyAreOthers() async throws {
+        let server = try FakeGigHive { request, connection, _, _ in
+            guard request.path == "/db/delete_media_files.php" else { return false }
+            try connection.answer(
+                200,
+                #"{"success":true,"deleted_count":2,"results":{"deleted":[{"asset_id":19},{"asset_id":20}]}}"#
+            )
+            return true
+        }
+        let bench = try Workbench(server)
+        let file = server.store("abc", id: 18)
+        let result = await bench.deleter.deleteAsAdmin(AdminDeletion(fileID: 18, checksumSHA256: file.checksum))
+        #expect(result.state == .failed)
+        #expect(result.error?.code == .otherFilesDeleted)
+        #expect(result.error?.detail == "deleted ids: 19, 20")
+    }
+
+    /// A count without ids is a claim; the file itself confirms it.
+    @Test(arguments: [true, false]) func aClaimWithoutIDsIsChecked(_ isGone: Bool) async throws {
+        let server = try FakeGigHive { request, connection, server, _ in
+            guard request.path == "/db/delete_media_files.php" else { return false }
+            if isGone { server.remove(18) }
+            try connection.answer(200, #"{"success":true,"deleted_count":1}"#)
+            return true
+        }
+        let bench = try Workbench(server)
+        let file = server.store("abc", id: 18)
+        let result = await bench.deleter.deleteAsAdmin(AdminDeletion(fileID: 18, checksumSHA256: file.checksum))
+        #expect(result.state == (isGone ? .deleted : .failed))
+        #expect(result.error?.code == (isGone ? nil : .notDeleted))
+    }
+
+    @Test func aDeletionWithoutAnEntryRemovesTheEntriesOfTheFile() async throws {
+        let sandbox = try await SandboxProcess.start()
+        let bench = try sandbox.bench(user: "admin")
+        let stored = try await bench.upload()
+        let checksum = try #require(stored.checksumSHA256)
+        let result = await bench.deleter.deleteAsAdmin(AdminDeletion(fileID: 1, checksumSHA256: checksum))
+        #expect(result.state == .deleted)
+        #expect(try bench.store.tokens(host: nil).isEmpty)
+    }
+
+    @Test(arguments: ["d1", "d2", "d3"])
+    func theRoleIsKnownBeforeAnythingIsDeleted(_ dialect: String) async throws {
+        let sandbox = try await SandboxProcess.start(dialect: dialect)
+        _ = try await sandbox.bench().upload()
+        try await sandbox.bench(user: "admin").client.requireAdmin()
+        let uploader = await #expect(throws: GigHiveError.self) { try await sandbox.bench().client.requireAdmin() }
+        #expect(uploader?.code == .forbidden)
+        #expect(uploader?.neededLogin == .admin)
+        let viewer = await #expect(throws: GigHiveError.self) {
+            try await sandbox.bench(user: "viewer").client.requireAdmin()
+        }
+        #expect(viewer?.code == .unauthorized)
+        #expect(try sandbox.storedFiles().count == 1)
+    }
+}
+
+extension SandboxProcess {
+    /// Names of all stored media files.
+    fileprivate func storedFiles() throws -> [String] {
+        try ["video", "audio"].flatMap {
+            try FileManager.default.contentsOfDirectory(atPath: data.file("media/" + $0))
+        }
+    }
+}

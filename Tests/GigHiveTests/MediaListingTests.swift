@@ -1,0 +1,178 @@
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import GigHive
+
+/// What is on a server (gighive contract section 7).
+@Suite(.prompt) struct MediaListingTests {
+    // MARK: Names
+
+    /// Stored forms as seen on servers of the three eras; the wanted text is what was sent.
+    @Test(arguments: [
+        ("A  B", "A B", true), ("A B", " A   B ", true), ("Cafe\u{301}", "Caf\u{e9}", true),
+        ("die arzte", "Die Ärzte", true), ("motley crue", "MÖTLEY  Crüe", true),
+        ("strasse & co. - naive (2)", "Straße & Co. – naïve (2)", true), ("rocknroll_100%", "Rock'n'Roll_100%", true),
+        ("lodz ore ri ben yu title", "Łódź Øre 日本語 Title", true),
+        ("The Band", "the band", false), ("Die Ärzte", "Die Arzte", false), ("the band", "The Bands", false),
+        ("", "x", false),
+    ]) func namesAreComparedAsServersStoreThem(_ stored: String, _ wanted: String, _ isSame: Bool) {
+        #expect(StoredText.isSame(stored, wanted) == isSame)
+    }
+
+    @Test(
+        arguments: [
+            ("The  Larks", "Larks"), ("Rock'n'Roll", "Rock"), ("100% | !no & yes", "100"), ("Łódź", nil), ("a b", nil),
+            ("Cafe\u{301}s", "Caf"), ("日本語", nil),
+        ] as [(String, String?)]
+    )
+    func theSearchTermIsPartOfEveryStoredForm(_ wanted: String, _ term: String?) {
+        #expect(StoredText.searchTerm(wanted) == term)
+    }
+
+    // MARK: Queries
+
+    @Test(arguments: ["d1", "d2", "d3"])
+    func aFileIsFoundByEveryFactThatIsListed(_ dialect: String) async throws {
+        let sandbox = try await SandboxProcess.start(dialect: dialect)
+        let bench = try sandbox.bench()
+        let wanted = try await bench.upload("wanted", name: "a.mp4", date: "2026-03-02")
+        _ = try await bench.upload("other", name: "b.mp4", date: "2026-03-01")
+        let client = try sandbox.bench(user: "viewer").client
+        var query = MediaQuery()
+        query.eventDate = "2026-03-02"
+        query.orgName = " Band"
+        query.label = "one"
+        query.fileType = "video"
+        query.checksumSHA256 = wanted.checksumSHA256
+        let found = try await client.media(matching: query)
+        #expect(found.map(\.fileID) == [1])
+        #expect(found.first?.checksumSHA256 == wanted.checksumSHA256)
+        #expect(found.first?.events.map(\.date) == ["2026-03-02"])
+        for path in [\MediaQuery.eventDate, \.orgName, \.label, \.fileType, \.checksumSHA256] {
+            var other = query
+            other[keyPath: path] = path == \.checksumSHA256 ? String(repeating: "0", count: 64) : "2026-03-09"
+            #expect(try await client.media(matching: other).isEmpty)
+        }
+        #expect(try await client.media().count == 2)
+    }
+
+    /// The date of one event and the label of another are no match.
+    @Test func factsMustMatchInTheSameEvent() async throws {
+        let sandbox = try await SandboxProcess.start(dialect: "d1")
+        let bench = try sandbox.bench()
+        _ = try await bench.upload(date: "2026-03-01")
+        _ = try await bench.upload("other", date: "2026-03-02")
+        var query = MediaQuery()
+        query.eventDate = "2026-03-01"
+        #expect(try await bench.client.media(matching: query).map(\.fileID) == [1])
+        query.label = "two"
+        #expect(try await bench.client.media(matching: query).isEmpty)
+    }
+
+    @Test func allEventsOfAFileAreOneFile() async throws {
+        let sandbox = try await SandboxProcess.start()
+        let bench = try sandbox.bench()
+        _ = try await bench.upload(date: "2026-03-01")
+        _ = try await sandbox.bench().upload(date: "2026-03-02")
+        let found = try await bench.client.media()
+        #expect(found.map(\.fileID) == [1])
+        #expect(found.first?.events.map(\.date) == ["2026-03-02", "2026-03-01"])
+        let asset = try #require(try await bench.client.asset(1))
+        #expect(try await bench.client.media(including: asset).sizeBytes == 3)
+    }
+
+    /// D1 and D2 report when a file was stored, D3 does not; none lists the event type (contract 2.5 and section 7).
+    @Test(arguments: [("d1", nil), ("d2", nil), ("d3", "since")] as [(String, String?)])
+    func aFilterWithoutItsFactIsRefused(_ dialect: String, _ refused: String?) async throws {
+        let sandbox = try await SandboxProcess.start(dialect: dialect)
+        let bench = try sandbox.bench()
+        _ = try await bench.upload()
+        var query = MediaQuery()
+        query.since = "2020-01-01"
+        if let refused {
+            let error = await #expect(throws: GigHiveError.self) { try await bench.client.media(matching: query) }
+            #expect(error?.code == .filterUnavailable)
+            #expect(error?.field == refused)
+        } else {
+            #expect(try await bench.client.media(matching: query).count == 1)
+            query.since = "2999-01-01 00:00:00"
+            #expect(try await bench.client.media(matching: query).isEmpty)
+        }
+        query = MediaQuery()
+        query.eventType = "band"
+        let error = await #expect(throws: GigHiveError.self) { try await bench.client.media(matching: query) }
+        #expect(error?.field == "event_type")
+    }
+
+    @Test(arguments: [("d1", false), ("d3", true)])
+    func aFileNameIsTheServers(_ dialect: String, _ reportsNames: Bool) async throws {
+        let sandbox = try await SandboxProcess.start(dialect: dialect)
+        let bench = try sandbox.bench()
+        let stored = try await bench.upload()
+        var query = MediaQuery()
+        query.fileName = "\(stored.checksumSHA256 ?? "").mp4"
+        #expect(try await bench.client.media(matching: query).count == 1)
+        query.fileName = String(repeating: "0", count: 64) + ".mp4"
+        #expect(try await bench.client.media(matching: query).isEmpty)
+        query.fileName = "nothing.mp4"
+        if reportsNames {
+            #expect(try await bench.client.media(matching: query).isEmpty)
+            query.fileName = try #require(try await bench.client.asset(1)?.sourceName)
+            #expect(try await bench.client.media(matching: query).count == 1)
+        } else {
+            let error = await #expect(throws: GigHiveError.self) { try await bench.client.media(matching: query) }
+            #expect(error?.field == "file_name")
+        }
+    }
+
+    // MARK: Pages
+
+    private static func page(_ number: Int, _ ids: [Int], total: Int) -> String {
+        let entries = ids.map { #"{"id":\#($0),"date":"2026-03-01","org_name":"A","song_title":"t","file_name":"x"}"# }
+        return #"{"pagination":{"page":\#(number),"pageCount":2,"total":\#(total)},"#
+            + #""entries":[\#(entries.joined(separator: ","))]}"#
+    }
+
+    /// Pages of a server that sorts by date alone: a row comes twice and another not at all.
+    private func server(_ pages: [[Int]], total: Int) throws -> FakeGigHive {
+        let next = Mutex(0)
+        return try FakeGigHive { request, connection, _, _ in
+            guard request.path == "/db/database.php" else { return false }
+            let number = next.withLock { number in
+                defer { number += 1 }
+                return min(number, pages.count - 1)
+            }
+            try connection.answer(200, Self.page(number % 2 + 1, pages[number], total: total))
+            return true
+        }
+    }
+
+    private static let byEvent = {
+        var query = MediaQuery()
+        query.eventDate = "2026-03-01"
+        return query
+    }()
+
+    @Test func pagesThatOverlapAreReadAgain() async throws {
+        let bench = try Workbench(try server([[1, 2], [2, 3], [1, 2], [3, 4]], total: 4))
+        #expect(try await bench.client.media(matching: Self.byEvent).map(\.fileID) == [1, 2, 3, 4])
+    }
+
+    @Test func aListingThatStaysIncompleteIsAnError() async throws {
+        let bench = try Workbench(try server([[1, 2], [2, 3]] + Array(repeating: [2, 3], count: 8), total: 4))
+        let error = await #expect(throws: GigHiveError.self) {
+            try await bench.client.media(matching: Self.byEvent)
+        }
+        #expect(error?.code == .unexpectedAnswer)
+    }
+
+    @Test func thePagesAreASequence() async throws {
+        let bench = try Workbench(try server([[1, 2], [3]], total: 3))
+        var ids: [Int64?] = []
+        for try await page in MediaListing(bench.client) {
+            ids += page.entries.map(\.fileID)
+        }
+        #expect(ids == [1, 2, 3])
+    }
+}
