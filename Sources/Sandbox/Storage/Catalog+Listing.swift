@@ -74,15 +74,6 @@ extension Catalog {
         )
     }
 
-    /// A name as the listing has it. Seen on D2 servers: transliterated to lower-case ASCII, blanks collapsed, without
-    /// apostrophes.
-    private func stored(_ name: String) -> String {
-        guard dialect == .d2 else { return name }
-        let transform = StringTransform("Any-Latin; Latin-ASCII; Lower")
-        let plain = (name as NSString).applyingTransform(transform, reverse: false) ?? name.lowercased()
-        return plain.filter { $0 != "'" }.split(whereSeparator: \.isWhitespace).joined(separator: " ")
-    }
-
     /// The SQL of the filters; columns that the sandbox does not fill are empty texts.
     private func condition(of query: ListingQuery) -> (String, StatementArguments) {
         let columns = [
