@@ -66,6 +66,9 @@ let package = Package(
         // What the foundations need of the operating system.
         .target(name: "MediaSystem", swiftSettings: strict),
 
+        // What happened, in codes: the table that all systems share.
+        .target(name: "Outcomes", swiftSettings: strict),
+
         // Foundations.
         .target(name: "MediaTransport", dependencies: ["CCurl", "CCurlShims", "MediaSystem"], swiftSettings: strict),
         .target(name: "MediaCrypto", dependencies: ["COpenSSL", "MediaSystem"], swiftSettings: strict),
@@ -73,7 +76,7 @@ let package = Package(
         .target(
             name: "MediaStore",
             dependencies: [
-                "CFileSystem", "CSQLiteShims", "MediaSystem", .product(name: "GRDB", package: "GRDB.swift"),
+                "CFileSystem", "CSQLiteShims", "MediaSystem", "Outcomes", .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict
         ),
@@ -84,16 +87,22 @@ let package = Package(
         // Systems.
         .target(
             name: "GigHive",
-            dependencies: ["Tus", "MediaTransport", "MediaCrypto", "MediaFiles", "MediaStore", "MediaSystem"],
+            dependencies: [
+                "Tus", "MediaTransport", "MediaCrypto", "MediaFiles", "MediaStore", "MediaSystem", "Outcomes",
+            ],
             swiftSettings: strict
         ),
         .target(
             name: "PhotoSync",
-            dependencies: ["MediaTransport", "MediaCrypto", "MediaFiles", "MediaStore", "MediaSystem"],
+            dependencies: ["MediaTransport", "MediaCrypto", "MediaFiles", "MediaStore", "MediaSystem", "Outcomes"],
             swiftSettings: strict
         ),
         // What leaves the machine of a hash-only capture. It cannot reach files or the store: it does not import them.
-        .target(name: "CaptureSubmission", dependencies: ["MediaTransport", "MediaCrypto"], swiftSettings: strict),
+        .target(
+            name: "CaptureSubmission",
+            dependencies: ["MediaTransport", "MediaCrypto", "Outcomes"],
+            swiftSettings: strict
+        ),
         .target(
             name: "HashCapture",
             dependencies: [
@@ -104,14 +113,14 @@ let package = Package(
         ),
         .target(
             name: "Tapes",
-            dependencies: ["MediaTransport", "MediaCrypto", "MediaFiles", "MediaStore", "MediaSystem"],
+            dependencies: ["MediaTransport", "MediaCrypto", "MediaFiles", "MediaStore", "MediaSystem", "Outcomes"],
             swiftSettings: strict
         ),
         .target(
             name: "MediaKit",
             dependencies: [
                 "GigHive", "PhotoSync", "HashCapture", "CaptureSubmission", "Tapes", "Tus", "MediaTransport",
-                "MediaCrypto", "MediaFiles", "MediaStore", "MediaSystem",
+                "MediaCrypto", "MediaFiles", "MediaStore", "MediaSystem", "Outcomes",
             ],
             swiftSettings: strict
         ),
@@ -121,7 +130,7 @@ let package = Package(
             name: "MediaCLI",
             dependencies: [
                 "GigHive", "PhotoSync", "HashCapture", "CaptureSubmission", "Tapes", "Tus", "MediaTransport",
-                "MediaCrypto", "MediaFiles", "MediaStore", "MediaSystem", argumentParser,
+                "MediaCrypto", "MediaFiles", "MediaStore", "MediaSystem", "Outcomes", argumentParser,
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Yams", package: "Yams"),
             ],
@@ -252,8 +261,9 @@ let package = Package(
         .testTarget(
             name: "CLITests",
             dependencies: [
-                "MediaCLI", "GigHive", "PhotoSync", "HashCapture", "CaptureSubmission", "Tapes", "MediaTransport",
-                "MediaCrypto", "MediaFiles", "MediaStore", "TestSupport", "mediactl", "mediactl-sandbox",
+                "MediaCLI", "GigHive", "PhotoSync", "HashCapture", "CaptureSubmission", "Tapes", "Tus",
+                "MediaTransport",
+                "MediaCrypto", "MediaFiles", "MediaStore", "Outcomes", "TestSupport", "mediactl", "mediactl-sandbox",
                 argumentParser,
             ],
             swiftSettings: strict

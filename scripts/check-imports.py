@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 SYSTEM = "Dispatch Foundation Glibc Synchronization"  # for everyone
-FOUNDATIONS = "MediaCrypto MediaFiles MediaStore MediaSystem MediaTransport"
+FOUNDATIONS = "MediaCrypto MediaFiles MediaStore MediaSystem MediaTransport Outcomes"
 SYSTEMS = "CaptureSubmission GigHive HashCapture PhotoSync Tapes"
 
 # Module: what it may import besides SYSTEM. Arrows only point upwards in this table, and none joins two modules of a tier.
@@ -31,15 +31,17 @@ TABLE = {
     "CSQLiteShims": "",
     # What the foundations need of the operating system.
     "MediaSystem": "",
+    # What happened, in codes: the table that all systems share.
+    "Outcomes": "",
     # Foundations. Each foreign library has one owner.
     "MediaTransport": "MediaSystem CCurl CCurlShims",
     "MediaCrypto": "MediaSystem COpenSSL",
     "MediaFiles": "MediaSystem CFileSystem",
-    "MediaStore": "MediaSystem CFileSystem CSQLiteShims GRDB GRDBSQLite",
+    "MediaStore": "MediaSystem Outcomes CFileSystem CSQLiteShims GRDB GRDBSQLite",
     # Protocols that several servers share: bytes in, proofs out.
     "Tus": "MediaCrypto MediaTransport",
     # Systems. What leaves of a capture can reach neither files nor the store.
-    "CaptureSubmission": "MediaCrypto MediaTransport",
+    "CaptureSubmission": "MediaCrypto MediaTransport Outcomes",
     "GigHive": f"Tus {FOUNDATIONS}",
     "PhotoSync": FOUNDATIONS,
     "HashCapture": f"CaptureSubmission CImages CImageShims CPlaces {FOUNDATIONS}",
@@ -63,7 +65,7 @@ TABLE = {
     "CTestSupport": "",
     "TestSupport": "CTestSupport FoundationNetworking Testing",
     "store-worker": "MediaStore MediaSystem",
-    "CLITests": f"MediaCLI {SYSTEMS} {FOUNDATIONS} ArgumentParser",
+    "CLITests": f"MediaCLI {SYSTEMS} Tus {FOUNDATIONS} ArgumentParser",
     "ProofTests": "MediaStore",
     "GuardTests": "",
     "ConformanceTests": f"{SYSTEMS} Tus {FOUNDATIONS} FuzzEntries",

@@ -28,7 +28,8 @@ public struct CaptureError: Error, Sendable, CustomStringConvertible {
         /// The file changed while it was read, or between reading and sending. Nothing of it was sent as true.
         case sourceChanged = "source_changed"
         // Payload and signing.
-        /// The body would have `HashOnlyBody.byteLimit` bytes or more; `parts` says what takes the room.
+        /// The body would have `HashOnlyBody.byteLimit` bytes or more, and `parts` says what takes the room; or 413; or a full
+        /// upload larger than such servers take, which is found before anything is sent.
         case payloadTooLarge = "payload_too_large"
         /// The key or the signing program made no signature, or none that its public key verifies.
         case signingFailed = "signing_failed"
@@ -64,11 +65,19 @@ public struct CaptureError: Error, Sendable, CustomStringConvertible {
         case captureNotFound = "capture_not_found"
         /// The server has this hash already, from another device or as another capture (409).
         case duplicate
+        /// 404 without a code of its own here: a wrong address, or another server.
+        case notFound = "not_found"
+        /// 408: the server waited too long for the request.
+        case requestTimeout = "request_timeout"
+        /// 409 to a request that makes nothing.
+        case conflict
+        /// 415: the server does not take this type of body.
+        case unsupportedMedia = "unsupported_media"
+        /// 423: locked on the server.
+        case locked
         /// 429: the server asks for fewer requests.
-        case tooManyRequests = "too_many_requests"
-        /// 413, or a full upload larger than such servers take; the latter is found before anything is sent.
-        case bodyTooLarge = "body_too_large"
-        /// 408, 503, and any 5xx after which the server cannot have acted.
+        case rateLimited = "rate_limited"
+        /// 503, and any 5xx after which the server cannot have acted.
         case serverError = "server_error"
         /// 3xx, never followed; `value` is the `Location`.
         case redirected
@@ -97,7 +106,7 @@ public struct CaptureError: Error, Sendable, CustomStringConvertible {
         /// The target of an export exists; it was left as it is.
         case targetExists = "target_exists"
         /// What the vault holds decrypts to another hash than the record's.
-        case hashMismatch = "hash_mismatch"
+        case checksumMismatch = "checksum_mismatch"
         /// `library.sqlite` or the counters failed; see `underlying` (`StoreError`).
         case storeUnusable = "store_unusable"
         // Ends.

@@ -2,48 +2,38 @@ internal import MediaFiles
 internal import MediaStore
 internal import MediaSystem
 internal import MediaTransport
+internal import Outcomes
 
 extension GigHiveError {
-    /// What an answer with an error status means (gighive contract 2.5 and 5.4; docs/exit-codes.md).
+    /// What an answer with an error status means (`OutcomeTable`; gighive contract 2.5 and 5.4).
     ///
     /// - Parameters:
     ///   - head: Status and header fields.
     ///   - message: The application's words, or an HTML page's title.
     ///   - isJSON: Whether the application itself answered; pages of the web server are HTML.
+    ///   - call: What was requested.
     /// - Returns: The error, classified.
-    static func answered(_ head: HTTPResponseHead, message: String?, isJSON: Bool) -> GigHiveError {
+    static func answered(
+        _ head: HTTPResponseHead,
+        message: String?,
+        isJSON: Bool,
+        to call: OutcomeTable.Call = .other
+    ) -> GigHiveError {
         let status = head.status
         let retryAfter = head.value(of: "Retry-After").flatMap { RetryAfter.parse($0, now: UnixTime.now()) }
-        let code: Code
+        let outcome = OutcomeTable.outcome(of: status, from: .gigHive, to: call, mark: isJSON ? message : nil)
         var detail = message ?? ""
-        var isRetryable = false
-        switch status {
-        case 300..<400:
-            code = .redirected
+        if (300..<400).contains(status) {
             detail = head.value(of: "Location") ?? detail
-        case 400: code = .badRequest
-        case 401: code = .unauthorized
-        case 403: code = .forbidden
-        case 404: code = .notFound
-        case 408: (code, isRetryable) = (.requestTimeout, true)
-        case 413:
-            code = .payloadTooLarge
+        } else if status == 413, !isJSON {
             // The application says "too large" as well when the part has another name (trap T4).
-            if !isJSON {
-                detail = "the web server refused the size of the request"
-            }
-        case 415: code = .unsupportedMedia
-        case 423: (code, isRetryable) = (.locked, true)
-        case 429: (code, isRetryable) = (.rateLimited, true)
-        case 501: code = .serverError
-        case 500...: (code, isRetryable) = (.serverError, true)
-        default: code = .unexpectedAnswer
+            detail = "the web server refused the size of the request"
         }
         return GigHiveError(
-            code,
+            Code(rawValue: outcome.code) ?? .unexpectedAnswer,
             detail: detail,
             httpStatus: status,
-            isRetryable: isRetryable,
+            isRetryable: outcome.isRetryable,
             retryAfterSeconds: retryAfter.map { Int($0.components.seconds) }
         )
     }

@@ -1,4 +1,5 @@
 internal import MediaStore
+internal import Outcomes
 internal import Tus
 
 extension GigHiveError {
@@ -14,16 +15,11 @@ extension GigHiveError {
         var isRetryable = false
         switch error.kind {
         case .unsupported: code = .tusUnavailable
-        case .refused: code = .badRequest
-        case .unauthorized: code = .unauthorized
-        case .forbidden: code = .forbidden
         case .gone: (code, isRetryable) = (.uploadExpired, true)
         case .conflict, .checksumMismatch: (code, isRetryable) = (.unexpectedAnswer, true)
-        case .tooLarge: code = .payloadTooLarge
-        case .locked: (code, isRetryable) = (.locked, true)
-        case .rateLimited: (code, isRetryable) = (error.status == 408 ? .requestTimeout : .rateLimited, true)
-        case .server: (code, isRetryable) = (.serverError, true)
-        case .redirected: code = .redirected
+        case .refused, .unauthorized, .forbidden, .tooLarge, .locked, .rateLimited, .server, .redirected:
+            let outcome = OutcomeTable.outcome(of: error.status ?? 500, from: .tus)
+            (code, isRetryable) = (Code(rawValue: outcome.code) ?? .unexpectedAnswer, outcome.isRetryable)
         case .unexpectedAnswer: code = .unexpectedAnswer
         case .prefixChanged: code = .sourceChanged
         case .sourceFailed: code = .fileUnreadable

@@ -37,6 +37,8 @@ public struct GigHiveError: Error, Sendable, CustomStringConvertible {
         case notFound = "not_found"
         /// 408: the server waited too long for the body.
         case requestTimeout = "request_timeout"
+        /// 409, where it is no duplicate: what is on the server contradicts the request.
+        case conflict
         /// 413: too large for the web server or the application, or, from the application, a part that it does not
         /// know.
         case payloadTooLarge = "payload_too_large"
@@ -72,7 +74,7 @@ public struct GigHiveError: Error, Sendable, CustomStringConvertible {
         case connectionLost = "connection_lost"
         /// The answer was lost, and asking did not tell whether the server has the file. It is never sent again on a
         /// guess.
-        case outcomeUnknown = "outcome_unknown"
+        case outcomeUnknown = "unknown_outcome"
         // Integrity.
         /// The server's SHA-256 is not that of the bytes sent. The token is kept, so that the bad copy can be deleted.
         case checksumMismatch = "checksum_mismatch"

@@ -7,6 +7,7 @@
 @_exported public import MediaStore
 @_exported public import MediaSystem
 @_exported public import MediaTransport
+@_exported public import Outcomes
 @_exported public import PhotoSync
 @_exported public import Tapes
 @_exported public import Tus

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import MediaSystem
+import Outcomes
 
 /// Rows of the table `uploads`.
 enum UploadRow {
@@ -112,7 +113,7 @@ enum UploadRow {
             isGuest: row[20],
             attempts: row[14],
             httpStatus: row[15],
-            failureCode: row[16],
+            failureCode: (row[16] as String?).map(OutcomeTable.current),
             createdAt: Date(milliseconds: row[17]),
             updatedAt: Date(milliseconds: row[18])
         )

@@ -20,7 +20,7 @@ public struct PhotoSyncError: Error, Sendable, CustomStringConvertible {
         case notRegularFile = "not_regular_file"
         /// The file has no bytes.
         case emptyFile = "empty_file"
-        /// It has more bytes than the server takes, or the server said so (413).
+        /// It has more bytes than the server takes.
         case fileTooLarge = "file_too_large"
         /// The server takes no files with this extension.
         case unknownExtension = "unknown_extension"
@@ -40,14 +40,26 @@ public struct PhotoSyncError: Error, Sendable, CustomStringConvertible {
         /// The server stopped waiting for the body: it takes 30 seconds at most (contract 3.4).
         case bodyTooSlow = "body_too_slow"
         /// 401: the key is not (or no longer) the account's.
-        case invalidAPIKey = "invalid_api_key"
+        case unauthorized
         /// 403: the photo is another user's, or nobody's.
         case forbidden = "forbidden"
         /// 404: no such address, photo or device.
         case notFound = "not_found"
+        /// 408: the server waited too long for the request.
+        case requestTimeout = "request_timeout"
+        /// 409: what is on the server contradicts the request.
+        case conflict
+        /// 413: the body is too large for the server, or for a proxy before it.
+        case payloadTooLarge = "payload_too_large"
+        /// 415: the server does not take this type of body.
+        case unsupportedMedia = "unsupported_media"
+        /// 423: locked on the server.
+        case locked
+        /// 429: the server asks for fewer requests.
+        case rateLimited = "rate_limited"
         /// The server has not been set up yet; `value` is where that is done, when it says so.
         case setupRequired = "setup_required"
-        /// 408, 429 and 5xx without a code of their own here.
+        /// 5xx without a code of its own here.
         case serverError = "server_error"
         /// A login by password could not save the new key. The old key goes on working.
         case keyNotRotated = "key_not_rotated"

@@ -105,7 +105,7 @@ import Testing
         Answer(status: 503, code: .serverError, isRetryable: true),
         Answer(status: 504, code: .serverError, isRetryable: true),
         Answer(status: 200, body: "<title>Welcome to the hotel</title>", code: .unexpectedAnswer),
-        Answer(status: 418, code: .unexpectedAnswer),
+        Answer(status: 418, code: .badRequest),
     ]) func anAnswerWithoutAStoredFile(_ answer: Answer) async throws {
         let bench = try Workbench(
             try FakeGigHive { request, connection, _, _ in

@@ -142,7 +142,7 @@ struct LibraryGuideTests {
         await #expect {
             _ = try await SyncAccount.logIn(to: server, apiKey: "wrong", deviceName: "studio", in: directory)
         } throws: {
-            ($0 as? PhotoSyncError)?.code == .invalidAPIKey
+            ($0 as? PhotoSyncError)?.code == .unauthorized
         }
         #expect(try SyncAccount.kept(for: server, in: directory) == nil)
 

@@ -36,6 +36,15 @@ struct JournalTests {
         #expect(try store.upload(bare.uploadID) == bare)
     }
 
+    @Test("a code of 0.1.0 is read under the name it has now")
+    func oldCode() throws {
+        let store = try fixture.get().store()
+        var record = sampleRecord(identity: identity)
+        record.failureCode = "outcome_unknown"
+        try store.insert(record)
+        #expect(try store.upload(record.uploadID)?.failureCode == "unknown_outcome")
+    }
+
     @Test("a change that names a time has that time")
     func timeOfChange() throws {
         let store = try fixture.get().store()

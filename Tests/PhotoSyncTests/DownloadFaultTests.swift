@@ -57,7 +57,7 @@ import Testing
 
     @Test(
         arguments: [
-            (401, #"{"error":"Invalid API key."}"#, .invalidAPIKey),
+            (401, #"{"error":"Invalid API key."}"#, .unauthorized),
             (503, #"{"error":"Setup required","setupUrl":"/setup"}"#, .setupRequired),
         ] as [(Int, String, PhotoSyncError.Code)]
     )

@@ -34,7 +34,7 @@ import Testing
         let bench = try PullBench(PullShelf(1))
         bench.server.change { $0.statusCode = 401 }
         let report = try await SyncReport.make(of: bench.account)
-        #expect(report.failure?.code == .invalidAPIKey)
+        #expect(report.failure?.code == .unauthorized)
         #expect(report.health?.isHealthy == true)
     }
 }

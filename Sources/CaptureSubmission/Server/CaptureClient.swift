@@ -122,7 +122,8 @@ public struct CaptureClient: Sendable {
     ///   - headers: Of `RequestSignature`, for an empty body.
     ///   - control: Breaks the request off.
     /// - Returns: nil when there is no capture of this hash.
-    /// - Throws: `CaptureError`; `.unexpectedAnswer` when the server has no such route, or answers with another hash.
+    /// - Throws: `CaptureError`; `.notFound` when the server has no such route, `.unexpectedAnswer` when it answers with
+    ///   another hash.
     package func capture(
         byHash hash: SHA256Digest,
         headers: [HTTPHeader],

@@ -1,4 +1,5 @@
 internal import MediaTransport
+internal import Outcomes
 
 /// What the guests' endpoints answer instead of success (gighive contract 4.3 and section 6).
 enum GuestRefusal {
@@ -10,21 +11,16 @@ enum GuestRefusal {
     /// - Returns: `.invalidEventLink` for a token that the server does not take (any more), else as for everybody.
     static func error(_ head: HTTPResponseHead, _ content: ReplyText.Content) -> GigHiveError {
         let words = content.members.text("message") ?? content.members.text("error")
-        if content.form == .json, rejectsLink(status: head.status, words) {
-            return GigHiveError(.invalidEventLink, detail: words ?? "", httpStatus: head.status)
-        }
         return .answered(
             head,
             message: words ?? ReplyText.title(of: content.text),
-            isJSON: content.form == .json
+            isJSON: content.form == .json,
+            to: .guest
         )
     }
 
     /// Whether an answer of the application is about the event token.
     static func rejectsLink(status: Int, _ words: String?) -> Bool {
-        switch (status, words) {
-        case (400, "invalid token"), (400, "missing token"), (404, "invalid or expired"): true
-        default: false
-        }
+        OutcomeTable.outcome(of: status, from: .gigHive, to: .guest, mark: words).code == "invalid_event_link"
     }
 }

@@ -1,4 +1,5 @@
 internal import MediaTransport
+internal import Outcomes
 
 /// What the answer to a finalize request, or its absence, says about an upload (gighive contract 4.3 and 4.4).
 enum FinalizeVerdict: Sendable {
@@ -22,7 +23,7 @@ enum FinalizeVerdict: Sendable {
     /// Judges an answer.
     static func of(_ reply: UploadReply, head: HTTPResponseHead) -> FinalizeVerdict {
         let isJSON = reply.form == .json
-        var error = GigHiveError.answered(head, message: reply.message ?? reply.error, isJSON: isJSON)
+        var error = GigHiveError.answered(head, message: reply.message ?? reply.error, isJSON: isJSON, to: .finalize)
         if isJSON, GuestRefusal.rejectsLink(status: head.status, reply.error) {
             error.code = .invalidEventLink
         }

@@ -11,7 +11,7 @@ extension CaptureSession {
     ///   - path: Of the new file, as bytes; nothing is replaced.
     ///   - depthPath: Of the depth map: little-endian binary32.
     /// - Returns: The record.
-    /// - Throws: `CaptureError`: `.mediaMissing` for a digest that was given, `.hashMismatch`, `.targetExists` …
+    /// - Throws: `CaptureError`: `.mediaMissing` for a digest that was given, `.checksumMismatch`, `.targetExists` …
     public func export(_ id: String, to path: [UInt8], depthTo depthPath: [UInt8]?) async throws(CaptureError)
         -> CaptureRecord
     {

@@ -112,7 +112,7 @@ extension CaptureSession {
         // Asking failed. A server without the question still answers 409 to a duplicate; any other failure would meet a
         // submission too.
         let cause = (error.underlying as? CaptureError)?.code
-        guard cause == nil || cause == .unexpectedAnswer else { return asked }
+        guard cause == nil || cause == .unexpectedAnswer || cause == .notFound else { return asked }
         return try await send(asked.record, exchange)
     }
 

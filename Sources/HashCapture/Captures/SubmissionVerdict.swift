@@ -26,11 +26,11 @@ enum SubmissionVerdict: Equatable {
         case .transport: self = error.isRetryable ? .again : .unknown
         // Given only while bytes of the body were left.
         case .cancelled: self = .again
-        case .serverError, .tooManyRequests, .clockWrong, .redirected, .busy: self = .again
+        case .serverError, .rateLimited, .requestTimeout, .locked, .clockWrong, .redirected, .busy: self = .again
         case .assertionRefused, .requestSignatureRefused, .unauthorized, .forbidden: self = .again
         case .deviceUnknown, .deviceUnverified, .notRegistered: self = .again
-        case .badRequest, .bodyTooLarge, .duplicate, .payloadTooLarge: self = .rejected
-        case .unexpectedAnswer, .captureNotFound: self = Self.ofUnexpected(error.httpStatus)
+        case .badRequest, .unsupportedMedia, .duplicate, .conflict, .payloadTooLarge: self = .rejected
+        case .unexpectedAnswer, .notFound, .captureNotFound: self = Self.ofUnexpected(error.httpStatus)
         case .storeUnusable, .diskFull, .recordUnusable, .internalError: self = .again
         // Found before anything was sent.
         case .sourceChanged, .fileUnreadable, .fileNotFound: self = .again

@@ -95,11 +95,11 @@ extension CaptureExchange {
 
     /// The 2 MiB that the server's framework takes in all are told by nobody: a real photo is simply refused with 400.
     private static func explained(_ error: CaptureError, byteCount: Int64) -> CaptureError {
-        guard error.code == .badRequest || error.code == .bodyTooLarge, byteCount > FullUpload.frameworkLimit else {
+        guard error.code == .badRequest || error.code == .payloadTooLarge, byteCount > FullUpload.frameworkLimit else {
             return error
         }
         var error = error
-        error.code = .bodyTooLarge
+        error.code = .payloadTooLarge
         error.detail =
             "the body has \(byteCount) bytes, and this server takes no more than 2 MiB in all, though it promises 10 MiB "
             + "for a photo: \(error.detail)"

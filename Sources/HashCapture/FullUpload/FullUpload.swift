@@ -26,7 +26,7 @@ struct FullUpload: Sendable {
     /// Prepares an upload.
     ///
     /// - Throws: `CaptureError`: `.unknownMediaType` for anything but JPEG, `.depthRequired`, `.depthMapInvalid`,
-    ///   `.bodyTooLarge`, `.imageLibrariesMissing`.
+    ///   `.payloadTooLarge`, `.imageLibrariesMissing`.
     init(
         _ input: CaptureInput,
         metadata: CaptureMetadata,
@@ -40,7 +40,7 @@ struct FullUpload: Sendable {
             throw CaptureError(.unknownMediaType, detail: "a full upload takes JPEG photos only", path: file.path)
         }
         guard file.status.size <= Self.photoLimit else {
-            throw CaptureError(.bodyTooLarge, detail: "the server takes photos of up to 10 MiB", path: file.path)
+            throw CaptureError(.payloadTooLarge, detail: "the server takes photos of up to 10 MiB", path: file.path)
         }
         guard let size = input.depthSize else {
             throw CaptureError(.depthRequired, detail: "a full upload has a depth map")
@@ -51,7 +51,7 @@ struct FullUpload: Sendable {
         photo = file
         depthMap = try Gzip.compress(input.depthBytes)
         guard depthMap.count <= Self.depthLimit else {
-            throw CaptureError(.bodyTooLarge, detail: "the server takes packed depth maps of up to 5 MiB")
+            throw CaptureError(.payloadTooLarge, detail: "the server takes packed depth maps of up to 5 MiB")
         }
         self.size = size
         self.metadata = metadata

@@ -16,7 +16,7 @@ extension CaptureVault {
     ///   - path: Where to, as bytes; its directory must be there.
     ///   - expecting: The digest that the plaintext must have.
     /// - Returns: The SHA-256 of the plaintext.
-    /// - Throws: `CaptureError` `.mediaMissing`, `.mediaDamaged`, `.hashMismatch`, `.vaultUnusable`, `.targetExists`,
+    /// - Throws: `CaptureError` `.mediaMissing`, `.mediaDamaged`, `.checksumMismatch`, `.vaultUnusable`, `.targetExists`,
     ///   `.targetUnusable`, `.diskFull`, `.busy`; nothing is left at the target then.
     package func export(
         _ kind: Kind,
@@ -36,7 +36,7 @@ extension CaptureVault {
             do {
                 let digest = try await decrypt(source, kind, of: id, with: key) { try file.append($0) }
                 if let expecting, digest != expecting {
-                    throw CaptureError(.hashMismatch, detail: "the vault holds \(digest.hex)", value: id)
+                    throw CaptureError(.checksumMismatch, detail: "the vault holds \(digest.hex)", value: id)
                 }
                 try await FileReading.onOwnThread { _ in
                     try file.settle()

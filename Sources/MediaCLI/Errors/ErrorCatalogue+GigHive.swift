@@ -8,49 +8,30 @@ extension ErrorCatalogue {
         if error.code == .storeUnusable, let store = error.store {
             return diagnosis(of: store)
         }
-        return Diagnosis(error, words(for: error), exitCode(of: error.code))
+        return Diagnosis(error, words(for: error))
     }
 
-    /// The exit code of each code, as in `docs/exit-codes.md`.
-    static func exitCode(of code: GigHiveError.Code) -> ExitCode {
-        switch code {
-        case .invalidDetail, .fileNotFound, .fileUnreadable, .isDirectory, .notRegularFile, .emptyFile, .fileTooLarge,
-            .unknownExtension, .badRequest, .payloadTooLarge, .unsupportedMedia, .termsNotAccepted:
-            .usage
-        case .uploadInProgress, .locked, .notResumable: .conflict
-        case .storeUnusable, .tokenNotStored: .store
-        case .unauthorized, .forbidden, .invalidEventLink: .unauthorized
-        case .notFound, .tusUnavailable, .uploadExpired: .notFound
-        case .requestTimeout, .rateLimited, .unknownHost, .cannotConnect, .tlsFailed, .certificateUntrusted,
-            .certificateNameMismatch, .pinnedKeyMismatch, .networkTimeout, .connectionLost, .outcomeUnknown:
-            .network
-        case .serverError, .unexpectedAnswer, .notDeleted: .server
-        case .checksumMismatch: .integrity
-        case .sourceChanged: .sourceChanged
-        case .tokenLost, .invalidDeleteToken, .noDeleteToken, .idReused: .deleteToken
-        case .cancelled: .interrupt
-        case .adminUnverified, .redirected, .internalError: .failure
-        }
-    }
-
+    /// The words of the table, unless an error knows more than its code.
     private static func words(for error: GigHiveError) -> Words {
         switch error.code {
-        case .invalidDetail, .fileNotFound, .fileUnreadable, .isDirectory, .notRegularFile, .emptyFile, .fileTooLarge,
-            .unknownExtension, .uploadInProgress, .storeUnusable, .sourceChanged:
+        case .invalidDetail, .fileUnreadable, .notRegularFile, .fileTooLarge, .unknownExtension, .sourceChanged:
             localWords(for: error)
-        case .badRequest, .unauthorized, .forbidden, .notFound, .requestTimeout, .payloadTooLarge, .unsupportedMedia,
-            .locked, .rateLimited, .serverError, .redirected, .unexpectedAnswer:
-            answerWords(for: error)
-        case .unknownHost, .cannotConnect, .tlsFailed, .certificateUntrusted, .certificateNameMismatch,
-            .pinnedKeyMismatch, .networkTimeout, .connectionLost, .outcomeUnknown:
-            networkWords(for: error)
-        case .checksumMismatch, .tokenLost, .tokenNotStored, .invalidDeleteToken, .noDeleteToken, .idReused,
-            .notDeleted, .adminUnverified:
-            tokenWords(for: error)
-        case .tusUnavailable, .uploadExpired, .notResumable: resumableWords(for: error)
-        case .invalidEventLink, .termsNotAccepted: guestWords(for: error)
-        case .cancelled: .cancelled
-        case .internalError: .internalError(error)
+        case .forbidden: .table(error, hint: loginHint(error.neededLogin))
+        case .rateLimited:
+            .table(
+                error,
+                hint: error.retryAfterSeconds.map { "try again in \(Formats.span(.seconds($0)))" } ?? "try again later"
+            )
+        case .unknownHost, .cannotConnect, .connectionLost: networkWords(for: error)
+        case .checksumMismatch, .tokenLost, .tokenNotStored, .noDeleteToken: tokenWords(for: error)
+        case .notResumable:
+            Words(
+                "cannot go on with \(error.path.map { quoted($0) } ?? "the upload")\(error.said)",
+                hint: error.value == nil
+                    ? "mediactl uploads status shows where uploads stand; mediactl upload sends the file as it is now"
+                    : discardHint(for: error)
+            )
+        default: Words(error)
         }
     }
 
@@ -64,21 +45,13 @@ extension ErrorCatalogue {
                 "cannot use \(error.value.map { quoted($0) } ?? "this") as \(fieldName(error.field))\(error.said)",
                 hint: error.field.map { "set it with --\($0.replacing("_", with: "-"))" }
             )
-        case .fileNotFound: .noSuchFile(error)
         case .fileUnreadable:
             // A link that leads nowhere, or a failing disk, is no matter of permissions.
             .unreadable(
                 error,
                 hint: error.detail.isEmpty || error.detail == "permission denied" ? "check its permissions" : nil
             )
-        case .isDirectory:
-            Words("cannot upload \(file): it is a directory", hint: "name the files in it, or add --recursive")
-        case .notRegularFile:
-            Words(
-                "cannot upload \(file): it is not a regular file",
-                hint: "to send a stream, use: mediactl upload - --stdin-name NAME"
-            )
-        case .emptyFile: Words("cannot upload \(file): it is empty")
+        case .notRegularFile: .table(error, hint: "to send a stream, use: mediactl upload - --stdin-name NAME")
         case .fileTooLarge:
             Words(
                 "cannot upload \(file): it is larger than the limit\(error.limit.map { " of \($0) bytes" } ?? "")",
@@ -89,16 +62,9 @@ extension ErrorCatalogue {
                 "cannot upload \(file): its extension is not one the server knows",
                 hint: "send it all the same with --force"
             )
-        case .uploadInProgress:
-            Words(
-                "\(file) is being uploaded by another mediactl",
-                hint: "wait for it; mediactl uploads status shows where it stands"
-            )
         case .sourceChanged where error.value != nil:
             Words("\(file) has changed since its upload began", hint: "upload it anew, and \(discardHint(for: error))")
-        case .sourceChanged:
-            Words("\(file) changed while it was being sent", hint: "send it again when nothing writes to it")
-        default: .storeUnusable(error)
+        default: Words(error)
         }
     }
 
@@ -111,78 +77,7 @@ extension ErrorCatalogue {
         (field ?? "detail").replacing("_", with: " ")
     }
 
-    // MARK: Resumable uploads and guests
-
-    private static func resumableWords(for error: GigHiveError) -> Words {
-        switch error.code {
-        case .tusUnavailable:
-            Words(
-                "the server takes no resumable uploads\(error.said)",
-                hint: "use --transport multipart; an event link cannot be used there"
-            )
-        case .uploadExpired:
-            Words(
-                "the server has forgotten what was sent of \(error.file)\(error.said)",
-                hint: "send it again with mediactl upload"
-            )
-        default:
-            Words(
-                "cannot go on with \(error.path.map { quoted($0) } ?? "the upload")\(error.said)",
-                hint: error.value == nil
-                    ? "mediactl uploads status shows where uploads stand; mediactl upload sends the file as it is now"
-                    : discardHint(for: error)
-            )
-        }
-    }
-
-    private static func guestWords(for error: GigHiveError) -> Words {
-        error.code == .termsNotAccepted
-            ? Words(
-                "the organiser's terms are not accepted",
-                hint: "read them at the event link, then add --accept-terms"
-            )
-            : Words(
-                "the event link is not valid\(error.said)",
-                hint: "ask the organiser for a new one; links expire and can be revoked"
-            )
-    }
-
-    // MARK: Answers
-
-    private static func answerWords(for error: GigHiveError) -> Words {
-        let status = error.status
-        return switch error.code {
-        case .badRequest: .refused(error)
-        case .unauthorized:
-            Words(
-                "the server refused the login\(status): wrong password, or a user without this right",
-                hint: "log in as uploader or admin, for example: --user uploader --password-file FILE"
-            )
-        case .forbidden: .forbidden(error, hint: loginHint(error.neededLogin))
-        case .notFound:
-            Words(
-                "the server does not know this address or number\(status)\(error.said)",
-                hint: "check --server; mediactl config show tells where it comes from"
-            )
-        case .requestTimeout:
-            Words("the server waited too long for the body\(status)", hint: "try again, or raise --limit-rate")
-        case .payloadTooLarge:
-            Words(
-                "the server refused the body as too large, or as malformed\(status)\(error.said)",
-                hint: "servers like this one often take 1 GiB at most in one request"
-            )
-        case .unsupportedMedia: Words("the server does not take this kind of file\(status)\(error.said)")
-        case .locked: Words("the server says it is locked\(status)\(error.said)", hint: "try again later")
-        case .rateLimited:
-            Words(
-                "the server asks for fewer requests\(status)",
-                hint: error.retryAfterSeconds.map { "try again in \(Formats.span(.seconds($0)))" } ?? "try again later"
-            )
-        case .redirected: .redirected(error)
-        case .unexpectedAnswer: .unexpectedAnswer(error)
-        default: .serverFailed(error)
-        }
-    }
+    // MARK: Answers and tokens
 
     private static func loginHint(_ login: GigHiveError.NeededLogin?) -> String {
         switch login {
@@ -192,11 +87,8 @@ extension ErrorCatalogue {
         }
     }
 
-    // MARK: Integrity and tokens
-
     private static func tokenWords(for error: GigHiveError) -> Words {
-        let number = error.fileID.map { "\($0)" } ?? "the file"
-        return switch error.code {
+        switch error.code {
         case .checksumMismatch:
             Words(
                 "the server's copy differs from the source\(error.said)",
@@ -213,23 +105,7 @@ extension ErrorCatalogue {
                 "the file is on the server, but its delete token could not be stored\(error.said)",
                 hint: error.rescuePath.map { unstoredTokenHint(for: error, path: $0) }
             )
-        case .invalidDeleteToken:
-            Words(
-                "the server rejects the delete token of \(number)",
-                hint: "the local entry was kept; drop it with --on-invalid-token remove"
-            )
-        case .noDeleteToken: noTokenWords(for: error, number: number)
-        case .idReused:
-            Words(
-                "the server has given the number \(number) to another file; nothing was deleted",
-                hint: "drop the local entry with: mediactl uploads clear --host HOST"
-            )
-        case .adminUnverified:
-            Words(
-                "cannot make sure that \(number) is still the same file; nothing was deleted\(error.said)",
-                hint: "delete it by its token, without --as-admin"
-            )
-        default: Words("the server did not delete \(number)\(error.said)", hint: "try again, or ask its operator")
+        default: noTokenWords(for: error)
         }
     }
 
@@ -244,13 +120,8 @@ extension ErrorCatalogue {
             : "\(quoted(path)) holds what was sent; ask the operator of the server for a deletion if it must go"
     }
 
-    private static func noTokenWords(for error: GigHiveError, number: String) -> Words {
-        guard let other = error.otherHosts.first, let id = error.fileID else {
-            return Words(
-                "there is no delete token for \(number) here",
-                hint: "mediactl uploads list shows what there is"
-            )
-        }
+    private static func noTokenWords(for error: GigHiveError) -> Words {
+        guard let other = error.otherHosts.first, let id = error.fileID else { return Words(error) }
         let others = error.otherHosts.map { TerminalText.escaped($0) }.joined(separator: ", ")
         return Words(
             "there is no delete token for \(id) of this host; \(id) belongs to \(others)",

@@ -1,5 +1,6 @@
 internal import CaptureSubmission
 internal import GigHive
+internal import Outcomes
 internal import PhotoSync
 internal import Tapes
 
@@ -12,6 +13,12 @@ protocol CataloguedError: Error {
     var explanation: String { get }
     /// The file it is about.
     var path: [UInt8]? { get }
+    /// The value or id it is about, as given.
+    var value: String? { get }
+    /// The server's number of the file it is about.
+    var number: String { get }
+    /// What was to be done with the file.
+    var use: String { get }
     /// Status of the server's answer, when there was one.
     var httpStatus: Int? { get }
     /// Whether the same may succeed later.
@@ -20,10 +27,13 @@ protocol CataloguedError: Error {
 
 extension GigHiveError: CataloguedError {
     var explanation: String { detail }
+    var number: String { fileID.map { "\($0)" } ?? "the file" }
+    var use: String { "upload" }
 }
 
 extension PhotoSyncError: CataloguedError {
     var explanation: String { detail }
+    var use: String { "send" }
 }
 
 extension CaptureError: CataloguedError {
@@ -43,6 +53,9 @@ extension TapesError: CataloguedError {
 }
 
 extension CataloguedError {
+    var number: String { "the file" }
+    var use: String { "use" }
+
     /// `: ` and what the server or the system said, when it said something.
     var said: String { said(else: "") }
 
@@ -73,16 +86,23 @@ extension ErrorCatalogue {
 }
 
 extension Diagnosis {
-    /// An error of a system in words.
-    init(_ error: some CataloguedError, _ words: ErrorCatalogue.Words, _ exitCode: ExitCode) {
+    /// An error of a system in words, with the exit code of the table.
+    init(_ error: some CataloguedError, _ words: ErrorCatalogue.Words, exitCode: ExitCode? = nil) {
         self.init(
             error.code.rawValue,
             words.message,
             hint: words.hint,
-            exitCode: exitCode,
+            exitCode: exitCode ?? ErrorCatalogue.exitCode(of: error.code),
             httpStatus: error.httpStatus,
             isRetryable: error.isRetryable
         )
+    }
+}
+
+extension ErrorCatalogue {
+    /// The exit code of a code. Every code has a row in the table.
+    static func exitCode(of code: some RawRepresentable<String>) -> ExitCode {
+        OutcomeTable.row(code.rawValue).flatMap { ExitCode(rawValue: $0.exitCode) } ?? .failure
     }
 }
 
@@ -93,20 +113,40 @@ extension ErrorCatalogue {
 
 /// What several systems say alike.
 extension ErrorCatalogue.Words {
-    static let cancelled = Self("cancelled")
+    /// The words that the table has for a code, with what the error knows filled in.
+    ///
+    /// - Parameters:
+    ///   - error: What happened.
+    ///   - code: Another code, whose words fit better.
+    init(_ error: some CataloguedError, as code: String? = nil) {
+        let code = code ?? error.code.rawValue
+        let row = OutcomeTable.row(code)
+        self.init(Self.filled(row?.message ?? code, error), hint: row?.hint)
+    }
 
-    static func internalError(_ error: some CataloguedError) -> Self { Self("internal error" + error.said) }
+    /// In one pass, so that foreign text is never filled in again.
+    private static func filled(_ text: String, _ error: some CataloguedError) -> String {
+        var message = ""
+        var rest = text[...]
+        while let open = rest.firstIndex(of: "{"), let close = rest[open...].firstIndex(of: "}") {
+            message += rest[..<open] + fact(rest[rest.index(after: open)..<close], error)
+            rest = rest[rest.index(after: close)...]
+        }
+        return message + rest
+    }
 
-    static func storeUnusable(_ error: some CataloguedError) -> Self {
-        Self("the local store cannot be used" + error.said, hint: "use another with --data-dir DIR")
+    private static func fact(_ name: Substring, _ error: some CataloguedError) -> String {
+        switch name {
+        case "file": error.file
+        case "value": error.value.map { ErrorCatalogue.quoted($0) } ?? "the value"
+        case "id": error.number
+        case "use": error.use
+        case "status": error.status
+        default: error.said
+        }
     }
 
     // MARK: Files
-
-    static func noSuchFile(
-        _ error: some CataloguedError,
-        hint: String = ErrorCatalogue.missingHint
-    ) -> Self { Self("cannot read \(error.file): no such file", hint: hint) }
 
     static func unreadable(_ error: some CataloguedError, hint: String? = nil) -> Self {
         Self("cannot read \(error.file)\(error.said(else: "permission denied"))", hint: hint)
@@ -114,32 +154,31 @@ extension ErrorCatalogue.Words {
 
     // MARK: Answers
 
-    static func refused(_ error: some CataloguedError) -> Self {
-        Self("the server refused the request\(error.status)\(error.said)")
-    }
-
-    static func forbidden(_ error: some CataloguedError, hint: String? = nil) -> Self {
-        Self("the server does not allow this\(error.status)\(error.said)", hint: hint)
-    }
-
     /// `place` is `: ` and where it sends it, when that is told apart from what the server said.
-    static func redirected(_ error: some CataloguedError, place: String? = nil) -> Self {
-        Self(
-            "the server sends this request elsewhere\(error.status)\(place ?? error.said)",
-            hint: "name the address it leads to with --server; nothing is sent to another address unasked"
-        )
+    static func redirected(_ error: some CataloguedError, place: String) -> Self {
+        var words = Self(error)
+        words.message = "the server sends this request elsewhere\(error.status)\(place)"
+        return words
     }
 
     /// `service` is what else may be wrong, for example `, or it takes no captures`.
-    static func unexpectedAnswer(_ error: some CataloguedError, orElse service: String = "") -> Self {
-        Self(
-            "the server's answer makes no sense\(error.status)\(error.said)",
-            hint: "check --server; a proxy may have answered\(service)"
-        )
+    static func unexpectedAnswer(_ error: some CataloguedError, orElse service: String) -> Self {
+        var words = Self(error)
+        words.hint?.append(service)
+        return words
     }
 
-    static func serverFailed(
-        _ error: some CataloguedError,
-        hint: String = "try again later, or ask its operator"
-    ) -> Self { Self("the server failed\(error.status)\(error.said)", hint: hint) }
+    /// The words of the table with another hint.
+    static func table(_ error: some CataloguedError, as code: String? = nil, hint: String?) -> Self {
+        var words = Self(error, as: code)
+        words.hint = hint
+        return words
+    }
+
+    /// The hint of the table with another message.
+    static func table(_ error: some CataloguedError, message: String) -> Self {
+        var words = Self(error)
+        words.message = message
+        return words
+    }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Outcomes
 
 /// Rows of the table `captures`.
 enum CaptureRow {
@@ -75,7 +76,7 @@ enum CaptureRow {
         capture.serverCaptureID = row["server_capture_id"]
         capture.verificationURL = row["verification_url"]
         capture.httpStatus = row["http_status"]
-        capture.errorCode = row["error_code"]
+        capture.errorCode = (row["error_code"] as String?).map(OutcomeTable.current)
         capture.errorDetail = row["error_detail"]
         capture.analysisMilliseconds = row["analysis_ms"]
         return capture

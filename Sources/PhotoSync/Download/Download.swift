@@ -63,7 +63,7 @@ public struct Download: Sendable {
     ///   - progress: From any thread, one call at a time.
     /// - Returns: The tally. Failures of single photos are items, not errors.
     /// - Throws: `PhotoSyncError` for what ends the run as a whole: `.neverSynchronized`, `.targetUnusable`,
-    ///   `.invalidAPIKey`, `.cancelled` …
+    ///   `.unauthorized`, `.cancelled` …
     public func run(
         _ selection: Selection,
         to directory: [UInt8],

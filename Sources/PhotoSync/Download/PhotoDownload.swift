@@ -293,7 +293,7 @@ extension PhotoSyncError {
     /// Whether no other photo would fare better.
     fileprivate var endsDownloads: Bool {
         switch code {
-        case .invalidAPIKey, .notLoggedIn, .setupRequired, .redirected, .diskFull, .storeUnusable: true
+        case .unauthorized, .notLoggedIn, .setupRequired, .redirected, .diskFull, .storeUnusable: true
         // The server cannot be reached at all.
         case .transport: transport?.isBeforeRequest == true
         default: false

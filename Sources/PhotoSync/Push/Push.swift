@@ -67,7 +67,7 @@ public struct Push: Sendable {
     ///   - progress: From any thread, one call at a time.
     /// - Returns: The tally. Failures of single files are items, not errors.
     /// - Throws: `PhotoSyncError` for what ends the run as a whole: `.ownershipDefect` after the first upload to a server
-    ///   that does not record who sent it, `.noDevice`, `.invalidAPIKey`, `.setupRequired`, `.cancelled` …
+    ///   that does not record who sent it, `.noDevice`, `.unauthorized`, `.setupRequired`, `.cancelled` …
     public func run(
         _ paths: [[UInt8]],
         control: TransferControl = TransferControl(),

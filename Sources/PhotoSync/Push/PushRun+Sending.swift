@@ -122,7 +122,7 @@ extension PhotoSyncError {
     /// Whether any other upload would fail in the same way (photosync contract 1.1, 3.1 and section 0).
     fileprivate var concernsEveryFile: Bool {
         switch code {
-        case .invalidAPIKey, .forbidden, .setupRequired, .invalidDevice, .redirected, .notLoggedIn: true
+        case .unauthorized, .forbidden, .setupRequired, .invalidDevice, .redirected, .notLoggedIn: true
         default: false
         }
     }

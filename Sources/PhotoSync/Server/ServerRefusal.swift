@@ -1,4 +1,5 @@
 internal import MediaTransport
+internal import Outcomes
 
 /// What an answer without success says. Both shapes of errors are understood (photosync contract section 0, trap 7), and
 /// what comes from something before the server: an HTML page, or nothing at all.
@@ -57,62 +58,27 @@ struct ServerRefusal {
 
     /// The refusal as an error.
     func error(of call: Call = .ordinary) -> PhotoSyncError {
-        PhotoSyncError(
-            code(of: call),
+        let outcome = outcome(of: call)
+        return PhotoSyncError(
+            PhotoSyncError.Code(rawValue: outcome.code) ?? .unexpectedAnswer,
             detail: sentence.isEmpty ? "status \(head.status), \(form)" : sentence,
             httpStatus: head.status,
-            isRetryable: isRetryable(call),
+            isRetryable: outcome.isRetryable,
             value: (300..<400).contains(head.status)
                 ? head.value(of: "Location").map(ServerText.cut) : isSetupGate ? setupPlace : nil
         )
     }
 
-    private func code(of call: Call) -> PhotoSyncError.Code {
-        switch head.status {
-        case 300..<400: .redirected
-        case 400: badRequest(call)
-        case 401: if case .login = call { .notLoggedIn } else { .invalidAPIKey }
-        case 403: .forbidden
-        case 404: .notFound
-        case 405: .unexpectedAnswer
-        case 408, 429: .serverError
-        case 413: .fileTooLarge
-        case 400..<500: .badRequest
-        case 500: serverError(call)
-        case 501..<600: isSetupGate ? .setupRequired : .serverError
-        default: .unexpectedAnswer
-        }
-    }
-
-    private func badRequest(_ call: Call) -> PhotoSyncError.Code {
-        switch sentence {
-        // All that this client uploads is well-formed multipart, so the server can only mean that the body was not there
-        // in time (contract 3.4, trap 17).
-        case "Request must be multipart/form-data.": if case .upload = call { .bodyTooSlow } else { .badRequest }
-        case "Invalid device": .invalidDevice
-        case "file extension not allowed": .unknownExtension
-        case "file size exceeds maximum allowed": .fileTooLarge
-        case "file size must be positive", "No file provided or file is empty.": .emptyFile
-        default: .badRequest
-        }
-    }
-
-    private func serverError(_ call: Call) -> PhotoSyncError.Code {
-        switch (sentence, call) {
-        case ("Failed to save API key", _): .keyNotRotated
-        // The row cannot be saved because the device is unknown (contract 3.1).
-        case ("Failed to save photo record.", .upload(namesDevice: true)): .invalidDevice
-        default: .serverError
-        }
-    }
-
-    private func isRetryable(_ call: Call) -> Bool {
-        switch head.status {
-        case 408, 429, 502, 504: true
-        case 503: !isSetupGate
-        case 400: code(of: call) == .bodyTooSlow
-        default: isDatabaseError
-        }
+    private func outcome(of call: Call) -> HTTPOutcome {
+        let tableCall: OutcomeTable.Call =
+            switch call {
+            case .ordinary: .other
+            case .upload(let namesDevice): .photo(namesDevice: namesDevice)
+            case .login: .login
+            }
+        // The setup gate is told by a member of its own as well as by its sentence.
+        let mark = isSetupGate ? "Setup required" : sentence
+        return OutcomeTable.outcome(of: head.status, from: .photoSync, to: tableCall, mark: mark)
     }
 
     /// What came instead of a sentence.

@@ -26,11 +26,14 @@ public struct AlbumError: Error, Sendable, Equatable, CustomStringConvertible {
     public var kind: Kind
     /// What the library or the system said, 500 characters at most. May hold control characters.
     public var detail: String
+    /// Status of the answer, when a server refused with one.
+    public var httpStatus: Int?
 
     /// Makes an error.
-    public init(_ kind: Kind, detail: String = "") {
+    public init(_ kind: Kind, detail: String = "", httpStatus: Int? = nil) {
         self.kind = kind
         self.detail = detail
+        self.httpStatus = httpStatus
     }
 
     /// Kind and detail, for logs.

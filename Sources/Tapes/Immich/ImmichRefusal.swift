@@ -1,4 +1,5 @@
 internal import MediaTransport
+internal import Outcomes
 
 /// What an answer without success says (tapes contract 6.4). Read leniently: version 3 sends a text, version 2 a text or an
 /// array of texts, and what stands before the server sends HTML.
@@ -49,23 +50,20 @@ struct ImmichRefusal {
     /// - Parameter level: What was needed.
     /// - Returns: The error; `.albumMissing` only for the sentences that say so (trap 2).
     func error(needing level: AccessLevel) -> AlbumError {
-        AlbumError(kind(level), detail: detail)
+        AlbumError(kind(level), detail: detail, httpStatus: status)
     }
 
     private func kind(_ level: AccessLevel) -> AlbumError.Kind {
-        switch status {
-        case 400: badRequest
-        case 401: .unauthorized(level)
-        case 403: missingPermission.map { .insufficient([$0]) } ?? .unauthorized(level)
+        switch OutcomeTable.outcome(of: status, from: .immich, mark: sentence).code {
+        case "album_not_found": .albumMissing
+        case "quota_exceeded": .quota
+        case "unauthorized": .unauthorized(level)
+        case "forbidden": missingPermission.map { .insufficient([$0]) } ?? .unauthorized(level)
         // The server has no 404 for what is missing: this is another server, or one that is too old.
-        case 300..<400, 404, 408, 429, 500..<600: .unreachable(retryAfter: retryAfter)
+        case "redirected", "not_found", "request_timeout", "rate_limited", "server_error":
+            .unreachable(retryAfter: retryAfter)
         default: .rejected(status: status)
         }
-    }
-
-    private var badRequest: AlbumError.Kind {
-        if sentence == "Album not found" || sentence.hasPrefix("Not found or no album") { return .albumMissing }
-        return sentence.hasPrefix("Quota has been exceeded") ? .quota : .rejected(status: 400)
     }
 
     private var missingPermission: String? {

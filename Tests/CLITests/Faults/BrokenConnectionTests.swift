@@ -121,11 +121,11 @@ import Testing
         let stage = try FaultStage(sandbox.baseURL)
         let report = try await stage.upload(["--retries", "1"])
         report.expect(
-            ExpectedFault(6, "outcome_unknown", "whether the server has the file is unknown", hint: "uploads status")
+            ExpectedFault(6, "unknown_outcome", "whether the server has the file is unknown", hint: "uploads status")
         )
         #expect(try stage.states() == [.unknownOutcome])
         let again = try await stage.upload()
-        again.expect(ExpectedFault(6, "outcome_unknown", "is unknown", hint: "uploads status"))
+        again.expect(ExpectedFault(6, "unknown_outcome", "is unknown", hint: "uploads status"))
         #expect(try await sandbox.posts() == 1)
         #expect(try stage.states() == [.unknownOutcome])
 

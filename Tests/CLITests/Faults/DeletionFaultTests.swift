@@ -161,7 +161,7 @@ import Testing
     @Test func lostAnswerAndNobodyToAsk() async throws {
         let scene = try await Scene(faults: ["delete:drop-answer", "asset:status=503"])
         let report = try await scene.stage.delete(["1", "--yes"])
-        report.expect(ExpectedFault(6, "outcome_unknown", "unknown"))
+        report.expect(ExpectedFault(6, "unknown_outcome", "unknown"))
         #expect(try scene.stage.tokens().count == 1, "kept until somebody knows")
         try await scene.sandbox.clearFaults()
         try await scene.stage.delete(["1", "--yes"]).expectSuccess("gone")

@@ -73,7 +73,7 @@ import Testing
             status.expect(ExpectedFault(11, "token_lost", "on the server as 1", hint: "ask the operator"))
             #expect(try stage.states() == [.tokenLost])
         } else {
-            status.expect(ExpectedFault(6, "outcome_unknown", "the digest of what was sent is not known"))
+            status.expect(ExpectedFault(6, "unknown_outcome", "the digest of what was sent is not known"))
             #expect(try stage.states() == [.unknownOutcome])
         }
         #expect(try await sandbox.posts() == 1)

@@ -70,7 +70,7 @@ import Testing
         child.signal(SIGINT)
         let report = FaultReport(try await child.finish())
         report.expect(
-            ExpectedFault(130, "outcome_unknown", "whether the server has the file is unknown", hint: "uploads status")
+            ExpectedFault(130, "unknown_outcome", "whether the server has the file is unknown", hint: "uploads status")
         )
         #expect(try report.item().state == "unknown_outcome")
         #expect(try held.stage.states() == [.unknownOutcome])
@@ -88,7 +88,7 @@ import Testing
         report.expect(
             ExpectedFault(
                 exitCode,
-                "outcome_unknown",
+                "unknown_outcome",
                 "whether the server has the file is unknown",
                 hint: "uploads status"
             )
@@ -107,7 +107,7 @@ import Testing
         child.signal(SIGINT)
         let report = FaultReport(try await child.finish())
         report.expect(
-            ExpectedFault(130, "outcome_unknown", "whether the server has the file is unknown", hint: "uploads status")
+            ExpectedFault(130, "unknown_outcome", "whether the server has the file is unknown", hint: "uploads status")
         )
         #expect(!report.result.errors.contains("delete token"))
         #expect(try stage.states() == [.unknownOutcome])

@@ -39,10 +39,11 @@ import Testing
             (.alreadyRegistered, 10), (.enrolmentImpossible, 2), (.badRequest, 2), (.clockWrong, 4),
             (.assertionRefused, 4), (.requestSignatureRefused, 4), (.unauthorized, 4), (.forbidden, 4),
             (.deviceUnknown, 5), (.deviceUnverified, 4), (.captureNotFound, 5), (.duplicate, 10),
-            (.tooManyRequests, 6), (.bodyTooLarge, 2), (.serverError, 7), (.redirected, 1), (.unexpectedAnswer, 7),
+            (.rateLimited, 6), (.notFound, 5), (.requestTimeout, 6), (.conflict, 10), (.unsupportedMedia, 2),
+            (.locked, 10), (.serverError, 7), (.redirected, 1), (.unexpectedAnswer, 7),
             (.unknownOutcome, 6), (.captureUnknown, 5), (.localOnly, 2), (.recordUnusable, 12),
             (.vaultUnusable, 12), (.diskFull, 12), (.mediaDamaged, 8), (.mediaMissing, 12), (.targetUnusable, 2),
-            (.targetExists, 10), (.hashMismatch, 8), (.storeUnusable, 12), (.transport, 6), (.cancelled, 130),
+            (.targetExists, 10), (.checksumMismatch, 8), (.storeUnusable, 12), (.transport, 6), (.cancelled, 130),
             (.busy, 10), (.internalError, 1),
         ] as [(CaptureError.Code, Int32)]
     )

@@ -47,7 +47,7 @@ import Testing
         let stage = try await SyncStage.loggedIn()
         let wrong = try stage.secret(String(repeating: "f", count: 64))
         let report = try await stage.json("login", "--api-key-file", wrong)
-        #expect(report.result.exitCode == 4 && report.error["code"] as? String == "invalid_api_key")
+        #expect(report.result.exitCode == 4 && report.error["code"] as? String == "unauthorized")
         #expect((report.error["hint"] as? String)?.contains("another login of the same user") == true)
         #expect(!report.result.errors.contains("ffff"))
         #expect(try await stage.run("sync", "status").exitCode == 0)

@@ -188,7 +188,7 @@ import Testing
         arguments: [
             (.verified, nil, 0), (.rewritten, nil, 0), (.present, nil, 0), (.planned, nil, 0),
             (.failed, .checksumMismatch, 8), (.failed, .lengthMismatch, 8), (.failed, .unknownPhoto, 5),
-            (.failed, .forbidden, 4), (.failed, .diskFull, 1), (.cancelled, nil, 130),
+            (.failed, .forbidden, 4), (.failed, .diskFull, 12), (.cancelled, nil, 130),
         ] as [(DownloadItem.State, PhotoSyncError.Code?, Int32)]
     )
     func downloadItemsHaveExitCodes(state: DownloadItem.State, code: PhotoSyncError.Code?, exitCode: Int32) {

@@ -56,7 +56,7 @@ struct ReadingBackTests {
         let unknown = try CaptureServer(.refusal(404, "HASH_NOT_FOUND"))
         #expect(try await unknown.client().capture(byHash: Self.hash(), headers: []) == nil)
         let reference = try CaptureServer(Answer(status: 404, body: "", type: nil))
-        await expectFailure(.unexpectedAnswer) {
+        await expectFailure(.notFound) {
             _ = try await reference.client().capture(byHash: Self.hash(), headers: [])
         }
     }
@@ -105,7 +105,7 @@ struct ReadingBackTests {
             (.refusal(500, "INTERNAL_ERROR"), .serverError, true),
             (Answer(status: 502, body: "<html>", type: "text/html"), .serverError, true),
             (Answer(status: 503, body: "", type: nil), .serverError, true),
-            (Answer(status: 429, body: "", type: nil), .tooManyRequests, true),
+            (Answer(status: 429, body: "", type: nil), .rateLimited, true),
             (Answer(status: 200, body: "<html>", type: "text/html"), .unexpectedAnswer, false),
             (Answer(status: 302, body: "", type: nil), .redirected, false),
         ]

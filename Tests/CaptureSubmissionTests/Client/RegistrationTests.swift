@@ -96,7 +96,7 @@ struct RegistrationTests {
             (.refusal(403, "UNTRUSTED_ATTESTATION"), .enrolmentImpossible, false),
             (.refusal(400, "CHALLENGE_EXPIRED"), .badRequest, true),
             (.refusal(401, "CHALLENGE_INVALID"), .badRequest, true),
-            (.refusal(429, "TOO_MANY_REQUESTS"), .tooManyRequests, true),
+            (.refusal(429, "TOO_MANY_REQUESTS"), .rateLimited, true),
             (Answer(status: 422, body: "missing field `attestation`", type: "text/plain"), .enrolmentImpossible, false),
             (Answer(status: 400, body: "no JSON", type: "text/plain"), .badRequest, false),
             (.refusal(500, "INTERNAL_ERROR"), .unknownOutcome, false),

@@ -20,7 +20,7 @@ import Testing
 
     @Test(arguments: [
         Trouble(fault: "capture:status=503,times=1", state: .queued, code: .serverError, submissions: 0),
-        Trouble(fault: "capture:status=429,times=1", state: .queued, code: .tooManyRequests, submissions: 0),
+        Trouble(fault: "capture:status=429,times=1", state: .queued, code: .rateLimited, submissions: 0),
         // The server says by hash that it has nothing.
         Trouble(fault: "capture:status=500,times=1", state: .queued, code: .unknownOutcome, submissions: 0),
         // The answer was lost, and by hash it is there.

@@ -47,7 +47,7 @@ import Testing
         let depth = CaptureRequest.Depth.map(path: wide, layout: layout)
         #expect(await code(bench, bench.request(try bench.photo(), depth: depth)) == .depthMapInvalid)
         let large = try bench.photo("large.jpg", byteCount: 10 << 20)
-        #expect(await code(bench, bench.request(large, depth: try bench.depthMap())) == .bodyTooLarge)
+        #expect(await code(bench, bench.request(large, depth: try bench.depthMap())) == .payloadTooLarge)
         #expect(try await bench.received().isEmpty)
     }
 
@@ -58,7 +58,7 @@ import Testing
         let photo = try bench.photo("large.jpg", byteCount: (2 << 20) + 10)
         let outcome = try await bench.session.sendMedia(bench.request(photo, depth: bench.depthMap()))
         #expect(outcome.record.state == .rejected)
-        #expect(outcome.error?.code == .bodyTooLarge && outcome.error?.detail.contains("2 MiB") == true)
+        #expect(outcome.error?.code == .payloadTooLarge && outcome.error?.detail.contains("2 MiB") == true)
     }
 
     @Test func aRetryNeverSendsTheMedia() async throws {

@@ -219,7 +219,7 @@ import Testing
         func export(expecting: SHA256Digest) async throws {
             _ = try await fixture.vault().export(.media, of: VaultFixture.id, to: target, expecting: expecting)
         }
-        #expect(try await captureErrorCode { try await export(expecting: depth) } == .hashMismatch)
+        #expect(try await captureErrorCode { try await export(expecting: depth) } == .checksumMismatch)
         #expect(access(target.map(CChar.init(bitPattern:)) + [0], F_OK) == -1)
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
         try await export(expecting: digest)

@@ -23,11 +23,11 @@ struct RefusalTests {
     @Test(
         "traps 7 and 8: both shapes of errors are read, and the server's sentence is kept",
         arguments: [
-            (Answer.json(401, "API key is required."), Code.invalidAPIKey, "API key is required.", 1),
-            (.json(401, "Invalid API key."), .invalidAPIKey, "Invalid API key.", 1),
+            (Answer.json(401, "API key is required."), Code.unauthorized, "API key is required.", 1),
+            (.json(401, "Invalid API key."), .unauthorized, "Invalid API key.", 1),
             (.json(403, "User account is disabled."), .forbidden, "User account is disabled.", 1),
             (.json(500, "Internal server error."), .serverError, "Internal server error.", 1),
-            (.json(401, "Session required."), .invalidAPIKey, "Session required.", 1),
+            (.json(401, "Session required."), .unauthorized, "Session required.", 1),
             (.text(500, "Database error"), .serverError, "Database error", 4),
             (.json(500, "Database error."), .serverError, "Database error.", 4),
             (.text(400, "Invalid request body"), .badRequest, "Invalid request body", 1),
@@ -43,7 +43,7 @@ struct RefusalTests {
             (Answer(status: 405, body: "", type: nil), .unexpectedAnswer, "status 405", 1),
             (Answer(status: 502, body: "<html>Bad Gateway</html>", type: "text/html"), .serverError, "an HTML page", 4),
             (Answer(status: 504, body: "", type: nil), .serverError, "status 504", 4),
-            (Answer(status: 413, body: "<html>", type: "text/html"), .fileTooLarge, "status 413", 1),
+            (Answer(status: 413, body: "<html>", type: "text/html"), .payloadTooLarge, "status 413", 1),
             (Answer(status: 418, body: "x", type: "image/png"), .badRequest, "image/png", 1),
             (Answer(status: 500, body: "{\"error\":", type: "application/json"), .serverError, "status 500", 1),
             (Answer(status: 500, body: "", type: nil), .serverError, "status 500", 1),

@@ -141,7 +141,7 @@ struct SandboxSequenceTests {
         let login = try await registration.logIn(email: "Alice@Example.Test", password: "alice")
         #expect(login.apiKey != SandboxProcess.aliceKey)
         let old = try client(sandbox, key: SandboxProcess.aliceKey)
-        #expect(await photoSyncError { _ = try await old.status(device: nil) }?.code == .invalidAPIKey)
+        #expect(await photoSyncError { _ = try await old.status(device: nil) }?.code == .unauthorized)
         #expect(try await client(sandbox, key: login.apiKey).status(device: login.deviceID).totalPhotos == 0)
         let bob = await photoSyncError { _ = try await registration.logIn(email: "bob@example.test", password: "bob") }
         #expect(bob?.code == .keyNotRotated)

@@ -152,8 +152,8 @@ struct DeviceRegistrationTests {
     @Test(
         "trap 8: a key that is not taken leaves the earlier login alone",
         arguments: [
-            ("key-void", PhotoSyncError.Code.invalidAPIKey, 1), ("", .invalidAPIKey, 0), ("a b", .invalidAPIKey, 0),
-            ("key\r\nX-Evil: 1", .invalidAPIKey, 0), ("schlüssel", .invalidAPIKey, 0),
+            ("key-void", PhotoSyncError.Code.unauthorized, 1), ("", .unauthorized, 0), ("a b", .unauthorized, 0),
+            ("key\r\nX-Evil: 1", .unauthorized, 0), ("schlüssel", .unauthorized, 0),
         ]
     )
     func refusedKey(key: String, code: PhotoSyncError.Code, requests: Int) async throws {

@@ -83,7 +83,7 @@ import Testing
         let bench = try await PushBench(faults: ["photos-upload:status=401"])
         for number in 0..<4 { try bench.write("\(number).jpg") }
         let outcome = await bench.push()
-        #expect(outcome.error?.code == .invalidAPIKey)
+        #expect(outcome.error?.code == .unauthorized)
         #expect(try await bench.uploads.count == 1)
     }
 

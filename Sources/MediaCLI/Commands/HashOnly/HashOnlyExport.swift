@@ -80,7 +80,7 @@ struct HashOnlyExport: ContextCommand {
             let text = try CaptureBundle(record).json.text
             if let words = CaptureSession.disagreement(in: record) {
                 throw Diagnosis(
-                    "hash_mismatch",
+                    "checksum_mismatch",
                     "capture \(record.id.prefix(8)) was changed: \(words)",
                     exitCode: .integrity
                 )

@@ -60,7 +60,7 @@ struct HashOnlyVerify: ContextCommand {
         } else {
             console.error(
                 Diagnosis(
-                    "hash_mismatch",
+                    "checksum_mismatch",
                     "\(ErrorCatalogue.quoted(path)) and capture \(record.id.prefix(8)) do not agree",
                     exitCode: .integrity
                 )

@@ -1,0 +1,85 @@
+/// What a response without success means: the row of its code, and whether the same may succeed later.
+package struct HTTPOutcome: Sendable, Equatable {
+    /// A code of ``OutcomeTable/codes``.
+    package var code: String
+    /// Whether the same command may succeed later.
+    package var isRetryable: Bool
+}
+
+extension OutcomeTable {
+    /// Who answered.
+    package enum Server: String, Sendable, CaseIterable {
+        /// The upload server, and what guests use of it.
+        case gigHive
+        /// The tus endpoint of any server.
+        case tus
+        /// A photo server.
+        case photoSync
+        /// A capture server.
+        case captures
+        /// A photo library that keeps albums.
+        case immich
+    }
+
+    /// What was requested, where the same response means different things.
+    package enum Call: Sendable {
+        /// Anything without a row of its own.
+        case other
+        /// A finalize request after a tus upload.
+        case finalize
+        /// A request with an event link.
+        case guest
+        /// An upload of a photo; `namesDevice` when the request has the id of a device.
+        case photo(namesDevice: Bool)
+        /// A login by password.
+        case login
+        /// A registration of a device, and whether the server had the whole request when it answered.
+        case registration(isWhole: Bool)
+        /// A submission of a capture, and whether the server had the whole request when it answered.
+        case submission(isWhole: Bool)
+    }
+
+    /// The meaning of a response, the same for all servers where no refinement row applies (design section 5).
+    ///
+    /// - Parameters:
+    ///   - status: Status code of the response, 300 or above; a success that is no success is the caller's to judge.
+    ///   - server: Who answered.
+    ///   - call: What was requested.
+    ///   - mark: The server's own code or sentence, when its body has one. A page of a proxy has none.
+    /// - Returns: Code and retryability.
+    package static func outcome(
+        of status: Int,
+        from server: Server,
+        to call: Call = .other,
+        mark: String? = nil
+    ) -> HTTPOutcome {
+        let refinement = refinements.first { $0.applies(to: status, server, call, mark) }
+        let code = refinement?.code ?? defaultCode(of: status)
+        return HTTPOutcome(code: code, isRetryable: refinement?.isRetryable ?? isPassing(status, code))
+    }
+
+    /// The code of a status where no refinement row applies.
+    private static func defaultCode(of status: Int) -> String {
+        switch status {
+        case 300..<400: "redirected"
+        case 401: "unauthorized"
+        case 403: "forbidden"
+        case 404: "not_found"
+        case 405: "unexpected_answer"
+        case 408: "request_timeout"
+        case 409: "conflict"
+        case 413: "payload_too_large"
+        case 415: "unsupported_media"
+        case 423: "locked"
+        case 429: "rate_limited"
+        case 400..<500: "bad_request"
+        case 500..<600: "server_error"
+        default: "unexpected_answer"
+        }
+    }
+
+    /// 501 says that the server cannot do it at all.
+    private static func isPassing(_ status: Int, _ code: String) -> Bool {
+        status != 501 && row(code)?.isRetryable == true
+    }
+}

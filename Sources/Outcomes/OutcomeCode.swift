@@ -1,0 +1,69 @@
+/// One code that `--json` records, reports and stored rows carry, with everything that is said about it. The rows of all
+/// systems are in ``OutcomeTable/codes``; `docs/exit-codes.md` is compared with them by a test.
+public struct OutcomeCode: Sendable, Equatable {
+    /// Stable, snake_case.
+    public let code: String
+    /// How the program ends when nothing else happens (design section 5).
+    public let exitCode: Int32
+    /// Whether the same command may succeed later, where the error does not know better.
+    public let isRetryable: Bool
+    /// What happened, for the documentation: lower case, no full stop.
+    public let meaning: String
+    /// The message for people. `{file}`, `{value}`, `{id}`, `{use}`, `{status}` and `{said}` are filled in from the error.
+    public let message: String
+    /// What to do next, or nil.
+    public let hint: String?
+
+    /// A row of the table.
+    ///
+    /// - Parameters:
+    ///   - code: Stable, snake_case.
+    ///   - exitCode: As in `docs/exit-codes.md`.
+    ///   - meaning: For the documentation.
+    ///   - message: The message; the meaning when nil.
+    ///   - hint: What to do next.
+    ///   - isRetryable: Whether the same command may succeed later.
+    init(
+        _ code: String,
+        _ exitCode: Int32,
+        _ meaning: String,
+        _ message: String? = nil,
+        hint: String? = nil,
+        isRetryable: Bool = false
+    ) {
+        self.code = code
+        self.exitCode = exitCode
+        self.isRetryable = isRetryable
+        self.meaning = meaning
+        self.message = message ?? meaning
+        self.hint = hint
+    }
+}
+
+/// The one table of outcomes: codes with their exit codes and words, and what a status of HTTP means.
+public enum OutcomeTable {
+    /// Every code, in the order of the documentation.
+    public static let codes: [OutcomeCode] =
+        answerCodes + networkCodes + fileCodes + uploadCodes + photoCodes
+        + captureCodes + tapeCodes + localCodes
+
+    private static let rows = Dictionary(codes.map { ($0.code, $0) }) { first, _ in first }
+
+    /// The codes of 0.1.0 that have another name now. Reports, stored rows and scripts may still hold them.
+    public static let aliases: [String: String] = [
+        "outcome_unknown": "unknown_outcome",
+        "too_many_requests": "rate_limited",
+        "body_too_large": "payload_too_large",
+        "invalid_api_key": "unauthorized",
+        "hash_mismatch": "checksum_mismatch",
+    ]
+
+    /// The row of a code, also of one that had another name in 0.1.0.
+    ///
+    /// - Parameter code: As in a record, a report or a stored row.
+    /// - Returns: nil for a code of a newer version.
+    public static func row(_ code: String) -> OutcomeCode? { rows[current(code)] }
+
+    /// The name that a code has now: its own, unless it was renamed since 0.1.0.
+    package static func current(_ code: String) -> String { aliases[code] ?? code }
+}

@@ -1,0 +1,175 @@
+/// Files, uploads and their tokens.
+extension OutcomeTable {
+    static let fileCodes: [OutcomeCode] = [
+        OutcomeCode(
+            "file_not_found",
+            2,
+            "there is no such file",
+            "cannot read {file}: no such file",
+            hint: "check the spelling of the path"
+        ),
+        OutcomeCode("file_unreadable", 2, "the file cannot be opened or read", "cannot read {file}{said}"),
+        OutcomeCode(
+            "is_directory",
+            2,
+            "it is a directory; only files are sent",
+            "cannot upload {file}: it is a directory",
+            hint: "name the files in it, or add --recursive"
+        ),
+        OutcomeCode(
+            "not_regular_file",
+            2,
+            "it is a FIFO, a socket or a device",
+            "cannot {use} {file}: it is not a regular file"
+        ),
+        OutcomeCode("empty_file", 2, "the file has no bytes", "cannot {use} {file}: it is empty"),
+        OutcomeCode(
+            "file_too_large",
+            2,
+            "the file is larger than the limit",
+            "cannot {use} {file}: it is larger than the limit"
+        ),
+        OutcomeCode(
+            "unknown_extension",
+            2,
+            "the server does not list the extension",
+            "cannot {use} {file}: the server takes no files with its extension"
+        ),
+        OutcomeCode(
+            "unknown_media_type",
+            2,
+            "neither a picture nor a video, or not the type that was specified",
+            "{file} is neither a picture nor a video{said}"
+        ),
+        OutcomeCode(
+            "source_changed",
+            13,
+            "the file changed while it was read or sent, or since its upload began",
+            "{file} changed while it was being sent",
+            hint: "send it again when nothing writes to it"
+        ),
+        OutcomeCode(
+            "checksum_mismatch",
+            8,
+            "the stored copy has another SHA-256 than the source",
+            "the hashes differ{said}"
+        ),
+        OutcomeCode("length_mismatch", 8, "more or fewer bytes than announced", "{file} did not arrive whole{said}"),
+        OutcomeCode("target_unusable", 2, "a file cannot be written there", "cannot write to {file}{said}"),
+        OutcomeCode(
+            "target_exists",
+            10,
+            "a file of that name exists, and was left as it is",
+            "{file} exists already; it was left as it is",
+            hint: "choose another name"
+        ),
+        OutcomeCode(
+            "disk_full",
+            12,
+            "no space left for the vault, a download or an export",
+            "no space left for {file}",
+            hint: "free some space and run the same command again"
+        ),
+        OutcomeCode(
+            "store_unusable",
+            12,
+            "the local store cannot be used",
+            "the local store cannot be used{said}",
+            hint: "use another with --data-dir DIR"
+        ),
+    ]
+
+    static let uploadCodes: [OutcomeCode] = [
+        OutcomeCode("invalid_detail", 2, "a detail breaks a rule of the server", "cannot use {value}{said}"),
+        OutcomeCode(
+            "upload_in_progress",
+            10,
+            "another process is uploading the same file",
+            "{file} is being uploaded by another mediactl",
+            hint: "wait for it; mediactl uploads status shows where it stands"
+        ),
+        OutcomeCode(
+            "token_lost",
+            11,
+            "the file is on the server, its delete token is lost",
+            "the file is on the server, but its delete token is lost{said}",
+            hint: "ask the operator of the server for a deletion if it must go"
+        ),
+        OutcomeCode(
+            "token_not_stored",
+            12,
+            "the file is on the server, its delete token is safe only in a rescue file",
+            "the file is on the server, but its delete token could not be stored{said}"
+        ),
+        OutcomeCode(
+            "invalid_delete_token",
+            11,
+            "the server rejects the delete token although it still has the file",
+            "the server rejects the delete token of {id}",
+            hint: "the local entry was kept; drop it with --on-invalid-token remove"
+        ),
+        OutcomeCode(
+            "no_delete_token",
+            11,
+            "no delete token is stored for this id of this host",
+            "there is no delete token for {id} here",
+            hint: "mediactl uploads list shows what there is"
+        ),
+        OutcomeCode(
+            "id_reused",
+            11,
+            "the server has another file under this id now; nothing was deleted",
+            "the server has given the number {id} to another file; nothing was deleted",
+            hint: "drop the local entry with: mediactl uploads clear --host HOST"
+        ),
+        OutcomeCode(
+            "not_deleted",
+            7,
+            "the server did not confirm the deletion",
+            "the server did not delete {id}{said}",
+            hint: "try again, or ask its operator"
+        ),
+        OutcomeCode(
+            "admin_unverified",
+            1,
+            "a deletion without token, and the server's file cannot be compared; nothing was deleted",
+            "cannot make sure that {id} is still the same file; nothing was deleted{said}",
+            hint: "delete it by its token, without --as-admin"
+        ),
+        OutcomeCode(
+            "tus_unavailable",
+            5,
+            "the server offers no resumable uploads",
+            "the server takes no resumable uploads{said}",
+            hint: "use --transport multipart; an event link cannot be used there"
+        ),
+        OutcomeCode(
+            "upload_expired",
+            5,
+            "the server has forgotten a resumable upload",
+            "the server has forgotten what was sent of {file}{said}",
+            hint: "send it again with mediactl upload",
+            isRetryable: true
+        ),
+        OutcomeCode(
+            "not_resumable",
+            10,
+            "the upload has ended, belongs to another host, or its file is gone",
+            "cannot go on with {file}{said}"
+        ),
+        OutcomeCode(
+            "invalid_event_link",
+            4,
+            "the event link is malformed, expired, revoked, or for another server",
+            "the event link is not valid{said}",
+            hint: "ask the organiser for a new one; links expire and can be revoked"
+        ),
+        OutcomeCode(
+            "terms_not_accepted",
+            2,
+            "the organizer requires the terms to be accepted",
+            "the organiser's terms are not accepted",
+            hint: "read them at the event link, then add --accept-terms"
+        ),
+    ]
+}

@@ -1,0 +1,220 @@
+extension OutcomeTable {
+    /// A response of one server that means something else than its status says.
+    struct Refinement: Sendable {
+        /// What a response is recognized by, besides its status.
+        enum Mark: Sendable {
+            /// The status is enough.
+            case any
+            /// The server's code or sentence is this.
+            case text(String)
+            /// It begins with this.
+            case prefix(String)
+            /// It contains this.
+            case part(String)
+        }
+
+        let server: Server
+        let calls: @Sendable (Call) -> Bool
+        let statuses: ClosedRange<Int>
+        let mark: Mark
+        /// Where a contract says so.
+        let section: String
+        let code: String
+        /// nil where the code decides.
+        let isRetryable: Bool?
+
+        init(
+            _ server: Server,
+            _ statuses: ClosedRange<Int>,
+            _ mark: Mark,
+            _ section: String,
+            _ code: String,
+            isRetryable: Bool? = nil,
+            when calls: @escaping @Sendable (Call) -> Bool = { _ in true }
+        ) {
+            self.server = server
+            self.calls = calls
+            self.statuses = statuses
+            self.mark = mark
+            self.section = section
+            self.code = code
+            self.isRetryable = isRetryable
+        }
+
+        func applies(to status: Int, _ server: Server, _ call: Call, _ text: String?) -> Bool {
+            guard server == self.server, statuses.contains(status), calls(call) else { return false }
+            return switch mark {
+            case .any: true
+            case .text(let words): text == words
+            case .prefix(let words): text?.hasPrefix(words) == true
+            case .part(let words): text?.contains(words) == true
+            }
+        }
+    }
+
+    /// The first row that applies decides.
+    static let refinements: [Refinement] = gigHive + tus + photoSync + captures + immich
+
+    // MARK: GigHive, tus
+
+    private static let gigHive: [Refinement] = [
+        // A finalize for an upload that the application does not know, or not any more.
+        Refinement(
+            .gigHive,
+            500...500,
+            .part("no data or hook record"),
+            "gighive 4.4",
+            "upload_expired",
+            when: isFinalize
+        ),
+        Refinement(.gigHive, 400...400, .text("invalid token"), "gighive 6", "invalid_event_link", when: isGuest),
+        Refinement(.gigHive, 400...400, .text("missing token"), "gighive 6", "invalid_event_link", when: isGuest),
+        Refinement(.gigHive, 404...404, .text("invalid or expired"), "gighive 6", "invalid_event_link", when: isGuest),
+    ]
+
+    private static let tus: [Refinement] = [
+        // What these mean to the protocol is decided by the module Tus; here is what is left for people.
+        Refinement(.tus, 404...404, .any, "tus 1.0.0 HEAD", "upload_expired"),
+        Refinement(.tus, 410...410, .any, "tus 1.0.0 HEAD", "upload_expired"),
+        Refinement(.tus, 405...405, .any, "tus 1.0.0 OPTIONS", "tus_unavailable"),
+        Refinement(.tus, 412...412, .any, "tus 1.0.0 Tus-Version", "tus_unavailable"),
+        Refinement(.tus, 501...501, .any, "tus 1.0.0 OPTIONS", "tus_unavailable"),
+        Refinement(.tus, 409...409, .any, "tus 1.0.0 PATCH", "unexpected_answer", isRetryable: true),
+        Refinement(.tus, 460...460, .any, "tus 1.0.0 Checksum", "unexpected_answer", isRetryable: true),
+    ]
+
+    // MARK: PhotoSync
+
+    private static let photoSync: [Refinement] = [
+        // All that this client uploads is well-formed multipart, so the server can only mean that the body was not there
+        // in time.
+        Refinement(
+            .photoSync,
+            400...400,
+            .text("Request must be multipart/form-data."),
+            "photosync 3.4, trap 17",
+            "body_too_slow",
+            isRetryable: true,
+            when: isPhoto
+        ),
+        Refinement(.photoSync, 400...400, .text("Invalid device"), "photosync 3.1", "invalid_device"),
+        Refinement(.photoSync, 400...400, .text("file extension not allowed"), "photosync 3.3", "unknown_extension"),
+        Refinement(
+            .photoSync,
+            400...400,
+            .text("file size exceeds maximum allowed"),
+            "photosync 3.3",
+            "file_too_large"
+        ),
+        Refinement(.photoSync, 400...400, .text("file size must be positive"), "photosync 3.3", "empty_file"),
+        Refinement(.photoSync, 400...400, .text("No file provided or file is empty."), "photosync 3.3", "empty_file"),
+        // No missing login, and no key that was refused: e-mail address or password is wrong.
+        Refinement(.photoSync, 401...401, .any, "photosync 1.1", "not_logged_in", when: isLogin),
+        Refinement(.photoSync, 503...503, .text("Setup required"), "photosync 0", "setup_required", isRetryable: false),
+        Refinement(.photoSync, 500...500, .text("Failed to save API key"), "photosync 1.1", "key_not_rotated"),
+        // The row cannot be saved because the device is unknown.
+        Refinement(
+            .photoSync,
+            500...500,
+            .text("Failed to save photo record."),
+            "photosync 3.1",
+            "invalid_device",
+            when: namesDevice
+        ),
+        // A failure of the database may pass; another 500 ends alike however often the request is sent.
+        Refinement(.photoSync, 500...500, .text("Database error"), "photosync 10", "server_error", isRetryable: true),
+        Refinement(.photoSync, 500...500, .text("Database error."), "photosync 10", "server_error", isRetryable: true),
+        Refinement(.photoSync, 500...501, .any, "photosync 10", "server_error", isRetryable: false),
+        Refinement(.photoSync, 505...599, .any, "photosync 10", "server_error", isRetryable: false),
+    ]
+
+    // MARK: Captures
+
+    private static let captures: [Refinement] =
+        [
+            ("TIMESTAMP_EXPIRED", "clock_wrong"), ("TIMESTAMP_INVALID", "clock_wrong"),
+            ("ATTESTATION_FAILED", "assertion_refused"), ("SIGNATURE_INVALID", "request_signature_refused"),
+            ("REPLAY_DETECTED", "request_signature_refused"), ("DEVICE_AUTH_REQUIRED", "unauthorized"),
+            ("DEVICE_UNVERIFIED", "device_unverified"), ("FORBIDDEN", "forbidden"),
+            ("DEVICE_NOT_FOUND", "device_unknown"), ("CAPTURE_NOT_FOUND", "capture_not_found"),
+            ("HASH_NOT_FOUND", "capture_not_found"), ("DEVICE_ALREADY_REGISTERED", "already_registered"),
+            ("DUPLICATE_CAPTURE", "duplicate"), ("TOO_MANY_REQUESTS", "rate_limited"),
+            ("RATE_LIMITED", "rate_limited"), ("PAYLOAD_TOO_LARGE", "payload_too_large"),
+            ("INVALID_ATTESTATION_FORMAT", "enrolment_impossible"), ("UNTRUSTED_ATTESTATION", "enrolment_impossible"),
+        ]
+        .map { Refinement(.captures, 300...599, .text($0.0), "hash-only 1.3, 3.2, 6.2", $0.1) }
+        + [
+            // A fresh challenge may do.
+            Refinement(.captures, 400...499, .prefix("CHALLENGE_"), "hash-only 3.2", "bad_request", isRetryable: true),
+            // What is sent at registration is well-formed, so the server means the platform or the evidence.
+            Refinement(
+                .captures,
+                400...499,
+                .text("VALIDATION_ERROR"),
+                "hash-only 3.2",
+                "enrolment_impossible",
+                when: isRegistration
+            ),
+            Refinement(.captures, 400...499, .text("VALIDATION_ERROR"), "hash-only 1.3", "bad_request"),
+            // The shape is right, so the server knows another one.
+            Refinement(.captures, 422...422, .any, "hash-only 3.2", "enrolment_impossible", when: isRegistration),
+            Refinement(.captures, 409...409, .any, "hash-only 3.2", "already_registered", when: isRegistration),
+            Refinement(.captures, 409...409, .any, "hash-only 1.3", "duplicate", when: isSubmission),
+            // A server, or a proxy whose server is silent, may have done its work before it failed: a duplicate is a 500 at
+            // the reference server. 503 says that nothing was done.
+            Refinement(
+                .captures,
+                500...502,
+                .any,
+                "hash-only 1.3",
+                "unknown_outcome",
+                isRetryable: false,
+                when: mayAct
+            ),
+            Refinement(
+                .captures,
+                504...599,
+                .any,
+                "hash-only 1.3",
+                "unknown_outcome",
+                isRetryable: false,
+                when: mayAct
+            ),
+            // A capture is sent again by the next retry only, which asks first.
+            Refinement(.captures, 501...501, .any, "hash-only 1.3", "server_error", isRetryable: true),
+        ]
+
+    // MARK: Immich
+
+    private static let immich: [Refinement] = [
+        Refinement(.immich, 400...400, .text("Album not found"), "tapes 6.4, trap 2", "album_not_found"),
+        Refinement(.immich, 400...400, .prefix("Not found or no album"), "tapes 6.4, trap 2", "album_not_found"),
+        Refinement(.immich, 400...400, .prefix("Quota has been exceeded"), "tapes 6.4", "quota_exceeded"),
+    ]
+
+    // MARK: Calls
+
+    private static let isFinalize: @Sendable (Call) -> Bool = { if case .finalize = $0 { true } else { false } }
+    // Event links are finalized as well.
+    private static let isGuest: @Sendable (Call) -> Bool = {
+        switch $0 {
+        case .guest, .finalize: true
+        default: false
+        }
+    }
+    private static let isPhoto: @Sendable (Call) -> Bool = { if case .photo = $0 { true } else { false } }
+    private static let namesDevice: @Sendable (Call) -> Bool = {
+        if case .photo(namesDevice: true) = $0 { true } else { false }
+    }
+    private static let isLogin: @Sendable (Call) -> Bool = { if case .login = $0 { true } else { false } }
+    private static let isRegistration: @Sendable (Call) -> Bool = {
+        if case .registration = $0 { true } else { false }
+    }
+    private static let isSubmission: @Sendable (Call) -> Bool = { if case .submission = $0 { true } else { false } }
+    private static let mayAct: @Sendable (Call) -> Bool = {
+        switch $0 {
+        case .registration(isWhole: true), .submission(isWhole: true): true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,248 @@
+import Foundation
+import Testing
+
+@testable import CaptureSubmission
+@testable import GigHive
+@testable import MediaCLI
+@testable import MediaTransport
+@testable import Outcomes
+@testable import PhotoSync
+@testable import Tapes
+@testable import Tus
+
+/// The one table of outcomes: every code has its row, and equal statuses end equally in every system.
+@Suite struct OutcomeTableTests {
+    private static let codes =
+        GigHiveError.Code.allCases.map(\.rawValue) + PhotoSyncError.Code.allCases.map(\.rawValue)
+        + CaptureError.Code.allCases.map(\.rawValue) + TapesError.Code.allCases.map(\.rawValue)
+
+    // MARK: Rows
+
+    @Test func everyCodeHasOneRow() {
+        let rows = OutcomeTable.codes.map(\.code)
+        #expect(Set(rows).count == rows.count)
+        #expect(Set(Self.codes).subtracting(rows).isEmpty)
+        for row in OutcomeTable.codes {
+            #expect(ExitCode(rawValue: row.exitCode) != nil, "\(row.code)")
+            for line in [row.meaning, row.message, row.hint].compactMap({ $0 }) {
+                #expect(!line.isEmpty && !line.hasSuffix(".") && !line.contains("\n"), "\(line)")
+            }
+        }
+    }
+
+    /// The codes that the command line makes itself, wherever it does.
+    @Test func everyCodeOfTheCommandLineHasARow() throws {
+        let sources = JSONSchemaTests.root.appending(path: "Sources/MediaCLI").path
+        var found: Set<String> = []
+        for path in try FileManager.default.subpathsOfDirectory(atPath: sources) where path.hasSuffix(".swift") {
+            let text = try String(contentsOfFile: sources + "/" + path, encoding: .utf8)
+            found.formUnion(text.matches(of: /Diagnosis\(\s*"([a-z_]+)"/).map { String($0.1) })
+        }
+        #expect(found.count > 10)
+        for code in found { #expect(OutcomeTable.row(code)?.code == code, "\(code)") }
+    }
+
+    // CHANGELOG.md lists them.
+    @Test func codesOf010StayReadable() {
+        #expect(
+            OutcomeTable.aliases == [
+                "outcome_unknown": "unknown_outcome", "too_many_requests": "rate_limited",
+                "body_too_large": "payload_too_large", "invalid_api_key": "unauthorized",
+                "hash_mismatch": "checksum_mismatch",
+            ]
+        )
+        for (old, new) in OutcomeTable.aliases {
+            #expect(OutcomeTable.row(old)?.code == new && !OutcomeTable.codes.contains { $0.code == old })
+        }
+        #expect(OutcomeTable.row("of_a_newer_version") == nil)
+    }
+
+    /// `MEDIACTL_RECORD=1` writes the tables of `docs/exit-codes.md` anew.
+    @Test func theDocumentHasTheTable() throws {
+        let path = JSONSchemaTests.documents + "/exit-codes.md"
+        var text = try String(contentsOfFile: path, encoding: .utf8)
+        let rows = OutcomeTable.codes.map { row in
+            let exitCode = row.code == "interrupted" ? "129, 130, 131 or 143" : "\(row.exitCode)"
+            return "| `\(row.code)` | \(exitCode) | \(row.isRetryable ? "yes" : "") | \(row.meaning) |"
+        }
+        let table = (["| error | exit code | retryable | meaning |", "| --- | --- | --- | --- |"] + rows)
+            .joined(separator: "\n")
+        let aliases = OutcomeTable.aliases.sorted { $0.key < $1.key }.map { "| `\($0.key)` | `\($0.value)` |" }
+        let old = (["| 0.1.0 | now |", "| --- | --- |"] + aliases).joined(separator: "\n")
+        if ProcessInfo.processInfo.environment["MEDIACTL_RECORD"] == "1" {
+            for (table, first) in [(table, "| error | exit code |"), (old, "| 0.1.0 | now |")] {
+                guard let start = text.range(of: first)?.lowerBound else { continue }
+                let end = text.range(of: "\n\n", range: start..<text.endIndex)?.lowerBound ?? text.endIndex
+                text.replaceSubrange(start..<end, with: table)
+            }
+            try text.write(toFile: path, atomically: true, encoding: .utf8)
+        }
+        #expect(text.contains("\n" + table + "\n\n"))
+        #expect(text.contains("\n" + old + "\n\n"))
+    }
+
+    // MARK: Statuses
+
+    /// Design section 5, and RFC 9110 section 15 for what each status is.
+    private static let statuses: [(status: Int, code: String, exitCode: Int32)] = [
+        (302, "redirected", 1), (400, "bad_request", 2), (401, "unauthorized", 4), (403, "forbidden", 4),
+        (404, "not_found", 5), (405, "unexpected_answer", 7), (408, "request_timeout", 6), (409, "conflict", 10),
+        (413, "payload_too_large", 2), (415, "unsupported_media", 2), (422, "bad_request", 2), (423, "locked", 10),
+        (429, "rate_limited", 6), (500, "server_error", 7), (502, "server_error", 7), (503, "server_error", 7),
+        (504, "server_error", 7),
+    ]
+
+    @Test(arguments: statuses.map(\.status)) func unmarkedBodiesEndEquallyInEverySystem(status: Int) throws {
+        let row = try #require(Self.statuses.first { $0.status == status })
+        for body in ["", "<html><title>Proxy</title></html>", "{}"] {
+            let type = body.hasPrefix("{") ? "application/json" : "text/html"
+            let head = HTTPResponseHead(status: status, headers: [HTTPHeader("Content-Type", type)])
+            let response = HTTPResponse(head: head, body: Array(body.utf8), metrics: TransferMetrics())
+            let ends: [(Outcomes.OutcomeTable.Server, Diagnosis)] = [
+                (
+                    .gigHive,
+                    ErrorCatalogue.diagnosis(
+                        of: GigHiveError.answered(head, message: nil, isJSON: type == "application/json")
+                    )
+                ),
+                (.photoSync, ErrorCatalogue.diagnosis(of: ServerRefusal(response).error())),
+                (
+                    .captures,
+                    ErrorCatalogue.diagnosis(of: CaptureRefusal(head, body: response.body).error(of: .reading))
+                ),
+            ]
+            for (server, diagnosis) in ends {
+                #expect(diagnosis.code == row.code, "\(server)")
+                #expect(diagnosis.exitCode.rawValue == row.exitCode, "\(server)")
+                #expect(diagnosis.httpStatus == status, "\(server)")
+            }
+            // An album is never what was asked for, so its error has one code, and the exit code of the status.
+            let album = ImmichRefusal(response, hiding: nil).error(needing: .addOnly)
+            let tape = ErrorCatalogue.diagnosis(of: TapesError(.libraryUnusable, underlying: album))
+            #expect(tape.code == "library_unusable" && tape.exitCode.rawValue == row.exitCode)
+        }
+    }
+
+    // tus gives some statuses a meaning of its own; the rest ends as everywhere.
+    @Test(arguments: statuses.map(\.status).filter { ![404, 405, 409].contains($0) })
+    func statusesOfTusEndAsElsewhere(status: Int) throws {
+        let row = try #require(Self.statuses.first { $0.status == status })
+        let response = HTTPResponse(
+            head: HTTPResponseHead(status: status, headers: []),
+            body: [],
+            metrics: TransferMetrics()
+        )
+        let diagnosis = ErrorCatalogue.diagnosis(of: GigHiveError.tus(TusError(answer: response, to: .patch)))
+        #expect(diagnosis.code == row.code && diagnosis.exitCode.rawValue == row.exitCode)
+    }
+
+    // MARK: Refinements
+
+    /// A response that a contract gives another meaning than its status has.
+    struct Marked: Sendable, CustomTestStringConvertible {
+        var server: OutcomeTable.Server
+        var call: OutcomeTable.Call
+        var status: Int
+        var mark: String?
+        var code: String
+        var isRetryable: Bool
+
+        init(
+            _ server: OutcomeTable.Server,
+            _ status: Int,
+            _ mark: String?,
+            _ code: String,
+            _ isRetryable: Bool = false,
+            to call: OutcomeTable.Call = .other
+        ) {
+            (self.server, self.call, self.status, self.mark) = (server, call, status, mark)
+            (self.code, self.isRetryable) = (code, isRetryable)
+        }
+
+        var testDescription: String { "\(server) \(status) \(mark ?? "-")" }
+    }
+
+    /// From the contracts, one for each row.
+    private static let marked: [Marked] = [
+        Marked(.gigHive, 500, "no data or hook record for x", "upload_expired", true, to: .finalize),
+        Marked(.gigHive, 400, "invalid token", "invalid_event_link", to: .guest),
+        Marked(.gigHive, 400, "missing token", "invalid_event_link", to: .finalize),
+        Marked(.gigHive, 404, "invalid or expired", "invalid_event_link", to: .guest),
+        Marked(.tus, 404, nil, "upload_expired", true), Marked(.tus, 410, nil, "upload_expired", true),
+        Marked(.tus, 405, nil, "tus_unavailable"), Marked(.tus, 412, nil, "tus_unavailable"),
+        Marked(.tus, 501, nil, "tus_unavailable"), Marked(.tus, 409, nil, "unexpected_answer", true),
+        Marked(.tus, 460, nil, "unexpected_answer", true),
+        Marked(
+            .photoSync,
+            400,
+            "Request must be multipart/form-data.",
+            "body_too_slow",
+            true,
+            to: .photo(namesDevice: false)
+        ),
+        Marked(.photoSync, 400, "Invalid device", "invalid_device"),
+        Marked(.photoSync, 400, "file extension not allowed", "unknown_extension"),
+        Marked(.photoSync, 400, "file size exceeds maximum allowed", "file_too_large"),
+        Marked(.photoSync, 400, "file size must be positive", "empty_file"),
+        Marked(.photoSync, 400, "No file provided or file is empty.", "empty_file"),
+        Marked(.photoSync, 401, "Invalid credentials", "not_logged_in", to: .login),
+        Marked(.photoSync, 503, "Setup required", "setup_required"),
+        Marked(.photoSync, 500, "Failed to save API key", "key_not_rotated"),
+        Marked(.photoSync, 500, "Failed to save photo record.", "invalid_device", to: .photo(namesDevice: true)),
+        Marked(.photoSync, 500, "Database error", "server_error", true),
+        Marked(.photoSync, 500, "Database error.", "server_error", true),
+        Marked(.photoSync, 500, nil, "server_error"), Marked(.photoSync, 507, nil, "server_error"),
+        Marked(.captures, 401, "TIMESTAMP_EXPIRED", "clock_wrong"),
+        Marked(.captures, 401, "TIMESTAMP_INVALID", "clock_wrong"),
+        Marked(.captures, 401, "ATTESTATION_FAILED", "assertion_refused"),
+        Marked(.captures, 401, "SIGNATURE_INVALID", "request_signature_refused"),
+        Marked(.captures, 401, "REPLAY_DETECTED", "request_signature_refused"),
+        Marked(.captures, 401, "DEVICE_AUTH_REQUIRED", "unauthorized"),
+        Marked(.captures, 403, "DEVICE_UNVERIFIED", "device_unverified"),
+        Marked(.captures, 403, "FORBIDDEN", "forbidden"),
+        Marked(.captures, 404, "DEVICE_NOT_FOUND", "device_unknown"),
+        Marked(.captures, 404, "CAPTURE_NOT_FOUND", "capture_not_found"),
+        Marked(.captures, 404, "HASH_NOT_FOUND", "capture_not_found"),
+        Marked(.captures, 409, "DEVICE_ALREADY_REGISTERED", "already_registered"),
+        Marked(.captures, 409, "DUPLICATE_CAPTURE", "duplicate"),
+        Marked(.captures, 429, "TOO_MANY_REQUESTS", "rate_limited", true),
+        Marked(.captures, 429, "RATE_LIMITED", "rate_limited", true),
+        Marked(.captures, 413, "PAYLOAD_TOO_LARGE", "payload_too_large"),
+        Marked(.captures, 400, "INVALID_ATTESTATION_FORMAT", "enrolment_impossible", to: .registration(isWhole: true)),
+        Marked(.captures, 403, "UNTRUSTED_ATTESTATION", "enrolment_impossible", to: .registration(isWhole: true)),
+        Marked(.captures, 400, "CHALLENGE_EXPIRED", "bad_request", true, to: .registration(isWhole: true)),
+        Marked(.captures, 400, "VALIDATION_ERROR", "enrolment_impossible", to: .registration(isWhole: true)),
+        Marked(.captures, 400, "VALIDATION_ERROR", "bad_request", to: .submission(isWhole: true)),
+        Marked(.captures, 422, nil, "enrolment_impossible", to: .registration(isWhole: true)),
+        Marked(.captures, 409, nil, "already_registered", to: .registration(isWhole: true)),
+        Marked(.captures, 409, nil, "duplicate", to: .submission(isWhole: true)),
+        Marked(.captures, 500, nil, "unknown_outcome", to: .submission(isWhole: true)),
+        Marked(.captures, 504, nil, "unknown_outcome", to: .registration(isWhole: true)),
+        Marked(.captures, 501, nil, "server_error", true),
+        Marked(.immich, 400, "Album not found", "album_not_found"),
+        Marked(.immich, 400, "Not found or no album.read access", "album_not_found"),
+        Marked(.immich, 400, "Quota has been exceeded!", "quota_exceeded"),
+    ]
+
+    @Test(arguments: marked) func aMarkRefinesTheStatus(row: Marked) {
+        let outcome = OutcomeTable.outcome(of: row.status, from: row.server, to: row.call, mark: row.mark)
+        #expect(outcome.code == row.code && outcome.isRetryable == row.isRetryable)
+        #expect(OutcomeTable.row(outcome.code) != nil)
+    }
+
+    @Test func everyRefinementHasATest() {
+        let used = Self.marked.compactMap { row in
+            OutcomeTable.refinements.firstIndex { $0.applies(to: row.status, row.server, row.call, row.mark) }
+        }
+        #expect(Set(used) == Set(OutcomeTable.refinements.indices))
+        #expect(OutcomeTable.refinements.allSatisfy { !$0.section.isEmpty })
+    }
+
+    // A request that cannot have been acted on is not an unknown outcome; 503 says that nothing was done.
+    @Test func onlyAWholeRequestLeavesTheOutcomeUnknown() {
+        for (status, isWhole, code) in [(500, false, "server_error"), (503, true, "server_error")] {
+            let outcome = OutcomeTable.outcome(of: status, from: .captures, to: .submission(isWhole: isWhole))
+            #expect(outcome.code == code && outcome.isRetryable)
+        }
+    }
+}
