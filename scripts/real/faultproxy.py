@@ -24,8 +24,8 @@ PAGE = "<html><body><h1>{0}</h1></body></html>"
 
 def page(status, reason):
     body = PAGE.format(reason).encode()
-    head = f"HTTP/1.1 {status} {reason}\r\nContent-Type: text/html\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
-    return head.encode() + body
+    head = f"HTTP/1.1 {status} {reason}\r\nContent-Type: text/html\r\nContent-Length: {len(body)}\r\n"
+    return f"{head}Connection: close\r\n\r\n".encode() + body
 
 
 class Peer:

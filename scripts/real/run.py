@@ -14,8 +14,8 @@ Servers come from the environment, for each of d1, d2 and d3 (here D1):
 
 A password can be in a file: _PASSWORD_FILE in place of _PASSWORD. Without any server the project's sandbox stands in for
 all three releases, with uploads that collide as on the real ones. Events and bytes are new in every run, so servers need
-not be empty; files without a token and those of random batches stay there. MEDIACTL_BINARY names another mediactl, MEDIACTL_SANDBOX another
-sandbox.
+not be empty; files without a token and those of random batches stay there. MEDIACTL_BINARY names another mediactl,
+MEDIACTL_SANDBOX another sandbox.
 
 The truth is the server's listing, requested by this program, and the rows of the database; both must agree. Digests are
 computed here. Nothing that mediactl prints is an expected value. Exit code 1: a claim was false, or a scenario did not
@@ -35,8 +35,9 @@ import time
 
 from batches import Batches
 from client import mediactl
-from scenarios import NEEDS_VIEWER, SCENARIOS, Stage, needs_plain_http
+from scenarios import NEEDS_VIEWER, needs_plain_http
 from servers import RELEASES, Sandbox, SetupError, real_servers
+from stage import SCENARIOS, Stage
 
 START, END = "<!-- real servers: begin -->", "<!-- real servers: end -->"
 

@@ -1,0 +1,123 @@
+"""What a scenario works with, and the row of the table that it fills."""
+
+from client import Machine, Maker, Truth, false_claims
+from faultproxy import FaultProxy
+
+
+class Row:
+    """One line of the table."""
+
+    def __init__(self, name, release):
+        self.name, self.release = name, release
+        self.claims, self.wrong, self.unmet, self.truth = [], [], [], ""
+
+    @property
+    def verdict(self):
+        return "false claim" if self.wrong else "unmet" if self.unmet else "ok"
+
+
+class Stage:
+    """What a scenario works with: one server, machines, fresh files and events."""
+
+    def __init__(self, server, name, seed):
+        self.server, self.maker = server, Maker(seed)
+        self.row = Row(name, server.release)
+        self.machines, self.proxy, self.events = [], None, []
+        self.tokens = {}
+
+    def machine(self, role="user", url=None, transport="multipart"):
+        machine = Machine(url or self.server.url, self.server.accounts[role], transport)
+        self.machines.append(machine)
+        return machine
+
+    def event(self, name):
+        event = self.maker.event(name)
+        self.events.append(event)
+        return event
+
+    def faulty(self, pattern, action, times=1):
+        """A machine behind a connection that breaks."""
+        self.proxy = FaultProxy(self.server.url)
+        self.proxy.arm(pattern, action, times)
+        return self.machine(url=self.proxy.url)
+
+    def claim(self, text):
+        self.row.claims.append(text)
+
+    def expect(self, what, actual, wanted):
+        """A fact of the server, or a code of the contract, that must hold; not a claim."""
+        if actual != wanted:
+            self.row.unmet.append(f"{what}: {actual}, not {wanted}")
+
+    def expect_code(self, run, *codes):
+        if run.code not in codes:
+            self.row.unmet.append(f"exit code {run.code}, not {' or '.join(map(str, codes))}")
+
+    def check(self, run, files, event, truth=None):
+        """Compares the claims of an upload with the server."""
+        truth = truth or Truth(self.server)
+        self.claim(f"{run.states()}, exit {run.code}")
+        self.row.wrong += false_claims(run, files, event, truth)
+        numbers = {item.number for item in run.items if item.has_token and item.number is not None}
+        self.tokens.setdefault(run.machine, set()).update(numbers)
+        absent = [file for file in files if not truth.has(file, event)]
+        if run.code == 0 and absent and "--dry-run" not in run.arguments:
+            self.row.wrong.append(f"exit 0, {len(absent)} of {len(files)} files are missing")
+        return truth
+
+    def all_stored(self, run, files, event):
+        """Every file is in the event, and every one is claimed."""
+        truth = self.check(run, files, event)
+        self.expect("files in the event", truth.count(event), len({file.digest for file in files}))
+        self.expect_code(run, 0)
+        return truth
+
+    def none_stored(self, run, files, event, *codes):
+        truth = self.check(run, files, event)
+        self.expect("files in the event", truth.count(event), 0)
+        self.expect_code(run, *codes)
+        return truth
+
+    def finish(self):
+        truth = Truth(self.server)
+        counts = [truth.count(event) for event in self.events]
+        self.row.truth = f"{sum(counts)} files in {sum(map(bool, counts))} of {len(counts)} events"
+        different = truth.disagreement(self.events)
+        if different:
+            self.row.unmet.append(different)
+        self.check_tokens(truth)
+        self.close()
+        return self.row
+
+    def check_tokens(self, truth):
+        """A token that is claimed must delete its file; what the scenario has deleted itself is past that."""
+        if self.proxy:
+            self.proxy.disarm()
+        stored = {row.number for row in truth.stored}
+        for machine, numbers in self.tokens.items():
+            # An administrator deletes without a token.
+            if machine.account != self.server.accounts["user"] or not numbers & stored:
+                continue
+            machine.run("uploads", "delete", *sorted(numbers & stored), "--yes")
+            left = numbers & {row.number for row in self.server.rows()}
+            if left:
+                self.row.wrong.append(f"{len(left)} tokens do not delete their file")
+
+    def close(self):
+        if self.proxy:
+            self.proxy.stop()
+        for machine in self.machines:
+            machine.close()
+
+
+SCENARIOS = []
+
+
+def scenario(name):
+    """Adds a function to the table."""
+
+    def add(function):
+        SCENARIOS.append((name, function))
+        return function
+
+    return add
