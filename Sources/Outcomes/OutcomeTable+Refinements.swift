@@ -68,8 +68,20 @@ extension OutcomeTable {
             when: isFinalize
         ),
         // PHP's limits for a file, which multipart cannot pass.
-        Refinement(.gigHive, 500...500, .text("Upload failed with code 1"), "gighive 2.5, trap 23", "payload_too_large"),
-        Refinement(.gigHive, 500...500, .text("Upload failed with code 2"), "gighive 2.5, trap 23", "payload_too_large"),
+        Refinement(
+            .gigHive,
+            500...500,
+            .text("Upload failed with code 1"),
+            "gighive 2.5, trap 23",
+            "payload_too_large"
+        ),
+        Refinement(
+            .gigHive,
+            500...500,
+            .text("Upload failed with code 2"),
+            "gighive 2.5, trap 23",
+            "payload_too_large"
+        ),
         // Another request wrote the same unique key first. Whether the file is stored, the listing tells.
         Refinement(.gigHive, 500...500, .part("1062 Duplicate entry"), "gighive 3, trap 19", "server_race"),
         Refinement(.gigHive, 400...400, .text("invalid token"), "gighive 6", "invalid_event_link", when: isGuest),

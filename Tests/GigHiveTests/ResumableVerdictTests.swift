@@ -48,7 +48,8 @@ import Testing
             (200, #"{"id":8}"#, "stored"), (201, #"{"id":8}"#, "stored"), (201, "{}", "broken"), (400, "{}", "refused"),
             (401, "<html>", "refused"), (408, "", "refused for now"), (409, "{}", "duplicate"),
             (413, "<html>", "refused"), (423, "", "refused for now"), (429, "", "refused for now"),
-            (500, "<html>", "broken"), (501, "", "refused"), (502, "<html>", "lost"), (503, "<html>", "refused for now"),
+            (500, "<html>", "broken"), (501, "", "refused"), (502, "<html>", "lost"),
+            (503, "<html>", "refused for now"),
             (504, "<html>", "lost"), (302, "", "refused"),
         ]
     )
