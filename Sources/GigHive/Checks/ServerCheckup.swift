@@ -35,6 +35,9 @@ public struct ServerCheckup: Sendable {
         let isReachable = await list.run("name") { () throws(GigHiveError) in try await name() }
         await checkTLS(&list, isReachable: isReachable)
         guard isReachable else { return skippingRest(&list, "not checked: server unreachable") }
+        guard list.checks.last?.error?.isCertificateRefused != true else {
+            return skippingRest(&list, "not checked: certificate not trusted")
+        }
         let isKnown = await list.run("kind") { () throws(GigHiveError) in try await kind() }
         guard isKnown || list.isAnswered else { return skippingRest(&list, "not checked: server unreachable") }
         guard isKnown, let kind = list.checks.last?.facts["kind"], kind == ServerKind.gighive.rawValue else {
@@ -182,7 +185,15 @@ public struct ServerCheckup: Sendable {
                 error: error
             )
         }
-        guard try await isAdmin() else {
+        guard let isAdmin = try await isAdmin() else {
+            return ServerCheck(
+                "role",
+                .passed,
+                "uploader or admin: may upload, and delete files with their tokens; the server does not show which",
+                facts: ["role": "uploader"]
+            )
+        }
+        guard isAdmin else {
             return ServerCheck(
                 "role",
                 .passed,
@@ -193,15 +204,15 @@ public struct ServerCheckup: Sendable {
         return ServerCheck("role", .passed, "admin: may upload, and delete any file", facts: ["role": "admin"])
     }
 
-    /// A server that lets anybody below `/admin/` tells nothing by letting this user.
-    private func isAdmin() async throws(GigHiveError) -> Bool {
+    /// Whether this user is the administrator; nil for a server that refuses nobody below `/admin/`, as the oldest do.
+    private func isAdmin() async throws(GigHiveError) -> Bool? {
         let path = "/admin/mediactl-doctor"
         let refusals = [401, 403]
         let anonymous = try await client.send(
             client.request(.head, path, isAuthorized: false),
             control: TransferControl()
         )
-        guard refusals.contains(anonymous.status) else { return false }
+        guard refusals.contains(anonymous.status) else { return nil }
         let own = try await client.send(client.request(.head, path), control: TransferControl())
         return !refusals.contains(own.status) && own.status < 500
     }

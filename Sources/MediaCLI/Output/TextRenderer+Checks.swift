@@ -18,7 +18,9 @@ extension TextRenderer {
             case .skipped: style.dim("skip")
             }
         let name = check.name.padding(toLength: 8, withPad: " ", startingAt: 0)
-        let detail = ErrorCatalogue.clean(diagnosis?.message ?? check.detail)
+        // A role says more than that the server has refused something.
+        let found = check.facts["role"] == nil ? diagnosis?.message : nil
+        let detail = ErrorCatalogue.clean(found ?? check.detail)
         let indent = String(repeating: " ", count: 16)
         // Below a dozen columns it is no column any more.
         let room = width.map { $0 - indent.count } ?? .max

@@ -102,7 +102,7 @@ import Testing
             }
         }
         let report = try await Self.doctor(server.address, user: "uploader")
-        #expect(Self.values("detail", report)["role"]?.hasPrefix("uploader: ") == true)
+        #expect(Self.values("detail", report)["role"]?.hasPrefix("uploader or admin: ") == true)
     }
 
     struct Kind: Sendable {

@@ -11,6 +11,7 @@ import Testing
         let link = try await scene.eventLink()
         var guest = scene.runner
         guest.environment["MEDIACTL_PASSWORD"] = nil
+        guest.environment["MEDIACTL_SERVER"] = nil
         return (scene, guest, link, String(link.suffix(43)))
     }
 
