@@ -101,12 +101,11 @@ enum TranscriptScript {
         .ok("media show 1"), .no("media show 99"), .look("media show 1 --json"),
         .table("media find --file longer.mp4"), .no("media find --label Nothing"),
         .look("media find --file longer.mp4 --json"),
-        .keep("media", "file_id", of: "media find --file longer.mp4"),
-        .look("media delete {media} --dry-run"), .look("media delete {media} --dry-run --json"),
-        .no("media delete {media} --yes"),
+        .look("media delete --file longer.mp4 --dry-run"), .look("media delete --file longer.mp4 --dry-run --json"),
+        .no("media delete --file longer.mp4 --yes"),
         .init(
             purpose: .success,
-            line: "media delete {media} --user admin",
+            line: "media delete --file longer.mp4 --user admin",
             answers: [("Delete 1 file? [y/N] ", "yes\n")],
             consent: " --yes",
             environment: ["MEDIACTL_PASSWORD": "admin"]
