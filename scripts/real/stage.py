@@ -81,7 +81,7 @@ class Stage:
     def finish(self):
         truth = Truth(self.server)
         counts = [truth.count(event) for event in self.events]
-        self.row.truth = f"{sum(counts)} files in {sum(map(bool, counts))} of {len(counts)} events"
+        self.row.truth = f"{counted(sum(counts), 'file')} in {sum(map(bool, counts))} of {counted(len(counts), 'event')}"
         different = truth.disagreement(self.events)
         if different:
             self.row.unmet.append(different)
@@ -108,6 +108,10 @@ class Stage:
             self.proxy.stop()
         for machine in self.machines:
             machine.close()
+
+
+def counted(number, noun):
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 SCENARIOS = []
