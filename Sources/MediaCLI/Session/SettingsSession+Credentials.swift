@@ -10,6 +10,8 @@ extension SettingsSession {
     ///   - service: What is asked there.
     ///   - surroundings: How a login that is typed in is checked.
     ///   - find: The search; it sees only what was given for `origin`.
+    /// - Returns: What it has found.
+    /// - Throws: What `find` throws; `SettingsError`.
     func search<Found: Sendable>(
         _ flags: CredentialFlags,
         at origin: Origin,

@@ -13,6 +13,7 @@ struct Prompter: Sendable {
     ///   - answers: What may be answered, in full or by its first letters.
     ///   - shown: How the answers are shown; nil for all of them.
     ///   - fallback: The default.
+    /// - Returns: One of `answers`.
     func choose(_ question: String, answers: [String], shown: String? = nil, fallback: String) async -> String {
         while true {
             context.errors.write("\(question) [\(shown ?? answers.joined(separator: "/"))] ")
