@@ -15,6 +15,9 @@ actor ServerInventory {
         var isInEvent: Bool
         /// Whether it is listed in others as well. D1 and D2 list a file in every event that has a file of the same label.
         var isInSeveralEvents = false
+
+        /// Whether the event certainly has it.
+        var isOnlyInEvent: Bool { isInEvent && !isInSeveralEvents }
     }
 
     /// What the listing says of a digest.

@@ -75,7 +75,7 @@ struct DuplicateCheck: Sendable {
         }
         do throws(GigHiveError) {
             switch try await uploader.inventory.find(checksum, in: event, since: began, control: control) {
-            case .stored(let stored) where stored.isInEvent && stored.isInSeveralEvents:
+            case .stored(let stored) where stored.isInEvent && !stored.isOnlyInEvent:
                 let detail = "the server lists the file in several events that have the same label"
                 return unknown(stored.fileID, GigHiveError(.unexpectedAnswer, detail: detail))
             case .stored(let stored) where stored.isInEvent:

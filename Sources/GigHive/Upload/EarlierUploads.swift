@@ -139,7 +139,8 @@ struct EarlierUploads {
             let event = InventoryEvent(upload.details)
             let finding = try await uploader.inventory.find(checksum, in: event, control: control)
             if case .stored(let stored) = finding {
-                return stored.fileID == fileID && stored.isInEvent ? FileType(text: stored.fileType) : nil
+                let isThere = needsListing ? stored.isOnlyInEvent : stored.isInEvent
+                return stored.fileID == fileID && isThere ? FileType(text: stored.fileType) : nil
             }
             if needsListing { return nil }
         }
@@ -160,7 +161,7 @@ struct EarlierUploads {
         }
         let event = InventoryEvent(upload.details)
         let finding = try await uploader.inventory.find(checksum, in: event, control: control)
-        guard case .stored(let stored) = finding, stored.isInEvent, try !isRemoved(stored.fileID, checksum) else {
+        guard case .stored(let stored) = finding, stored.isOnlyInEvent, try !isRemoved(stored.fileID, checksum) else {
             return nil
         }
         var record = uploader.record(of: upload)

@@ -129,7 +129,7 @@ final class ProgressDisplay: Sendable {
             console.warning("\(name)attempt \(attempt) failed: \(reason); retrying in \(Formats.pause(delay))")
         case .resolving(let limit):
             console.note(
-                "\(name)the response was lost; checking whether the server has the file"
+                "\(name)the response does not show whether the file is stored; checking whether the server has it"
                     + (limit > .zero ? ", for up to \(Formats.span(limit))" : "")
             )
         case .resuming(let offset):
