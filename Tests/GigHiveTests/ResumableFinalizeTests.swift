@@ -131,6 +131,7 @@ import Tus
         let log = EventLog()
         let quiet = ServerQuiet(
             tusID: "abc",
+            sizeBytes: 1,
             uploader: bench.uploader,
             control: TransferControl(),
             onEvent: log.add
