@@ -101,11 +101,13 @@ extension GigHiveError {
         case .unauthorized, .unknownHost, .cannotConnect, .tlsFailed, .certificateUntrusted, .certificateNameMismatch,
             .pinnedKeyMismatch, .invalidEventLink, .termsNotAccepted:
             true
-        // The application behind the web server is not running (trap T24).
-        case .serverError: httpStatus == 503
         default: false
         }
     }
+
+    /// Whether the web server responds for an application that is not running (trap T24). One such response may pass; several
+    /// in a row end a run.
+    var isServerDown: Bool { code == .serverError && httpStatus == 503 }
 
     /// The same facts, told as an outcome that nobody knows.
     var asUnknownOutcome: GigHiveError {

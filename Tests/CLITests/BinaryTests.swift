@@ -98,8 +98,8 @@ import Testing
         #expect(result.exitCode == 2)
         #expect(
             result.errors == """
-                mediactl: error: there is nobody to ask "\(question)"
-                mediactl: hint: answer yes in advance with --yes
+                mediactl: error: not a terminal; confirmation required: \(question)
+                mediactl: hint: confirm in advance with --yes
 
                 """
         )

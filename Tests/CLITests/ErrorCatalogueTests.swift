@@ -122,7 +122,7 @@ import Testing
         var result = UploadResult(path: [], fileName: "", server: "")
         let expected: [UploadState: Int32] = [
             .planned: 0, .done: 0, .duplicate: 0, .sending: 6, .sent: 6, .finalized: 6, .unknownOutcome: 6,
-            .tokenLost: 11, .cancelled: 130, .failed: 1,
+            .tokenLost: 11, .cancelled: 130, .failed: 1, .linked: 0, .refusedDuplicate: 10,
         ]
         for state in UploadState.allCases {
             result.state = state

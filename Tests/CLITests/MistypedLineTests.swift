@@ -51,7 +51,7 @@ import Testing
         Slip("upload a --all", "unknown option --all", "see mediactl upload --help"),
         Slip("upload a --allow", "unknown option --allow", "see mediactl upload --help"),
         Slip("upload a --allow-htp", "unknown option --allow-htp", "did you mean: --allow-http"),
-        Slip("upload a --insecur", "unknown option --insecur", "did you mean: --insecure"),
+        Slip("upload a --insecur", "unknown option --insecur", "see mediactl upload --help"),
         // Secrets are not arguments.
         Slip(
             "upload a --password canary",
@@ -75,7 +75,6 @@ import Testing
         // Never an option that lowers security, nor the word itself.
         Slip("uploads list --all", "unknown option --all", "did you mean: --all-hosts"),
         Slip("uploads status --all", "unknown option --all", "see mediactl uploads status --help"),
-        Slip("uploads --all", "unknown option --all", "see mediactl uploads --help"),
         Slip("upload a --allow-htp", "unknown option --allow-htp", "did you mean: --allow-http"),
         Slip("uploads list -x", "unknown option -x", "see mediactl uploads list --help"),
         Slip("uploads list --xyzzy", "unknown option --xyzzy", "see mediactl uploads list --help"),

@@ -165,6 +165,15 @@ import Testing
     /// From the contracts, one for each row.
     private static let marked: [Marked] = [
         Marked(.gigHive, 500, "no data or hook record for x", "upload_expired", true, to: .finalize),
+        Marked(.gigHive, 500, "Upload failed with code 1", "payload_too_large"),
+        Marked(.gigHive, 500, "Upload failed with code 2", "payload_too_large"),
+        Marked(
+            .gigHive,
+            500,
+            "SQLSTATE[23000]: Integrity constraint violation: 1062 Duplicate entry 'x' for key 'y'",
+            "server_race",
+            true
+        ),
         Marked(.gigHive, 400, "invalid token", "invalid_event_link", to: .guest),
         Marked(.gigHive, 400, "missing token", "invalid_event_link", to: .finalize),
         Marked(.gigHive, 404, "invalid or expired", "invalid_event_link", to: .guest),

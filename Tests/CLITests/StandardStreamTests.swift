@@ -65,7 +65,7 @@ import Testing
         #expect(upload.exitCode == 1)
         let lines = upload.errors.split(separator: "\n").map(String.init)
         #expect(lines.first == "uploaded \(stage.file) as 1 (26.2 kB, checksum verified)")
-        #expect(lines.contains("  can be taken back with: mediactl uploads delete 1"))
+        #expect(lines.contains("  to delete: mediactl uploads delete 1 --server \(sandbox.baseURL)"))
         #expect(lines.last == "mediactl: error: cannot write the results: no space left on device")
 
         let delete = ["uploads", "delete", "1", "--yes", "--user", "uploader"]

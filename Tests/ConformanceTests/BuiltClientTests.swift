@@ -110,7 +110,15 @@ struct BuiltClientTests {
         let mediactl = try Mediactl(server: proxy.address(), password: "uploader")
         let path = try mediactl.file("clip.mp4", try Data(contentsOf: Self.clip))
 
-        let ending = try await mediactl.run("upload", path, "--cacert", proxy.authority, "--json")
+        let ending = try await mediactl.run(
+            "upload",
+            path,
+            "--cacert",
+            proxy.authority,
+            "--json",
+            "--transport",
+            "multipart"
+        )
 
         #expect(ending.status == 2, "\(ending.output)\(ending.errors)")
         let item = try #require(try Mediactl.records(ending.output).first { $0["type"] as? String == "item" })

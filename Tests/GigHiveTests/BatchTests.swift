@@ -128,7 +128,10 @@ final class BatchLog: Sendable {
                 return false
             }
         )
-        let items: [UploadBatch.Item] = try (0..<12).map { .ready(try bench.prepare("\($0)", name: "\($0).mp4")) }
+        // The first upload of an event is alone.
+        let items: [UploadBatch.Item] = try (10..<22).map { number in
+            .ready(try bench.prepare("\(number)", name: "\(number).mp4", date: "2026-03-\(number)"))
+        }
         let log = await run(bench, items, UploadBatch.Options(jobs: jobs))
         #expect(log.ended.sorted() == Array(0..<12))
         #expect(running.withLock { $0.most } <= jobs)

@@ -32,8 +32,25 @@ import Testing
             .pinnedKeyMismatch, .invalidEventLink, .termsNotAccepted,
         ]
         #expect(GigHiveError(code).endsRun == ends.contains(code))
-        #expect(GigHiveError(.serverError, httpStatus: 503).endsRun)
-        #expect(!GigHiveError(.serverError, httpStatus: 500).endsRun)
+    }
+
+    /// One 503 may pass; three in a row are a server that is down.
+    @Test(arguments: [(20, 3), (1, 20)]) func aServerThatIsDownEndsTheRun(_ failures: Int, _ expected: Int) async throws
+    {
+        let bench = try Workbench(
+            try FakeGigHive { request, connection, _, number in
+                guard request.path == "/api/uploads.php", number <= failures else { return false }
+                try connection.answer(503, "<title>503 Service Unavailable</title>", type: "text/html")
+                return true
+            }
+        )
+        let items: [UploadBatch.Item] = try (0..<20).map { number in
+            .ready(try bench.prepare("\(number)", name: "\(number).mp4"))
+        }
+        let log = BatchLog()
+        await UploadBatch(uploader: bench.uploader, options: .init(jobs: 1)).run(items) { log.note($0) }
+        #expect(bench.server.uploads.count == expected)
+        #expect(log.ended.count == expected)
     }
 
     /// PHP's limits (trap T23): a part that is too large, and a body that is.

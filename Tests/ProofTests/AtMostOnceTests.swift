@@ -29,7 +29,7 @@ import Testing
     @Test func secondDeletionOfARunIsSentOnceAndThenAskedFor() async throws {
         let server = try ProofServer { connection, request, number in
             guard number < 4, let file = request.file else { return connection.close() }
-            try connection.answer(number < 3 ? 201 : 200, number < 3 ? file.reply : deletedReply)
+            try connection.answer(number < 3 ? 201 : 200, number < 3 ? file.reply : deletedReply(file.id))
         }
         let bench = try Bench(server.address)
         let files = [

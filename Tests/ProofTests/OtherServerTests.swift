@@ -56,7 +56,7 @@ import Testing
                     try connection.write("HTTP/1.1 200 OK\r\n\(tus)\r\nUpload-Offset: 0\r\nUpload-Length: 3\r\n\r\n")
                 case ("POST", _) where path.hasPrefix("/api/uploads"):
                     try connection.answer(201, KnownFile.abc.reply)
-                case ("POST", _): try connection.answer(200, deletedReply)
+                case ("POST", _): try connection.answer(200, deletedReply(KnownFile.abc.id))
                 case ("GET", "/db/database.php"): try connection.answer(200, KnownFile.listing(of: [.abc]))
                 case ("GET", "/db/health.php"): try connection.answer(200, #"{"status":"ok","message":"fine"}"#)
                 default: try connection.answer(404, #"{"error":"Not Found"}"#)

@@ -1,5 +1,20 @@
 internal import MediaStore
 internal import MediaTransport
+internal import Synchronization
+
+/// Counts in a row.
+private final class ServerDownCount: Sendable {
+    private let count = Mutex(0)
+
+    func next() -> Int {
+        count.withLock { count in
+            count += 1
+            return count
+        }
+    }
+
+    func reset() { count.withLock { $0 = 0 } }
+}
 
 /// One run of a batch.
 struct BatchRun: Sendable {
@@ -16,6 +31,8 @@ struct BatchRun: Sendable {
     private let events: BatchEvents
     private let slots: TransferSlots
     private let gate = EventGate()
+    /// Uploads in a row that ended because the server is down.
+    private let serverDownCount = ServerDownCount()
     private let rescues: RescuePool
 
     init(
@@ -67,13 +84,21 @@ struct BatchRun: Sendable {
             guard let index = queue.next(after: last) else { return }
             if let result = await end(of: index, transfer) {
                 queue.note(result, of: index)
-                if options.failFast, result.isFailure {
+                if (options.failFast && result.isFailure) || isServerDown(after: result) {
                     control.drain()
                 }
                 events.ended(index, result)
             }
             last = index
         }
+    }
+
+    private func isServerDown(after result: UploadResult) -> Bool {
+        guard result.error?.isServerDown == true else {
+            if result.state.isStored { serverDownCount.reset() }
+            return false
+        }
+        return serverDownCount.next() >= 3
     }
 
     /// - Returns: nil when the item was not begun after all, or not yet.

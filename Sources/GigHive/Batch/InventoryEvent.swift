@@ -4,6 +4,9 @@ internal import Foundation
 struct InventoryEvent: Hashable, Sendable {
     private let key: String
 
+    /// Of an entry that has neither date nor organization.
+    static let unknown = InventoryEvent(date: "", orgName: "")
+
     private init(key: String) {
         self.key = key
     }

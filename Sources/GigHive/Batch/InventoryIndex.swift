@@ -80,7 +80,7 @@ struct InventoryIndex: Sendable {
     /// Looks for a digest.
     func find(_ checksum: String, in event: InventoryEvent) -> ServerInventory.Stored? {
         guard let key = Key(checksum), let asset = assets[key] else { return nil }
-        let isInEvent = [event, event.simplified].contains { event in
+        let isInEvent = [event, event.simplified, .unknown].contains { event in
             events[event].map { asset.event == $0 || moreEvents.contains(Link(asset: key, event: $0)) } ?? false
         }
         return ServerInventory.Stored(

@@ -51,10 +51,10 @@ public struct ListingPage: Sendable, Equatable {
             return names.compactMap { $0.flatMap { SHA256Digest(hex: String($0.prefix { $0 != "." })) } }.first?.hex
         }
 
-        /// Whether the entry is of an event.
+        /// Whether the entry is of an event; one without date and organization does not contradict any.
         func isIn(_ event: InventoryEvent) -> Bool {
             let own = InventoryEvent(date: date ?? "", orgName: orgName ?? "")
-            return own == event || own == event.simplified
+            return own == event || own == event.simplified || own == .unknown
         }
 
         /// Whether this is the file with a digest: its served name starts with it.

@@ -95,7 +95,6 @@ struct Finalization {
     // MARK: One request
 
     private mutating func request(_ settlement: inout UploadSettlement) async throws(StoreError) -> Step {
-        // Released at the end also of a request that got no response.
         defer { pass.leave() }
         // Every byte is sent: an upload that waits for its event holds no slot, which the one that it waits for may need.
         uploader.turn?.end()
@@ -104,7 +103,7 @@ struct Finalization {
         try await journal.finalizing()
         onEvent(.finalizing)
         let began = ContinuousClock.now
-        let pulse = pulse()
+        let pulse = journal.pulse(every: max(uploader.options.settleTime / 20, .milliseconds(1)))
         let answer = await FinalizeRequest(tusID, details: details, sizeBytes: settlement.record.sizeBytes, uploader)
             .send(rescue: rescue, control: control, onEvent: onEvent)
         pulse.cancel()
@@ -118,18 +117,6 @@ struct Finalization {
         return step
     }
 
-    /// Notes now and then that the request is still in flight: the quiet that a later process keeps counts from its end.
-    private func pulse() -> Task<Void, Never> {
-        let interval = max(uploader.options.settleTime / 20, .milliseconds(1))
-        return Task { [journal] in
-            while (try? await Task.sleep(for: interval)) != nil {
-                // One that is not noted only makes the quiet a little shorter; the next change of the journal tells of a
-                // store that fails.
-                try? await journal.finalizing()
-            }
-        }
-    }
-
     private mutating func settle(
         _ answer: FinalizeAnswer,
         since began: ContinuousClock.Instant,
@@ -138,7 +125,7 @@ struct Finalization {
     ) async throws(StoreError) -> Step {
         switch answer.verdict {
         case .stored(let reply):
-            return await store(reply, answer.rescueError == nil ? rescue.path : nil, &settlement)
+            return await store(reply, answer.rescueError == nil ? rescue.path : nil, since: began, &settlement)
         case .duplicate(let reply):
             return await settleDuplicate(reply, since: began, &settlement)
         case .collided(let error):
@@ -165,6 +152,7 @@ struct Finalization {
     private func store(
         _ reply: UploadReply,
         _ rescuePath: String?,
+        since began: ContinuousClock.Instant,
         _ settlement: inout UploadSettlement
     ) async -> Step {
         var reply = reply
@@ -180,7 +168,9 @@ struct Finalization {
             await settlement.commit(
                 reply,
                 isSourceUnchanged: isSourceUnchanged(),
-                tokenless: reply.isWithoutToken ? await duplicateCheck.state(ofTokenless: reply) : nil,
+                tokenless: reply.isWithoutToken
+                    ? await uploader.duplicateCheck(details, control)
+                        .state(ofTokenless: reply, checksum: settlement.record.checksumSHA256, since: began) : nil,
                 rescuePath: rescuePath
             )
         }
@@ -188,17 +178,8 @@ struct Finalization {
         return await ended()
     }
 
-    private var duplicateCheck: DuplicateCheck {
-        DuplicateCheck(uploader: uploader, event: InventoryEvent(details), control: control)
-    }
-
     private func inquiry(_ checksum: String, _ settlement: UploadSettlement) -> OutcomeInquiry {
-        uploader.inquiry(
-            checksum: checksum,
-            fileName: fileName,
-            sizeBytes: settlement.record.sizeBytes,
-            event: InventoryEvent(details)
-        )
+        uploader.inquiry(settlement.record, of: details, checksum: checksum, fileName: fileName)
     }
 
     private func settleDuplicate(
@@ -206,7 +187,11 @@ struct Finalization {
         since began: ContinuousClock.Instant,
         _ settlement: inout UploadSettlement
     ) async -> Step {
-        let finding = await duplicateCheck.refusal(reply, checksum: settlement.record.checksumSHA256, since: began)
+        let finding = await uploader.duplicateCheck(details, control).refusal(
+            reply,
+            checksum: settlement.record.checksumSHA256,
+            since: began
+        )
         settlement.end(finding)
         return await ended()
     }
@@ -218,12 +203,12 @@ struct Finalization {
         _ settlement: inout UploadSettlement
     ) async throws(StoreError) -> Step {
         try await noteAnswered()
-        if let checksum = settlement.record.checksumSHA256, lostAt == nil {
-            let finding = await inquiry(checksum, settlement).lookOnce(control: control)
-            if case .present(let copy) = finding, copy.placement == .event || copy.placement == .noEvent {
-                settlement.endAfterCollision(copy, error)
-                return await ended()
-            }
+        if let checksum = settlement.record.checksumSHA256, lostAt == nil,
+            case .present(let copy) = await inquiry(checksum, settlement).lookOnce(control: control),
+            copy.placement == .event || copy.placement == .noEvent
+        {
+            settlement.endAfterCollision(copy, error)
+            return await ended()
         }
         guard !control.isStopRequested else { return stopped(&settlement) }
         guard let delay = collisions.next() else { return fail(error, &settlement) }
@@ -298,7 +283,6 @@ struct Finalization {
         _ settlement: inout UploadSettlement
     ) async throws(StoreError) -> Step {
         if hasCollided, lostAt == nil {
-            // The race has consumed the data, and no other finalize of this id is known.
             try await journal.forget()
             var race = error
             race.code = .serverRace
@@ -404,11 +388,8 @@ struct Finalization {
         }
     }
 
-    private func waitForQuiet(
-        since start: Date,
-        endsWhenGone: Bool,
-        _ settlement: inout UploadSettlement
-    ) async -> Step {
+    private func waitForQuiet(since start: Date, endsWhenGone: Bool, _ settlement: inout UploadSettlement) async -> Step
+    {
         await quiet.wait(since: start, endsWhenGone: endsWhenGone) ? .request : stopped(&settlement)
     }
 }

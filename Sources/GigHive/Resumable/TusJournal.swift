@@ -55,6 +55,18 @@ actor TusJournal {
         try await save()
     }
 
+    /// Records now and then that the request is still in flight, until the task is cancelled: the time in which a later process
+    /// does not repeat it counts from its end.
+    nonisolated func pulse(every interval: Duration) -> Task<Void, Never> {
+        Task {
+            while (try? await Task.sleep(for: interval)) != nil {
+                // One that is not recorded only makes that time a little shorter; the next change of the journal reports a
+                // store that fails.
+                try? await finalizing()
+            }
+        }
+    }
+
     /// The server has refused, and is not at work.
     func finalizeRefused() async throws(StoreError) {
         record.finalizeStartedAt = nil

@@ -12,6 +12,8 @@ public struct Asset: Sendable, Equatable {
     public var checksumSHA256: String?
     /// D1 and D2: the session (event) that the file was first stored for.
     public var sessionID: Int64?
+    /// D1 and D2: its number in that session.
+    public var sequence: Int64?
     /// As declared or sniffed when it was uploaded, for example `video/mp4`.
     public var mimeType: String?
     /// Length in seconds; nil when the server could not measure it, or does not report it.
@@ -30,6 +32,7 @@ public struct Asset: Sendable, Equatable {
         sizeBytes: Int64? = nil,
         checksumSHA256: String? = nil,
         sessionID: Int64? = nil,
+        sequence: Int64? = nil,
         mimeType: String? = nil,
         durationSeconds: Int64? = nil,
         sourceName: String? = nil,
@@ -41,6 +44,7 @@ public struct Asset: Sendable, Equatable {
         self.sizeBytes = sizeBytes
         self.checksumSHA256 = checksumSHA256
         self.sessionID = sessionID
+        self.sequence = sequence
         self.mimeType = mimeType
         self.durationSeconds = durationSeconds
         self.sourceName = sourceName

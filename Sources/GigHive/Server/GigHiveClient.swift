@@ -57,6 +57,7 @@ public struct GigHiveClient: Sendable {
             sizeBytes: members["size_bytes"]?.wholeNumber,
             checksumSHA256: members.checksum("checksum_sha256"),
             sessionID: members.identifier("session_id"),
+            sequence: members.identifier("seq"),
             mimeType: members.text("mime_type"),
             durationSeconds: members["duration_seconds"]?.wholeNumber.flatMap { $0 > 0 ? $0 : nil },
             sourceName: members.text("source_relpath"),

@@ -27,6 +27,7 @@ struct DuplicateCheck: Sendable {
     ///   - reply: The 409.
     ///   - checksum: SHA-256 of the bytes sent.
     ///   - began: When the refused request began; a listing that is older does not count against the event.
+    /// - Returns: What the server confirmed.
     func refusal(_ reply: UploadReply, checksum: String?, since began: ContinuousClock.Instant) async -> Finding {
         guard let fileID = reply.existingFileID else {
             return await listed(checksum, fileID: nil, fileType: nil, since: began)
@@ -100,21 +101,39 @@ struct DuplicateCheck: Sendable {
         return .eventUnknown(fileID: fileID, reason)
     }
 
-    /// What a success without delete token is: the server had the bytes already.
+    /// What a success without delete token is: usually the server had the bytes already, and added them to the event (D3) or
+    /// counted one more number for them (D1). Only what the server shows decides; a server may also send no token.
     ///
-    /// D3 adds them to the event. D1 counts one more number in any case; its own record of the file tells whether the event
-    /// had it before.
-    ///
-    /// - Returns: `.linked` or `.duplicate`; nil for a response of no known release.
-    func state(ofTokenless reply: UploadReply) async -> UploadState? {
+    /// - Parameters:
+    ///   - reply: The 201.
+    ///   - checksum: SHA-256 of the bytes sent.
+    ///   - began: When the request began.
+    /// - Returns: `linked` or `duplicate`; nil where the server does not show that it had the bytes.
+    func state(
+        ofTokenless reply: UploadReply,
+        checksum: String?,
+        since began: ContinuousClock.Instant
+    ) async -> UploadState? {
+        guard uploader.options.guest == nil, reply.guest == nil, let fileID = reply.fileID else { return nil }
         switch reply.dialect {
         case nil: return nil
-        case .assets?: return .linked
+        case .assets?:
+            guard let checksum,
+                case .stored(let stored) = try? await uploader.inventory.find(
+                    checksum,
+                    in: event,
+                    since: began,
+                    control: control
+                )
+            else { return nil }
+            return stored.fileID == fileID && stored.isInSeveralEvents ? .linked : nil
         case .sessions?:
-            guard uploader.options.guest == nil, let fileID = reply.fileID,
-                let asset = try? await uploader.client.asset(fileID), let first = asset.sessionID
-            else { return .linked }
-            return first == reply.eventID ? .duplicate : .linked
+            guard let asset = try? await uploader.client.asset(fileID), let session = asset.sessionID else {
+                return nil
+            }
+            guard session == reply.eventID else { return .linked }
+            // The file keeps the number that it got first.
+            return asset.sequence == reply.stored?.position ? nil : .duplicate
         }
     }
 }

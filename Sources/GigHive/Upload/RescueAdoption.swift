@@ -66,12 +66,7 @@ public enum RescueAdoption {
         // Whether the body was complete is not known here; a refusal that would hang on it is left for asking.
         switch UploadVerdict.of(reply, head: HTTPResponseHead(status: reply.status), bodyComplete: true) {
         case .stored(let reply):
-            await settlement.commit(
-                reply,
-                isSourceUnchanged: true,
-                tokenless: reply.isWithoutToken && reply.dialect != nil ? .linked : nil,
-                rescuePath: abandoned.file.path
-            )
+            await settlement.commit(reply, isSourceUnchanged: true, rescuePath: abandoned.file.path)
         case .duplicate(let reply):
             settlement.endAsUnconfirmedDuplicate(reply)
         case .refused(let error, _):
@@ -93,12 +88,7 @@ public enum RescueAdoption {
         case .stored(let reply) where isRepeat && reply.isWithoutToken && reply.guest == nil:
             settlement.endAsRemembered(reply)
         case .stored(let reply):
-            await settlement.commit(
-                reply,
-                isSourceUnchanged: true,
-                tokenless: reply.isWithoutToken && reply.dialect != nil ? .linked : nil,
-                rescuePath: abandoned.file.path
-            )
+            await settlement.commit(reply, isSourceUnchanged: true, rescuePath: abandoned.file.path)
         case .duplicate(let reply):
             settlement.endAsUnconfirmedDuplicate(reply)
         case .tooEarly, .unknownUpload, .refused:

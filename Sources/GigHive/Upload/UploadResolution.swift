@@ -158,10 +158,10 @@ struct UploadResolution {
         let limit = max(.zero, uploader.settleTime(forBytes: record.sizeBytes) - quiet)
         onEvent(.resolving(for: limit))
         let inquiry = uploader.inquiry(
+            record,
+            of: details,
             checksum: checksum,
-            fileName: settlement.result.fileName,
-            sizeBytes: record.sizeBytes,
-            event: InventoryEvent(details)
+            fileName: settlement.result.fileName
         )
         switch await inquiry.run(for: limit, control: control) {
         case .present(let copy) where copy.placement != .otherEvent:

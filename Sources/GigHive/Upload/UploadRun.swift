@@ -180,7 +180,7 @@ struct UploadRun {
     ) async -> Again? {
         switch attempt.verdict {
         case .stored(let reply):
-            await store(reply, attempt, file, rescue)
+            await store(reply, attempt, since: began, file, rescue)
         case .duplicate(let reply):
             await settleDuplicate(reply, attempt, since: began)
         case .collided(let error):
@@ -191,10 +191,6 @@ struct UploadRun {
             return await inquire(error, isSettled: isSettled, attempt)
         }
         return nil
-    }
-
-    private var duplicateCheck: DuplicateCheck {
-        DuplicateCheck(uploader: uploader, event: InventoryEvent(upload.details), control: control)
     }
 
     /// The next attempt.
@@ -220,6 +216,7 @@ struct UploadRun {
     private mutating func store(
         _ reply: UploadReply,
         _ attempt: UploadAttempt,
+        since began: ContinuousClock.Instant,
         _ file: OpenFile,
         _ rescue: RescueFile
     ) async {
@@ -235,7 +232,8 @@ struct UploadRun {
         }
         let tokenless =
             reply.isWithoutToken
-            ? await duplicateCheck.state(ofTokenless: reply) : nil
+            ? await uploader.duplicateCheck(upload.details, control)
+                .state(ofTokenless: reply, checksum: attempt.checksum, since: began) : nil
         KillPoint.beforeTokenCommit.reach()
         if hasLostResponse, tokenless == .duplicate {
             settlement.endAsRemembered(reply)
@@ -255,7 +253,11 @@ struct UploadRun {
         _ attempt: UploadAttempt,
         since began: ContinuousClock.Instant
     ) async {
-        let finding = await duplicateCheck.refusal(reply, checksum: attempt.checksum, since: began)
+        let finding = await uploader.duplicateCheck(upload.details, control).refusal(
+            reply,
+            checksum: attempt.checksum,
+            since: began
+        )
         if hasLostResponse, case .inEvent(let fileID, let fileType) = finding {
             // The event did not have it before the attempt whose response was lost.
             let copy = OutcomeInquiry.Copy(fileID: fileID, fileType: fileType, placement: .event)

@@ -200,6 +200,25 @@ public struct Uploader: Sendable {
         )
     }
 
+    func duplicateCheck(_ details: UploadDetails, _ control: TransferControl) -> DuplicateCheck {
+        DuplicateCheck(uploader: self, event: InventoryEvent(details), control: control)
+    }
+
+    /// For a row of the journal, whose checksum is known by now.
+    func inquiry(
+        _ record: UploadRecord,
+        of details: UploadDetails,
+        checksum: String,
+        fileName: String
+    ) -> OutcomeInquiry {
+        inquiry(
+            checksum: checksum,
+            fileName: fileName,
+            sizeBytes: record.sizeBytes,
+            event: InventoryEvent(details)
+        )
+    }
+
     func inquiry(
         checksum: String,
         fileName: String,

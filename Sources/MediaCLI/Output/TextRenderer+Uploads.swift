@@ -6,7 +6,10 @@ internal import MediaStore
 /// What `upload` and `uploads` say on standard output. Failures are said on standard error.
 extension TextRenderer {
     /// What standard output says about one upload. Failures are said on standard error.
-    static func upload(_ result: UploadResult, style: Style) -> [String] {
+    ///
+    /// With `namesServer` the command that deletes the file has the server's address, as this one had: credentials of the
+    /// environment are only for a server that the command itself specifies.
+    static func upload(_ result: UploadResult, style: Style, namesServer: Bool = false) -> [String] {
         let isStandardInput = result.path == Array("-".utf8)
         let name = isStandardInput ? TerminalText.escaped(result.fileName) : TerminalText.escaped(result.path)
         let number = result.fileID.map { " as \($0)" } ?? ""
@@ -18,21 +21,21 @@ extension TextRenderer {
             var facts = [Formats.bytes(result.sizeBytes)]
             facts.append(result.isVerified == true ? "checksum verified" : "not verified")
             return ["\(style.green("uploaded")) \(name)\(number) (\(facts.joined(separator: ", ")))"]
-                + address(of: result) + wayBack(result)
+                + address(of: result) + deletion(of: result, namesServer)
         case .linked:
             return [
                 "\(style.green("linked")) \(name)\(number) (the server already had the file; added to \(event(of: result)))"
             ]
-                + address(of: result) + wayBack(result)
+                + address(of: result) + deletion(of: result, namesServer)
         case .duplicate:
-            return ["\(name): already in this event\(number)"] + address(of: result) + wayBack(result)
+            return ["\(name): already in this event\(number)"] + address(of: result) + deletion(of: result, namesServer)
         case .planned where result.error == nil:
             return [
                 "\(name): would be uploaded to \(TerminalText.escaped(result.server)) (\(Formats.bytes(result.sizeBytes)))"
             ] + plan(of: result)
         case .cancelled:
             let next = result.transport == .tus && result.attempts > 0 ? result.uploadID : nil
-            return ["\(name): cancelled"] + (next.map { ["  goes on with: mediactl uploads resume \($0)"] } ?? [])
+            return ["\(name): cancelled"] + (next.map { ["  resume with: mediactl uploads resume \($0)"] } ?? [])
         default: return []
         }
     }
@@ -54,12 +57,13 @@ extension TextRenderer {
         result.mediaURL.map { ["  \(TerminalText.escaped($0))"] } ?? []
     }
 
-    private static func wayBack(_ result: UploadResult) -> [String] {
+    private static func deletion(of result: UploadResult, _ namesServer: Bool) -> [String] {
         guard result.guest == nil else {
             return ["  the organizer decides whether it is shown; see: mediactl uploads status"]
         }
         guard let id = result.fileID, result.hasDeleteToken || result.isDeletableDuplicate else { return [] }
-        return ["  to delete: mediactl uploads delete \(id)"]
+        let server = namesServer ? " --server \(TerminalText.escaped(result.server))" : ""
+        return ["  to delete: mediactl uploads delete \(id)\(server)"]
     }
 
     static func warning(_ warning: UploadWarning) -> String {

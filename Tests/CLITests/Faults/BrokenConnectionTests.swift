@@ -107,7 +107,7 @@ import Testing
         let sandbox = try await SandboxProcess.start(faults: ["upload:stall,after=response-headers"])
         let stage = try FaultStage(sandbox.baseURL)
         let report = try await stage.upload(["--stall-timeout", "1s"])
-        report.expect(ExpectedFault(11, "token_lost", "on the server as 1", hint: "ask the operator"))
+        report.expect(ExpectedFault(11, "token_lost", "on the server as 1", hint: "--as-admin"))
         #expect(try stage.states() == [.tokenLost])
         #expect(try sandbox.storedFiles().count == 1)
         #expect(try await sandbox.posts() == 1)

@@ -145,7 +145,7 @@ import Testing
         ("delete:stall,after=body", ExpectedFault(6, "network_timeout", "took too long")),
         ("delete:status=500", ExpectedFault(7, "server_error", "the server failed (500)")),
         ("delete:status=503", ExpectedFault(7, "server_error", "the server failed (503)")),
-        ("delete:status=429,retry-after=9", ExpectedFault(6, "rate_limited", "fewer requests", hint: "in 9 s")),
+        ("delete:status=429,retry-after=9", ExpectedFault(6, "rate_limited", "rate limited", hint: "in 9 s")),
         ("delete:status=423", ExpectedFault(10, "locked", "locked (423)")),
         ("delete:status=403", ExpectedFault(4, "forbidden", "does not allow this (403)", hint: "uploader or admin")),
         ("delete:status=404", ExpectedFault(5, "not_found", "(404)", hint: "check --server")),
@@ -326,7 +326,7 @@ import Testing
     func nobodyToAsk(_ arguments: [String]) async throws {
         let scene = try await Scene()
         let report = try await scene.stage.delete(arguments)
-        report.expect(ExpectedFault(2, "usage", "there is nobody to ask", hint: "--yes"))
+        report.expect(ExpectedFault(2, "usage", "not a terminal; confirmation required", hint: "--yes"))
         try await scene.expectUntouched(posts: 0)
     }
 

@@ -70,7 +70,7 @@ import Testing
         }
         let status = FaultReport(try await stage.runner.run(["uploads", "status", "--json", "--user", "uploader"]))
         if isStillThere {
-            status.expect(ExpectedFault(11, "token_lost", "on the server as 1", hint: "ask the operator"))
+            status.expect(ExpectedFault(11, "token_lost", "on the server as 1", hint: "--as-admin"))
             #expect(try stage.states() == [.tokenLost])
         } else {
             status.expect(ExpectedFault(6, "unknown_outcome", "the digest of what was sent is not known"))

@@ -17,7 +17,7 @@ import Testing
                 11,
                 "token_lost",
                 "the file is on the server as 1, but its delete token is lost",
-                hint: "operator"
+                hint: "--as-admin"
             )
         )
         #expect(try report.item().state == "token_lost")
@@ -144,7 +144,7 @@ import Testing
         let sandbox = try await SandboxProcess.start(faults: ["upload:500-after-store"])
         let stage = try FaultStage(sandbox.baseURL)
         let report = try await stage.upload(["--retries", "3"])
-        report.expect(ExpectedFault(11, "token_lost", "on the server as 1", hint: "ask the operator"))
+        report.expect(ExpectedFault(11, "token_lost", "on the server as 1", hint: "--as-admin"))
         #expect(try stage.states() == [.tokenLost])
         #expect(try await sandbox.posts() == 1)
         #expect(try sandbox.storedFiles().count == 1)
@@ -164,7 +164,7 @@ import Testing
         let sandbox = try await SandboxProcess.start(faults: ["upload:drop-answer"])
         let stage = try FaultStage(sandbox.baseURL)
         let report = try await stage.upload(["--retries", "3"])
-        report.expect(ExpectedFault(11, "token_lost", "on the server as 1", hint: "ask the operator"))
+        report.expect(ExpectedFault(11, "token_lost", "on the server as 1", hint: "--as-admin"))
         #expect(try stage.states() == [.tokenLost])
         #expect(try await sandbox.posts() == 1)
         #expect(try sandbox.storedFiles().count == 1)
@@ -175,7 +175,7 @@ import Testing
         let sandbox = try await SandboxProcess.start(faults: ["upload:whitespace=20000000"])
         let stage = try FaultStage(sandbox.baseURL)
         let report = try await stage.upload(["--retries", "3"])
-        report.expect(ExpectedFault(11, "token_lost", "on the server as 1", hint: "ask the operator"))
+        report.expect(ExpectedFault(11, "token_lost", "on the server as 1", hint: "--as-admin"))
         #expect(try stage.states() == [.tokenLost])
         #expect(try await sandbox.posts() == 1)
     }

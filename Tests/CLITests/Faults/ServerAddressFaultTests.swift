@@ -39,7 +39,7 @@ import Testing
         // RFC 2606 section 2: .invalid never resolves.
         let stage = try FaultStage("https://media.invalid")
         let report = try await stage.upload()
-        report.expect(ExpectedFault(6, "unknown_host", "name has no address", hint: "spelling of --server"))
+        report.expect(ExpectedFault(6, "unknown_host", "cannot resolve host", hint: "spelling of --server"))
         #expect(try stage.states() == [.failed])
     }
 

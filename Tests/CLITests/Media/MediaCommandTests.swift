@@ -196,7 +196,7 @@ import Testing
             streams: .terminal(columns: 160),
             extra: ["MEDIACTL_PASSWORD": "admin"]
         )
-        try await child.wait(for: "Delete it? [yes/no] ")
+        try await child.wait(for: "Delete it? [y/N] ")
         child.write("no\n")
         let result = try await child.finish()
         #expect(result.exitCode == 1)

@@ -299,7 +299,7 @@ import Testing
         let before = try await stage.sandbox.requests().count
         let result = try await stage.runner.run(["claim-legacy", "--all"], input: "yes\n")
         #expect(result.exitCode == 2)
-        #expect(result.errors.contains("there is nobody to ask \"Claim them?\""))
+        #expect(result.errors.contains("not a terminal; confirmation required: Claim them?"))
         #expect(try await stage.sandbox.requests().count == before)
     }
 

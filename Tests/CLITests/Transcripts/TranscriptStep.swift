@@ -84,6 +84,7 @@ enum TranscriptScript {
         .keep("upload", "upload_id", of: "uploads status --dry-run"),
         .look("uploads discard {upload} --dry-run"), .look("uploads discard {upload} --dry-run --json"),
         .no("uploads discard u-aaaaaaaaaaaaaaaa"), .asked("uploads discard {upload}", "Give it up?"),
+        .ok("uploads verify"), .look("uploads verify --json"), .no("uploads verify --report missing.json"),
         .no("uploads export"), .ok("uploads export --output tokens.jsonl"), .no("uploads export --output tokens.jsonl"),
         .look("uploads export --output again.jsonl --json"),
         .look("uploads clear --all-hosts --dry-run"), .look("uploads clear --all-hosts --dry-run --json"),

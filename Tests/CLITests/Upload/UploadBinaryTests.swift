@@ -40,7 +40,7 @@ import Testing
         #expect(upload.lines.count == 3)
         #expect(upload.lines[0] == "uploaded \(scene.file) as 1 (26.2 kB, checksum verified)")
         #expect(upload.lines[1].hasPrefix("  \(scene.sandbox.baseURL)/video/"))
-        #expect(upload.lines[2] == "  can be taken back with: mediactl uploads delete 1")
+        #expect(upload.lines[2] == "  to delete: mediactl uploads delete 1 --server \(scene.sandbox.baseURL)")
         #expect(upload.errors.isEmpty)
 
         let list = try await scene.runner.run(["uploads", "list"])
@@ -119,7 +119,7 @@ import Testing
         let before = try await scene.posts()
         let again = try await scene.runner.run(["upload", scene.file] + scene.login)
         #expect(again.exitCode == 0)
-        #expect(again.lines.first == "\(scene.file): already uploaded from here as 1; deletable")
+        #expect(again.lines.first == "\(scene.file): already in this event as 1")
         #expect(try await scene.posts() == before)
     }
 

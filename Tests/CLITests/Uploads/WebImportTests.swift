@@ -46,7 +46,7 @@ import Testing
         #expect(first["event_date"] as? String == "2026-03-01" && first["org_name"] as? String == "Tus")
         #expect(first["label"] as? String == "a.mp4" && first["size_bytes"] as? Int == 2_000)
         #expect((first["checksum_sha256"] as? String)?.count == 64 && first["mime_type"] as? String == "video/mp4")
-        let deletion = try await other.run(["uploads", "delete", "1", "2", "--yes", "--user", "uploader"])
+        let deletion = try await other.run(["uploads", "delete", "1", "2", "--yes"] + scene.login)
         #expect(deletion.exitCode == 0)
         #expect(try scene.sandbox.storedFiles().isEmpty)
     }

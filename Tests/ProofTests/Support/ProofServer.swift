@@ -114,8 +114,11 @@ final class ProofServer: Sendable {
     private func answerQuestion(_ connection: ScriptedServer.Connection, _ request: Request) throws {
         let stored = state.withLock { $0.stored }
         if request.method == "HEAD" {
-            let isThere = stored.contains { request.path == "/video/\($0.checksum).mp4" }
-            try connection.write("HTTP/1.1 \(isThere ? 200 : 404) Scripted\r\nContent-Length: 3\r\n\r\n")
+            let file = stored.first { request.path == "/video/\($0.checksum).mp4" }
+            try connection.write(
+                "HTTP/1.1 \(file == nil ? 404 : 200) Scripted\r\n"
+                    + "Content-Length: \(file?.content.utf8.count ?? 3)\r\n\r\n"
+            )
         } else if request.path == "/db/database.php" {
             try connection.answer(200, KnownFile.listing(of: stored))
         } else if let file = stored.first(where: { request.path == "/api/uploads/\($0.id)" }) {
@@ -130,5 +133,6 @@ final class ProofServer: Sendable {
 }
 
 /// The success of a deletion (gighive contract 5.2).
-let deletedReply =
-    #"{"success":true,"deleted_count":1,"error_count":0,"results":{"deleted":[{"asset_id":1}],"errors":[]}}"#
+func deletedReply(_ id: Int) -> String {
+    #"{"success":true,"deleted_count":1,"error_count":0,"results":{"deleted":[{"asset_id":\#(id)}],"errors":[]}}"#
+}

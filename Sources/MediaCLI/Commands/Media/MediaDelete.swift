@@ -15,7 +15,7 @@ struct MediaDelete: ContextCommand {
             Examples:
               mediactl media delete 18 19
               mediactl media delete --event-date 2026-06-13 --org-name "The Band" --dry-run
-              mediactl media delete --sha256 HEX --yes
+              mediactl media delete --file-name clip.mp4 --yes
             """
     )
 

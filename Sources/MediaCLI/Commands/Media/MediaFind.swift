@@ -10,7 +10,7 @@ struct MediaFind: ContextCommand {
         discussion: """
             Examples:
               mediactl media find --file clip.mp4
-              mediactl media find --event-date 2026-06-13 --org-name "The Band" --label "Encore"
+              mediactl media find --event-date 2026-06-13 --label "Encore"
             """
     )
 

@@ -17,7 +17,12 @@ extension UploadRun {
         let report = try begin(items: nil)
         console.note("watching \(ErrorCatalogue.quoted(directory)); Ctrl-C ends it")
         let ledger = UploadLedger(keepsLines: sending.report != nil)
-        let teller = UploadTeller(console, contact: contact, fileCount: nil)
+        let teller = UploadTeller(
+            console,
+            contact: contact,
+            fileCount: nil,
+            namesServer: settings.flags.server != nil
+        )
         return await console.context.interruption.handling({ _ in }) {
             await send(watch, ledger, teller)
             return finish(ledger, teller, report, began: began)

@@ -41,7 +41,12 @@ struct UploadRun: Sendable {
         }
         let isVerified = !sending.dryRun && (sending.verify ?? (entries.count > 1))
         let ledger = UploadLedger(entries, keepsLines: sending.report != nil, keepsStored: isVerified)
-        let teller = UploadTeller(console, contact: contact, fileCount: entries.count)
+        let teller = UploadTeller(
+            console,
+            contact: contact,
+            fileCount: entries.count,
+            namesServer: settings.flags.server != nil
+        )
         // A signal between two files, or before a result is told, ends the loop and not the program.
         return await console.context.interruption.handling({ _ in }) {
             if sending.dryRun {

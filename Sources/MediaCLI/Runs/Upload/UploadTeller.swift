@@ -22,9 +22,12 @@ final class UploadTeller: Sendable {
     private let contact: String
     /// Files of the run; nil when nobody knows, as long as a directory is watched.
     private let fileCount: Int?
+    /// Whether the command line specified the server.
+    private let namesServer: Bool
     private let state = Mutex(State())
 
-    init(_ console: Console, contact: String, fileCount: Int?) {
+    init(_ console: Console, contact: String, fileCount: Int?, namesServer: Bool = false) {
+        self.namesServer = namesServer
         self.console = console
         self.contact = contact
         self.fileCount = fileCount
@@ -41,7 +44,7 @@ final class UploadTeller: Sendable {
             console.record(.item, JSONRenderer.upload(result, contact: contact))
             state.withLock { $0.unsaidSkips += 1 }
         } else {
-            let lines = TextRenderer.upload(result, style: console.outputStyle)
+            let lines = TextRenderer.upload(result, style: console.outputStyle, namesServer: namesServer)
             console.result(JSONRenderer.upload(result, contact: contact), isCrowd ? Array(lines.prefix(1)) : lines)
         }
         if result.warnings.contains(.noDeleteToken), isNews(.noDeleteToken) {
@@ -120,7 +123,7 @@ final class UploadTeller: Sendable {
         }
         // Of a watched directory the number of files is known only now.
         guard counts.items > 1 || fileCount == nil else { return }
-        if !state.withLock({ $0.runFailures.isEmpty }), counts.notStarted > 0 {
+        if counts.notStarted > 0, console.context.interruption.signal == nil {
             console.note("run the same command again to upload the files that were not started")
         }
         let confirmed =

@@ -1,0 +1,114 @@
+internal import MediaStore
+
+/// Ends of uploads whose bytes the server has without a response to this upload that holds their token.
+extension UploadSettlement {
+    /// The server refused the bytes because it has them, and this is what it confirmed.
+    mutating func end(_ finding: DuplicateCheck.Finding) {
+        switch finding {
+        case .inEvent(let fileID, let fileType):
+            result.fileType = fileType ?? result.fileType
+            endAsDuplicate(of: fileID)
+        case .elsewhere(let fileID, let fileType):
+            result.fileType = fileType ?? result.fileType
+            endAsRefusedDuplicate(of: fileID, detail: "")
+        case .eventUnknown(let fileID, let reason):
+            endAsRefusedDuplicate(of: fileID, detail: "whether this event has them could not be checked: \(reason)")
+        case .contradicted(let error):
+            var error = error
+            error.httpStatus = record.httpStatus
+            end(.failed, error)
+        }
+    }
+
+    private mutating func endAsRefusedDuplicate(of fileID: Int64?, detail: String) {
+        result.fileID = fileID
+        result.hasDeleteToken = !knownTokens(fileID: fileID, checksum: record.checksumSHA256).isEmpty
+        end(
+            .refusedDuplicate,
+            GigHiveError(.refusedDuplicate, detail: detail, httpStatus: record.httpStatus, fileID: fileID)
+        )
+    }
+
+    /// The refusal that an earlier process got and did not confirm. Only D3's names bytes of the event itself; of the others
+    /// the server is queried later.
+    mutating func endAsUnconfirmedDuplicate(_ reply: UploadReply) {
+        guard reply.dialect == .assets, let checksum = reply.checksumSHA256, checksum == record.checksumSHA256 else {
+            let detail = "the server refused the file as a duplicate; whether the event has it was not checked"
+            end(.unknownOutcome, GigHiveError(.outcomeUnknown, detail: detail, httpStatus: reply.status))
+            return
+        }
+        endAsDuplicate(of: reply.existingFileID)
+    }
+
+    /// The event has the bytes, as the server confirmed.
+    ///
+    /// - Parameter fileID: The id of the server's copy, if known.
+    mutating func endAsDuplicate(of fileID: Int64?) {
+        let tokens = knownTokens(fileID: fileID, checksum: record.checksumSHA256)
+        result.fileID = fileID ?? tokens.first?.fileID
+        result.hasDeleteToken = !tokens.isEmpty
+        result.isDeletableDuplicate = !tokens.isEmpty
+        result.mediaURL = mediaURL(fileType: result.fileType)
+        warnOfLostToken()
+        end(.duplicate, nil)
+    }
+
+    /// After a lost race the server has the bytes: from another upload of the same bytes if the key that collided was the
+    /// checksum's, else from this one, whose token came in no response.
+    mutating func endAfterCollision(_ copy: OutcomeInquiry.Copy, _ error: GigHiveError) {
+        guard copy.placement == .event, error.detail.contains("checksum") else {
+            endAsPresent(copy, cause: error)
+            return
+        }
+        result.fileType = copy.fileType
+        endAsDuplicate(of: copy.fileID)
+    }
+
+    /// The server turned out to have the bytes while they were being sent.
+    mutating func endAsKnown(_ known: UploadResult) {
+        if let checksum = known.checksumSHA256 {
+            note(checksum: checksum)
+        }
+        result.fileType = known.fileType
+        result.isSkipped = true
+        endAsDuplicate(of: known.fileID)
+    }
+
+    /// Tells of an upload from here that left these bytes on the server without a token.
+    private mutating func warnOfLostToken() {
+        guard !result.hasDeleteToken, let checksum = record.checksumSHA256,
+            let lost = try? store.uploads(states: [.tokenLost], host: record.host),
+            lost.contains(where: {
+                $0.checksumSHA256 == checksum
+                    && ($0.fileID == nil || result.fileID == nil || $0.fileID == result.fileID)
+            })
+        else { return }
+        result.warnings.append(.tokenLostEarlier)
+    }
+
+    /// The server has the file; its response, with the token, was lost.
+    mutating func endAsPresent(_ copy: OutcomeInquiry.Copy, cause: GigHiveError?) {
+        let tokens = knownTokens(fileID: copy.fileID, checksum: record.checksumSHA256)
+        result.fileID = copy.fileID ?? tokens.first?.fileID
+        result.fileType = copy.fileType
+        // The server names a stored file by its digest.
+        result.isVerified = true
+        result.hasDeleteToken = !tokens.isEmpty
+        result.mediaURL = mediaURL(fileType: copy.fileType)
+        if tokens.isEmpty {
+            let noEvent = copy.placement == .noEvent ? "the server stored the file without adding it to its event" : ""
+            end(
+                .tokenLost,
+                GigHiveError(
+                    .tokenLost,
+                    detail: [cause?.detail ?? "", noEvent].filter { !$0.isEmpty }.joined(separator: "; "),
+                    httpStatus: cause?.httpStatus,
+                    fileID: result.fileID,
+                    transport: cause?.transport
+                )
+            )
+        } else {
+            end(.done, nil)
+        }
+    }
+}
