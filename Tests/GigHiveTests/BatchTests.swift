@@ -189,8 +189,9 @@ final class BatchLog: Sendable {
 
     @Test func aDuplicateIsNoFailure() async throws {
         let bench = try Workbench(
-            try FakeGigHive { request, connection, _, number in
+            try FakeGigHive { request, connection, server, number in
                 guard request.path == "/api/uploads.php", number == 1 else { return false }
+                server.store("a", id: 7)
                 try connection.answer(409, #"{"existing_asset_id":7}"#)
                 return true
             }

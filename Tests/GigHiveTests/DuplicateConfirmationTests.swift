@@ -157,21 +157,27 @@ import Testing
     // MARK: Success without a token
 
     @Test(arguments: [
-        (#""asset_id":18,"event_id":6,"event_item_id":9"#, #""checksum_sha256":""#, UploadState.linked),
-        (#""session_id":3,"seq":2"#, #""session_id":3,"checksum_sha256":""#, .duplicate),
-        (#""session_id":4,"seq":1"#, #""session_id":3,"checksum_sha256":""#, .linked),
+        (#""asset_id":18,"event_id":6,"event_item_id":9"#, ["2026-03-01", "2025-12-31"], UploadState.linked),
+        // The server does not show that it had the file: it only sent no token.
+        (#""asset_id":18,"event_id":6,"event_item_id":9"#, ["2026-03-01"], .done),
+        (#""session_id":3,"seq":2"#, [], .duplicate), (#""session_id":4,"seq":1"#, [], .linked),
+        (#""session_id":3,"seq":1"#, [], .done),
     ]) func aSuccessWithoutTokenSaysWhetherTheEventHadTheFile(
         _ reply: String,
-        _ asset: String,
+        _ events: [String],
         _ state: UploadState
     ) async throws {
         let bench = try Workbench(
-            try FakeGigHive { request, connection, _, _ in
+            try FakeGigHive { request, connection, server, _ in
                 switch request.path {
                 case "/api/uploads.php":
+                    for date in events { server.store("abc", id: 18, date: date) }
                     try connection.answer(201, #"{"id":18,\#(reply),"checksum_sha256":"\#(abcChecksum)"}"#)
                 case "/api/uploads/18":
-                    try connection.answer(200, #"{"id":18,\#(asset)\#(abcChecksum)"}"#)
+                    try connection.answer(
+                        200,
+                        #"{"id":18,"session_id":3,"seq":1,"checksum_sha256":"\#(abcChecksum)"}"#
+                    )
                 default: return false
                 }
                 return true

@@ -91,7 +91,8 @@ import Tus
         let control = TransferControl()
         let result = await bench.uploader.upload(try bench.prepare(try bench.file()), control: control) { event in
             if case .waitingForQuiet(let rest) = event {
-                #expect(rest > .seconds(300))
+                // As long as the server may work on a file of this size.
+                #expect(rest > .seconds(40) && rest <= .seconds(46))
                 control.stop()
             }
         }
@@ -243,7 +244,7 @@ import Tus
         _ = await other.uploader.upload(try other.prepare(try other.file()))
         let bench = try ResumableBench(sandbox)
         let result = await bench.uploader.upload(try bench.prepare(try bench.file(), date: "2026-04-01"))
-        #expect(result.state == .done)
+        #expect(result.state == .linked)
         #expect(result.warnings == [.noDeleteToken])
         #expect(!result.hasDeleteToken)
     }

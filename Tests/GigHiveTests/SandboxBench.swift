@@ -8,8 +8,12 @@ import TestSupport
 
 extension SandboxProcess {
     /// A machine of its own that talks to this server.
-    func bench(user: String = "uploader", retries: Int = 0) throws -> SandboxBench {
-        try SandboxBench(self, user: user, retries: retries)
+    func bench(
+        user: String = "uploader",
+        retries: Int = 0,
+        transport: UploadOptions.TransportChoice = .auto
+    ) throws -> SandboxBench {
+        try SandboxBench(self, user: user, retries: retries, transport: transport)
     }
 }
 
@@ -23,7 +27,12 @@ struct SandboxBench {
     var hashes: HashCache?
     let deleter: Deleter
 
-    init(_ sandbox: SandboxProcess, user: String, retries: Int) throws {
+    init(
+        _ sandbox: SandboxProcess,
+        user: String,
+        retries: Int,
+        transport: UploadOptions.TransportChoice = .auto
+    ) throws {
         self.sandbox = sandbox
         temporary = try TemporaryDirectory()
         let directory = try DataDirectory.open(temporary.file("data"))
@@ -40,7 +49,8 @@ struct SandboxBench {
             directory: directory,
             options: UploadOptions(
                 retry: RetryPolicy(retries: retries, base: .milliseconds(1), retryAfterCap: .milliseconds(1)),
-                settleTime: .milliseconds(200)
+                settleTime: .milliseconds(200),
+                transport: transport
             ),
             schedule: OutcomeInquiry.Schedule(pauses: [.milliseconds(20)], settledLooks: 2)
         )

@@ -133,7 +133,7 @@ import Testing
         #expect(row.failureCode == answer.code?.rawValue)
         #expect(try bench.store.tokens(host: nil).isEmpty)
         #expect(bench.rescueFiles.isEmpty)
-        #expect(bench.server.uploads.count == 1)
+        #expect(bench.server.uploads.count == (answer.code == .serverRace ? 11 : 1))
     }
 
     @Test func theTwoKindsOf413HaveTheirOwnWords() async throws {
@@ -221,7 +221,7 @@ import Testing
         #expect(result.fileID == 38)
         let listings = bench.server.requests.filter { $0.path == "/db/database.php" }
         #expect(listings.count == 3)
-        #expect(listings.allSatisfy { $0.query.contains("view=librarian") && $0.query.contains("t=") })
+        #expect(listings.allSatisfy { $0.query.contains("view=event") && $0.query.contains("t=") })
     }
 
     @Test func aSuccessWithoutTokenIsDoneWithAWarning() async throws {
@@ -256,7 +256,7 @@ import Testing
         )
         _ = await bench.uploader.upload(try bench.prepare())
         let result = await bench.uploader.upload(try bench.prepare(name: "copy.mp4"))
-        #expect(result.state == .duplicate)
+        #expect(result.state == (status == 201 ? .linked : .duplicate))
         #expect(result.fileID == 18)
         #expect(result.isDeletableDuplicate)
         #expect(result.hasDeleteToken)
@@ -266,8 +266,10 @@ import Testing
 
     @Test func aTokenOfBeforeTheServerWasRebuiltIsNoToken() async throws {
         let bench = try Workbench(
-            try FakeGigHive { request, connection, _, number in
+            try FakeGigHive { request, connection, server, number in
                 guard request.path == "/api/uploads.php", number > 1 else { return false }
+                server.remove(18)
+                server.store("abc", id: 3)
                 try connection.answer(409, #"{"existing_asset_id":3}"#)
                 return true
             }

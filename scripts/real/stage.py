@@ -65,11 +65,11 @@ class Stage:
             self.row.wrong.append(f"exit 0, {len(absent)} of {len(files)} files are missing")
         return truth
 
-    def all_stored(self, run, files, event):
+    def all_stored(self, run, files, event, *codes):
         """Every file is in the event, and every one is claimed."""
         truth = self.check(run, files, event)
         self.expect("files in the event", truth.count(event), len({file.digest for file in files}))
-        self.expect_code(run, 0)
+        self.expect_code(run, *(codes or (0,)))
         return truth
 
     def none_stored(self, run, files, event, *codes):

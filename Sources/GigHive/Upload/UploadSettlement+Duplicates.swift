@@ -56,7 +56,8 @@ extension UploadSettlement {
     /// After a lost race the server has the bytes: from another upload of the same bytes if the key that collided was the
     /// checksum's, else from this one, whose token came in no response.
     mutating func endAfterCollision(_ copy: OutcomeInquiry.Copy, _ error: GigHiveError) {
-        guard copy.placement == .event, error.detail.contains("checksum") else {
+        let isEarlier = !knownTokens(fileID: copy.fileID, checksum: record.checksumSHA256).isEmpty
+        guard copy.placement == .event, isEarlier || error.detail.contains("checksum") else {
             endAsPresent(copy, cause: error)
             return
         }
