@@ -106,7 +106,8 @@ struct CredentialSearch: Sendable {
     /// There are no credentials for this server, whatever was given for others.
     private var missing: CredentialError {
         guard !server.isTarget else {
-            let others = hasEnvironmentSecret && !server.takesEnvironment ? "; the one in the environment is for MEDIACTL_SERVER" : ""
+            let isForOther = hasEnvironmentSecret && !server.takesEnvironment
+            let others = isForOther ? "; the one in the environment is for MEDIACTL_SERVER" : ""
             return .notAuthenticated(
                 "no password for \(origin)\(others)",
                 hint: "use --password-stdin, --password-file, MEDIACTL_PASSWORD, password_command or netrc, with --user"
