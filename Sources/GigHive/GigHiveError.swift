@@ -37,7 +37,7 @@ public struct GigHiveError: Error, Sendable, CustomStringConvertible {
         case notFound = "not_found"
         /// 408: the server waited too long for the body.
         case requestTimeout = "request_timeout"
-        /// 409, where it is no duplicate: what is on the server contradicts the request.
+        /// 409 that is not a duplicate: what is on the server contradicts the request.
         case conflict
         /// 413: too large for the web server or the application, or, from the application, a part that it does not
         /// know.

@@ -4,7 +4,7 @@ internal import Synchronization
 ///
 /// Servers lose files that create the same event at once, and D1 and D2 also those that take the same number inside an event
 /// (gighive contract section 3, trap T19). So the first upload of an event is stored alone; after its response, uploads to
-/// D3 and later pass freely, and uploads to older servers pass one at a time per event.
+/// D3 and later pass freely, and uploads to older servers pass one after another per event.
 final class EventGate: Sendable {
     /// How an upload may proceed.
     enum Admission: Sendable {
