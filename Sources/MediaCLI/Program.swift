@@ -105,7 +105,7 @@ public enum Program {
             _exit(request.signal.exitCode.rawValue)
         }
         guard afterGrace, request.count < 3 else { return leave() }
-        DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(1500), execute: leave)
+        DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(5), execute: leave)
     }
 
     /// Help of ArgumentParser 1.8 traps on a width below 27 columns, whether `COLUMNS` or the terminal says so.

@@ -142,6 +142,7 @@ extension OutcomeTable {
             "the server has these bytes in another event and refused to add them to this one",
             "the server has the same bytes in another event and refused the file{said}"
         ),
+        OutcomeCode("in_other_event", 10, "a file that was selected by its event, and that another event has as well"),
         OutcomeCode(
             "not_listed",
             3,

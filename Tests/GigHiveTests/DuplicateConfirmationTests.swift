@@ -295,7 +295,7 @@ import Testing
     /// As the database compares names, and as late D2 releases list them.
     @Test(arguments: [
         ("The  Band", "the band", true), ("Café Noir", "cafe noir", true), ("O’Neil – Live", "oneil - live", true),
-        ("Band", "Bands", false),
+        ("Łódź — Øre", "lodz - ore", true), ("Band", "Bands", false),
     ]) func namesAreComparedAsTheServerDoes(_ sent: String, _ listed: String, _ isSame: Bool) {
         let event = InventoryEvent(date: "2026-03-01", orgName: sent)
         var entry = ListingPage.Entry(fileID: 1)

@@ -14,7 +14,7 @@ import Testing
         ("die arzte", "Die Ärzte", true), ("motley crue", "MÖTLEY  Crüe", true),
         ("strasse & co. - naive (2)", "Straße & Co. – naïve (2)", true), ("rocknroll_100%", "Rock'n'Roll_100%", true),
         ("lodz ore ri ben yu title", "Łódź Øre 日本語 Title", true),
-        ("The Band", "the band", false), ("Die Ärzte", "Die Arzte", false), ("the band", "The Bands", false),
+        ("The Band", "the band", true), ("Die Ärzte", "Die Arzte", true), ("the band", "The Bands", false),
         ("", "x", false),
     ]) func namesAreComparedAsServersStoreThem(_ stored: String, _ wanted: String, _ isSame: Bool) {
         #expect(StoredText.isSame(stored, wanted) == isSame)
@@ -59,7 +59,7 @@ import Testing
 
     /// The date of one event and the label of another are no match.
     @Test func factsMustMatchInTheSameEvent() async throws {
-        let sandbox = try await SandboxProcess.start(dialect: "d1")
+        let sandbox = try await SandboxProcess.start(dialect: "d3")
         let bench = try sandbox.bench()
         _ = try await bench.upload(date: "2026-03-01")
         _ = try await bench.upload("other", date: "2026-03-02")

@@ -11,6 +11,8 @@ Servers come from the environment, for each of d1, d2 and d3 (here D1):
     MEDIACTL_REAL_D1_VIEWER_USER, _VIEWER_PASSWORD  an account that may not upload (optional)
     MEDIACTL_REAL_D1_ROWS_COMMAND    a shell command that prints the rows of the database, one per line, separated by
                                      tabs: date, organization, id, SHA-256, label
+    MEDIACTL_REAL_D1_GUEST_LINK_COMMAND    prints a link to the event EVENT_DATE, EVENT_ORG of its environment (optional)
+    MEDIACTL_REAL_D1_CONTROL_COMMAND       run with "php stop", "php start", and so for db and tus (optional)
 
 A password can be in a file: _PASSWORD_FILE in place of _PASSWORD. Without any server the project's sandbox stands in for
 all three releases, with uploads that collide as on the real ones. Events and bytes are new in every run, so servers need
@@ -35,6 +37,7 @@ import time
 
 from batches import Batches
 from client import mediactl
+from operations import can_run, stops_server
 from scenarios import NEEDS_VIEWER, needs_plain_http
 from servers import RELEASES, Sandbox, SetupError, real_servers
 from stage import SCENARIOS, Stage
@@ -55,42 +58,50 @@ def options():
 
 
 @contextlib.contextmanager
-def locked(path):
+def locked(path, operation=fcntl.LOCK_SH):
     """For servers that somebody else resets or stops in between."""
     if not path:
         yield
         return
     with open(path, "rb") as file:
-        fcntl.flock(file, fcntl.LOCK_SH)
+        fcntl.flock(file, operation)
         yield
 
 
 def run_release(server, chosen, arguments, seed):
-    """The rows of one release, and the tally of its batches."""
-    rows = []
-    for name, function in chosen:
-        if needs_plain_http(name) and not server.url.startswith("http://"):
-            continue
-        if name == NEEDS_VIEWER and "viewer" not in server.accounts:
-            continue
-        with locked(arguments.lock):
-            row = run_scenario(server, name, function, seed)
-        rows.append(row)
-        reasons = [f"    {text}" for text in dict.fromkeys(row.wrong + row.unmet)]
-        print("\n".join([f"{server.release}  {row.verdict:11}  {name}", *reasons]), flush=True)
-    return rows, run_batches(server, arguments, seed)
+    """The rows of the scenarios that can run beside others, and the tally of the batches."""
+    rows = [run_scenario(server, *one, arguments, seed) for one in chosen if not stops_server(one[0])]
+    return [row for row in rows if row], run_batches(server, arguments, seed)
 
 
-def run_scenario(server, name, function, seed):
-    stage = Stage(server, name, f"{seed} {server.release} {name}")
-    try:
-        function(stage)
-        return stage.finish()
-    except (SetupError, OSError, KeyError, subprocess.CalledProcessError) as error:
-        # A server that fails the harness is no proof either way.
-        stage.row.unmet.append(f"not finished: {error}")
-        stage.close()
-        return stage.row
+def run_alone(servers, chosen, arguments, seed):
+    """The rows of the scenarios that stop a part of a server, one after the other: servers may share that part."""
+    rows = [
+        run_scenario(server, *one, arguments, seed, fcntl.LOCK_EX)
+        for server in servers for one in chosen if stops_server(one[0])
+    ]
+    return [row for row in rows if row]
+
+
+def run_scenario(server, name, function, arguments, seed, operation=fcntl.LOCK_SH):
+    """The row of a scenario; None where the server does not provide what it needs."""
+    if needs_plain_http(name) and not server.url.startswith("http://"):
+        return None
+    if name == NEEDS_VIEWER and "viewer" not in server.accounts or not can_run(name, server):
+        return None
+    with locked(arguments.lock, operation):
+        stage = Stage(server, name, f"{seed} {server.release} {name}")
+        try:
+            function(stage)
+            row = stage.finish()
+        except (SetupError, OSError, KeyError, IndexError, subprocess.CalledProcessError) as error:
+            # A server that fails the harness proves nothing either way.
+            stage.row.unmet.append(f"not finished: {error}")
+            stage.close()
+            row = stage.row
+    reasons = [f"    {text}" for text in dict.fromkeys(row.wrong + row.unmet)]
+    print("\n".join([f"{server.release}  {row.verdict:11}  {name}", *reasons]), flush=True)
+    return row
 
 
 def run_batches(server, arguments, seed):
@@ -171,6 +182,7 @@ def main():
         with concurrent.futures.ThreadPoolExecutor(len(servers)) as pool:
             results = list(pool.map(lambda server: run_release(server, chosen, arguments, seed), servers.values()))
         rows = [row for some, _ in results for row in some]
+        rows += run_alone(servers.values(), chosen, arguments, seed)
         tallies = [tally for _, tally in results if tally.batches]
         print(*summary(rows, tallies), sep="\n")
         if arguments.write:

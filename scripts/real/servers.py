@@ -1,9 +1,11 @@
 """The servers of a run: real ones from the environment, or sandboxes; and what each of them has stored."""
 
 import base64
+import contextlib
 import json
 import os
 import pathlib
+import secrets
 import sqlite3
 import subprocess
 import tempfile
@@ -45,8 +47,23 @@ class Row:
 class Server:
     """A running server. Its listing is read over HTTP, its rows by a command that the operator provides."""
 
-    def __init__(self, release, url, accounts, rows):
+    def __init__(self, release, url, accounts, rows, guest_link=None, control=None):
         self.release, self.url, self.accounts, self._rows = release, url.rstrip("/"), accounts, rows
+        # A function of an event that returns a link to it; a function of a part and "stop" or "start".
+        self.guest_link, self._control = guest_link, control
+
+    @property
+    def can_stop(self):
+        return self._control is not None
+
+    @contextlib.contextmanager
+    def stopped(self, part):
+        """Stops php, db or tus meanwhile."""
+        self._control(part, "stop")
+        try:
+            yield
+        finally:
+            self._control(part, "start")
 
     def request(self, path, role="user", body=None):
         """Status and body of a response; errors of HTTP are responses."""
@@ -104,6 +121,23 @@ def rows_of_command(command):
     return rows
 
 
+def link_of_command(command):
+    """A function that runs a shell command with EVENT_DATE and EVENT_ORG, which prints an event link."""
+    return command and (lambda event: subprocess.run(
+        command, shell=True, check=True, capture_output=True, text=True,
+        env={**os.environ, "EVENT_DATE": event[0], "EVENT_ORG": event[1]},
+    ).stdout.strip())
+
+
+def control_of_command(command):
+    """A function that runs a shell command with the part, and stop or start, after it."""
+    # Its output is discarded: what it starts may keep it open.
+    return command and (lambda part, action: subprocess.run(
+        f"{command} {part} {action}", shell=True, check=True, stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    ))
+
+
 def secret(name):
     """A password: from the variable, or from the file that the variable with _FILE names."""
     if os.environ.get(name):
@@ -132,7 +166,11 @@ def real_servers():
                 f"{prefix}USER, {prefix}PASSWORD, {prefix}ADMIN_USER, {prefix}ADMIN_PASSWORD and "
                 f"{prefix}ROWS_COMMAND are required beside {prefix}URL"
             )
-        servers[release] = Server(release, url, accounts, rows_of_command(command))
+        servers[release] = Server(
+            release, url, accounts, rows_of_command(command),
+            link_of_command(os.environ.get(prefix + "GUEST_LINK_COMMAND")),
+            control_of_command(os.environ.get(prefix + "CONTROL_COMMAND")),
+        )
     return servers
 
 
@@ -155,7 +193,9 @@ class Sandbox:
         if not line.startswith("listening on "):
             raise SetupError("the sandbox did not start")
         accounts = {"user": ("uploader", "uploader"), "admin": ("admin", "admin"), "viewer": ("viewer", "viewer")}
-        self.server = Server(release, line.split()[-1], accounts, self.rows)
+        self.server = Server(
+            release, line.split()[-1], accounts, self.rows, self.guest_link if release == "d3" else None, self.control
+        )
 
     def rows(self):
         uri = f"file:{self.data.name}/sandbox.sqlite?mode=ro"
@@ -165,6 +205,31 @@ class Sandbox:
                 " JOIN event ON event.id = event_id JOIN asset ON asset.id = asset_id"
             ).fetchall()
         return [Row(*values) for values in found]
+
+    # What a server responds with while a part of it is stopped.
+    STOPPED = {
+        "php": ["php:status=503"],
+        "tus": ["tus:status=503"],
+        "db": ["upload:status=500", "finalize:status=500", "listing:status=500", "asset:status=500"],
+    }
+
+    def control(self, part, action):
+        if action == "start":
+            self.request("faults", "DELETE")
+        else:
+            self.request("faults", "POST", "\n".join(self.STOPPED[part]))
+
+    def guest_link(self, event):
+        token = secrets.token_urlsafe(32)
+        self.request("event-links", "POST", f"{token}={event[0]},{event[1]},band")
+        return f"{self.server.url}/upload/{token}"
+
+    def request(self, path, method, body=None):
+        """A request to the sandbox's control."""
+        data = body.encode() if body else None
+        request = urllib.request.Request(f"{self.server.url}/__sandbox/{path}", data, method=method)
+        with urllib.request.urlopen(request, timeout=60) as response:
+            return response.read()
 
     def stop(self):
         self.process.terminate()

@@ -3,8 +3,7 @@
 public struct MediaQuery: Sendable, Equatable {
     /// `YYYY-MM-DD`.
     public var eventDate: String?
-    /// The whole name of the organization. White space is collapsed before comparing; case and accents count only where the
-    /// server keeps them.
+    /// The whole name of the organization. White space, case and accents do not count.
     public var orgName: String?
     /// `band`, `wedding`, …
     public var eventType: String?
@@ -60,13 +59,16 @@ public struct MediaQuery: Sendable, Equatable {
         }
         guard choosesByEvent else { return media }
         var media = media
-        media.events = media.events.filter { event in
-            (eventDate == nil || event.date == eventDate)
-                && isSame(event.orgName, orgName) && isSame(event.label, label)
-                // A type that is not listed is refused later, and does not rule a file out.
-                && (eventType == nil || event.eventType == nil || event.eventType == eventType)
-        }
+        media.events = media.events.filter(includes)
         return media.events.isEmpty ? nil : media
+    }
+
+    /// Whether an event of a file matches date, organization, type and label. A type that the server does not list does not
+    /// rule the event out.
+    public func includes(_ event: ServerMedia.Event) -> Bool {
+        (eventDate == nil || event.date == eventDate)
+            && isSame(event.orgName, orgName) && isSame(event.label, label)
+            && (eventType == nil || event.eventType == nil || isSame(event.eventType, eventType))
     }
 
     private func isSame(_ stored: String?, _ wanted: String?) -> Bool {

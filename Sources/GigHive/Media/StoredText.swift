@@ -3,13 +3,30 @@ internal import Foundation
 /// Compares names with what a server made of them: white space collapsed, characters composed, and on some releases
 /// everything in plain lower-case ASCII (gighive contract section 7, trap T27).
 enum StoredText {
-    /// Whether a stored name is that of `wanted`.
-    ///
-    /// Case and accents count, unless the stored name has neither and so may be such a rewritten one.
+    /// Whether a stored name is that of `wanted`, with the rules of the server's database: white space, case and accents
+    /// do not distinguish two names.
     static func isSame(_ stored: String, _ wanted: String) -> Bool {
-        let stored = collapsed(stored)
-        let wanted = collapsed(wanted)
-        return stored == wanted || (isPlain(stored) && stored == plain(wanted))
+        let stored = folded(stored)
+        return stored == folded(wanted) || stored == simplified(wanted)
+    }
+
+    /// White space collapsed, without case and accents, as the database compares names (`utf8mb4_unicode_ci`).
+    static func folded(_ text: String) -> String {
+        collapsed(text).folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil)
+    }
+
+    /// The form in which late D2 releases store a name: in lower case, without apostrophes, transliterated.
+    static func simplified(_ text: String) -> String {
+        var plain = String.UnicodeScalarView()
+        for scalar in text.lowercased().unicodeScalars {
+            switch scalar {
+            case "'", "`", "\u{2018}", "\u{2019}", "\u{2032}": continue
+            case "\u{2013}", "\u{2014}": plain.append("-")
+            default: plain.append(scalar)
+            }
+        }
+        let transform = StringTransform("Any-Latin; Latin-ASCII")
+        return collapsed(String(plain).applyingTransform(transform, reverse: false) ?? String(plain))
     }
 
     /// A part of `wanted` that every stored form of it contains, for the server's substring filters: the longest run of
@@ -24,14 +41,5 @@ enum StoredText {
 
     private static func collapsed(_ text: String) -> String {
         text.precomposedStringWithCanonicalMapping.split(whereSeparator: \.isWhitespace).joined(separator: " ")
-    }
-
-    private static func isPlain(_ text: String) -> Bool { text.utf8.allSatisfy { $0 < 0x80 && !(0x41...0x5a ~= $0) } }
-
-    /// The rewritten form: transliterated, in lower case, without apostrophes.
-    private static func plain(_ text: String) -> String? {
-        let transform = StringTransform("Any-Latin; Latin-ASCII; Lower")
-        return (text as NSString).applyingTransform(transform, reverse: false)
-            .map { collapsed($0.replacing("'", with: "")) }
     }
 }

@@ -14,7 +14,7 @@ struct MediaFilterOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Only files of events on this day.", valueName: "yyyy-mm-dd"))
     var eventDate: String?
 
-    @Option(help: ArgumentHelp("Only files of events of this organization (the whole name).", valueName: "name"))
+    @Option(help: ArgumentHelp("Only files of events of this organization (the whole name; case does not count).", valueName: "name"))
     var orgName: String?
 
     @Option(
@@ -25,7 +25,7 @@ struct MediaFilterOptions: ParsableArguments {
     )
     var eventType: String?
 
-    @Option(help: ArgumentHelp("Only files with this label (the whole label).", valueName: "text"))
+    @Option(help: ArgumentHelp("Only files with this label (the whole label; case does not count).", valueName: "text"))
     var label: String?
 
     @Option(

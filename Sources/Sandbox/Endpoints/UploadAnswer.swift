@@ -68,12 +68,17 @@ struct UploadAnswer {
         return object.members
     }
 
-    /// D1 and D2 show a name like `stormpigs20260215_00001_timeaverage.mp4`, which is not the served one (trap T16).
+    /// D1 and D2 show a name like `stormpigs20260215_00001_time-average.mp4`, which is not the served one (trap T16).
     private var readableName: String {
-        let org = record.fields.orgName.lowercased().filter { $0.isASCII && ($0.isLetter || $0.isNumber) }
         let date = record.fields.eventDate.filter(\.isNumber)
-        let name = "\(org)\(date)_\(padded(record.position, 5))_\(record.fields.label.lowercased())"
+        let name =
+            "\(slug(record.fields.orgName))\(date)_\(padded(record.position, 5))_\(slug(record.fields.label))"
         return record.asset.fileExtension.isEmpty ? name : "\(name).\(record.asset.fileExtension)"
+    }
+
+    /// ASCII letters and digits; every run of other characters is one hyphen.
+    private func slug(_ text: String) -> String {
+        text.lowercased().split { !($0.isASCII && ($0.isLetter || $0.isNumber)) }.joined(separator: "-")
     }
 }
 

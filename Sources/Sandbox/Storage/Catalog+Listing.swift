@@ -37,13 +37,9 @@ extension Catalog {
         let (condition, arguments) = condition(of: query)
         // Only the newest era has the view by asset, which shows assets of no event too.
         let isLibrarian = query.isLibrarian && dialect == .d3
-        let join = isLibrarian ? "LEFT JOIN" : "JOIN"
-        let grouping = isLibrarian ? "GROUP BY asset.id" : ""
+        let grouping = isLibrarian || dialect != .d3 ? "GROUP BY \(isLibrarian ? "" : "event.id, ")asset.id" : ""
         let order = isLibrarian ? "asset.id DESC" : "event.event_date DESC, event.id, event_item.position"
-        let source = """
-            FROM asset \(join) event_item ON event_item.asset_id = asset.id \(join) event ON event.id = event_item.event_id
-            WHERE \(condition) \(grouping)
-            """
+        let source = "FROM \(tables(isLibrarian: isLibrarian)) WHERE \(condition) \(grouping)"
         return try queue.read { db in
             let total =
                 try Int.fetchOne(db, sql: "SELECT count(*) FROM (SELECT 1 \(source))", arguments: arguments) ?? 0
@@ -62,6 +58,21 @@ extension Catalog {
             let entries = rows.map { row in entry(row, isLibrarian: isLibrarian) }
             return ListingPage(entries: entries, total: total, page: page, offset: offset)
         }
+    }
+
+    private func tables(isLibrarian: Bool) -> String {
+        if isLibrarian {
+            return "asset LEFT JOIN event_item ON asset_id = asset.id LEFT JOIN event ON event.id = event_id"
+        }
+        guard dialect != .d3 else {
+            return "asset JOIN event_item ON asset_id = asset.id JOIN event ON event.id = event_id"
+        }
+        // The older releases keep labels in a table of their own: a file is listed in every event that uses its label.
+        return """
+            event_item AS placed JOIN event ON event.id = placed.event_id
+            JOIN event_item ON event_item.label = placed.label COLLATE NOCASE
+            JOIN asset ON asset.id = event_item.asset_id
+            """
     }
 
     private func entry(_ row: Row, isLibrarian: Bool) -> ListingEntry {

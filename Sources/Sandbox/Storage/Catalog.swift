@@ -97,6 +97,9 @@ struct Catalog: Sendable {
                     """
             )
         }
+        migrator.registerMigration("labels") { db in
+            try db.execute(sql: "CREATE INDEX event_item_label ON event_item(label COLLATE NOCASE)")
+        }
         return migrator
     }
 }

@@ -131,6 +131,30 @@ import Testing
         #expect(try await scene.run(["uploads", "list"]).lines.count == 2)
     }
 
+    /// On D1 and D2 one label is enough to be listed in both events (gighive contract section 7); on D3 the bytes are linked.
+    @Test(arguments: dialects)
+    func aFileOfTwoEventsIsNotDeletedByOneOfThem(_ dialect: String) async throws {
+        let scene = try await Scene(dialect: dialect)
+        try await scene.upload("Kept")
+        if dialect == "d3" {
+            try await scene.upload("Kept", date: "2026-03-02")
+        } else {
+            try FaultStage.writeMovie(to: scene.file("other.mp4"), byteCount: 4000, seed: 9)
+            let event = ["--event-date", "2026-03-02", "--org-name", "Others", "--label", "Kept"]
+            #expect(try await scene.run(["upload", scene.file("other.mp4")] + event, user: "uploader").exitCode == 0)
+        }
+        try await scene.upload("Gone")
+        let before = try scene.sandbox.storedFiles().count
+        let result = try await scene.run(["media", "delete", "--event-date", "2026-03-01", "--yes", "--json"])
+        #expect(try scene.sandbox.storedFiles().count == before - 1)
+        #expect(result.output.contains("\"code\":\"in_other_event\""))
+        #expect(result.exitCode == 3)
+        #expect(result.errors.contains("mediactl media delete 1"))
+        // By its id it is deleted from all of them.
+        #expect(try await scene.run(["media", "delete", "1", "--yes"]).exitCode == 0)
+        #expect(try scene.sandbox.storedFiles().count == before - 2)
+    }
+
     @Test func nothingIsDeletedWithoutAYes() async throws {
         let scene = try await Scene()
         try await scene.upload("One")

@@ -33,6 +33,8 @@ struct MediaDeletionRun: Sendable {
     private struct Candidate: Sendable {
         var fileID: Int64
         var file: ServerMedia?
+        /// Why it must not be deleted.
+        var refusal: Diagnosis?
     }
 
     private var host: String { session.server.scope }
@@ -49,7 +51,7 @@ struct MediaDeletionRun: Sendable {
         }
         let candidates = try await candidates(choice)
         console.record(.start, ["items": JSONValue(candidates.count), "dry_run": .bool(isDryRun)])
-        let isConfirmed = try await confirm(candidates.compactMap(\.file))
+        let isConfirmed = try await confirm(candidates.compactMap { $0.refusal == nil ? $0.file : nil })
         let outcomes = await console.context.interruption.handling({ _ in }) {
             await processAll(candidates, isConfirmed: isConfirmed)
         }
@@ -68,10 +70,10 @@ struct MediaDeletionRun: Sendable {
     private func candidates(_ choice: Choice) async throws -> [Candidate] {
         // All events of a file are shown before it is deleted, so the whole listing is read.
         let listed = try await session.client.media()
-        let ids: [Int64] =
+        let (ids, query): ([Int64], MediaQuery) =
             switch choice {
-            case .ids(let ids): ids
-            case .matching(let query): try await session.client.media(matching: query).map(\.fileID)
+            case .ids(let ids): (ids, MediaQuery())
+            case .matching(let query): (try await session.client.media(matching: query).map(\.fileID), query)
             }
         var candidates: [Candidate] = []
         for id in ids {
@@ -79,6 +81,11 @@ struct MediaDeletionRun: Sendable {
             if let asset = try await session.client.asset(id) {
                 let file = listed.first { $0.fileID == id } ?? ServerMedia(fileID: id)
                 candidate.file = file.adding(asset)
+                // A deletion removes a file from all its events; who chose one event has not chosen the others. Releases
+                // D1 and D2 also list a file in events that merely use its label.
+                if let other = file.events.first(where: { !query.includes($0) }) {
+                    candidate.refusal = .isInOtherEvent(id, other)
+                }
             }
             candidates.append(candidate)
         }
@@ -116,6 +123,13 @@ struct MediaDeletionRun: Sendable {
             return Outcome(
                 result: DeleteResult(fileID: candidate.fileID, state: .failed, host: host),
                 refusal: .noSuchMedia(candidate.fileID)
+            )
+        }
+        if let refusal = candidate.refusal {
+            return Outcome(
+                result: DeleteResult(fileID: file.fileID, state: .failed, host: host),
+                file: file,
+                refusal: refusal
             )
         }
         guard isConfirmed || isDryRun else { return outcome(file, .declined) }
@@ -179,6 +193,17 @@ struct MediaDeletionRun: Sendable {
 }
 
 extension Diagnosis {
+    /// A file that the filters chose by one event, and that the server lists in another one as well.
+    static func isInOtherEvent(_ fileID: Int64, _ event: ServerMedia.Event) -> Diagnosis {
+        let name = [event.date, event.orgName].compactMap(\.self).map(ErrorCatalogue.clean).joined(separator: " ")
+        return Diagnosis(
+            "in_other_event",
+            "\(fileID) is also listed in another event, \(name); nothing was deleted",
+            hint: "to delete it from all its events: mediactl media delete \(fileID)",
+            exitCode: .conflict
+        )
+    }
+
     /// An id that the server does not have.
     static func noSuchMedia(_ fileID: Int64) -> Diagnosis {
         Diagnosis(
