@@ -23,7 +23,7 @@ SWIFT_DIRS := $(wildcard Sources Tests Benchmarks Fuzz)
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: ## upload a video to a local sandbox, take it back; send and fetch photos
+demo: ## upload a video to a local sandbox and delete it; upload and download photos
 	@scripts/demo.sh
 
 build: ## debug build of everything
@@ -35,7 +35,7 @@ test: ## install what is missing, build without warnings, run every test
 	scripts/build.sh --build-tests
 	scripts/test.sh
 
-release: dist/mediactl ## optimised binary with the Swift library inside: dist/mediactl
+release: dist/mediactl ## optimized binary with the Swift library inside: dist/mediactl
 
 # The list of what was linked stays beside the binary: from it comes what `make dist` says of licences and components.
 dist/mediactl: Package.swift $(shell find Sources -type f)
@@ -53,7 +53,7 @@ dist: man ## tarball, Debian package, SPDX document, SHA256SUMS: dist/packages
 	@scripts/setup.sh dist
 	scripts/package.sh dist/packages
 
-check-package: ## install, run and remove the Debian package of `make dist` in a fresh root (takes root)
+check-package: ## install, run and remove the Debian package of `make dist` in a fresh root (requires root)
 	@scripts/setup.sh check-package
 	scripts/check-package.sh
 
@@ -68,14 +68,14 @@ install-files:
 	install -D -m 644 dist/completions/_mediactl $(DESTDIR)$(ZSH_COMPLETIONS)/_mediactl
 	install -D -m 644 dist/completions/mediactl.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/mediactl.fish
 
-uninstall: ## remove what install has put under PREFIX; settings and delete tokens stay
+uninstall: ## remove the installed files under PREFIX; settings and delete tokens stay
 	rm -f $(DESTDIR)$(PREFIX)/bin/mediactl
 	rm -f $(DESTDIR)$(PREFIX)/share/man/man1/mediactl.1 $(DESTDIR)$(PREFIX)/share/man/man1/mediactl-*.1
 	rm -f $(DESTDIR)$(PREFIX)/share/bash-completion/completions/mediactl
 	rm -f $(DESTDIR)$(ZSH_COMPLETIONS)/_mediactl
 	rm -f $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/mediactl.fish
 
-lint: ## check format, shell syntax, forbidden constructs and imports; repairs nothing
+lint: ## check format, shell syntax, forbidden constructs and imports; changes nothing
 	swift format lint --strict --parallel -r $(SWIFT_DIRS) Package.swift
 	scripts/lint.sh
 
@@ -86,7 +86,7 @@ bench: release ## measure against curl and openssl; writes docs/benchmarks.md (A
 	@scripts/setup.sh bench
 	Benchmarks/run.sh $(ARGS)
 
-fuzz: ## feed every parser with broken input, FUZZ_SECONDS (600) a target
+fuzz: ## feed every parser with broken input, FUZZ_SECONDS (600) per target
 	@scripts/setup.sh build
 	Fuzz/run.sh $(FUZZ_SECONDS)
 
@@ -106,7 +106,7 @@ real: ## compare claims with running servers (see scripts/real/run.py), or else 
 	[ -n "$$MEDIACTL_SANDBOX" ] || swift build --product mediactl-sandbox
 	scripts/real/run.py $(ARGS)
 
-docs: ## pages of the library (DocC): dist/docs; checks that the links between the documents hold
+docs: ## pages of the library (DocC): dist/docs; also checks the links between the documents
 	@scripts/setup.sh build
 	scripts/docs.sh
 	scripts/check-links.sh

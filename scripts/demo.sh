@@ -56,7 +56,7 @@ mediactl() {
 }
 status_of() { curl --silent --output /dev/null --write-out '%{http_code}' --head --user uploader:uploader "$1"; }
 
-say "A server of our own starts on a free port; it stores its files in a temporary directory."
+say "A local server starts on a free port; it stores its files in a temporary directory."
 "$binaries/mediactl-sandbox" --listen 127.0.0.1:0 --data "$work/server" --photosync-rewrite off \
     --fault upload:slow=1000000 \
     >"$work/sandbox.out" 2>"$work/sandbox.err" &
@@ -74,35 +74,35 @@ echo "\$ export MEDIACTL_SERVER=$url MEDIACTL_USER=uploader MEDIACTL_PASSWORD=up
 cd "$work"
 clip=first-dance.mp4
 if command -v ffmpeg >/dev/null; then
-    say "ffmpeg makes a real video of three seconds."
+    say "ffmpeg creates a video of three seconds."
     ffmpeg -hide_banner -loglevel error -f lavfi -i testsrc2=size=1280x720:rate=25:duration=3 \
         -f lavfi -i sine=frequency=440:duration=3 -c:v mpeg4 -b:v 24M -c:a aac -shortest "$clip"
 else
-    say "A small real video comes with the project."
+    say "Using a small video that is included in the project."
     cp "$root/fixtures/media/clip.mp4" "$clip"
 fi
 ls -l "$clip"
 
-say "The video goes up. The server reads slowly on purpose, so that the progress can be seen."
+say "Uploading the video. The server reads slowly on purpose, so that you can see the progress."
 mediactl upload "$clip" --event-date 2026-06-13 --org-name "Ann & Bob" --event-type wedding --label "First dance" |
     tee "$work/upload.out"
 
-say "It is in the list of what can be taken back: its delete token lies in the token store."
+say "The upload is listed: its delete token is in the token store."
 mediactl uploads list | tee "$work/list.out"
 grep -q "First dance" "$work/list.out" || fail "the upload is not in the list"
 
 checksum=$(sha256sum "$clip" | cut -d ' ' -f 1)
 media=$url/video/$checksum.mp4
-say "The server has the bytes, under their SHA-256."
+say "The server serves the file under its SHA-256."
 echo "\$ curl --head $media"
 status=$(status_of "$media")
 echo "HTTP status $status"
 [ "$status" = 200 ] || fail "expected 200"
 
-say "The wrong clip? The token takes it back."
+say "Wrong clip? Delete it with the token."
 mediactl uploads delete --last --yes
 
-say "It is gone from the server …"
+say "The file is deleted from the server …"
 echo "\$ curl --head $media"
 status=$(status_of "$media")
 echo "HTTP status $status"
@@ -112,7 +112,7 @@ say "… and from the list."
 mediactl uploads list | tee "$work/list.out"
 ! grep -q "First dance" "$work/list.out" || fail "the deleted upload is still in the list"
 
-say "The same server keeps photos. A key, read from a file, makes this machine a device of its user."
+say "The server also stores photos. Logging in with an API key from a file registers this machine."
 export MEDIACTL_SERVER=$url
 printf 'a11ce%059d\n' 0 >key.txt
 chmod 600 key.txt
@@ -120,22 +120,22 @@ mediactl login --api-key-file key.txt --device-name studio
 
 mkdir Pictures
 if command -v ffmpeg >/dev/null; then
-    say "ffmpeg makes two photos."
+    say "ffmpeg creates two photos."
     ffmpeg -hide_banner -loglevel error -f lavfi -i mandelbrot=size=1600x1200:rate=1 -frames:v 1 Pictures/mandelbrot.jpg
     ffmpeg -hide_banner -loglevel error -f lavfi -i testsrc2=size=1600x1200:rate=1 -frames:v 1 Pictures/colours.jpg
 else
-    say "Two pictures of one pixel each do for photos."
+    say "Using two one-pixel images as photos."
     for colour in 0 377; do
         printf "GIF89a\\1\\0\\1\\0\\200\\0\\0\\$colour\\0\\0\\0\\0\\0,\\0\\0\\0\\0\\1\\0\\1\\0\\0\\2\\2D\\1\\0;" \
             >"Pictures/$colour.gif"
     done
 fi
 
-say "What the server has not is sent. It is \"uploaded\" only when the server lists it as this user's own."
+say "Missing photos are uploaded. A photo is \"uploaded\" only when the server lists it as owned by this user."
 mediactl sync push Pictures
 mediactl sync push Pictures
 
-say "Another machine of the same user: it logs in, lists, fetches, and verifies."
+say "Another machine of the same user logs in, lists, downloads, and verifies the photos."
 export XDG_DATA_HOME=$work/laptop/data XDG_CACHE_HOME=$work/laptop/cache
 mediactl login --api-key-file key.txt --device-name laptop
 mediactl sync
@@ -145,7 +145,7 @@ mediactl sync verify
 fetched=$(find Fetched -type f | wc -l)
 [ "$fetched" = 2 ] || fail "expected 2 photos in Fetched"
 
-say "A picture is proven without being sent: the server gets its hash, and numbers about the depth of the scene."
+say "A photo is registered without being sent: the server gets its hash, and statistics about the depth of the scene."
 picture=$(find Pictures -type f | sort | head -n 1)
 cp "$root/fixtures/depth/typical_scene.f32" depth.f32
 export MEDIACTL_CAPTURE_URL=$url
@@ -155,7 +155,7 @@ grep -q '"city":"Berlin"' body.json || fail "the body does not name the city"
 mediactl hash-only "$picture" --depth depth.f32 --depth-size 256x192 --location 52.5163,13.3777
 mediactl hash-only verify "$picture"
 
-say "Clips become a tape, and the tape an album: a folder of links beside the pictures. No original is touched."
+say "Clips are added to a tape, and the tape gets an album: a folder of symbolic links. Originals are never modified."
 export MEDIACTL_ALBUMS_FOLDER_ROOT=$work/Albums
 mediactl tapes create Evening
 mediactl tapes add Evening "$clip" "$picture" --no-input
@@ -165,4 +165,4 @@ ls -l "$work/Albums/Tapes – Evening"
 [ -L "$work/Albums/Tapes – Evening/0001-$clip" ] || fail "the album does not show the clip"
 mediactl tapes export Evening
 
-say "That was all: uploaded, listed, taken back; sent, fetched, verified; proven; collected. Next: make test, or README.md."
+say "Done: uploaded, listed, deleted; synced, downloaded, verified; hash submitted; clips collected. Next: make test, or README.md."

@@ -65,13 +65,13 @@ public struct CaptureError: Error, Sendable, CustomStringConvertible {
         case captureNotFound = "capture_not_found"
         /// The server has this hash already, from another device or as another capture (409).
         case duplicate
-        /// 404 without a code of its own here: a wrong address, or another server.
+        /// 404 without a more specific code: a wrong address, or another server.
         case notFound = "not_found"
         /// 408: the server waited too long for the request.
         case requestTimeout = "request_timeout"
-        /// 409 to a request that makes nothing.
+        /// 409 in response to a request that creates nothing.
         case conflict
-        /// 415: the server does not take this type of body.
+        /// 415: the server does not accept this type of body.
         case unsupportedMedia = "unsupported_media"
         /// 423: locked on the server.
         case locked

@@ -5,7 +5,7 @@ internal import MediaTransport
 internal import Outcomes
 
 extension GigHiveError {
-    /// What an answer with an error status means (`OutcomeTable`; gighive contract 2.5 and 5.4).
+    /// The error for a response with an error status (`OutcomeTable`; gighive contract 2.5 and 5.4).
     ///
     /// - Parameters:
     ///   - head: Status and header fields.
@@ -120,7 +120,7 @@ extension GigHiveError {
     /// With the reason why asking did not help.
     func asUnknownOutcome(_ reason: GigHiveError) -> GigHiveError {
         var error = asUnknownOutcome
-        error.detail = [detail, "asking the server: \(reason)"].filter { !$0.isEmpty }.joined(separator: "; ")
+        error.detail = [detail, "querying the server: \(reason)"].filter { !$0.isEmpty }.joined(separator: "; ")
         return error
     }
 }

@@ -37,7 +37,7 @@ public struct GigHiveError: Error, Sendable, CustomStringConvertible {
         case notFound = "not_found"
         /// 408: the server waited too long for the body.
         case requestTimeout = "request_timeout"
-        /// 409 that is not a duplicate: what is on the server contradicts the request.
+        /// 409 that is not a duplicate: the request conflicts with the state of the server.
         case conflict
         /// 413: too large for the web server or the application, or, from the application, a part that it does not
         /// know.
@@ -97,12 +97,12 @@ public struct GigHiveError: Error, Sendable, CustomStringConvertible {
         case idReused = "id_reused"
         /// The server answered, and did not confirm the deletion.
         case notDeleted = "not_deleted"
-        /// The server reports that it deleted other files than the one of the request; `detail` has their ids.
+        /// The server reports that it deleted other files than the requested one; `detail` has their IDs.
         case otherFilesDeleted = "other_files_deleted"
         /// A deletion without token was asked for, and that the server has the same file cannot be made sure of.
         case adminUnverified = "admin_unverified"
         // Listings.
-        /// The server does not report what a filter compares; `field` is the filter.
+        /// The server does not report the value that a filter compares; `field` is the filter.
         case filterUnavailable = "filter_unavailable"
         // Resumable uploads.
         /// The server offers no resumable uploads, and nothing else was allowed.
@@ -114,7 +114,7 @@ public struct GigHiveError: Error, Sendable, CustomStringConvertible {
         // Guests.
         /// The event link is malformed, expired, revoked, or for another server.
         case invalidEventLink = "invalid_event_link"
-        /// The organizer wants the terms accepted, and `GuestAccess` does not say so.
+        /// The organizer requires the terms to be accepted, and `GuestAccess` does not accept them.
         case termsNotAccepted = "terms_not_accepted"
         // Ends.
         /// The task was cancelled, or a stop was asked for, while that was still possible.

@@ -6,10 +6,10 @@ struct MediactlCommand: ParsableCommand {
 
     static let configuration = CommandConfiguration(
         commandName: "mediactl",
-        abstract: "Upload files to a media server, take them back, and keep photos in step with a photo server.",
+        abstract: "Upload files to a media server, delete them, and sync photos with a photo server.",
         discussion: """
-            A file that was uploaded from here can be deleted from here: its one-time delete token is kept. Photos of a \
-            PhotoSync server are known, sent and fetched with sync.
+            Delete tokens are stored, so that you can delete what you have uploaded. Use sync to index, upload and \
+            download photos on a PhotoSync server.
 
             Examples:
               export MEDIACTL_SERVER=https://media.example.org MEDIACTL_USER=uploader
@@ -19,7 +19,7 @@ struct MediactlCommand: ParsableCommand {
               mediactl login --server https://photos.example.org --api-key-file key.txt
               mediactl sync --server https://photos.example.org
 
-            The password may also be in MEDIACTL_PASSWORD or ~/.netrc; else a terminal is asked.
+            The password may also be in MEDIACTL_PASSWORD or ~/.netrc; otherwise you are prompted.
             """,
         version: VersionText.program,
         subcommands: [
@@ -31,7 +31,7 @@ struct MediactlCommand: ParsableCommand {
         ]
     )
 
-    // Declared here so that these flags may also stand before the command's name.
+    // Declared here so that these flags are also accepted before the command's name.
     @OptionGroup(visibility: .hidden) var global: GlobalOptions
     @OptionGroup(visibility: .hidden) var connection: ConnectionOptions
 }

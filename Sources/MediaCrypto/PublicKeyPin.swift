@@ -57,7 +57,7 @@ package enum PublicKeyPin {
         return try result.get()
     }
 
-    /// The digest of what OpenSSL has encoded, which is freed.
+    /// The digest of bytes encoded by OpenSSL, which are then freed.
     private static func digest(
         _ encoded: UnsafeMutablePointer<UInt8>?,
         _ count: Int32,

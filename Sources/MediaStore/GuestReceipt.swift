@@ -21,7 +21,7 @@ public struct GuestReceipt: Sendable, Equatable, CustomStringConvertible {
 public struct GuestStanding: Sendable, Equatable {
     /// `pending`, `approved`, `hidden`, `rejected` or `expired`.
     public var state: String
-    /// When the server said so.
+    /// When the server reported the state.
     public var notedAt: Date
 
     /// Makes a standing.

@@ -13,7 +13,7 @@ enum GuestRow {
         ).execute(arguments: [uploadID, receipt.nonce, receipt.jobID])
     }
 
-    /// A receipt that the journal does not know has nothing to be noted at.
+    /// Without a receipt in the journal, there is no row for the state.
     static func note(_ standing: GuestStanding, of uploadID: String, _ db: Database) throws {
         try db.execute(
             sql: "UPDATE guest_receipts SET state = ?, state_at = ? WHERE upload_id = ?",

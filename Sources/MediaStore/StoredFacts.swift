@@ -1,4 +1,4 @@
-/// What a server has stored about an upload, as its response says (gighive contract 2.2). The server normalizes text, so
+/// The stored details of an upload, from the response (gighive contract 2.2). The server normalizes text, so
 /// it may differ from what was sent (trap T27). What a response lacks is nil.
 public struct StoredFacts: Sendable, Equatable {
     /// The server's id of the event (`event_id`; `session_id` on older servers).
@@ -22,7 +22,7 @@ public struct StoredFacts: Sendable, Equatable {
     /// Comma-separated keywords; nil for none.
     public var keywords: String?
 
-    /// Makes facts of which nothing is known.
+    /// Creates empty facts.
     public init() {}
 }
 
@@ -34,7 +34,7 @@ public struct StoredFile: Sendable, Equatable {
     public var fileID: Int64
     /// 64 lower-case hexadecimal characters; empty when unknown.
     public var checksumSHA256: String
-    /// What the server said about it.
+    /// The facts from the server.
     public var facts: StoredFacts
 
     /// Makes a file.

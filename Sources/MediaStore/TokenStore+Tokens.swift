@@ -2,8 +2,8 @@ import Foundation
 import GRDB
 
 extension TokenStore {
-    /// Stores what a success answered, in one transaction: the upload's new state and, when there are such, the token,
-    /// what a guest got and what the server says about the stored file.
+    /// Stores a success response in one transaction: the upload's new state and, if present, the token,
+    /// the guest receipt and the details of the stored file.
     /// A row of the same host, id and checksum is superseded; a missing token never overwrites one. Storing the same
     /// token again, as after adopting a rescue file, changes nothing.
     ///
@@ -46,7 +46,7 @@ extension TokenStore {
     /// - Parameters:
     ///   - entries: What is imported.
     ///   - isDryRun: Whether to change nothing, and only say what would happen.
-    ///   - stored: What their server says about the files.
+    ///   - stored: The details of the files from their server.
     /// - Returns: What became of each entry, in their order.
     /// - Throws: `StoreError`.
     public func add(
@@ -86,7 +86,7 @@ extension TokenStore {
         }
     }
 
-    /// The events that files belong to, as far as their servers have said so from here; those of all hosts when `host` is
+    /// The events of files, as far as their servers have reported them; those of all hosts when `host` is
     /// nil. The first event of a file comes first.
     public func storedFiles(host: String?) throws(StoreError) -> [StoredFile] {
         try connection.read { try StoredFileRow.fetch($0, where: "?1 IS NULL OR host = ?1", [host]) }

@@ -16,7 +16,7 @@ public struct ServerTrust: Sendable, Equatable {
     }
 }
 
-/// What follows when the certificate of a server was refused.
+/// The decision after the certificate of a server was refused.
 public enum TrustDecision: Sendable {
     /// `trustByOrigin` now accepts the server: connect again.
     case retry
@@ -71,7 +71,7 @@ public struct HTTPClientConfiguration: Sendable {
 }
 
 extension HTTPClientConfiguration {
-    /// How a server is checked.
+    /// How a server is verified.
     package func trust(for origin: Origin) -> ServerTrust { trustByOrigin?(origin) ?? trust }
 }
 

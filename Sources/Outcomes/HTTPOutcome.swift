@@ -1,4 +1,4 @@
-/// What a response without success means: the row of its code, and whether the same may succeed later.
+/// The meaning of an error response: its code, and whether the same request may succeed later.
 package struct HTTPOutcome: Sendable, Equatable {
     /// A code of ``OutcomeTable/codes``.
     package var code: String
@@ -7,9 +7,9 @@ package struct HTTPOutcome: Sendable, Equatable {
 }
 
 extension OutcomeTable {
-    /// Who answered.
+    /// The kind of server that responded.
     package enum Server: String, Sendable, CaseIterable {
-        /// The upload server, and what guests use of it.
+        /// The upload server, including guest uploads.
         case gigHive
         /// The tus endpoint of any server.
         case tus
@@ -17,13 +17,13 @@ extension OutcomeTable {
         case photoSync
         /// A capture server.
         case captures
-        /// A photo library that keeps albums.
+        /// A photo library with albums.
         case immich
     }
 
-    /// What was requested, where the same response means different things.
+    /// The kind of request, if the meaning of a response depends on it.
     package enum Call: Sendable {
-        /// Anything without a row of its own.
+        /// Any other request.
         case other
         /// A finalize request after a tus upload.
         case finalize
@@ -43,8 +43,8 @@ extension OutcomeTable {
     ///
     /// - Parameters:
     ///   - status: Status code of the response, 300 or above; a success that is no success is the caller's to judge.
-    ///   - server: Who answered.
-    ///   - call: What was requested.
+    ///   - server: The kind of server that responded.
+    ///   - call: The kind of request.
     ///   - mark: The server's own code or sentence, when its body has one. A page of a proxy has none.
     /// - Returns: Code and retryability.
     package static func outcome(
@@ -78,7 +78,7 @@ extension OutcomeTable {
         }
     }
 
-    /// 501 says that the server cannot do it at all.
+    /// 501: the server does not implement the request.
     private static func isPassing(_ status: Int, _ code: String) -> Bool {
         status != 501 && row(code)?.isRetryable == true
     }

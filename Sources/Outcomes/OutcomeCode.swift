@@ -3,15 +3,15 @@
 public struct OutcomeCode: Sendable, Equatable {
     /// Stable, snake_case.
     public let code: String
-    /// How the program ends when nothing else happens (design section 5).
+    /// The exit code if no other rule applies (design section 5).
     public let exitCode: Int32
-    /// Whether the same command may succeed later, where the error does not know better.
+    /// Whether the same command may succeed later, unless the error has more information.
     public let isRetryable: Bool
     /// What happened, for the documentation: lower case, no full stop.
     public let meaning: String
-    /// The message for people. `{file}`, `{value}`, `{id}`, `{use}`, `{status}` and `{said}` are filled in from the error.
+    /// The user-facing message. `{file}`, `{value}`, `{id}`, `{use}`, `{status}` and `{said}` come from the error.
     public let message: String
-    /// What to do next, or nil.
+    /// The hint, or nil.
     public let hint: String?
 
     /// A row of the table.
@@ -21,7 +21,7 @@ public struct OutcomeCode: Sendable, Equatable {
     ///   - exitCode: As in `docs/exit-codes.md`.
     ///   - meaning: For the documentation.
     ///   - message: The message; the meaning when nil.
-    ///   - hint: What to do next.
+    ///   - hint: The hint.
     ///   - isRetryable: Whether the same command may succeed later.
     init(
         _ code: String,
@@ -40,7 +40,7 @@ public struct OutcomeCode: Sendable, Equatable {
     }
 }
 
-/// The one table of outcomes: codes with their exit codes and words, and what a status of HTTP means.
+/// The table of outcomes: codes with their exit codes and messages, and the meaning of HTTP statuses.
 public enum OutcomeTable {
     /// Every code, in the order of the documentation.
     public static let codes: [OutcomeCode] =
@@ -49,7 +49,7 @@ public enum OutcomeTable {
 
     private static let rows = Dictionary(codes.map { ($0.code, $0) }) { first, _ in first }
 
-    /// The codes of 0.1.0 that have another name now. Reports, stored rows and scripts may still hold them.
+    /// The codes that were renamed since 0.1.0. Reports, stored rows and scripts may still contain them.
     public static let aliases: [String: String] = [
         "outcome_unknown": "unknown_outcome",
         "too_many_requests": "rate_limited",
@@ -58,12 +58,12 @@ public enum OutcomeTable {
         "hash_mismatch": "checksum_mismatch",
     ]
 
-    /// The row of a code, also of one that had another name in 0.1.0.
+    /// The row of a code; also accepts its name in 0.1.0.
     ///
     /// - Parameter code: As in a record, a report or a stored row.
     /// - Returns: nil for a code of a newer version.
     public static func row(_ code: String) -> OutcomeCode? { rows[current(code)] }
 
-    /// The name that a code has now: its own, unless it was renamed since 0.1.0.
+    /// The current name of a code, which differs if it was renamed since 0.1.0.
     package static func current(_ code: String) -> String { aliases[code] ?? code }
 }

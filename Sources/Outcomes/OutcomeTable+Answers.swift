@@ -1,73 +1,73 @@
-/// What servers answer, and what keeps an answer from coming.
+/// Codes for the responses of servers and for network failures.
 extension OutcomeTable {
     static let answerCodes: [OutcomeCode] = [
         OutcomeCode(
             "bad_request",
             2,
-            "the server refused the request itself: 400, or a 4xx without a code of its own",
+            "400, or a 4xx without another code: the server refused the request",
             "the server refused the request{status}{said}"
         ),
         OutcomeCode(
             "unauthorized",
             4,
-            "401: wrong user, password or key, or a user without this right",
-            "the server refused the login{status}: wrong password, or a user without this right",
+            "401: wrong user name, password or key, or missing permission",
+            "login failed{status}: wrong user name or password, or missing permission",
             hint: "log in as uploader or admin, for example: --user uploader --password-file FILE"
         ),
         OutcomeCode(
             "forbidden",
             4,
-            "403: the login may not do this",
+            "403: missing permission",
             "the server does not allow this{status}{said}"
         ),
         OutcomeCode(
             "not_found",
             5,
-            "404: the server does not know the address, file or photo",
-            "the server does not know this address or number{status}{said}",
-            hint: "check --server; mediactl config show tells where it comes from"
+            "404: no such address, file or photo on the server",
+            "not found on the server{status}{said}",
+            hint: "check --server; mediactl config show prints its source"
         ),
         OutcomeCode(
             "request_timeout",
             6,
-            "408: the server waited too long for the body",
+            "408: the server timed out reading the request",
             "the server timed out reading the request{status}",
-            hint: "try again, or raise --limit-rate",
+            hint: "retry, or raise --limit-rate",
             isRetryable: true
         ),
         OutcomeCode(
             "conflict",
             10,
-            "409: what is on the server contradicts the request",
-            "the server has something else in this place{status}{said}"
+            "409: the request conflicts with the state of the server",
+            "the request conflicts with the state of the server{status}{said}"
         ),
         OutcomeCode(
             "payload_too_large",
             2,
-            "413: the body is too large for the server, or a hash-only body above its limit",
+            "413: the request body is too large for the server, or a hash-only body exceeds its limit",
             "the server refused the body as too large, or as malformed{status}{said}",
-            hint: "servers like this one often take 1 GiB at most in one request"
+            hint: "many servers accept at most 1 GiB per request"
         ),
         OutcomeCode(
             "unsupported_media",
             2,
-            "415: the server does not take this type of file",
-            "the server does not take this kind of file{status}{said}"
+            "415: the server does not accept this type of file",
+            "the server does not accept this type of file{status}{said}"
         ),
         OutcomeCode(
             "locked",
             10,
             "423: locked on the server",
-            "the server says it is locked{status}{said}",
-            hint: "try again later",
+            "locked on the server{status}{said}",
+            hint: "retry later",
             isRetryable: true
         ),
         OutcomeCode(
             "rate_limited",
             6,
-            "429: the server asks for fewer requests",
+            "429: too many requests",
             "rate limited by the server{status}",
-            hint: "try again later",
+            hint: "retry later",
             isRetryable: true
         ),
         OutcomeCode(
@@ -75,7 +75,7 @@ extension OutcomeTable {
             7,
             "5xx: the server failed",
             "the server failed{status}{said}",
-            hint: "try again later, or ask its operator",
+            hint: "retry later, or contact its operator",
             isRetryable: true
         ),
         OutcomeCode(
@@ -89,16 +89,16 @@ extension OutcomeTable {
         OutcomeCode(
             "redirected",
             1,
-            "3xx: never followed",
-            "the server sends this request elsewhere{status}{said}",
-            hint: "name the address it leads to with --server; nothing is sent to another address unasked"
+            "3xx: redirects are not followed",
+            "the server redirects this request{status}{said}",
+            hint: "redirects are not followed; to use that address, specify it with --server"
         ),
         OutcomeCode(
             "unexpected_answer",
             7,
-            "a response that cannot be understood, often a proxy's",
+            "an unexpected response, often from a proxy",
             "unexpected response from the server{status}{said}",
-            hint: "check --server; a proxy may have answered"
+            hint: "check --server; the response may come from a proxy"
         ),
     ]
 
@@ -108,7 +108,7 @@ extension OutcomeTable {
         OutcomeCode(
             "unknown_host",
             6,
-            "the host name has no address",
+            "the host name cannot be resolved",
             "cannot resolve host{said}",
             hint: "check the spelling of --server",
             isRetryable: true
@@ -126,43 +126,43 @@ extension OutcomeTable {
             6,
             "no secure connection",
             "no secure connection{said}",
-            hint: "check that --server names an https server"
+            hint: "check that --server is an https server"
         ),
         OutcomeCode(
             "certificate_untrusted",
             6,
-            "the certificate is not signed by a known authority",
+            "the certificate is not signed by a trusted CA",
             "the server's certificate is not trusted{said}",
-            hint: "use --cacert FILE to trust its authority, or \(pin)"
+            hint: "use --cacert FILE to trust its CA, or \(pin)"
         ),
         OutcomeCode(
             "certificate_name_mismatch",
             6,
-            "the certificate names another host",
-            "the server's certificate names another host{said}",
-            hint: "use the name it was made for as --server, or \(pin)"
+            "the certificate is for another host",
+            "the server's certificate is for another host{said}",
+            hint: "use --server with the name in the certificate, or \(pin)"
         ),
         OutcomeCode(
             "pinned_key_mismatch",
             6,
             "the server's public key is not the pinned one; nothing was sent",
             "the server's key is not the pinned one{said}",
-            hint: "ask its operator whether the key was changed; do not send anything before"
+            hint: "before you continue, confirm with its operator that the key was changed"
         ),
         OutcomeCode(
             "network_timeout",
             6,
-            "connecting, sending or the response took too long",
-            "the network took too long{said}",
-            hint: "try again, or raise --connect-timeout, --stall-timeout or --answer-timeout",
+            "connecting, sending or waiting for the response took too long",
+            "network timeout{said}",
+            hint: "retry, or raise --connect-timeout, --stall-timeout or --answer-timeout",
             isRetryable: true
         ),
         OutcomeCode(
             "connection_lost",
             6,
-            "the connection broke",
-            "the connection broke{said}",
-            hint: "try again",
+            "the connection was lost",
+            "the connection was lost{said}",
+            hint: "retry",
             isRetryable: true
         ),
         OutcomeCode(
@@ -173,7 +173,7 @@ extension OutcomeTable {
             hint: "check later with: mediactl uploads status",
             isRetryable: true
         ),
-        OutcomeCode("transport", 6, "no response", "the network failed{said}", hint: "try again"),
+        OutcomeCode("transport", 6, "no response", "the network failed{said}", hint: "retry"),
         OutcomeCode("transport_failed", 6, "the network cannot be used", "the network cannot be used{said}"),
     ]
 }

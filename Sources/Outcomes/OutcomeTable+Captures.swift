@@ -1,4 +1,4 @@
-/// Hash-only captures, and what goes wrong on this machine.
+/// Codes of hash-only captures and of local failures.
 extension OutcomeTable {
     static let captureCodes: [OutcomeCode] = [
         OutcomeCode(
@@ -6,20 +6,20 @@ extension OutcomeTable {
             2,
             "the depth map cannot be read, or does not fit the capture",
             "cannot use {file} as a depth map{said}",
-            hint: "raw maps need --depth-size WxH, maps in PNG need --depth-scale METRES"
+            hint: "raw depth maps require --depth-size WxH, PNG depth maps require --depth-scale METERS"
         ),
         OutcomeCode(
             "depth_required",
             2,
-            "there is no depth map, and --no-depth was not given",
+            "a depth map or --no-depth is required",
             "without a depth map the server would record this capture as suspicious",
-            hint: "add --depth FILE, or --no-depth if that is meant"
+            hint: "add --depth FILE, or --no-depth to submit without one"
         ),
         OutcomeCode(
             "video_members_missing",
             2,
             "hash chain, frame count or duration of a video is missing",
-            "a video needs what only its camera knows{said}",
+            "a video requires --hash-chain, --frame-count and --duration-ms{said}",
             hint: "give --hash-chain HEX:LENGTH, --frame-count N and --duration-ms N"
         ),
         OutcomeCode(
@@ -27,26 +27,26 @@ extension OutcomeTable {
             2,
             "the file of the privacy settings cannot be read",
             "the privacy settings {file} cannot be used{said}",
-            hint: "nothing is sent before they are readable; repair the file, or delete it for the defaults"
+            hint: "nothing is sent until they can be read; repair the file, or delete it to use the defaults"
         ),
         OutcomeCode(
             "privacy_mode_on",
             2,
-            "the media was to be sent, and the privacy settings forbid that",
-            "privacy mode is on, so that no media is sent",
+            "--send-media was given, but the privacy settings forbid it",
+            "privacy mode is on: media must not be sent",
             hint: "send only its hash, without --send-media; or: mediactl hash-only settings set privacy-mode off"
         ),
         OutcomeCode(
             "image_libraries_missing",
             2,
             "a depth map in PNG, in a build without the trait ImageLibraries",
-            "this build of mediactl reads no PNG{said}",
+            "this build of mediactl cannot read PNG{said}",
             hint: "convert the depth map to NPY or PFM, or build with the trait ImageLibraries"
         ),
         OutcomeCode(
             "signing_failed",
             1,
-            "the key or the signing program made no valid signature",
+            "the key or the signing program did not produce a valid signature",
             "signing failed{said}",
             hint: "nothing is sent unsigned; check the key, or the program that signs"
         ),
@@ -65,7 +65,7 @@ extension OutcomeTable {
             1,
             "the signature counter of the device has no next value",
             "this device has no signature counter left{said}",
-            hint: "mediactl hash-only register --replace makes a new device"
+            hint: "register a new device with: mediactl hash-only register --replace"
         ),
         OutcomeCode(
             "not_registered",
@@ -77,82 +77,82 @@ extension OutcomeTable {
         OutcomeCode(
             "already_registered",
             10,
-            "this machine, or its key, is registered already",
-            "this machine, or this key, is registered already{said}",
-            hint: "--replace makes a new device, with a new key; captures of the old one stay as they are"
+            "this machine, or its key, is already registered",
+            "this machine, or this key, is already registered{said}",
+            hint: "--replace registers a new device with a new key; existing captures are not changed"
         ),
         OutcomeCode(
             "enrolment_impossible",
             2,
-            "the server takes no device of this platform or with this evidence",
-            "this machine cannot be registered there{said}",
+            "the server does not accept devices of this platform or with this evidence",
+            "this machine cannot be registered with the server{said}",
             hint: """
-                a server with the profile mediactl-1 takes Linux; a key that was enrolled elsewhere is used with \
+                servers with the profile mediactl-1 accept Linux; to use a key that was enrolled elsewhere, add \
                 --device-id UUID
                 """
         ),
         OutcomeCode(
             "clock_wrong",
             4,
-            "the server finds the time of the request too far from its own",
-            "the server finds this machine's clock wrong{status}{said}"
+            "clock skew: the server rejected the timestamp of the request",
+            "clock skew: the server rejected the timestamp{status}{said}"
         ),
         OutcomeCode(
             "assertion_refused",
             4,
             "the server does not accept the signature of the capture",
             "the server refuses the signature of the capture{status}{said}",
-            hint: "check key and rp id with mediactl hash-only register --dry-run; the server does not say why"
+            hint: "check key and RP ID with mediactl hash-only register --dry-run; the server gives no reason"
         ),
         OutcomeCode(
             "request_signature_refused",
             4,
             "the server does not accept the signature of the request",
             "the server refuses the signature of the request{status}{said}",
-            hint: "another program may be using the same device and its counter"
+            hint: "another program may be using the same device and signature counter"
         ),
         OutcomeCode(
             "device_unknown",
             5,
-            "the server does not know the device",
-            "the server does not know this device{status}{said}",
-            hint: "register again with mediactl hash-only register --replace"
+            "the device is not registered with the server",
+            "this device is not registered with the server{status}{said}",
+            hint: "register again with: mediactl hash-only register --replace"
         ),
         OutcomeCode(
             "device_unverified",
             4,
-            "the server takes nothing from a device of this level",
-            "the server takes no captures from a device of this level{status}{said}",
-            hint: "ask its operator which levels it takes"
+            "the server does not accept captures from a device of this level",
+            "the server does not accept captures from a device of this level{status}{said}",
+            hint: "ask its operator which levels it accepts"
         ),
         OutcomeCode(
             "capture_not_found",
             5,
             "the server has no such capture",
             "the server does not have this capture{status}{said}",
-            hint: "mediactl hash-only list shows what is kept here"
+            hint: "list the stored captures with: mediactl hash-only list"
         ),
         OutcomeCode(
             "duplicate",
             10,
-            "the server has this hash already, from another device or as another capture",
-            "the server has these bytes from another device{status}{said}",
-            hint: "a hash can be proven once; whoever came first has it"
+            "the server already has this hash, from another device or as another capture",
+            "the server already has this hash from another device{status}{said}",
+            hint: "a hash can be submitted only once, by the first device"
         ),
         OutcomeCode(
             "capture_unknown",
             5,
             "no stored capture has this id or hash",
-            "there is no one capture {value}{said}"
+            "no unique capture matches {value}{said}"
         ),
         OutcomeCode(
             "local_only",
             2,
-            "a capture made before modes existed",
-            "capture {value} is of before there were modes, and stays here until you say otherwise",
-            hint: "add --as-hash-only to send its hash"
+            "the capture was made before modes existed",
+            "capture {value} predates modes and is not submitted by default",
+            hint: "add --as-hash-only to submit its hash"
         ),
-        OutcomeCode("not_signed", 10, "the capture was not signed yet", "the capture was not signed yet{said}"),
+        OutcomeCode("not_signed", 10, "the capture is not signed yet", "the capture is not signed yet{said}"),
         OutcomeCode(
             "record_unusable",
             12,
@@ -169,16 +169,16 @@ extension OutcomeTable {
         OutcomeCode(
             "media_damaged",
             8,
-            "a file of the vault is not what was sealed",
+            "a file in the vault was modified",
             "the copy in the vault is damaged{said}",
-            hint: "it was changed, or belongs to another capture; the record itself is untouched"
+            hint: "it was modified, or belongs to another capture; the record itself is intact"
         ),
         OutcomeCode(
             "media_missing",
             12,
             "the vault does not have the copy",
-            "the vault has no such copy{said}",
-            hint: "mediactl hash-only show ID says what is kept"
+            "the vault does not have the copy{said}",
+            hint: "mediactl hash-only show ID lists what is stored"
         ),
     ]
 
@@ -186,9 +186,9 @@ extension OutcomeTable {
         OutcomeCode(
             "busy",
             10,
-            "another process holds the index, the directory or the counter",
-            "another mediactl holds it{said}",
-            hint: "try again when it has ended",
+            "another process is using the index, the directory or the counter",
+            "another mediactl process is using it{said}",
+            hint: "retry when it has finished",
             isRetryable: true
         ),
         OutcomeCode("cancelled", 130, "cancelled"),

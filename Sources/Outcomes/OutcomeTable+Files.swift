@@ -4,7 +4,7 @@ extension OutcomeTable {
         OutcomeCode(
             "file_not_found",
             2,
-            "there is no such file",
+            "no such file",
             "cannot read {file}: no such file",
             hint: "check the spelling of the path"
         ),
@@ -12,9 +12,9 @@ extension OutcomeTable {
         OutcomeCode(
             "is_directory",
             2,
-            "it is a directory; only files are sent",
+            "it is a directory; only files are uploaded",
             "cannot upload {file}: it is a directory",
-            hint: "name the files in it, or add --recursive"
+            hint: "specify the files in it, or add --recursive"
         ),
         OutcomeCode(
             "not_regular_file",
@@ -33,34 +33,34 @@ extension OutcomeTable {
             "unknown_extension",
             2,
             "the server does not list the extension",
-            "cannot {use} {file}: the server takes no files with its extension"
+            "cannot {use} {file}: the server does not accept this file extension"
         ),
         OutcomeCode(
             "unknown_media_type",
             2,
-            "neither a picture nor a video, or not the type that was specified",
-            "{file} is neither a picture nor a video{said}"
+            "neither a photo nor a video, or not of the specified type",
+            "{file} is neither a photo nor a video{said}"
         ),
         OutcomeCode(
             "source_changed",
             13,
-            "the file changed while it was read or sent, or since its upload began",
+            "the file was modified during the upload, or since its upload started",
             "{file} changed while it was being sent",
-            hint: "send it again when nothing writes to it"
+            hint: "send it again when no program is writing to it"
         ),
         OutcomeCode(
             "checksum_mismatch",
             8,
-            "the stored copy has another SHA-256 than the source",
+            "the SHA-256 of the stored copy differs from that of the source",
             "the hashes differ{said}"
         ),
-        OutcomeCode("length_mismatch", 8, "more or fewer bytes than announced", "{file} did not arrive whole{said}"),
+        OutcomeCode("length_mismatch", 8, "more or fewer bytes than announced", "{file} has the wrong length{said}"),
         OutcomeCode("target_unusable", 2, "a file cannot be written there", "cannot write to {file}{said}"),
         OutcomeCode(
             "target_exists",
             10,
-            "a file of that name exists, and was left as it is",
-            "{file} exists already; it was left as it is",
+            "a file with that name already exists; it was not changed",
+            "{file} already exists; it was not changed",
             hint: "choose another name"
         ),
         OutcomeCode(
@@ -80,25 +80,25 @@ extension OutcomeTable {
     ]
 
     static let uploadCodes: [OutcomeCode] = [
-        OutcomeCode("invalid_detail", 2, "a detail breaks a rule of the server", "cannot use {value}{said}"),
+        OutcomeCode("invalid_detail", 2, "a detail violates a rule of the server", "cannot use {value}{said}"),
         OutcomeCode(
             "upload_in_progress",
             10,
             "another process is uploading the same file",
             "{file} is being uploaded by another mediactl",
-            hint: "wait for it; mediactl uploads status shows where it stands"
+            hint: "wait for it to finish; check with: mediactl uploads status"
         ),
         OutcomeCode(
             "token_lost",
             11,
-            "the file is on the server, its delete token is lost",
+            "the file is on the server, but its delete token is lost",
             "the file is on the server, but its delete token is lost{said}",
-            hint: "ask the operator of the server for a deletion if it must go"
+            hint: "to have it deleted, contact the operator of the server"
         ),
         OutcomeCode(
             "token_not_stored",
             12,
-            "the file is on the server, its delete token is safe only in a rescue file",
+            "the file is on the server, but its delete token is stored only in a rescue file",
             "the file is on the server, but its delete token could not be stored{said}"
         ),
         OutcomeCode(
@@ -106,34 +106,34 @@ extension OutcomeTable {
             11,
             "the server rejects the delete token although it still has the file",
             "the server rejects the delete token of {id}",
-            hint: "the local entry was kept; drop it with --on-invalid-token remove"
+            hint: "the local entry was kept; remove it with --on-invalid-token remove"
         ),
         OutcomeCode(
             "no_delete_token",
             11,
-            "no delete token is stored for this id of this host",
-            "there is no delete token for {id} here",
-            hint: "mediactl uploads list shows what there is"
+            "no delete token is stored for this ID and host",
+            "no stored delete token for {id}",
+            hint: "list the stored tokens with: mediactl uploads list"
         ),
         OutcomeCode(
             "id_reused",
             11,
-            "the server has another file under this id now; nothing was deleted",
-            "the server has another file with the id {id}; nothing was deleted{said}",
-            hint: "drop the local entry with: mediactl uploads clear --host HOST"
+            "the server now has another file under this ID; nothing was deleted",
+            "the server has another file with the ID {id}; nothing was deleted{said}",
+            hint: "remove all local entries of the host with: mediactl uploads clear --host HOST"
         ),
         OutcomeCode(
             "not_deleted",
             7,
             "the server did not confirm the deletion",
             "the server did not delete {id}{said}",
-            hint: "try again, or ask its operator"
+            hint: "retry, or contact its operator"
         ),
         OutcomeCode(
             "other_files_deleted",
             7,
-            "a deletion whose response reports other files than the requested one",
-            "the server was asked to delete {id} only, and reports something else{said}",
+            "the server reports that it deleted other files than the requested one",
+            "the server reports that it deleted other files than {id}{said}",
             hint: "mediactl media list shows what is still on the server"
         ),
         OutcomeCode(
@@ -152,37 +152,37 @@ extension OutcomeTable {
         OutcomeCode(
             "filter_unavailable",
             2,
-            "a filter by a fact that this server does not report",
+            "a filter by a value that this server does not report",
             "cannot filter by this{said}"
         ),
-        OutcomeCode("already_hidden", 10, "the upload of a guest was hidden before"),
+        OutcomeCode("already_hidden", 10, "the guest upload is already hidden"),
         OutcomeCode(
             "admin_unverified",
             1,
-            "a deletion without token, and the server's file cannot be compared; nothing was deleted",
-            "cannot make sure that {id} is still the same file; nothing was deleted{said}",
+            "a deletion without a token, and the file on the server cannot be verified; nothing was deleted",
+            "cannot verify that {id} is still the same file; nothing was deleted{said}",
             hint: "delete it by its token, without --as-admin"
         ),
         OutcomeCode(
             "tus_unavailable",
             5,
-            "the server offers no resumable uploads",
-            "the server takes no resumable uploads{said}",
+            "the server does not support resumable uploads",
+            "the server does not support resumable uploads{said}",
             hint: "use --transport multipart; an event link cannot be used there"
         ),
         OutcomeCode(
             "upload_expired",
             5,
-            "the server has forgotten a resumable upload",
-            "the server has forgotten what was sent of {file}{said}",
-            hint: "send it again with mediactl upload",
+            "the resumable upload has expired on the server",
+            "the resumable upload of {file} has expired on the server{said}",
+            hint: "upload it again with: mediactl upload FILE",
             isRetryable: true
         ),
         OutcomeCode(
             "not_resumable",
             10,
-            "the upload has ended, belongs to another host, or its file is gone",
-            "cannot go on with {file}{said}"
+            "the upload is finished, belongs to another host, or its file no longer exists",
+            "cannot resume {file}{said}"
         ),
         OutcomeCode(
             "invalid_event_link",

@@ -1,54 +1,54 @@
-/// PhotoSync, and lists of clips with their albums.
+/// Codes of PhotoSync and of tapes with their albums.
 extension OutcomeTable {
     static let photoCodes: [OutcomeCode] = [
         OutcomeCode(
             "not_logged_in",
             4,
-            "no key is known for the server, or it refused e-mail address and password",
+            "no API key is stored for the server, or it rejected e-mail address and password",
             "not logged in",
-            hint: "run mediactl login, or give a key with --api-key-file FILE or MEDIACTL_API_KEY"
+            hint: "run mediactl login, or set a key with --api-key-file FILE or MEDIACTL_API_KEY"
         ),
         OutcomeCode(
             "no_device",
             4,
             "this machine is not registered with the photo server",
-            "this machine is no device of the server yet",
-            hint: "run mediactl login, which makes it one"
+            "this machine is not registered with the server",
+            hint: "register it with: mediactl login"
         ),
         OutcomeCode(
             "invalid_device",
             4,
-            "the server does not know this machine as a device of this user",
-            "the server does not know this machine as a device of this user{status}{said}",
-            hint: "it may have been removed there; run mediactl login again"
+            "this machine is not a registered device of this user",
+            "this machine is not a registered device of this user{status}{said}",
+            hint: "it may have been removed on the server; register it again with: mediactl login"
         ),
         OutcomeCode(
             "key_not_rotated",
             7,
             "a login by password could not save the new key; the old one still works",
-            "the server could not give this user a new key{status}{said}",
-            hint: "the old key goes on working: log in with it, without --email"
+            "the server could not issue a new key for this user{status}{said}",
+            hint: "the old key still works: log in with it, without --email"
         ),
         OutcomeCode(
             "invalid_date",
             2,
-            "a date that the server does not take",
-            "{value} is no date that the server takes{said}"
+            "a date that the server does not accept",
+            "{value} is not a date the server accepts{said}"
         ),
-        OutcomeCode("unknown_photo", 5, "the index has no photo with this id", "there is no such photo in the index"),
+        OutcomeCode("unknown_photo", 5, "the index has no photo with this id", "no such photo in the index"),
         OutcomeCode(
             "never_synchronized",
             5,
             "no complete index for this server yet",
-            "nothing is known of this server's photos yet",
+            "no index for this server yet",
             hint: "run mediactl sync first"
         ),
         OutcomeCode(
             "body_too_slow",
             6,
-            "the server stopped waiting for the body: it takes 30 seconds at most",
-            "the server gave up waiting for the body{status}",
-            hint: "it takes 30 seconds at most; use --jobs 1, raise --limit-rate, or a faster line",
+            "the server timed out reading the request body: it waits at most 30 seconds",
+            "the server timed out reading the request body{status}",
+            hint: "it waits at most 30 seconds; use --jobs 1, raise --limit-rate, or use a faster connection",
             isRetryable: true
         ),
         OutcomeCode(
@@ -60,23 +60,23 @@ extension OutcomeTable {
         OutcomeCode(
             "stub_server",
             7,
-            "the server lists no more than one page",
+            "the server lists only one page of photos",
             "this server cannot list its photos page by page{said}",
             hint: "it runs without PostgreSQL; its operator must configure that"
         ),
         OutcomeCode(
             "listing_incomplete",
             7,
-            "the listing breaks off or does not add up; nothing was recorded as complete",
-            "the server's listing does not add up{said}",
+            "incomplete listing: fewer photos than the server reports; nothing was recorded as complete",
+            "incomplete listing: fewer photos than the server reports{said}",
             hint: "nothing was recorded as complete; run mediactl sync again later"
         ),
         OutcomeCode(
             "repeated_cursor",
             7,
-            "the listing came back to a cursor it had given before",
-            "the server's listing goes round in circles{said}",
-            hint: "nothing was recorded as complete; ask its operator"
+            "pagination loop: the server repeated a cursor",
+            "pagination loop: the server repeated a cursor{said}",
+            hint: "nothing was recorded as complete; contact its operator"
         ),
         OutcomeCode(
             "ownership_defect",
@@ -91,14 +91,14 @@ extension OutcomeTable {
         OutcomeCode(
             "not_owned",
             10,
-            "the server has the bytes and does not list them as this account's",
-            "the server has {file}, but not as yours{said}",
-            hint: "keep the local original; another user, or nobody, owns the photo there"
+            "the server has the photo, but does not list it as owned by this account",
+            "the server has {file}, but does not list it as yours{said}",
+            hint: "keep the local original; the photo on the server has another owner, or none"
         ),
         OutcomeCode(
             "not_confirmed",
             6,
-            "a photo was sent, and is not listed as the user's own",
+            "a photo was uploaded, but is not listed as owned by this account",
             "the server does not list the photo yet{said}"
         ),
     ]
@@ -108,44 +108,44 @@ extension OutcomeTable {
             "tape_not_found",
             5,
             "no tape has this title or id",
-            "there is no tape {value}",
+            "no such tape: {value}",
             hint: "mediactl tapes list shows them all"
         ),
-        OutcomeCode("tape_ambiguous", 2, "several tapes may be meant", "{value} may be any of several tapes"),
+        OutcomeCode("tape_ambiguous", 2, "several tapes match", "{value} matches several tapes"),
         OutcomeCode(
             "clip_not_found",
             5,
-            "the tape has no such clip, or several may be meant",
-            "there is no clip {value} in the tape{said}",
+            "the tape has no such clip, or several match",
+            "no such clip in the tape: {value}{said}",
             hint: "mediactl tapes show TAPE lists its clips; #1 is the first"
         ),
-        OutcomeCode("title_empty", 2, "nothing is left of the title", "a title needs a character that can be seen"),
+        OutcomeCode("title_empty", 2, "the title is empty", "a title must contain a visible character"),
         OutcomeCode(
             "trim_too_long",
             2,
-            "the trims leave nothing of the clip",
-            "the trims leave nothing of the clip{said}"
+            "the trim range exceeds the clip's length",
+            "the trim range exceeds the clip's length{said}"
         ),
         OutcomeCode(
             "not_for_this_kind",
             2,
             "the setting is for clips of another kind",
-            "that is not for a clip of this kind{said}"
+            "not applicable to a clip of this kind{said}"
         ),
         OutcomeCode("out_of_range", 2, "a value outside its range", "{value} is out of range{said}"),
         OutcomeCode(
             "album_not_found",
             5,
             "the library has no album with this id",
-            "there is no album {value} in the library{said}"
+            "no such album in the library: {value}{said}"
         ),
         OutcomeCode("albums_off", 2, "albums are switched off", hint: "set albums.enabled: true"),
         OutcomeCode(
             "library_unusable",
             4,
-            "the library does not let the album be read or changed",
+            "the library does not allow the album to be read or changed",
             "the library cannot be used{said}",
-            hint: "mediactl tapes library status says what is missing"
+            hint: "mediactl tapes library status shows what is missing"
         ),
         OutcomeCode(
             "album_taken",
@@ -158,8 +158,8 @@ extension OutcomeTable {
         OutcomeCode(
             "nothing_to_export",
             2,
-            "no clip of the tape has a file, or the trims leave no picture",
-            "there is nothing in the tape to export",
+            "no clip of the tape has a file, or nothing is left after trimming",
+            "the tape is empty",
             hint: "mediactl tapes add TAPE FILE adds clips"
         ),
         OutcomeCode(
@@ -167,7 +167,7 @@ extension OutcomeTable {
             2,
             "ffmpeg or ffprobe is not installed",
             "ffmpeg is needed to render a tape and is not installed{said}",
-            hint: "install ffmpeg with ffprobe, or leave --render out: playlists and timelines need no program"
+            hint: "install ffmpeg and ffprobe, or omit --render: playlists and timelines do not need them"
         ),
         OutcomeCode("render_failed", 1, "ffmpeg failed", "ffmpeg could not render the tape{said}"),
     ]

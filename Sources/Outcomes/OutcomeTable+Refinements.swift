@@ -1,7 +1,7 @@
 extension OutcomeTable {
-    /// A response of one server that means something else than its status says.
+    /// A response whose meaning differs from that of its status.
     struct Refinement: Sendable {
-        /// What a response is recognized by, besides its status.
+        /// What identifies the response, besides its status.
         enum Mark: Sendable {
             /// The status is enough.
             case any
@@ -17,10 +17,10 @@ extension OutcomeTable {
         let calls: @Sendable (Call) -> Bool
         let statuses: ClosedRange<Int>
         let mark: Mark
-        /// Where a contract says so.
+        /// The section of the contract.
         let section: String
         let code: String
-        /// nil where the code decides.
+        /// nil to use the value of the code.
         let isRetryable: Bool?
 
         init(
@@ -58,7 +58,7 @@ extension OutcomeTable {
     // MARK: GigHive, tus
 
     private static let gigHive: [Refinement] = [
-        // A finalize for an upload that the application does not know, or not any more.
+        // A finalize for an upload that is unknown to the application, or no longer known.
         Refinement(
             .gigHive,
             500...500,
@@ -90,7 +90,7 @@ extension OutcomeTable {
     ]
 
     private static let tus: [Refinement] = [
-        // What these mean to the protocol is decided by the module Tus; here is what is left for people.
+        // The module Tus handles these statuses in the protocol; these rows define the user-facing code.
         Refinement(.tus, 404...404, .any, "tus 1.0.0 HEAD", "upload_expired"),
         Refinement(.tus, 410...410, .any, "tus 1.0.0 HEAD", "upload_expired"),
         Refinement(.tus, 405...405, .any, "tus 1.0.0 OPTIONS", "tus_unavailable"),
@@ -138,7 +138,7 @@ extension OutcomeTable {
             "invalid_device",
             when: namesDevice
         ),
-        // A failure of the database may pass; another 500 ends alike however often the request is sent.
+        // A database failure may be temporary; another 500 has the same result however often the request is sent.
         Refinement(.photoSync, 500...500, .text("Database error"), "photosync 10", "server_error", isRetryable: true),
         Refinement(.photoSync, 500...500, .text("Database error."), "photosync 10", "server_error", isRetryable: true),
         Refinement(.photoSync, 500...501, .any, "photosync 10", "server_error", isRetryable: false),
@@ -163,7 +163,7 @@ extension OutcomeTable {
         + [
             // A fresh challenge may do.
             Refinement(.captures, 400...499, .prefix("CHALLENGE_"), "hash-only 3.2", "bad_request", isRetryable: true),
-            // What is sent at registration is well-formed, so the server means the platform or the evidence.
+            // The registration request is well-formed, so the server refuses the platform or the evidence.
             Refinement(
                 .captures,
                 400...499,
@@ -173,7 +173,7 @@ extension OutcomeTable {
                 when: isRegistration
             ),
             Refinement(.captures, 400...499, .text("VALIDATION_ERROR"), "hash-only 1.3", "bad_request"),
-            // The shape is right, so the server knows another one.
+            // The request is well-formed, so the server expects another format.
             Refinement(.captures, 422...422, .any, "hash-only 3.2", "enrolment_impossible", when: isRegistration),
             Refinement(.captures, 409...409, .any, "hash-only 3.2", "already_registered", when: isRegistration),
             Refinement(.captures, 409...409, .any, "hash-only 1.3", "duplicate", when: isSubmission),

@@ -20,7 +20,7 @@ public struct PhotoSyncError: Error, Sendable, CustomStringConvertible {
         case notRegularFile = "not_regular_file"
         /// The file has no bytes.
         case emptyFile = "empty_file"
-        /// It has more bytes than the server takes.
+        /// It exceeds the server's size limit.
         case fileTooLarge = "file_too_large"
         /// The server takes no files with this extension.
         case unknownExtension = "unknown_extension"
@@ -47,19 +47,19 @@ public struct PhotoSyncError: Error, Sendable, CustomStringConvertible {
         case notFound = "not_found"
         /// 408: the server waited too long for the request.
         case requestTimeout = "request_timeout"
-        /// 409: what is on the server contradicts the request.
+        /// 409: the request conflicts with the state of the server.
         case conflict
         /// 413: the body is too large for the server, or for a proxy before it.
         case payloadTooLarge = "payload_too_large"
-        /// 415: the server does not take this type of body.
+        /// 415: the server does not accept this type of body.
         case unsupportedMedia = "unsupported_media"
         /// 423: locked on the server.
         case locked
-        /// 429: the server asks for fewer requests.
+        /// 429: too many requests.
         case rateLimited = "rate_limited"
         /// The server has not been set up yet; `value` is where that is done, when it says so.
         case setupRequired = "setup_required"
-        /// 5xx without a code of its own here.
+        /// 5xx without a more specific code.
         case serverError = "server_error"
         /// A login by password could not save the new key. The old key goes on working.
         case keyNotRotated = "key_not_rotated"

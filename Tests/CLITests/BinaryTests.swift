@@ -7,7 +7,7 @@ import Testing
 /// The built program and its streams, without a server.
 @Suite(.prompt) struct BinaryTests {
     @Test(arguments: [
-        (["upload", "--json"], "name files to upload, or where they are listed: --files-from, --manifest or --watch"),
+        (["upload", "--json"], "specify files to upload, or use --files-from, --manifest or --watch"),
         (["--json", "uplaod", "x"], "unknown command \"uplaod\""),
         (["uploads", "show", "x", "--json"], #"<id>: "x" is not a number"#),
     ])
@@ -29,7 +29,7 @@ import Testing
         let result = try await BinaryRunner().run(["upload", "/dev/null"])
         #expect(result.exitCode == 2)
         #expect(
-            result.errors.contains("mediactl: error: no server is named\nmediactl: hint: name it with --server URL")
+            result.errors.contains("mediactl: error: no server configured\nmediactl: hint: set --server URL")
         )
     }
 
@@ -89,7 +89,7 @@ import Testing
     @Test(
         arguments: [
             (["delete", "18"], "Delete it?"), (["delete", "18", "19"], "Delete them?"),
-            (["clear", "--all-hosts"], "Forget them?"), (["delete", "18", "--no-input"], "Delete it?"),
+            (["clear", "--all-hosts"], "Remove the tokens?"), (["delete", "18", "--no-input"], "Delete it?"),
         ] as [([String], String)]
     )
     func destructionNeedsAYesWhereNobodyCanBeAsked(arguments: [String], question: String) async throws {
@@ -108,15 +108,15 @@ import Testing
     @Test func clearAsksOnATerminal() async throws {
         let runner = try BinaryRunner()
         let no = try runner.start(["uploads", "clear", "--all-hosts"], streams: .terminal(columns: 80))
-        try await no.wait(for: "Forget them? [y/N] ")
+        try await no.wait(for: "Remove the tokens? [y/N] ")
         no.write("\n")
         #expect(try await no.finish().exitCode == 1)
         let yes = try runner.start(["uploads", "clear", "--all-hosts"], streams: .terminal(columns: 80))
-        try await yes.wait(for: "Forget them? [y/N] ")
+        try await yes.wait(for: "Remove the tokens? [y/N] ")
         yes.write("maybe\ny\n")
         let result = try await yes.finish()
         #expect(result.exitCode == 0)
-        #expect(result.output.contains("forgot 0 delete tokens of all hosts"))
+        #expect(result.output.contains("removed 0 delete tokens for all hosts"))
     }
 
     @Test(arguments: [(SIGINT, 130), (SIGTERM, 143), (SIGHUP, 129)] as [(Int32, Int32)])
@@ -125,7 +125,7 @@ import Testing
             ["uploads", "clear", "--all-hosts", "--json"],
             streams: .terminal(columns: 80)
         )
-        try await child.wait(for: "Forget them?")
+        try await child.wait(for: "Remove the tokens?")
         child.signal(signal)
         let result = try await child.finish()
         #expect(result.exitCode == exitCode)

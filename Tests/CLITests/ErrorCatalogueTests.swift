@@ -74,7 +74,7 @@ import Testing
 
     @Test(arguments: [
         (StoreError(.full, path: "/tmp/temporary.sqlite"), "TMPDIR"),
-        (StoreError(.corrupt, path: "/data/index.sqlite"), "mediactl sync, which builds it anew"),
+        (StoreError(.corrupt, path: "/data/index.sqlite"), "mediactl sync to rebuild it"),
         (StoreError(.corrupt, path: "/data/library.sqlite"), "restore a copy"),
     ])
     func storeErrorsKnowWhatIsLost(error: StoreError, hint: String) {
@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (ServerURLError.malformed("Bad"), "not an address"), (.unsupportedScheme("ftp"), "\"ftp\""),
+        (ServerURLError.malformed("Bad"), "invalid server address"), (.unsupportedScheme("ftp"), "\"ftp\""),
         (.containsCredentials, "credentials"), (.containsPath(suggestion: "https://h"), "path"),
     ])
     func addressesAreExplained(error: ServerURLError, word: String) {

@@ -3,7 +3,7 @@ import Foundation
 /// As much of JSON Schema 2020-12 as `docs/schemas` uses. A word it does not know is an error, so that no rule is
 /// passed over in silence.
 ///
-/// The schemas are open: a version may gain keys, states and codes. What this version writes is compared more strictly:
+/// The schemas are open: later versions may add keys, states and codes. Records of this version are checked strictly:
 /// closed, an object has no key that is not documented, and a value with `examples` is one of them.
 struct JSONSchema: @unchecked Sendable {
     // Written once in `init` and only read afterwards; JSONSerialization's values are immutable.
@@ -19,7 +19,7 @@ struct JSONSchema: @unchecked Sendable {
         self.root = root
     }
 
-    /// Throws when the value breaks a rule, or, when `isClosed`, has what is not documented.
+    /// Throws if the value violates a rule or, if `isClosed`, has undocumented keys or values.
     func validate(_ value: Any, isClosed: Bool = true) throws {
         try validate(value, root, "$", isClosed)
     }

@@ -45,14 +45,14 @@ import Testing
         Slip("tapes export T --outptu x", "unknown option --outptu", "did you mean: --output"),
         Slip("sync --ful", "unknown option --ful", "did you mean: --full"),
         Slip("hash-only a.jpg --location-lvl none", "unknown option --location-lvl", "did you mean: --location-level"),
-        // A group of commands leads to the command that has the option.
+        // For a command group, the subcommand that has the option is suggested.
         Slip("uploads --all", "unknown option --all", "did you mean: mediactl uploads resume --all"),
-        // What weakens protection is suggested for a slip only.
+        // An option that weakens security is suggested only for a typo.
         Slip("upload a --all", "unknown option --all", "see mediactl upload --help"),
         Slip("upload a --allow", "unknown option --allow", "see mediactl upload --help"),
         Slip("upload a --allow-htp", "unknown option --allow-htp", "did you mean: --allow-http"),
         Slip("upload a --insecur", "unknown option --insecur", "see mediactl upload --help"),
-        // Secrets are not arguments.
+        // Secrets are not accepted as arguments.
         Slip(
             "upload a --password canary",
             "--password is not supported: other users can see arguments",
@@ -72,7 +72,7 @@ import Testing
         Slip("upload --files-form=list.txt", "unknown option --files-form", "did you mean: --files-from"),
         Slip("uploads delete --lats --yes", "unknown option --lats", "did you mean: --last"),
         Slip("sync download --misssing --to x", "unknown option --misssing", "did you mean: --missing"),
-        // Never an option that lowers security, nor the word itself.
+        // Never an option that weakens security, nor the word itself.
         Slip("uploads list --all", "unknown option --all", "did you mean: --all-hosts"),
         Slip("uploads status --all", "unknown option --all", "see mediactl uploads status --help"),
         Slip("upload a --allow-htp", "unknown option --allow-htp", "did you mean: --allow-http"),

@@ -10,7 +10,7 @@ import Testing
 @testable import Tapes
 @testable import Tus
 
-/// The one table of outcomes: every code has its row, and equal statuses end equally in every system.
+/// The table of outcomes: every code has a row, and a status has the same outcome in every system.
 @Suite struct OutcomeTableTests {
     private static let codes =
         GigHiveError.Code.allCases.map(\.rawValue) + PhotoSyncError.Code.allCases.map(\.rawValue)
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    /// The codes that the command line makes itself, wherever it does.
+    /// The codes that the command line itself creates.
     @Test func everyCodeOfTheCommandLineHasARow() throws {
         let sources = JSONSchemaTests.root.appending(path: "Sources/MediaCLI").path
         var found: Set<String> = []
@@ -57,7 +57,7 @@ import Testing
         #expect(OutcomeTable.row("of_a_newer_version") == nil)
     }
 
-    /// `MEDIACTL_RECORD=1` writes the tables of `docs/exit-codes.md` anew.
+    /// `MEDIACTL_RECORD=1` rewrites the tables of `docs/exit-codes.md`.
     @Test func theDocumentHasTheTable() throws {
         let path = JSONSchemaTests.documents + "/exit-codes.md"
         var text = try String(contentsOfFile: path, encoding: .utf8)
@@ -116,14 +116,14 @@ import Testing
                 #expect(diagnosis.exitCode.rawValue == row.exitCode, "\(server)")
                 #expect(diagnosis.httpStatus == status, "\(server)")
             }
-            // An album is never what was asked for, so its error has one code, and the exit code of the status.
+            // An album is never the requested resource, so its error has one code, and the exit code of the status.
             let album = ImmichRefusal(response, hiding: nil).error(needing: .addOnly)
             let tape = ErrorCatalogue.diagnosis(of: TapesError(.libraryUnusable, underlying: album))
             #expect(tape.code == "library_unusable" && tape.exitCode.rawValue == row.exitCode)
         }
     }
 
-    // tus gives some statuses a meaning of its own; the rest ends as everywhere.
+    // Some statuses have a special meaning in tus; the others have the common outcome.
     @Test(arguments: statuses.map(\.status).filter { ![404, 405, 409].contains($0) })
     func statusesOfTusEndAsElsewhere(status: Int) throws {
         let row = try #require(Self.statuses.first { $0.status == status })
@@ -138,7 +138,7 @@ import Testing
 
     // MARK: Refinements
 
-    /// A response that a contract gives another meaning than its status has.
+    /// A response whose meaning in a contract differs from that of its status.
     struct Marked: Sendable, CustomTestStringConvertible {
         var server: OutcomeTable.Server
         var call: OutcomeTable.Call
@@ -247,7 +247,7 @@ import Testing
         #expect(OutcomeTable.refinements.allSatisfy { !$0.section.isEmpty })
     }
 
-    // A request that cannot have been acted on is not an unknown outcome; 503 says that nothing was done.
+    // A request that cannot have been processed is not an unknown outcome; 503 means that nothing was done.
     @Test func onlyAWholeRequestLeavesTheOutcomeUnknown() {
         for (status, isWhole, code) in [(500, false, "server_error"), (503, true, "server_error")] {
             let outcome = OutcomeTable.outcome(of: status, from: .captures, to: .submission(isWhole: isWhole))

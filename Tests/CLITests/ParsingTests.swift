@@ -125,10 +125,10 @@ import Testing
     }
 
     @Test(arguments: [
-        (["upload"], "name files to upload, or where they are listed: --files-from, --manifest or --watch"),
-        (["upload", "-"], "standard input needs a name: --stdin-name NAME"),
-        (["upload", "-", "-", "--stdin-name", "a"], "standard input can be uploaded once only"),
-        (["upload", "a", "--stdin-name", "b"], "--stdin-name is for standard input, and no path is -"),
+        (["upload"], "specify files to upload, or use --files-from, --manifest or --watch"),
+        (["upload", "-"], "standard input requires a name: --stdin-name NAME"),
+        (["upload", "-", "-", "--stdin-name", "a"], "standard input can be uploaded only once"),
+        (["upload", "a", "--stdin-name", "b"], "--stdin-name requires the path -"),
         (
             ["upload", "-", "--stdin-name", "a", "--password-stdin"],
             "standard input cannot be both the file and the password"
@@ -137,32 +137,32 @@ import Testing
             ["upload", "a", "--include", "*.mp4"],
             "--include and --exclude are for files found in directories: add --recursive"
         ),
-        (["upload", "a", "--watch", "d"], "--watch takes what appears in its directory, and nothing else"),
+        (["upload", "a", "--watch", "d"], "--watch cannot be combined with other inputs"),
         (
             ["upload", "--watch", "d", "--manifest", "m"],
-            "--watch takes what appears in its directory, and nothing else"
+            "--watch cannot be combined with other inputs"
         ),
-        (["upload", "--watch", "d", "--dry-run"], "--watch goes on until it is stopped: no --dry-run, no --fail-fast"),
+        (["upload", "--watch", "d", "--dry-run"], "--watch cannot be combined with --dry-run or --fail-fast"),
         (
             ["upload", "--files-from", "-", "--password-stdin"],
             "standard input can be read once only, not for --password-stdin and --files-from"
         ),
         (
             ["upload", "-", "--stdin-name", "a.mp4", "--shard", "0/2"],
-            "standard input cannot be shared: leave out --shard"
+            "standard input cannot be combined with --shard"
         ),
         (["upload", "a", "--parallel-parts", "0"], "--parallel-parts takes a whole number from 1 to 16"),
         (
             ["upload", "a", "--parallel-parts", "2", "--transport", "multipart"],
-            "--parallel-parts needs tus, and --transport multipart is something else"
+            "--parallel-parts requires tus and cannot be combined with --transport multipart"
         ),
         (
             ["upload", "a", "--event-link-file", "l", "--event-link", "ask"],
-            "give one event link: --event-link-file, --event-link or --upload-token-file"
+            "specify only one of --event-link-file, --event-link and --upload-token-file"
         ),
         (
             ["upload", "a", "--accept-terms"],
-            "--accept-terms and --display-name go with an event link: --event-link-file FILE"
+            "--accept-terms and --display-name require an event link: --event-link-file FILE"
         ),
         (
             ["upload", "a", "--event-link-file", "l", "--org-name", "x", "--event-date", "2026-01-01"],
@@ -170,24 +170,24 @@ import Testing
         ),
         (
             ["upload", "a", "--event-link-file", "l", "--transport", "multipart"],
-            "with an event link files go over tus: leave out --transport multipart"
+            "event links require tus: omit --transport multipart"
         ),
         (["uploads", "resume", "u-1", "--all"], "--all and ids exclude each other"),
-        (["uploads", "delete"], "name a file by its number, or use --last"),
-        (["uploads", "delete", "1", "--last"], "--last and numbers exclude each other"),
-        (["uploads", "delete", "0"], "a file's number is 1 or more"),
-        (["uploads", "clear"], "name one host with --host HOST, or all of them with --all-hosts"),
-        (["uploads", "list", "--host", "h", "--all-hosts"], "--host and --all-hosts exclude each other"),
+        (["uploads", "delete"], "specify an ID, --sha256, --file or --last"),
+        (["uploads", "delete", "1", "--last"], "--last cannot be combined with IDs, --sha256 or --file"),
+        (["uploads", "delete", "0"], "an ID must be 1 or more"),
+        (["uploads", "clear"], "specify --host HOST or --all-hosts"),
+        (["uploads", "list", "--host", "h", "--all-hosts"], "--host cannot be combined with --all-hosts"),
         (["uplaod", "a"], "unknown command \"uplaod\""),
         (["nonsense", "--help"], "unknown command \"nonsense\""),
-        (["--json", "upload", "a", "-q", "-v"], "--quiet and --verbose exclude each other"),
-        (["-q", "upload", "a", "-v"], "--quiet and --verbose exclude each other"),
-        (["upload", "a", "--progress-events"], "--progress-events needs --json"),
+        (["--json", "upload", "a", "-q", "-v"], "--quiet cannot be combined with --verbose"),
+        (["-q", "upload", "a", "-v"], "--quiet cannot be combined with --verbose"),
+        (["upload", "a", "--progress-events"], "--progress-events requires --json"),
         (["upload", "a", "--config", ""], "--config: an empty path"),
         (["upload", "a", "--data-dir", ""], "--data-dir: an empty path"),
         (
             ["upload", "a", "--insecure", "--cacert", "c.pem"],
-            "--insecure and --cacert exclude each other: one trusts everybody"
+            "--insecure cannot be combined with --cacert"
         ),
         (
             ["upload", "a", "--transport", "x"],
@@ -222,7 +222,7 @@ import Testing
         (["--server", "h", "uploads", "lst"], "did you mean: mediactl uploads list"),
         (["list", "--help"], "did you mean: mediactl uploads list"), (["list"], "did you mean: mediactl uploads list"),
         (["uploads", "lst", "-h"], "did you mean: mediactl uploads list"),
-        (["upload", "a", "--rating", "-1"], "a value that begins with - is written --rating=-1"),
+        (["upload", "a", "--rating", "-1"], "to use a value that begins with -, write --rating=-1"),
         (["xyzzy"], "mediactl --help lists the commands"),
         (["upload", "a", "--bogus"], "see mediactl upload --help"),
     ])

@@ -121,7 +121,7 @@ import Testing
         #expect(display.isPastLastByte)
         display.stop(waitingFor: nil)
         display.handle(0, .waitingForToken)
-        #expect(test.errors == "mediactl: waiting for the delete token; press again to give up\n")
+        #expect(test.errors == "mediactl: waiting for the delete token; press Ctrl-C again to abandon it\n")
     }
 
     /// SIGTERM and SIGHUP come from programs: there is nobody to press anything.

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Every schema in `docs/schemas` describes what some run really writes.
+/// Every schema in `docs/schemas` is written by some run.
 @Suite struct SchemaProductionTests {
     @Test func everySchemaIsProducedByARun() async throws {
         var produced: Set<String> = []

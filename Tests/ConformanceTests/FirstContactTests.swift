@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A server with a certificate that nobody has signed for: the first contact, and what follows from the answer.
+/// A server with a self-signed certificate: the prompt at the first contact, and its effects.
 @Suite("First contact with a self-signed server", .timeLimit(.minutes(4)))
 struct FirstContactTests {
     /// A machine, a sandbox behind TLS, and the file of known servers.
@@ -59,12 +59,12 @@ struct FirstContactTests {
         var status = stat()
         #expect(stat(scene.known, &status) == 0 && status.st_mode & 0o777 == 0o600)
         #expect(try String(contentsOfFile: scene.settings, encoding: .utf8) == settings)
-        // Off a terminal, without any option.
+        // Without a terminal, and without any option.
         let later = try await scene.runner.run(["upload", try scene.file("two", name: "two.mp4")])
         #expect(later.exitCode == 0, "\(later.errors)")
     }
 
-    @Test("anything but a yes stores nothing and sends nothing", arguments: ["n\n", "\n"])
+    @Test("any response but yes stores nothing and sends nothing", arguments: ["n\n", "\n"])
     func no(answer: String) async throws {
         let scene = try await Scene()
         let child = try scene.runner.start(["upload", try scene.file("one")], streams: .terminal(columns: 200))
@@ -85,7 +85,7 @@ struct FirstContactTests {
         #expect(result.exitCode == 130 && !result.output.contains("error:"))
     }
 
-    @Test("off a terminal, and with --no-input, nobody is asked", arguments: [true, false])
+    @Test("without a terminal, and with --no-input, there is no prompt", arguments: [true, false])
     func nobodyToAsk(isTerminal: Bool) async throws {
         let scene = try await Scene()
         let result = try await scene.runner.run(
@@ -125,7 +125,7 @@ struct FirstContactTests {
         }
     }
 
-    @Test("a malformed line is an error that names it")
+    @Test("a malformed line is an error that includes its number")
     func malformed() async throws {
         let scene = try await Scene()
         try scene.setKnown("# servers\n\(scene.server)\n")
@@ -147,7 +147,7 @@ struct FirstContactTests {
         #expect(doctor.errors.components(separatedBy: "warning:").count == 2, "\(doctor.errors)")
     }
 
-    @Test("the pin or exemption of one server is not that of another")
+    @Test("the pin or exemption of one server does not apply to another")
     func otherServer() async throws {
         var scene = try await Scene()
         let upload = try await scene.runner.run(["upload", try scene.file("one"), "--insecure"])

@@ -34,7 +34,7 @@ import Testing
         #expect(!result.usedAdminRights)
     }
 
-    /// The id is another file's since the server was rebuilt: an admin's request would delete it.
+    /// After the server was rebuilt, the ID belongs to another file: an admin's request would delete it.
     @Test func anotherFileUnderTheIDIsKept() async throws {
         let sandbox = try await SandboxProcess.start()
         let bench = try sandbox.bench(user: "admin")
@@ -65,7 +65,7 @@ import Testing
         #expect(result.error?.detail == "deleted ids: 19, 20")
     }
 
-    /// A count without ids is a claim; the file itself confirms it.
+    /// A count without IDs is not sufficient; a query confirms that the file was deleted.
     @Test(arguments: [true, false]) func aClaimWithoutIDsIsChecked(_ isGone: Bool) async throws {
         let server = try FakeGigHive { request, connection, server, _ in
             guard request.path == "/db/delete_media_files.php" else { return false }

@@ -128,7 +128,7 @@ final class BatchLog: Sendable {
                 return false
             }
         )
-        // The first upload of an event is alone.
+        // The first upload to an event is exclusive.
         let items: [UploadBatch.Item] = try (10..<22).map { number in
             .ready(try bench.prepare("\(number)", name: "\(number).mp4", date: "2026-03-\(number)"))
         }

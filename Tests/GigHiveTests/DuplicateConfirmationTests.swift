@@ -7,9 +7,9 @@ import Testing
 
 @testable import GigHive
 
-/// What counts as "already on the server", and what is a lost upload (gighive contract section 3, trap T19).
+/// Which responses mean "already on the server", and which a lost upload (gighive contract section 3, trap T19).
 @Suite(.prompt) struct DuplicateConfirmationTests {
-    /// The server's own words for a key.
+    /// The server's error messages for a key.
     private static func collision(_ key: String) -> String {
         """
         {"error":"Server Error","message":"SQLSTATE[23000]: Integrity constraint violation: 1062 Duplicate entry \
@@ -158,7 +158,7 @@ import Testing
 
     @Test(arguments: [
         (#""asset_id":18,"event_id":6,"event_item_id":9"#, ["2026-03-01", "2025-12-31"], UploadState.linked),
-        // The server does not show that it had the file: it only sent no token.
+        // The server does not show that it already had the file; it only sent no token.
         (#""asset_id":18,"event_id":6,"event_item_id":9"#, ["2026-03-01"], .done),
         (#""session_id":3,"seq":2"#, [], .duplicate), (#""session_id":4,"seq":1"#, [], .linked),
         (#""session_id":3,"seq":1"#, [], .done),

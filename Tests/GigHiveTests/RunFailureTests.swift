@@ -80,7 +80,7 @@ import Testing
         let first = await uploader.upload(try bench.prepare(try bench.file()))
         #expect(first.state == .done)
         #expect(first.transport == .tus)
-        // What was learned holds for the next file.
+        // The observed limit applies to the next file.
         let second = await uploader.upload(try bench.prepare(try bench.file(seed: 9, name: "two.mp4")))
         #expect(second.transport == .tus)
         #expect(try await bench.sandbox.requests().count { $0.path.hasPrefix("/api/uploads.php") } == 1)

@@ -18,7 +18,7 @@ import Testing
         #expect(checks.map(\.name) == SmokeTest.names)
         let delete = try #require(checks.first { $0.name == "delete" })
         #expect(delete.error?.code == .networkTimeout)
-        #expect(delete.error?.detail == "the deletion was not answered; mediactl uploads delete 1 repeats it")
+        #expect(delete.error?.detail == "no response to the deletion; repeat it with: mediactl uploads delete 1")
         #expect(try bench.store.tokens(host: nil).map(\.fileID) == [1])
     }
 
@@ -46,9 +46,9 @@ import Testing
 
     @Test(
         arguments: [
-            ("listing:status=500", "login", "the server cannot be used"),
-            ("upload:status=400", "upload", "nothing was stored"),
-            ("upload:reset,after=body", "upload", "whether it was stored is unknown"),
+            ("listing:status=500", "login", "not checked: login failed"),
+            ("upload:status=400", "upload", "not checked: upload failed"),
+            ("upload:reset,after=body", "upload", "not checked: upload outcome unknown"),
         ]
     )
     func whatIsSkippedSaysWhy(_ fault: String, _ failed: String, _ reason: String) async throws {

@@ -4,15 +4,15 @@ import Testing
 
 /// Every option of 0.1.0 is accepted, or its change is listed here with a note for users.
 @Suite struct OldOptionsTests {
-    /// What became of an option of 0.1.0 that its command does not list any more.
+    /// The replacement of an option of 0.1.0 that its command no longer lists.
     enum Change: Sendable {
         /// Still accepted under this command, as this option.
         case aliased(to: String, note: String)
-        /// Refused; the note tells what to use in its place.
+        /// Refused; the note states the replacement.
         case removed(note: String)
     }
 
-    /// Command and option of 0.1.0, as in `options.txt`, and what became of it. The note is that of CHANGELOG.md.
+    /// Command and option of 0.1.0, as in `options.txt`, and the replacement. The note is that of CHANGELOG.md.
     static let changes: [String: Change] = [:]
 
     @Test func everyOptionOf010IsAcceptedOrListed() async throws {

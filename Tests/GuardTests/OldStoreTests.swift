@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What a server has seen.
+/// The requests that a server received.
 private final class Seen: Sendable {
     private let texts = Mutex<[String]>([])
 
@@ -12,7 +12,7 @@ private final class Seen: Sendable {
     func append(_ text: String) { texts.withLock { $0.append(text) } }
 }
 
-/// What 0.1.0 left on a machine is opened, listed, deleted and finished.
+/// Stores written by 0.1.0 are opened, listed, deleted from and resumed.
 @Suite struct OldStoreTests {
     /// A server that deletes one file, and refuses everything else as unknown.
     private static func deletingServer(id: Int, token: String, bodies: Seen) throws -> ScriptedServer {
@@ -41,7 +41,7 @@ private final class Seen: Sendable {
         }
     }
 
-    /// A server that is not to be asked; connections are closed.
+    /// A server that must not be contacted; connections are closed.
     private static func silentServer() throws -> ScriptedServer { try ScriptedServer { _, _ in } }
 
     @Test func tokensAreListedAndTheRescueFileIsAdopted() async throws {

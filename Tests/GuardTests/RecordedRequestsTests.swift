@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What every command sends is what 0.1.0 sent.
+/// The requests of every command are those of 0.1.0.
 ///
 /// `MEDIACTL_RECORD_REQUESTS=1` records anew, with the program in `MEDIACTL_GUARD_BINARY` if it is set. The recordings are
 /// frozen: a changed one needs its reason in `fixtures/frozen-changes.txt`.

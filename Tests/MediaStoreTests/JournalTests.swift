@@ -36,7 +36,7 @@ struct JournalTests {
         #expect(try store.upload(bare.uploadID) == bare)
     }
 
-    @Test("a code of 0.1.0 is read under the name it has now")
+    @Test("a renamed code of 0.1.0 is read under its new name")
     func oldCode() throws {
         let store = try fixture.get().store()
         var record = sampleRecord(identity: identity)

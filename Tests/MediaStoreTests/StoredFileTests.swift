@@ -3,7 +3,7 @@ import Testing
 
 @testable import MediaStore
 
-@Suite("What the server stored")
+@Suite("Stored details of files")
 struct StoredFileTests {
     let fixture = Result { try StoreFixture() }
 
@@ -49,7 +49,7 @@ struct StoredFileTests {
         #expect(try store.storedFiles(host: nil).map(\.facts.position) == [3])
     }
 
-    @Test("facts without any value come back without any")
+    @Test("facts without values are read back without values")
     func empty() async throws {
         let store = try fixture.get().store()
         let stored = StoredFile(host: "h", fileID: 1, checksumSHA256: "", facts: StoredFacts())
@@ -57,7 +57,7 @@ struct StoredFileTests {
         #expect(try store.storedFiles(host: "h") == [stored])
     }
 
-    @Test("the facts of a file go with its entry")
+    @Test("the facts of a file are deleted with its entry")
     func removed() async throws {
         let store = try fixture.get().store()
         try await store.commit("u-none", UploadChange(), token: sampleEntry(), stored: file("2026-05-01"))
@@ -102,7 +102,7 @@ struct StoredFileTests {
         #expect(try store.guestStandings() == [record.uploadID: standing])
         let later = GuestStanding(state: "hidden", notedAt: Date(timeIntervalSince1970: 1_780_000_001))
         try store.note(later, of: record.uploadID)
-        // The server repeats its response when it is asked again; what is known of the state stays.
+        // The server repeats its response when queried again; the known state is kept.
         try await store.commit(record.uploadID, UploadChange(), token: nil, guest: sampleReceipt)
         #expect(try store.guestStandings() == [record.uploadID: later])
     }

@@ -194,7 +194,7 @@ import Testing
             let result = try await bench.runner.run(command, extra: key)
             #expect(result.exitCode == 1, "\(command): \(result.output) \(result.errors)")
             #expect(
-                result.errors.contains("nothing is sent to another address unasked"),
+                result.errors.contains("redirects are not followed"),
                 "\(command): \(result.errors)"
             )
         }

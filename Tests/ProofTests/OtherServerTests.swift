@@ -4,14 +4,14 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What was given for server A goes to no server B that only the store, the journal, a report, an import or a response names.
+/// Settings for server A are not used for a server B from the store, the journal, a report, an import or a response.
 ///
 /// Server A belongs to the environment. Everything that asks B is watched for A's password, whatever form it has.
 @Suite(.timeLimit(.minutes(4))) struct OtherServerTests {
     static let canaryOfA = "canary-of-server-A"
     static let canaryOfB = "canary-of-server-B"
 
-    /// Every request that a listener has got, and whether the next PATCH is cut off.
+    /// Every request that a listener received, and whether the next PATCH is interrupted.
     final class Watched: Sendable {
         private let state = Mutex<(heads: [String], cuts: Bool)>(([], false))
 
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    /// What B is known for here before a command.
+    /// The local state about B before a command.
     enum Past: String, Sendable {
         /// An upload over tus that was interrupted.
         case interrupted
@@ -196,7 +196,7 @@ import Testing
         #expect(text.contains("--server \(scene.servers.b.address)") || result.exitCode == 0, "\(text)")
     }
 
-    /// Flags are for the server of the same command: with `--server A` beside them they do not go to B either.
+    /// Flags apply to the server of the same command: with `--server A`, they are not used for B.
     @Test(arguments: cases) func flagsAreForTheServerOfTheCommand(_ each: Case) async throws {
         let scene = try Scene()
         try await scene.make(each.past)
@@ -210,7 +210,7 @@ import Testing
         #expect(scene.b.logins.isEmpty)
     }
 
-    /// Credentials of its own are used, from a profile that is not in use and from netrc.
+    /// B's own credentials are used, from a profile that is not in use and from netrc.
     @Test(arguments: cases.filter(\.asksB), [true, false])
     func credentialsOfItsOwnAreUsed(_ each: Case, fromProfile: Bool) async throws {
         var scene = try Scene()
@@ -236,7 +236,7 @@ import Testing
         #expect(!scene.b.logins.isEmpty && scene.b.logins.allSatisfy { $0 == "b-user:\(Self.canaryOfB)" })
     }
 
-    /// An entry of netrc for any host is for the server of the command only.
+    /// A `default` entry of netrc applies only to the server of the command.
     @Test func theDefaultOfNetrcIsForTheServerOfTheCommand() async throws {
         var scene = try Scene()
         try await scene.make(.uploaded)
@@ -271,7 +271,7 @@ import Testing
         #expect(scene.b.logins.allSatisfy { $0 == "b-user:\(Self.canaryOfB)" } && !scene.b.logins.isEmpty)
     }
 
-    /// A server that sends us elsewhere, by redirect or by the address of an upload, gets nobody a login there.
+    /// A redirect or an upload address on another server does not get a login there.
     @Test func anAddressInAResponseGetsNoRequest() async throws {
         let scene = try Scene()
         let secret = scene.bench.runner.home.path + "-b"

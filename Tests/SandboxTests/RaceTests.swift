@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Uploads that overlap lose to each other as on the real servers: the message, what is stored, and what a retry finds.
+/// Overlapping uploads collide as on the real servers: the message, the stored files, and the result of a retry.
 @Suite(.prompt) struct RaceTests {
     static let event = ["event_date=2026-05-05", "org_name=RaceRec"]
 

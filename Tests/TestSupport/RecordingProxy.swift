@@ -1,4 +1,4 @@
-/// Passes everything on between a client and a server, and keeps the requests in the order in which their heads arrived.
+/// Forwards everything between a client and a server, and records the requests in the order of arrival.
 public final class RecordingProxy: Sendable {
     /// A request as it was sent.
     public struct Request: Sendable {
@@ -24,7 +24,7 @@ public final class RecordingProxy: Sendable {
         }
     }
 
-    /// Splits what one connection brings into requests. A body has the length that its head announces.
+    /// Splits the bytes of a connection into requests. A body has the length that its header specifies.
     private struct Splitter {
         let log: Log
         private var rest: [UInt8] = []
@@ -55,10 +55,10 @@ public final class RecordingProxy: Sendable {
     private let log: Log
     private let listener: ScriptedServer
 
-    /// Starts listening on a loopback port of its own.
+    /// Starts listening on a free loopback port.
     ///
     /// - Parameter port: Where the server listens on loopback.
-    /// - Throws: When no port can be had.
+    /// - Throws: If no port is available.
     public init(before port: Int) throws {
         let log = Log()
         self.log = log

@@ -1,4 +1,4 @@
-"""Random batches: how many files the server has must be how many are claimed, always."""
+"""Random batches: the number of files on the server must always equal the number claimed."""
 
 import random
 import shutil
@@ -7,7 +7,7 @@ from client import PRESENT, Machine, Maker, Truth, false_claims
 
 
 class Tally:
-    """What the batches of one release came to."""
+    """The results of the batches of one release."""
 
     def __init__(self, release):
         self.release = release
@@ -58,7 +58,7 @@ class Batches:
         wrong = []
         for result, files in results:
             wrong += self.compare(result, files, event, truth)
-        # What is in the event, and what was said to be: of both machines together.
+        # Files in the event, and files claimed to be in it, for both machines.
         files = {file.digest for _, some in results for file in some}
         names = {file.name: file.digest for _, some in results for file in some}
         claimed = {

@@ -13,7 +13,7 @@ import time
 
 from servers import ROOT, SetupError, folded
 
-# The file is in the event that was named.
+# The file is in the specified event.
 PRESENT = {"done", "linked", "duplicate", "token_lost", "finalized"}
 # The event does not have the file.
 ABSENT = {"failed", "cancelled", "canceled", "resumable", "pending", "not_started", "planned", "sending"}
@@ -44,7 +44,7 @@ class Item:
 
 
 class Run:
-    """One run of mediactl that has ended, or was ended."""
+    """A finished or terminated run of mediactl."""
 
     def __init__(self, machine, arguments, code, output, errors):
         self.machine, self.arguments, self.code, self.errors = machine, arguments, code, errors
@@ -64,9 +64,9 @@ class Run:
 
 
 class Machine:
-    """A machine of its own: a data directory, and the files on it."""
+    """A separate machine: a data directory, and its files."""
 
-    # Long enough for a slow server, short enough that a program that hangs is seen.
+    # Long enough for a slow server, short enough to detect a hang.
     LIMIT_SECONDS = 240
 
     def __init__(self, url, account, transport="multipart"):
@@ -87,7 +87,7 @@ class Machine:
         )
 
     def finish(self, process, limit=None):
-        """Waits for the end; a program that does not end is killed, and its code is that of SIGKILL."""
+        """Waits for the program to exit; kills it after the timeout, with the exit code of SIGKILL."""
         try:
             output, errors = process.communicate(timeout=limit or self.LIMIT_SECONDS)
         except subprocess.TimeoutExpired:
@@ -133,7 +133,7 @@ class Maker:
 
     def __init__(self, seed):
         self.random = random.Random(seed)
-        # Two runs with one seed must not meet on one server.
+        # Two runs with the same seed must not collide on one server.
         self.tag = f"{time.time_ns() % 16 ** 8:08x}"
         self.count = 0
 
@@ -143,7 +143,7 @@ class Maker:
         return "2026-06-15", f"Proof {self.tag} {self.count} {name}"
 
     def content(self, size):
-        # An MP3 by its first bytes; its text is of no matter.
+        # An MP3 by its first bytes; the rest is arbitrary.
         return b"ID3\x04\x00\x00\x00\x00\x00\x00" + self.random.randbytes(max(1, size - 10))
 
     def file(self, machine, size=3000, content=None, suffix=".mp3"):

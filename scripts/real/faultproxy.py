@@ -1,4 +1,4 @@
-"""A proxy for HTTP on loopback that breaks chosen exchanges: the server is whole, the connection to it is not."""
+"""An HTTP proxy on loopback that breaks selected exchanges: the server works, the connection fails."""
 
 import re
 import socket
@@ -7,7 +7,7 @@ import threading
 import time
 import urllib.parse
 
-# What becomes of an exchange, and what the server has seen of it then.
+# The effect on an exchange, and what the server has received.
 ACTIONS = {
     "refuse": "reset before the server sees anything",
     "reset-body": "reset in the middle of the request body",
@@ -54,7 +54,7 @@ class Peer:
             yield piece
 
     def chunks(self):
-        """The chunked body as it came."""
+        """The chunked body as received."""
         while True:
             while b"\r\n" not in self.held:
                 if not self.fill():
@@ -73,7 +73,7 @@ def field(head, name):
 
 
 class FaultProxy:
-    """Listens on a port of its own; `arm` chooses which of the next exchanges break."""
+    """Listens on a separate port; `arm` selects which of the next exchanges break."""
 
     LATE_SECONDS = 3.0
 
@@ -124,7 +124,7 @@ class FaultProxy:
                 pass
 
     def exchange(self, client, head):
-        """One request; each has a connection of its own to the server. False ends the client's connection."""
+        """One request, with its own connection to the server. False closes the client's connection."""
         action = self.chosen(head.split(b"\r\n")[0])
         if action == "refuse":
             reset(client.connection)

@@ -59,7 +59,7 @@ def options():
 
 @contextlib.contextmanager
 def locked(path, operation=fcntl.LOCK_SH):
-    """For servers that somebody else resets or stops in between."""
+    """A lock for servers that another process may reset or stop."""
     if not path:
         yield
         return
@@ -175,7 +175,7 @@ def main():
         servers, kind = {sandbox.server.release: sandbox.server for sandbox in sandboxes}, "the sandbox's"
     servers = {release: servers[release] for release in servers if release in (arguments.release or RELEASES)}
     if not servers:
-        raise SetupError("no server for the releases that were chosen")
+        raise SetupError("no server for the selected releases")
     try:
         print(f"{version()}, {kind} {', '.join(servers)}, seed {seed}", flush=True)
         # The releases are independent, and most of the time is spent waiting.

@@ -1,4 +1,4 @@
-"""The scenarios: each does something with mediactl, states what must be true, and asks the server whether it is."""
+"""The scenarios: each runs mediactl, states the expected result, and verifies it on the server."""
 
 import shutil
 import time
@@ -220,7 +220,7 @@ def long_text(name, option):
     def run(stage):
         machine, event = stage.machine(), stage.event("long")
         file = stage.maker.file(machine)
-        # The releases differ; whatever becomes of the file must be claimed.
+        # The releases differ; the claim must match the result.
         stage.check(machine.upload([file], event, option, "x" * 256), [file], event)
 
 
@@ -263,7 +263,7 @@ def growing(stage):
         more.write(b"more")
     run, truth = machine.finish(process), Truth(stage.server)
     stage.claim(f"{run.states()}, exit {run.code}")
-    # An error about the source says nothing about the bytes that were sent; a success does.
+    # An error about the source makes no claim about the bytes that were sent; a success does.
     succeeded = run.code == 0 or any(item.state in PRESENT for item in run.items)
     if succeeded and not truth.has(file, event):
         stage.row.wrong.append("success, but the bytes of the start are not in the event")
@@ -282,7 +282,7 @@ def killed(name, transport, seconds, *recovery):
         stage.check(machine.kill(process), files, event)
         if recovery:
             machine.run(*recovery)
-        # A file whose response the killed process never read is there without its token: exit code 3 or 11.
+        # If the killed process never read the response, the file is stored without its token: exit code 3 or 11.
         stage.all_stored(machine.upload(files, event), files, event, 0, 3, 11)
 
 
@@ -374,7 +374,7 @@ def broken_deletion(action):
 
 
 def settled(stage, event):
-    """Waits until the server has finished what it was doing for a connection that is gone."""
+    """Waits until the server has finished processing for a closed connection."""
     counts = []
     for _ in range(20):
         counts.append(Truth(stage.server).count(event))
@@ -391,5 +391,5 @@ for action in ACTIONS:
 
 
 def needs_plain_http(name):
-    """The proxy reads requests, so it cannot stand before TLS."""
+    """The proxy reads requests, so it does not support TLS."""
     return any(name.startswith(step + ":") for step in [*STEPS, "the deletion"])

@@ -1,4 +1,4 @@
-"""The servers of a run: real ones from the environment, or sandboxes; and what each of them has stored."""
+"""The servers of a run, real ones from the environment or sandboxes, and the files stored on them."""
 
 import base64
 import contextlib
@@ -113,7 +113,7 @@ def rows_of_command(command):
         found = []
         for line in printed.splitlines():
             date, org, number, digest, label = (line.split("\t") + [""] * 5)[:5]
-            # A file without an event has no place to compare.
+            # A file without an event cannot be compared.
             if date not in ("", "NULL"):
                 found.append(Row(date, org, int(number), digest, label))
         return found
@@ -139,7 +139,7 @@ def control_of_command(command):
 
 
 def secret(name):
-    """A password: from the variable, or from the file that the variable with _FILE names."""
+    """A password: from the variable, or from the file specified by the variable with _FILE."""
     if os.environ.get(name):
         return os.environ[name]
     path = os.environ.get(name + "_FILE")
@@ -175,7 +175,7 @@ def real_servers():
 
 
 class Sandbox:
-    """The project's own server, in which overlapping uploads collide; used where no real one is named."""
+    """The project's sandbox, in which overlapping uploads collide; used if no real server is specified."""
 
     RACE_WINDOW = "0.02"
 

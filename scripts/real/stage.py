@@ -1,4 +1,4 @@
-"""What a scenario works with, and the row of the table that it fills."""
+"""The context of a scenario, and the row of the table that it fills."""
 
 from client import Machine, Maker, Truth, false_claims
 from faultproxy import FaultProxy
@@ -17,7 +17,7 @@ class Row:
 
 
 class Stage:
-    """What a scenario works with: one server, machines, fresh files and events."""
+    """The context of a scenario: one server, machines, new files and events."""
 
     def __init__(self, server, name, seed):
         self.server, self.maker = server, Maker(seed)
@@ -90,7 +90,7 @@ class Stage:
         return self.row
 
     def check_tokens(self, truth):
-        """A token that is claimed must delete its file; what the scenario has deleted itself is past that."""
+        """A claimed token must delete its file, except for files that the scenario itself has deleted."""
         if self.proxy:
             self.proxy.disarm()
         stored = {row.number for row in truth.stored}

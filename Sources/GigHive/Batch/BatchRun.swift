@@ -2,7 +2,7 @@ internal import MediaStore
 internal import MediaTransport
 internal import Synchronization
 
-/// Counts in a row.
+/// Counts consecutive events.
 private final class ServerDownCount: Sendable {
     private let count = Mutex(0)
 
@@ -31,7 +31,7 @@ struct BatchRun: Sendable {
     private let events: BatchEvents
     private let slots: TransferSlots
     private let gate = EventGate()
-    /// Uploads in a row that ended because the server is down.
+    /// Consecutive uploads that failed because the server is down.
     private let serverDownCount = ServerDownCount()
     private let rescues: RescuePool
 

@@ -8,11 +8,11 @@ internal import Synchronization
 final class EventGate: Sendable {
     /// How an upload may proceed.
     enum Admission: Sendable {
-        /// Beside others.
+        /// In parallel with others.
         case free
-        /// Alone: `leave` has to be called afterwards.
+        /// Exclusive: `leave` must be called afterwards.
         case alone
-        /// Not at all: nothing more is to be begun.
+        /// Refused: no further upload may start.
         case refused
     }
 
@@ -50,7 +50,7 @@ final class EventGate: Sendable {
         }
     }
 
-    /// An upload that was admitted alone got its response, or none.
+    /// Ends an exclusive upload, with or without a response.
     ///
     /// - Parameters:
     ///   - event: Its event.
@@ -72,7 +72,7 @@ final class EventGate: Sendable {
         for continuation in next { continuation.resume(returning: admission) }
     }
 
-    /// Turns away the uploads that wait, and those that come.
+    /// Rejects queued and new uploads.
     func close() {
         let waiting = state.withLock { state in
             state.isClosed = true
@@ -84,7 +84,7 @@ final class EventGate: Sendable {
     }
 }
 
-/// One upload's way through the gate of its event.
+/// The pass of one upload through the gate of its event.
 final class EventPass: Sendable {
     private let gate: EventGate
     private let event: InventoryEvent
@@ -97,7 +97,7 @@ final class EventPass: Sendable {
 
     /// Waits until the upload may be stored.
     ///
-    /// - Returns: false when nothing more is to be begun.
+    /// - Returns: false if no further upload may start.
     func enter() async -> Bool {
         guard !isAlone.withLock({ $0 }) else { return true }
         switch await gate.enter(event) {
@@ -109,7 +109,7 @@ final class EventPass: Sendable {
         }
     }
 
-    /// The upload got its response, or none; later calls change nothing.
+    /// Ends the upload, with or without a response; later calls have no effect.
     func leave(_ dialect: UploadReply.Dialect? = nil) {
         let wasAlone = isAlone.withLock { isAlone in
             defer { isAlone = false }

@@ -5,7 +5,7 @@ struct InventoryEvent: Hashable, Sendable {
     private let orgName: String
     private let givenName: String
 
-    /// Of an entry that has neither date nor organization.
+    /// The key of an entry without date and organization.
     static let unknown = InventoryEvent(date: "", orgName: "")
 
     init(date: String, orgName: String) {

@@ -13,7 +13,7 @@ actor ServerInventory {
         var fileType: String?
         /// Whether it is listed in the event.
         var isInEvent: Bool
-        /// Whether it is listed in others as well. D1 and D2 list a file in every event that has a file of the same label.
+        /// Whether other events list it too. D1 and D2 list a file in every event that has a file with the same label.
         var isInSeveralEvents = false
 
         /// Whether the event certainly has it.
@@ -40,7 +40,7 @@ actor ServerInventory {
     private let client: GigHiveClient
     private var state = State.unasked
     private var index = InventoryIndex()
-    /// When the listing that `index` holds was begun.
+    /// When the listing in `index` was started.
     private var listedAt: ContinuousClock.Instant?
 
     init(_ client: GigHiveClient) {

@@ -60,7 +60,7 @@ struct CheckList: Sendable {
     /// Whether nothing has failed so far.
     var isGood: Bool { !checks.contains { $0.status == .failed } }
 
-    /// Whether the last check had a response, be it a refusal: the server is there.
+    /// Whether the last check got a response, even an error: the server is reachable.
     var isAnswered: Bool { checks.last?.error == nil || checks.last?.error?.httpStatus != nil }
 
     /// Runs one check; an error that it throws is its failure.

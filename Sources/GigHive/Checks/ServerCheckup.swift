@@ -2,7 +2,7 @@ internal import MediaCrypto
 internal import MediaTransport
 internal import Tus
 
-/// Looks at a server from outside to inside, changing nothing: name, TLS, kind, health, login, role, tus, limits, clock.
+/// Checks a server without changing anything: DNS, TLS, kind, health, login, role, tus, limits, clock.
 ///
 /// Only a GigHive server is asked for more than its kind. Only GET, HEAD and OPTIONS are sent. Health is asked with a changing query, because the server's own cache may be a
 /// day old (trap T18).
@@ -68,7 +68,7 @@ public struct ServerCheckup: Sendable {
             return ServerCheck(
                 "name",
                 .passed,
-                "\(origin.host) is \(addresses.joined(separator: ", "))",
+                "resolves to \(addresses.joined(separator: ", "))",
                 facts: ["addresses": addresses.joined(separator: " ")]
             )
         } catch {
@@ -82,7 +82,7 @@ public struct ServerCheckup: Sendable {
             return
         }
         guard isReachable else {
-            list.skip("tls", "the server's name is not known")
+            list.skip("tls", "not checked: host name not resolved")
             return
         }
         await list.run("tls") { () throws(GigHiveError) in try await tls() }
@@ -119,7 +119,7 @@ public struct ServerCheckup: Sendable {
 
     // MARK: Kind
 
-    /// Which kind of server this is. One that is in trouble is taken for what it was named as.
+    /// The kind of the server. A server that fails to respond properly is treated as a GigHive server.
     private func kind() async throws(GigHiveError) -> ServerCheck {
         switch try await ServerKind.find(client) {
         case .kind(let kind):
@@ -128,7 +128,7 @@ public struct ServerCheckup: Sendable {
             return ServerCheck(
                 "kind",
                 .warned,
-                "cannot tell (status \(status)); checked as a GigHive server",
+                "unknown (status \(status)); checked as a GigHive server",
                 facts: ["kind": ServerKind.gighive.rawValue]
             )
         case .unknown(let status):
@@ -150,14 +150,14 @@ public struct ServerCheckup: Sendable {
     /// Login, and what only a user who is logged in can ask: role and tus.
     private func checkLogin(_ list: inout CheckList) async {
         guard client.authorization != nil else {
-            list.skip("login", "no login was given")
-            list.skip("role", "no login was given")
-            list.skip("tus", "asking needs a login")
+            list.skip("login", "not checked: no credentials")
+            list.skip("role", "not checked: no credentials")
+            list.skip("tus", "not checked: requires a login")
             return
         }
         guard await list.run("login", { () throws(GigHiveError) in try await login() }) else {
-            list.skip("role", "the login was refused")
-            list.skip("tus", "the login was refused")
+            list.skip("role", "not checked: login failed")
+            list.skip("tus", "not checked: login failed")
             return
         }
         await list.run("role") { () throws(GigHiveError) in try await role() }
@@ -171,8 +171,8 @@ public struct ServerCheckup: Sendable {
         return ServerCheck("login", .passed, "accepted; the server lists \(total)")
     }
 
-    /// What this user may do. An asset that cannot exist is "not found" only for users who may upload; a page below `/admin/`
-    /// is refused to everybody but the administrator (gighive contract section 1).
+    /// The permissions of this user. A missing asset is "not found" only for users who can upload; a page of `/admin/`
+    /// is refused to everyone but the administrator (gighive contract section 1).
     private func role() async throws(GigHiveError) -> ServerCheck {
         do {
             _ = try await client.asset(Int64.max)
@@ -180,7 +180,7 @@ public struct ServerCheckup: Sendable {
             return ServerCheck(
                 "role",
                 .failed,
-                "viewer: may list and download, not upload or delete",
+                "viewer: can list and download, but not upload or delete",
                 facts: ["role": "viewer"],
                 error: error
             )
@@ -189,7 +189,7 @@ public struct ServerCheckup: Sendable {
             return ServerCheck(
                 "role",
                 .passed,
-                "uploader or admin: may upload, and delete files with their tokens; the server does not show which",
+                "uploader or admin: can upload, and delete files with their tokens; the server does not report which",
                 facts: ["role": "uploader"]
             )
         }
@@ -197,14 +197,14 @@ public struct ServerCheckup: Sendable {
             return ServerCheck(
                 "role",
                 .passed,
-                "uploader: may upload, and delete files with their tokens",
+                "uploader: can upload, and delete files with their tokens",
                 facts: ["role": "uploader"]
             )
         }
-        return ServerCheck("role", .passed, "admin: may upload, and delete any file", facts: ["role": "admin"])
+        return ServerCheck("role", .passed, "admin: can upload, and delete any file", facts: ["role": "admin"])
     }
 
-    /// Whether this user is the administrator; nil for a server that refuses nobody below `/admin/`, as the oldest do.
+    /// Whether this user is the administrator; nil if the server allows everyone below `/admin/`, as the oldest do.
     private func isAdmin() async throws(GigHiveError) -> Bool? {
         let path = "/admin/mediactl-doctor"
         let refusals = [401, 403]
@@ -242,9 +242,9 @@ public struct ServerCheckup: Sendable {
                 facts: facts
             )
         } catch let error where error.kind == .unsupported {
-            return ServerCheck("tus", .warned, "not offered: uploads cannot be resumed, and end at 1 GiB")
+            return ServerCheck("tus", .warned, "not supported: uploads cannot be resumed, and are limited to 1 GiB")
         } catch let error where error.status == 401 || error.status == 403 {
-            return ServerCheck("tus", .skipped, "this user may not upload")
+            return ServerCheck("tus", .skipped, "not checked: this user cannot upload")
         } catch {
             throw GigHiveError(
                 .unexpectedAnswer,
@@ -261,7 +261,7 @@ public struct ServerCheckup: Sendable {
         return ServerCheck(
             "limits",
             .passed,
-            "\(maximum) bytes a file; multipart uploads end at \(Uploader.directBodyLimit) bytes",
+            "\(maximum) bytes per file; \(Uploader.directBodyLimit) bytes per multipart request",
             facts: ["max_bytes": String(maximum), "max_multipart_bytes": String(Uploader.directBodyLimit)]
         )
     }
@@ -274,12 +274,12 @@ public struct ServerCheckup: Sendable {
             control: TransferControl()
         )
         guard let theirs = response.head.value(of: "Date").flatMap(HTTPDate.parse) else {
-            return ServerCheck("clock", .skipped, "the server does not tell its time")
+            return ServerCheck("clock", .skipped, "not checked: the server sends no Date header")
         }
         let ahead = theirs - UnixTime.now()
         let facts = ["ahead_seconds": String(ahead)]
         guard abs(ahead) > Self.tolerance else {
-            return ServerCheck("clock", .passed, "the same as here", facts: facts)
+            return ServerCheck("clock", .passed, "in sync", facts: facts)
         }
         let direction = ahead > 0 ? "ahead of" : "behind"
         return ServerCheck("clock", .warned, "\(abs(ahead)) seconds \(direction) this machine's", facts: facts)

@@ -1,12 +1,12 @@
 internal import MediaTransport
 
-/// What kind of server answers at an address, as far as it can be told without a login.
+/// The kind of server at an address, as far as it can be determined without a login.
 enum ServerKind: String, Sendable {
     case gighive
     case photosync
     case capture
 
-    /// For a sentence.
+    /// The name for messages.
     var name: String {
         switch self {
         case .gighive: "GigHive"
@@ -15,12 +15,12 @@ enum ServerKind: String, Sendable {
         }
     }
 
-    /// What was found out.
+    /// The result of the detection.
     enum Finding: Sendable {
         case kind(ServerKind)
-        /// The health page of GigHive could not be served, so that nothing can be told.
+        /// The health page of GigHive could not be served, so the kind is unknown.
         case inTrouble(status: Int)
-        /// The server responds, but as none that is known.
+        /// The server responds, but is of no known kind.
         case unknown(status: Int)
     }
 

@@ -37,7 +37,7 @@ public struct SmokeTest: Sendable {
     }
 
     /// Runs it. Cancelling the task, or a stop, ends the upload while its bytes are being sent; a file that got onto the
-    /// server is still taken back. After a stop the server has five seconds to answer that, and
+    /// server is still deleted. After a stop, the server has five seconds to respond to the deletion, and
     /// five to say that the file is gone.
     ///
     /// - Parameters:
@@ -57,7 +57,7 @@ public struct SmokeTest: Sendable {
             return ServerCheck("login", .passed, "accepted")
         }
         guard list.isGood, !control.isStopRequested else {
-            return skippingRest(list, list.isGood ? "stopped" : "the server cannot be used")
+            return skippingRest(list, list.isGood ? "stopped" : "not checked: login failed")
         }
         let path = directory + "/mediactl-smoke-\(UUID().uuidString.lowercased()).wav"
         defer { unlink(path) }
@@ -69,7 +69,7 @@ public struct SmokeTest: Sendable {
         }
         guard let stored, stored.state != .planned, stored.fileID != nil else {
             let isUnknown = stored?.state == .unknownOutcome
-            return skippingRest(list, isUnknown ? "whether it was stored is unknown" : "nothing was stored")
+            return skippingRest(list, isUnknown ? "not checked: upload outcome unknown" : "not checked: upload failed")
         }
         if control.isStopRequested {
             for name in ["checksum", "token", "listed", "served"] { list.skip(name, "stopped") }
@@ -118,7 +118,7 @@ public struct SmokeTest: Sendable {
         guard result.state == .done, let fileID = result.fileID else {
             throw GigHiveError(
                 .unexpectedAnswer,
-                detail: "bytes that nobody has sent before ended as \(result.state.rawValue)",
+                detail: "the upload of new bytes was reported as \(result.state.rawValue)",
                 httpStatus: result.httpStatus
             )
         }
@@ -134,13 +134,13 @@ public struct SmokeTest: Sendable {
         let client = uploader.client
         await list.run("checksum") { () throws(GigHiveError) in
             guard stored.isVerified == true else {
-                throw GigHiveError(.checksumMismatch, detail: "the answer has no checksum, or another")
+                throw GigHiveError(.checksumMismatch, detail: "the response has no checksum, or a different one")
             }
             return ServerCheck("checksum", .passed, stored.checksumSHA256 ?? "")
         }
         await list.run("token") { () throws(GigHiveError) in
             guard stored.hasDeleteToken else { throw GigHiveError(.tokenLost, fileID: stored.fileID) }
-            return ServerCheck("token", .passed, "kept in the token store")
+            return ServerCheck("token", .passed, "stored in the token store")
         }
         await list.run("listed") { () throws(GigHiveError) in
             let inquiry = uploader.inquiry(
@@ -159,11 +159,11 @@ public struct SmokeTest: Sendable {
             guard fileID == stored.fileID else {
                 throw GigHiveError(.idReused, detail: "listed as \(fileID)", fileID: stored.fileID)
             }
-            return ServerCheck("listed", .passed, "under the same id and checksum")
+            return ServerCheck("listed", .passed, "with the same ID and checksum")
         }
         await list.run("served") { () throws(GigHiveError) in
             guard let path = Self.mediaPath(of: stored) else {
-                return ServerCheck("served", .skipped, "the server does not say what kind of media it is")
+                return ServerCheck("served", .skipped, "not checked: the server does not report the media type")
             }
             guard try await client.isServed(path, control: TransferControl()) else {
                 throw GigHiveError(.notFound, detail: "the media is not served", fileID: stored.fileID)
@@ -191,7 +191,7 @@ public struct SmokeTest: Sendable {
             }
         }
         guard isDeleted else {
-            list.skip("gone", "the file was not deleted")
+            list.skip("gone", "not checked: the file was not deleted")
             return
         }
         await list.run("gone") { () throws(GigHiveError) in
@@ -203,7 +203,7 @@ public struct SmokeTest: Sendable {
                 }
             }
             guard let finding = await end(of: look, control) else {
-                let detail = "the server did not say whether the file is gone"
+                let detail = "the server did not confirm the deletion"
                 throw GigHiveError(.networkTimeout, detail: detail, isRetryable: true, fileID: fileID)
             }
             return try finding.get()
@@ -220,7 +220,7 @@ public struct SmokeTest: Sendable {
         if stored.hasDeleteToken {
             let entry = try await deleter.entry(for: fileID)
             guard entry.checksumSHA256 == stored.checksumSHA256 else {
-                throw GigHiveError(.idReused, detail: "the token is another upload's", fileID: fileID)
+                throw GigHiveError(.idReused, detail: "the token belongs to another upload", fileID: fileID)
             }
             deletion = Task { await deleter.delete(entry) { _ in .keep } }
         } else {
@@ -233,7 +233,7 @@ public struct SmokeTest: Sendable {
             deletion = Task { await deleter.deleteAsAdmin(target) }
         }
         guard let result = await end(of: deletion, control) else {
-            let detail = "the deletion was not answered; mediactl uploads delete \(fileID) repeats it"
+            let detail = "no response to the deletion; repeat it with: mediactl uploads delete \(fileID)"
             throw GigHiveError(.networkTimeout, detail: detail, isRetryable: true, fileID: fileID)
         }
         if let error = result.error {
@@ -245,7 +245,7 @@ public struct SmokeTest: Sendable {
         return result
     }
 
-    /// What a run that cannot clean up leaves on the server.
+    /// The file that a run could not delete from the server.
     private static func remains(of stored: UploadResult, _ fileID: Int64) -> [String: String] {
         var facts = [
             "left_file_id": String(fileID), "left_event_date": event.date, "left_org_name": event.organisation,
@@ -258,14 +258,14 @@ public struct SmokeTest: Sendable {
 
     private func lookForRemains(of stored: UploadResult, _ fileID: Int64) async throws(GigHiveError) -> ServerCheck {
         guard try await uploader.client.asset(fileID) == nil else {
-            throw GigHiveError(.notDeleted, detail: "the server still knows it", fileID: fileID)
+            throw GigHiveError(.notDeleted, detail: "the file is still listed", fileID: fileID)
         }
         if let path = Self.mediaPath(of: stored),
             try await uploader.client.isServed(path, control: TransferControl())
         {
             throw GigHiveError(.notDeleted, detail: "the media is still served", fileID: fileID)
         }
-        return ServerCheck("gone", .passed, "neither known nor served")
+        return ServerCheck("gone", .passed, "no longer listed or served")
     }
 
     /// Waits for work that goes on whatever becomes of this task; nil when it takes too long after a stop.

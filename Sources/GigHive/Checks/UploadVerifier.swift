@@ -20,7 +20,7 @@ public struct StoredUpload: Sendable, Equatable {
     }
 }
 
-/// Compares uploads with the server's own listing (gighive contract section 7): one listing for all of them.
+/// Compares uploads with the server's listing (gighive contract section 7): one listing for all of them.
 public struct UploadVerifier: Sendable {
     private let client: GigHiveClient
 
@@ -33,8 +33,8 @@ public struct UploadVerifier: Sendable {
     ///
     /// Cancelling the task ends the listing.
     ///
-    /// - Returns: The positions of the uploads that the listing does not have in their event under their id.
-    /// - Throws: `GigHiveError` when the listing cannot be read whole.
+    /// - Returns: The positions of the uploads that the listing does not have in their event with their ID.
+    /// - Throws: `GigHiveError` when the listing cannot be read completely.
     public func missing(among uploads: [StoredUpload]) async throws(GigHiveError) -> [Int] {
         let control = TransferControl()
         let listing = await withTaskCancellationHandler {

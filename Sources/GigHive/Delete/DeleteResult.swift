@@ -67,7 +67,7 @@ public struct DeleteResult: Sendable {
     public var host: String
     /// Status of the last answer.
     public var httpStatus: Int?
-    /// Whether the server was asked with admin rights instead of the token.
+    /// Whether the deletion used admin rights instead of the token.
     public var usedAdminRights = false
     /// Why it failed; set with `.deleted` and `.gone` only when the local entry could not be removed.
     public var error: GigHiveError?

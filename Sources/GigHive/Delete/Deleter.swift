@@ -48,7 +48,7 @@ public struct Deleter: Sendable {
 
     /// Deletes by token. Reaches the server at most once; a lost response is resolved by a query.
     ///
-    /// A server that takes the login for an admin's refuses the token without having looked at it. The file is then compared
+    /// For an admin login, the server refuses the token without checking it. The file is then compared
     /// with the entry and deleted with admin rights (gighive contract 5.2, trap T25).
     ///
     /// Canceling the task does not interrupt a deletion: once requested, its outcome is determined.
@@ -139,13 +139,13 @@ public struct Deleter: Sendable {
     }
 
     private enum Answer: Sendable {
-        /// 200, and exactly the requested file deleted (trap T12).
+        /// 200, and exactly the requested file was deleted (trap T12).
         case deleted(status: Int)
         /// 403 `Invalid delete token`: wrong, or gone, or never had one (trap T11).
         case rejected(status: Int)
         /// Known not to be deleted by this request.
         case refused(GigHiveError)
-        /// It may be deleted: a query decides. `isClaimed` when the server says so without its id.
+        /// It may be deleted: a query decides. `isClaimed` if the server reports a deletion without the ID.
         case unclear(GigHiveError, isClaimed: Bool)
     }
 
@@ -216,7 +216,7 @@ public struct Deleter: Sendable {
         }
     }
 
-    /// A response that is lost or says nothing: whether the file is still there decides.
+    /// A lost or inconclusive response: a query whether the file still exists decides.
     private func settleUnclear(_ target: AdminDeletion, _ error: GigHiveError, isClaimed: Bool) async -> DeleteResult {
         do throws(GigHiveError) {
             guard let asset = try await client.asset(target.fileID) else {
@@ -254,7 +254,7 @@ public struct Deleter: Sendable {
         }
     }
 
-    /// Whether an asset may be the file. Without a checksum on one side there is nothing against it.
+    /// Whether an asset may be the file. Without a checksum on one side, it may.
     private func isSame(_ asset: Asset, _ target: AdminDeletion) -> Bool {
         guard let checksum = asset.checksumSHA256, !target.checksumSHA256.isEmpty else { return true }
         return checksum == target.checksumSHA256

@@ -8,7 +8,7 @@ extension GigHiveClient {
     public func requireAdmin() async throws(GigHiveError) {
         let response = try await send(post("/db/delete_media_files.php", json: "{}"), control: TransferControl())
         let reply = DeleteReply.parse(response.body)
-        // Any other 400 does not tell the role; the deletion itself will.
+        // Any other 400 does not show the role; the deletion itself will.
         guard response.status != 400 || reply.neededLogin == .admin else { return }
         var error = GigHiveError.answered(
             response.head,

@@ -23,7 +23,7 @@ extension GigHiveClient {
         guard let eventID = members.identifier("event_id"), let date = members.text("event_date"),
             let organisation = members.text("org_name")
         else {
-            throw GigHiveError(.unexpectedAnswer, detail: "the answer describes no event", httpStatus: response.status)
+            throw GigHiveError(.unexpectedAnswer, detail: "the response has no event", httpStatus: response.status)
         }
         let event = GuestAccess.Event(
             eventID: eventID,
@@ -49,7 +49,7 @@ extension GigHiveClient {
             throw GuestRefusal.error(response.head, content)
         }
         guard let state = members.text("status").flatMap(GuestStatus.State.init) else {
-            throw GigHiveError(.unexpectedAnswer, detail: "the answer is no status", httpStatus: response.status)
+            throw GigHiveError(.unexpectedAnswer, detail: "the response is not a status", httpStatus: response.status)
         }
         return GuestStatus(
             state: state,
@@ -73,7 +73,7 @@ extension GigHiveClient {
             throw GuestRefusal.error(response.head, content)
         }
         guard content.members.text("status") == "deleted" else {
-            throw GigHiveError(.unexpectedAnswer, detail: "the answer confirms nothing", httpStatus: response.status)
+            throw GigHiveError(.unexpectedAnswer, detail: "not a confirmation", httpStatus: response.status)
         }
     }
 
@@ -87,7 +87,7 @@ extension GigHiveClient {
     }
 }
 
-/// The name that a guest shows to the organizer.
+/// The display name of a guest, shown to the organizer.
 enum GuestName {
     /// Trims, and leaves out what is blank.
     ///

@@ -7,7 +7,7 @@ public import MediaTransport
 public struct MediaListing: AsyncSequence, Sendable {
     /// A page.
     public typealias Element = ListingPage
-    /// What a request throws.
+    /// The error type of requests.
     public typealias Failure = GigHiveError
 
     private let client: GigHiveClient
@@ -19,7 +19,7 @@ public struct MediaListing: AsyncSequence, Sendable {
     ///
     /// - Parameters:
     ///   - client: The server, with the login of any valid user.
-    ///   - view: What an entry stands for.
+    ///   - view: What an entry represents.
     ///   - query: What the server is asked to filter by. Its filters search for parts of names, so that pages may have
     ///     entries that do not match.
     ///   - control: `abandon()` cancels the request in flight.
@@ -76,7 +76,7 @@ public struct MediaListing: AsyncSequence, Sendable {
 }
 
 extension GigHiveClient {
-    /// How often a listing of several pages is read until it is complete.
+    /// Maximum number of times that a listing of several pages is read until it is complete.
     private static let listingPasses = 4
 
     /// The files on the server that match, in the order of the listing.
@@ -109,7 +109,7 @@ extension GigHiveClient {
         return matching
     }
 
-    /// What `GET /api/uploads/<id>` adds to a listed file; nil when it is gone.
+    /// The details from `GET /api/uploads/<id>` for a listed file; nil if it no longer exists.
     ///
     /// - Throws: `GigHiveError`; `.unauthorized` for users who may only read the listing.
     public func details(of media: ServerMedia) async throws(GigHiveError) -> ServerMedia? {
@@ -152,13 +152,13 @@ extension GigHiveClient {
         }
         throw GigHiveError(
             .unexpectedAnswer,
-            detail: "incomplete listing: fewer files than the server counts",
+            detail: "incomplete listing: fewer files than the server reports",
             isRetryable: true
         )
     }
 }
 
-/// Rows of a listing, put together by file.
+/// Rows of a listing, grouped by file.
 private struct MediaCollection {
     private struct Row: Hashable {
         var fileID: Int64?

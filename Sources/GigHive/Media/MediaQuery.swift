@@ -1,4 +1,4 @@
-/// Which files of a server are meant. Every value that is set must match; date, organization, type and label must match in
+/// A selection of files on a server. Every value that is set must match; date, organization, type and label in
 /// the same event.
 public struct MediaQuery: Sendable, Equatable {
     /// `YYYY-MM-DD`.
@@ -76,13 +76,13 @@ public struct MediaQuery: Sendable, Equatable {
         return stored.map { StoredText.isSame($0, wanted) } ?? false
     }
 
-    /// Whether a file that `narrowed` has let through needs `GET /api/uploads/<id>` to be judged.
+    /// Whether a file that passed `narrowed` requires `GET /api/uploads/<id>` to be matched.
     func needsDetails(of media: ServerMedia) -> Bool {
         (since != nil && media.createdAt == nil) || (checksumSHA256 != nil && media.checksumSHA256 == nil)
             || (fileName != nil && fileName != media.fileName)
     }
 
-    /// Judges what `narrowed` left open.
+    /// Applies the filters that `narrowed` could not apply.
     ///
     /// - Throws: `.filterUnavailable` when the server does not report a value that is compared.
     func matches(_ media: ServerMedia) throws(GigHiveError) -> Bool {
@@ -97,13 +97,13 @@ public struct MediaQuery: Sendable, Equatable {
         }
         if let fileName, fileName != media.fileName {
             guard let sourceName = media.sourceName else {
-                throw Self.unavailable("file_name", "the server reports no names but <sha256>.<extension>")
+                throw Self.unavailable("file_name", "the server reports only names like <sha256>.<extension>")
             }
             guard sourceName == fileName else { return false }
         }
         if let since {
             guard let createdAt = media.createdAt else {
-                throw Self.unavailable("since", "the server does not report when a file was uploaded")
+                throw Self.unavailable("since", "the server does not report upload times")
             }
             guard createdAt >= since else { return false }
         }

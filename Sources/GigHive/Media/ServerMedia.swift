@@ -1,4 +1,4 @@
-/// A file on a server, with the events that it belongs to. What a release does not report is nil.
+/// A file on a server, with the events that it belongs to. Values that a release does not report are nil.
 public struct ServerMedia: Sendable, Equatable {
     /// One event of a file.
     public struct Event: Sendable, Hashable {

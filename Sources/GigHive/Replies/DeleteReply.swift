@@ -4,7 +4,7 @@ internal import MediaTransport
 struct DeleteReply: Sendable, Equatable {
     /// How many files went; nil when the answer does not say.
     var deletedCount: Int64?
-    /// The ids that the server says it deleted; nil when it does not say.
+    /// The IDs that the server reports as deleted; nil if it reports none.
     var deletedIDs: [Int64]?
     /// The error's short name.
     var error: String?
@@ -32,9 +32,9 @@ struct DeleteReply: Sendable, Equatable {
         (deleted.members.flatMap { $0["asset_id"] ?? $0["file_id"] ?? $0["id"] } ?? deleted).wholeNumber
     }
 
-    /// What a 200 says about the deletion of one file.
+    /// The result of a deletion of one file, according to a 200 response.
     enum Verdict: Equatable {
-        /// That file and no other was deleted.
+        /// Only that file was deleted.
         case deleted
         /// It does not confirm the deletion.
         case unconfirmed
@@ -42,7 +42,7 @@ struct DeleteReply: Sendable, Equatable {
         case others
     }
 
-    /// Compares what was deleted with the one id of the request (traps T12 and T25).
+    /// Compares the deleted IDs with the requested one (traps T12 and T25).
     func verdict(on fileID: Int64) -> Verdict {
         if let deletedIDs, deletedIDs.contains(where: { $0 != fileID }) {
             return .others

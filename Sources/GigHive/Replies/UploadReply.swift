@@ -42,11 +42,11 @@ package struct UploadReply: Sendable, Equatable {
     package var fileType: String?
     /// Id of the stored copy, in the response to a duplicate; either spelling.
     package var existingFileID: Int64?
-    /// What the response shows about the server's release; nil when it shows nothing.
+    /// The server's release, if the response shows it.
     package var dialect: Dialect?
     /// Id of the event (D3) or session (D1, D2) that the file is in.
     package var eventID: Int64?
-    /// What the server has stored; nil when the response tells nothing about it.
+    /// What the server has stored; nil if the response has no details.
     package var stored: StoredFacts?
     /// What a guest gets besides (gighive contract section 6).
     package var guest: GuestReceipt?
@@ -144,10 +144,10 @@ package struct UploadReply: Sendable, Equatable {
 }
 
 extension StoredFacts {
-    /// Far above what a database column of the server takes (255), and short enough for a line of an export.
+    /// Far above the limit of the server's database columns (255), and short enough for a line of an export.
     private static let longestText = 4096
 
-    /// What a response says about the stored file; nil when it says nothing.
+    /// The details of the stored file in a response; nil if there are none.
     init?(_ members: [String: JSONValue]) {
         self.init()
         let text = { (key: String) in members.text(key).flatMap { $0.utf8.count <= Self.longestText ? $0 : nil } }

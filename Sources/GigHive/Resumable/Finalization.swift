@@ -96,7 +96,7 @@ struct Finalization {
 
     private mutating func request(_ settlement: inout UploadSettlement) async throws(StoreError) -> Step {
         defer { pass.leave() }
-        // Every byte is sent: an upload that waits for its event holds no slot, which the one that it waits for may need.
+        // Every byte is sent: an upload that waits for its event releases its slot, which another upload may need.
         uploader.turn?.end()
         guard !control.isStopRequested, await pass.enter() else { return stopped(&settlement) }
         let rescue = try uploader.rescueFile(for: settlement.record.uploadID)

@@ -45,7 +45,7 @@ enum FinalizeVerdict: Sendable {
         case 501:
             return .refused(error, mayRepeat: false)
         case 503:
-            // The web server answers for an application that is not running (trap T24).
+            // The web server responds for an application that is not running (trap T24).
             return .refused(error, mayRepeat: true)
         case 502...:
             // From a proxy, behind which the application may go on.

@@ -23,7 +23,7 @@ struct ResumeRun: Sendable {
 
     private func resume() async throws(GigHiveError) -> UploadResult {
         guard !record.state.isSettled else {
-            throw GigHiveError(.notResumable, detail: "it has ended as \(record.state.rawValue)", path: record.path)
+            throw GigHiveError(.notResumable, detail: "its state is \(record.state.rawValue)", path: record.path)
         }
         try checkAccess()
         var settled: UploadResult?
@@ -65,7 +65,7 @@ struct ResumeRun: Sendable {
             throw GigHiveError(.notResumable, detail: "it belongs to \(record.host)", path: record.path)
         }
         guard record.isGuest == (uploader.options.guest != nil) else {
-            let need = record.isGuest ? "it needs the event link again" : "it was begun with a login, not an event link"
+            let need = record.isGuest ? "it requires the event link again" : "it was started with a login, not a link"
             throw GigHiveError(.notResumable, detail: need, path: record.path)
         }
     }
@@ -73,7 +73,7 @@ struct ResumeRun: Sendable {
     /// The file as it was when the upload began.
     private func prepared() throws(GigHiveError) -> PreparedUpload {
         guard let details = details ?? UploadDetails(record.fields) else {
-            throw GigHiveError(.notResumable, detail: "the journal lacks its details", path: record.path)
+            throw GigHiveError(.notResumable, detail: "the journal does not have its details", path: record.path)
         }
         guard let identity = record.identity else {
             return try uploader.asGuest(try uploader.prepare(try keptInput(), details: details))
@@ -82,10 +82,10 @@ struct ResumeRun: Sendable {
         do {
             upload = try uploader.prepare(.file(path: record.path), details: details)
         } catch  where error.code == .fileNotFound {
-            throw GigHiveError(.notResumable, detail: "the file is gone", path: record.path, value: record.uploadID)
+            throw GigHiveError(.notResumable, detail: "the file is missing", path: record.path, value: record.uploadID)
         }
         guard upload.identity == identity else {
-            let detail = "the file has changed since the upload began"
+            let detail = "the file was modified since the upload started"
             throw GigHiveError(.sourceChanged, detail: detail, path: record.path, value: record.uploadID)
         }
         return try uploader.asGuest(upload)
@@ -100,7 +100,7 @@ struct ResumeRun: Sendable {
             throw .store(error)
         }
         guard let spool, spool.byteCount == record.sizeBytes else {
-            let detail = "standard input is gone"
+            let detail = "the copy of standard input no longer exists"
             throw GigHiveError(.notResumable, detail: detail, path: record.path, value: record.uploadID)
         }
         return .spooled(spool, name: record.path.fileName)

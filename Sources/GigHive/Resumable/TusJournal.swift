@@ -60,7 +60,7 @@ actor TusJournal {
     nonisolated func pulse(every interval: Duration) -> Task<Void, Never> {
         Task {
             while (try? await Task.sleep(for: interval)) != nil {
-                // One that is not recorded only makes that time a little shorter; the next change of the journal reports a
+                // A missed record only makes that time slightly shorter; the next change of the journal reports a
                 // store that fails.
                 try? await finalizing()
             }

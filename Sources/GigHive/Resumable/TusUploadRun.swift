@@ -114,7 +114,7 @@ struct TusUploadRun {
         settlement.result.warnings += warnings
         let record = try uploader.store.tusRecord(row.uploadID) ?? TusRecord(uploadID: row.uploadID, parts: [])
         guard record.finalizeStartedAt == nil else {
-            let detail = "another process has finalized it meanwhile"
+            let detail = "another process has finalized it"
             settlement.result.error = GigHiveError(.outcomeUnknown, detail: detail, isRetryable: true)
             return nil
         }

@@ -65,12 +65,12 @@ extension Uploader {
     ///   `.outcomeUnknown` for one that the server may be storing, `.storeUnusable`.
     public static func checkDiscardable(_ record: UploadRecord, in store: TokenStore) throws(GigHiveError) {
         guard !record.state.isSettled, record.state != .finalized else {
-            throw GigHiveError(.notResumable, detail: "it has ended as \(record.state.rawValue)", path: record.path)
+            throw GigHiveError(.notResumable, detail: "its state is \(record.state.rawValue)", path: record.path)
         }
         guard try !mayBeFinalizing(record, in: store) else {
             throw GigHiveError(
                 .outcomeUnknown,
-                detail: "the server may be storing it; it has to be settled first",
+                detail: "the server may be storing it; check it first with: mediactl uploads status",
                 isRetryable: true,
                 path: record.path
             )

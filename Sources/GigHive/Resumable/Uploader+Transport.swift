@@ -50,7 +50,7 @@ extension Uploader {
         return features
     }
 
-    /// For `auto`: a tus server that is down does not stop what one request can carry.
+    /// For `auto`: falls back to multipart when the tus server is down and the file fits into one request.
     private func offeredTusFeatures(for upload: PreparedUpload) async throws(GigHiveError) -> TusFeatures? {
         do throws(GigHiveError) {
             return try await tusFeatures()
@@ -62,9 +62,9 @@ extension Uploader {
         }
     }
 
-    /// For `auto`: the way out when the server refused the size of one request (trap T23).
+    /// For `auto`: the alternative when the server refused the size of a request (trap T23).
     ///
-    /// - Returns: nil where there is none.
+    /// - Returns: nil if there is none.
     func tusFeatures(for upload: PreparedUpload, refused error: GigHiveError) async -> TusFeatures? {
         guard error.code == .payloadTooLarge, options.transport == .auto else { return nil }
         directLimit.note(refused: upload.sizeBytes)
@@ -78,7 +78,7 @@ extension Uploader {
         min(options.settleTime, .seconds(45) + .seconds(byteCount / 2_000_000))
     }
 
-    /// How a file would go, as far as that can be told without asking the server.
+    /// The transport for a file, as far as it is known without querying the server.
     public func plannedTransport(of upload: PreparedUpload) -> PlannedTransport {
         if options.guest != nil { return .tusForGuest }
         return switch options.transport {
@@ -119,20 +119,20 @@ extension PreparedUpload {
     }
 }
 
-/// How a file would go, and why.
+/// The transport for a file, and the reason.
 public enum PlannedTransport: String, Sendable, CaseIterable {
     /// The transport is set to multipart.
     case multipartAsSet = "multipart_set"
-    /// The file is smaller than what goes over tus.
+    /// The file is below the size limit for tus.
     case multipartForSize = "multipart_small"
     /// The transport is set to tus.
     case tusAsSet = "tus_set"
-    /// The file is large: tus where the server offers it, else multipart.
+    /// The file is large: tus if the server supports it, otherwise multipart.
     case tusForSize = "tus_large"
     /// Guests upload over tus only.
     case tusForGuest = "tus_guest"
 
-    /// The transport; of a large file the one that is tried first.
+    /// The transport; for a large file, the first one to try.
     public var transport: UploadTransport {
         switch self {
         case .multipartAsSet, .multipartForSize: .multipart

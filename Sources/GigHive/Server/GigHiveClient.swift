@@ -46,7 +46,7 @@ public struct GigHiveClient: Sendable {
         else {
             throw GigHiveError(
                 .unexpectedAnswer,
-                detail: "the answer does not describe file \(fileID)",
+                detail: "the response does not describe file \(fileID)",
                 httpStatus: response.status
             )
         }
@@ -90,7 +90,7 @@ public struct GigHiveClient: Sendable {
         let response = try await send(request(.get, "/db/database.php", query), control: control)
         try Self.requireSuccess(response)
         guard let listing = ListingPage.parse(response.body) else {
-            throw GigHiveError(.unexpectedAnswer, detail: "the answer is no media listing", httpStatus: response.status)
+            throw GigHiveError(.unexpectedAnswer, detail: "not a media listing", httpStatus: response.status)
         }
         return listing
     }
@@ -104,7 +104,7 @@ public struct GigHiveClient: Sendable {
         let members = ReplyText.content(of: response.body).members
         guard let status = members.text("status") else {
             try Self.requireSuccess(response)
-            throw GigHiveError(.unexpectedAnswer, detail: "the answer is no health report", httpStatus: response.status)
+            throw GigHiveError(.unexpectedAnswer, detail: "not a health report", httpStatus: response.status)
         }
         return (response.status == 200 && status == "ok", members.text("message") ?? status)
     }
@@ -122,7 +122,7 @@ public struct GigHiveClient: Sendable {
         var byteCount: Int64?
     }
 
-    /// What is served under a path (`HEAD`, gighive contract section 7).
+    /// Requests the headers of a served file (`HEAD`, gighive contract section 7).
     ///
     /// - Returns: nil on 404.
     /// - Throws: `GigHiveError` for every other response but 200.

@@ -1,7 +1,7 @@
 internal import MediaTransport
 
 /// How often, and how long, an upload that the server lost in a race is sent again (trap T19): at most ten times and for two
-/// minutes, with growing random pauses so that several processes get out of each other's way.
+/// minutes, with growing random pauses so that several processes do not collide again.
 struct CollisionRetries: Sendable {
     private static let limit = 10
     private static let timeLimit = Duration.seconds(120)
@@ -17,7 +17,7 @@ struct CollisionRetries: Sendable {
 
     /// Counts a lost race.
     ///
-    /// - Returns: The pause before the next attempt; nil when there is to be none.
+    /// - Returns: The pause before the next attempt; nil if there is no further attempt.
     mutating func next() -> Duration? {
         let now = ContinuousClock.now
         let since = first ?? now

@@ -24,7 +24,7 @@ struct DetailRule {
         return text
     }
 
-    /// A list of names, separated by commas; each has a limit of its own (trap T26).
+    /// A comma-separated list of names, with a limit for each name (trap T26).
     func names(_ value: String?, limit: Int) throws(GigHiveError) -> String? {
         guard let value, let text = try optional(value) else { return nil }
         for name in text.split(separator: ",") {
@@ -32,7 +32,7 @@ struct DetailRule {
             guard count <= limit else {
                 throw invalid(
                     value,
-                    "one of its names has \(count) characters; at most \(limit) are allowed",
+                    "has a name of \(count) characters; at most \(limit) are allowed",
                     limit: Int64(limit)
                 )
             }
@@ -63,7 +63,7 @@ struct DetailRule {
             return !(allowsLineBreaks && ["\n", "\r", "\t"].contains(scalar))
         }
         if isControl {
-            throw invalid(value, "must not hold control characters")
+            throw invalid(value, "must not contain control characters")
         }
         return text.unicodeScalars.allSatisfy(Self.isBlank) ? nil : text
     }
@@ -89,7 +89,7 @@ struct DetailRule {
 
     func date(_ value: String) throws(GigHiveError) -> String {
         guard let text = try optional(value), CalendarDate.exists(text) else {
-            throw invalid(value, "must be a date that exists, written YYYY-MM-DD")
+            throw invalid(value, "must be a valid date (YYYY-MM-DD)")
         }
         return text
     }

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// What a server has shown of its limit for one request: PHP and proxies have limits that no response names (trap T23).
+/// The observed size limit of a server for one request: no response reports the limits of PHP and proxies (trap T23).
 final class DirectLimit: Sendable {
     private let smallestRefused = Mutex(Int64.max)
 

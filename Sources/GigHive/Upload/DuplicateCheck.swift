@@ -5,7 +5,7 @@ internal import MediaTransport
 /// bytes, and whether the event of the upload has them. The response alone does not tell: D2 refuses bytes of any event, and
 /// leaves the event of the refused upload empty.
 struct DuplicateCheck: Sendable {
-    /// What the server confirmed.
+    /// The result of the check.
     enum Finding: Sendable {
         /// The event has these bytes.
         case inEvent(fileID: Int64?, fileType: String?)
@@ -13,7 +13,7 @@ struct DuplicateCheck: Sendable {
         case elsewhere(fileID: Int64?, fileType: String?)
         /// The server has them; whether the event does could not be checked.
         case eventUnknown(fileID: Int64, GigHiveError)
-        /// The server contradicts its own response.
+        /// The server contradicts its response.
         case contradicted(GigHiveError)
     }
 
@@ -36,7 +36,7 @@ struct DuplicateCheck: Sendable {
             return .contradicted(otherBytes(sent, stated, fileID))
         }
         var fileType: String?
-        // An event link gives no right to ask for files.
+        // An event link gives no permission to query files.
         if uploader.options.guest == nil {
             do throws(GigHiveError) {
                 guard let asset = try await uploader.client.asset(fileID) else {
@@ -48,13 +48,13 @@ struct DuplicateCheck: Sendable {
                 }
                 fileType = asset.fileType
             } catch {
-                // The refusal itself names id and digest.
+                // The refusal itself contains ID and digest.
                 guard reply.checksumSHA256 == checksum, checksum != nil else {
                     return .eventUnknown(fileID: fileID, error)
                 }
             }
         }
-        // D3 refuses only what the event itself has.
+        // D3 refuses only files that the event itself has.
         guard reply.dialect != .assets else { return .inEvent(fileID: fileID, fileType: fileType) }
         return await listed(checksum, fileID: fileID, fileType: fileType, since: began)
     }
@@ -77,7 +77,7 @@ struct DuplicateCheck: Sendable {
         do throws(GigHiveError) {
             switch try await uploader.inventory.find(checksum, in: event, since: began, control: control) {
             case .stored(let stored) where stored.isInEvent && !stored.isOnlyInEvent:
-                let detail = "the server lists the file in several events that have the same label"
+                let detail = "the server lists the file in several events because of its label"
                 return unknown(stored.fileID, GigHiveError(.unexpectedAnswer, detail: detail))
             case .stored(let stored) where stored.isInEvent:
                 return .inEvent(fileID: stored.fileID, fileType: stored.fileType)
@@ -132,7 +132,7 @@ struct DuplicateCheck: Sendable {
                 return nil
             }
             guard session == reply.eventID else { return .linked }
-            // The file keeps the number that it got first.
+            // The file keeps its first number.
             return asset.sequence == reply.stored?.position ? nil : .duplicate
         }
     }

@@ -80,7 +80,7 @@ struct OutcomeInquiry: Sendable {
             case .served(let fileType) where isLast:
                 return .present(Copy(fileID: nil, fileType: fileType, placement: .unlisted))
             case .contradicted where isLast:
-                // A server that has finished and does not list the file has left its bytes without a row.
+                // A server that has finished without listing the file has stored its bytes without a row.
                 return deadline == nil ? .absent : .unanswered(Self.contradiction)
             case .absent where isLast:
                 return .absent
@@ -160,7 +160,7 @@ struct OutcomeInquiry: Sendable {
             }
             return served == nil ? .absent : .contradicted
         } catch {
-            // A server that answers, and gives this user no listing, does not contradict what it serves.
+            // A server that refuses this user the listing does not contradict the served file.
             guard error.transport == nil, let served else { return .unanswered(error) }
             return .served(fileType: served)
         }

@@ -8,7 +8,7 @@ public struct UploadOptions: Sendable {
     public var maximumBytes: Int64
     /// Send files with unknown extensions.
     public var anyExtension: Bool
-    /// Send files that the server is known to have.
+    /// Upload files even if they are already in the event.
     public var again: Bool
     /// Tries after the first, where sending again is safe.
     public var retry: RetryPolicy

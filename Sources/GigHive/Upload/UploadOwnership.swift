@@ -16,7 +16,7 @@ enum UploadOwnership {
         return try acquire(
             SourceLock.name(of: identity, host: host),
             in: directory,
-            detail: "another upload of this file is running",
+            detail: "another upload of this file is in progress",
             path: upload.path
         )
     }

@@ -74,7 +74,7 @@ struct UploadResolution {
     private mutating func settleTus(_ uploadID: String) async throws(GigHiveError) {
         guard try uploader.mayBeFinalizing(settlement.record) else { return }
         guard settlement.record.isGuest == (uploader.options.guest != nil) else {
-            let need = settlement.record.isGuest ? "it needs the event link again" : "it needs a login"
+            let need = settlement.record.isGuest ? "it requires the event link again" : "it requires a login"
             throw GigHiveError(.notResumable, detail: need, path: settlement.record.path)
         }
         do {
@@ -83,7 +83,7 @@ struct UploadResolution {
             else {
                 throw GigHiveError(
                     .notResumable,
-                    detail: "the journal lacks its upload id",
+                    detail: "the journal does not have its upload ID",
                     path: settlement.record.path
                 )
             }
@@ -117,7 +117,7 @@ struct UploadResolution {
         }
         settlement.result.error = GigHiveError(
             .tokenNotStored,
-            detail: "the answer holds a token but no id",
+            detail: "the response contains a token but no ID",
             fileID: settlement.record.fileID,
             rescuePath: paths.first { $0.contains("/rescue-\(settlement.record.uploadID)-") }
         )
@@ -140,7 +140,7 @@ struct UploadResolution {
                 .unknownOutcome,
                 GigHiveError(
                     .outcomeUnknown,
-                    detail: "the digest of what was sent is not known, and the file is gone or changed",
+                    detail: "the digest of the upload is unknown, and the file was deleted or modified",
                     path: record.path
                 )
             )
@@ -150,7 +150,7 @@ struct UploadResolution {
         guard let details = UploadDetails(record.fields) else {
             settlement.end(
                 .unknownOutcome,
-                GigHiveError(.outcomeUnknown, detail: "the journal lacks its details", path: record.path)
+                GigHiveError(.outcomeUnknown, detail: "the journal does not have its details", path: record.path)
             )
             return
         }
@@ -186,7 +186,7 @@ struct UploadResolution {
                 .unknownOutcome,
                 GigHiveError(
                     .outcomeUnknown,
-                    detail: "stopped while asking about upload \(record.uploadID)",
+                    detail: "stopped while checking upload \(record.uploadID)",
                     isRetryable: true
                 )
             )

@@ -27,7 +27,7 @@ public struct UploadResult: Sendable {
     public var hasDeleteToken: Bool
     /// What was told about the file.
     public var details: UploadDetails?
-    /// What the server has stored, as its response said; nil when there was none, or it said nothing about that.
+    /// The details that the server stored, from its response; nil if there was no response, or it has no details.
     public var stored: StoredFacts?
     /// Address of the stored media.
     public var mediaURL: String?
@@ -43,7 +43,7 @@ public struct UploadResult: Sendable {
     public var isResumed: Bool
     /// How its bytes went.
     public var transport: UploadTransport
-    /// How they would go; set where nothing is sent.
+    /// The planned transport; set if nothing is sent.
     public var plannedTransport: PlannedTransport?
     /// Whether nothing was sent because the server was known to have the bytes.
     public var isSkipped: Bool

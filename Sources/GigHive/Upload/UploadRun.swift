@@ -18,7 +18,7 @@ struct UploadRun {
     private let pass: EventPass
     private var settlement: UploadSettlement
     private var collisions: CollisionRetries
-    /// Whether the response to an earlier attempt was lost: what the server has then may be of that attempt.
+    /// Whether the response to an earlier attempt was lost: the server's copy may then be from that attempt.
     private var hasLostResponse = false
 
     init(
@@ -66,7 +66,7 @@ struct UploadRun {
             settlement.adopt(end)
             return
         }
-        // Released at the end also of an upload that never got a response.
+        // Also released at the end of an upload that got no response.
         defer { pass.leave() }
         guard await mayBegin() else {
             throw GigHiveError(.cancelled)
@@ -96,7 +96,7 @@ struct UploadRun {
         }
     }
 
-    /// The gate of the event first: an upload that waits there holds no slot.
+    /// Passes the gate of the event first: a waiting upload must not hold a slot.
     private func mayBegin() async -> Bool {
         guard !control.isStopRequested, await pass.enter() else { return false }
         return await uploader.mayBegin(control)
@@ -104,7 +104,7 @@ struct UploadRun {
 
     private func ownership(of uploadID: String) throws(StoreError) -> UploadLock {
         guard let lock = try UploadLock.acquire(uploadID, in: uploader.directory) else {
-            throw StoreError(.busy, path: uploader.directory.path, detail: "upload \(uploadID) has an owner")
+            throw StoreError(.busy, path: uploader.directory.path, detail: "another process owns upload \(uploadID)")
         }
         return lock
     }
@@ -171,7 +171,7 @@ struct UploadRun {
 
     /// Brings the journal to what a try has shown.
     ///
-    /// - Returns: When and why the file is to be sent again; nil when the upload has ended.
+    /// - Returns: When and why the file is sent again; nil if the upload is finished.
     private mutating func settle(
         _ attempt: UploadAttempt,
         since began: ContinuousClock.Instant,
@@ -200,7 +200,7 @@ struct UploadRun {
     }
 
     private func again(_ error: GigHiveError) -> Again {
-        // Not all bytes had been handed to the network: the server has nothing to finish.
+        // Not all bytes were sent: the server has nothing to finish.
         if error.code == .connectionLost, error.transport?.metrics.bodyComplete == false,
             settlement.result.attempts == 1
         {
@@ -310,7 +310,7 @@ struct UploadRun {
                 .failed,
                 GigHiveError(
                     .sourceChanged,
-                    detail: "the file changed while it was sent",
+                    detail: "the file was modified during the upload",
                     path: upload.path,
                     transport: error.transport
                 )

@@ -1,8 +1,8 @@
 internal import MediaStore
 
-/// Ends of uploads whose bytes the server has without a response to this upload that holds their token.
+/// Results of uploads whose bytes the server has, without a response that contains their token.
 extension UploadSettlement {
-    /// The server refused the bytes because it has them, and this is what it confirmed.
+    /// Records a refused duplicate, according to what the server confirmed.
     mutating func end(_ finding: DuplicateCheck.Finding) {
         switch finding {
         case .inEvent(let fileID, let fileType):
@@ -75,7 +75,7 @@ extension UploadSettlement {
         endAsDuplicate(of: known.fileID)
     }
 
-    /// Tells of an upload from here that left these bytes on the server without a token.
+    /// Reports an upload from this machine that left these bytes on the server without a token.
     private mutating func warnOfLostToken() {
         guard !result.hasDeleteToken, let checksum = record.checksumSHA256,
             let lost = try? store.uploads(states: [.tokenLost], host: record.host),
@@ -92,7 +92,7 @@ extension UploadSettlement {
         let tokens = knownTokens(fileID: copy.fileID, checksum: record.checksumSHA256)
         result.fileID = copy.fileID ?? tokens.first?.fileID
         result.fileType = copy.fileType
-        // The server names a stored file by its digest.
+        // The name of a stored file is its digest.
         result.isVerified = true
         result.hasDeleteToken = !tokens.isEmpty
         result.mediaURL = mediaURL(fileType: copy.fileType)

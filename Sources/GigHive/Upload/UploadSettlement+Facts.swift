@@ -9,7 +9,7 @@ extension UploadSettlement {
     func entry(_ reply: UploadReply) -> TokenEntry? {
         guard let token = reply.deleteToken, let fileID = reply.fileID else { return nil }
         let field = { (name: String) in record.fields.first { $0.name == name }?.value }
-        // The server normalizes text (trap T27): its own words are what it shows, and what an operator searches for.
+        // The server normalizes text (trap T27): operators see and search for the normalized text.
         let stored = reply.stored
         let guessed = AcceptedMedia.kind(ofExtension: FileName.pathExtension(of: result.fileName))
         return TokenEntry(
@@ -29,7 +29,7 @@ extension UploadSettlement {
         )
     }
 
-    /// The stored file that a reply describes; nil when it names no event.
+    /// The stored file that a response describes; nil if it has no event.
     func storedFile(_ reply: UploadReply) -> StoredFile? {
         guard let fileID = reply.fileID, let facts = reply.stored, facts.eventDate != nil || facts.orgName != nil else {
             return nil

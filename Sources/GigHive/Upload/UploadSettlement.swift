@@ -166,7 +166,7 @@ struct UploadSettlement {
             end(.done, nil)
             return
         }
-        let detail = "its token was in an answer that got lost, or the server had the bytes under another event"
+        let detail = "the response with its token was lost, or the server already had the file in another event"
         end(.tokenLost, GigHiveError(.tokenLost, detail: detail, httpStatus: reply.status, fileID: reply.fileID))
     }
 
@@ -176,7 +176,7 @@ struct UploadSettlement {
     /// can be deleted. A token that cannot be stored leaves the upload `finalized`, its reply in the rescue file and the
     /// token in `result.unstoredToken`.
     ///
-    /// `tokenless` is the state of a success without token; nil where the response shows no more than that.
+    /// `tokenless` is the state of a success without a token; nil if nothing else is known.
     mutating func commit(
         _ reply: UploadReply,
         isSourceUnchanged: Bool,
@@ -192,7 +192,7 @@ struct UploadSettlement {
             ? knownTokens(fileID: reply.fileID, checksum: reply.checksumSHA256 ?? record.checksumSHA256) : []
         let entry = entry(reply)
         if let token = reply.deleteToken, entry == nil {
-            leaveUnstored(token, "the answer holds a token but no id", nil, rescuePath)
+            leaveUnstored(token, "the response contains a token but no ID", nil, rescuePath)
             return
         }
         let unusable = reply.hasUnusableToken ? unusableToken(rescuePath) : nil
@@ -241,7 +241,7 @@ struct UploadSettlement {
     private func unusableToken(_ rescuePath: String?) -> GigHiveError {
         GigHiveError(
             .tokenNotStored,
-            detail: "what the server sent as a token is none",
+            detail: "the server sent an invalid token",
             httpStatus: result.httpStatus,
             fileID: result.fileID,
             rescuePath: rescuePath
@@ -273,7 +273,7 @@ struct UploadSettlement {
                 ? nil
                 : GigHiveError(
                     .unexpectedAnswer,
-                    detail: "the server answered before the whole file was sent",
+                    detail: "the server responded before the whole file was sent",
                     httpStatus: reply.status,
                     fileID: reply.fileID
                 )
@@ -289,7 +289,7 @@ struct UploadSettlement {
         guard isSourceUnchanged else {
             return GigHiveError(
                 .sourceChanged,
-                detail: "the file changed while it was sent",
+                detail: "the file was modified during the upload",
                 httpStatus: reply.status,
                 path: record.path,
                 fileID: reply.fileID

@@ -1,6 +1,6 @@
 internal import MediaTransport
 
-/// What a response, or its absence, says about an upload (gighive contract 2.5 and section 3).
+/// The meaning of a response to an upload, or of its absence (gighive contract 2.5 and section 3).
 enum UploadVerdict: Sendable {
     /// On the server now, as the reply says.
     case stored(UploadReply)
@@ -41,7 +41,7 @@ enum UploadVerdict: Sendable {
         case 501:
             return .refused(error, mayRepeat: false)
         case 503:
-            // The web server answers for an application that is not running: nothing was processed (trap T24).
+            // The web server responds for an application that is not running: nothing was processed (trap T24).
             return .refused(error, mayRepeat: true)
         case 500...:
             guard bodyComplete else {

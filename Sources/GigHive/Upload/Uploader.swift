@@ -27,7 +27,7 @@ public struct Uploader: Sendable {
     var onRunFailure: (@Sendable (GigHiveError) -> Void)?
     /// Sizes that the server refused in one request.
     let directLimit = DirectLimit()
-    /// How an upload that the server lost in a race is sent again.
+    /// Retries of uploads that the server lost in a race.
     var collisionRetries = CollisionRetries()
     /// Which uploads of one event must not be stored at the same time.
     var events = EventGate()

@@ -6,10 +6,10 @@ internal import MediaTransport
 struct Doctor: ContextCommand {
     static let schema = "mediactl.doctor/1"
     static let configuration = CommandConfiguration(
-        abstract: "Look at a server from here: name, TLS, health, login, role, tus, limits, clock.",
+        abstract: "Check the server: DNS, TLS, kind, health, login, role, tus, limits, clock.",
         discussion: """
-            Nothing is changed on the server: only GET, HEAD and OPTIONS are sent. For a server whose certificate is not \
-            trusted the pin of its key is told, for --pinned-key; compare it with the server's own before using it.
+            Changes nothing on the server: sends only GET, HEAD and OPTIONS. If the certificate is not trusted, \
+            the pin of its key is printed for --pinned-key; compare it with the operator's before you use it.
 
             Examples:
               mediactl doctor --server media.example.org --user uploader
@@ -27,7 +27,7 @@ struct Doctor: ContextCommand {
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
         let server = try settings.requireServer()
         let servers = try ServerSession(settings, credentials: credentials)
-        // A refusal is the check's to report.
+        // The check reports a refusal.
         try? await servers.contact(server)
         let checkup = ServerCheckup(
             client: try await client(for: server, servers, console),

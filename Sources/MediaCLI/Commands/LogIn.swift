@@ -5,12 +5,12 @@ struct LogIn: ContextCommand {
     static let schema = "mediactl.login/1"
     static let configuration = CommandConfiguration(
         commandName: "login",
-        abstract: "Make this machine a device of a photo server, and keep the API key.",
+        abstract: "Register this machine with a photo server, and store the API key.",
         discussion: """
-            The normal way is a key that the server's administrator has issued: from --api-key-stdin, --api-key-file, \
-            MEDIACTL_API_KEY, or typed in when asked. It is kept for this server, readable by you only.
-            --email logs in with a password instead. That replaces the key of the user: every phone and program that \
-            uses it must log in again. It is asked before, and needs --yes where nobody can be asked.
+            Log in with an API key issued by the server's administrator: from --api-key-stdin, --api-key-file, \
+            MEDIACTL_API_KEY, or a prompt. It is stored for this server, readable only by you.
+            --email logs in with a password instead. This replaces the user's API key: every phone and program that \
+            uses it must log in again. Prompts for confirmation; without a terminal, --yes is required.
 
             Examples:
               mediactl login --server https://photos.example.org --api-key-file key.txt
@@ -18,13 +18,13 @@ struct LogIn: ContextCommand {
             """
     )
 
-    @Option(help: ArgumentHelp("What other devices call this machine; its host name by default.", valueName: "name"))
+    @Option(help: ArgumentHelp("Name of this machine on the server (default: its host name).", valueName: "name"))
     var deviceName: String?
 
-    @Flag(help: "Do not ask before the key of the user is replaced.")
+    @Flag(help: "Replace the user's API key without confirmation.")
     var yes = false
 
-    @Flag(help: "Only say what would be done. With a key, it is tried.")
+    @Flag(help: "Show what would be done, without doing it. An API key is still checked.")
     var dryRun = false
 
     @OptionGroup(title: "With a key") var key: KeyOptions
@@ -34,7 +34,7 @@ struct LogIn: ContextCommand {
 
     /// A login by e-mail address.
     struct MailOptions: ParsableArguments {
-        @Option(help: ArgumentHelp("Log in by this address; the user gets a new key.", valueName: "address"))
+        @Option(help: ArgumentHelp("Log in with this address; replaces the user's API key.", valueName: "address"))
         var email: String?
 
         @Flag(help: "Read the password from standard input.")
@@ -51,13 +51,13 @@ struct LogIn: ContextCommand {
         if let email = mail.email {
             guard email.contains("@") else { throw ValidationError("--email takes an address like ann@example.org.") }
             guard !key.apiKeyStdin, key.apiKeyFile == nil else {
-                throw ValidationError("--email gets a new key: leave --api-key-stdin and --api-key-file out.")
+                throw ValidationError("--email cannot be combined with --api-key-stdin or --api-key-file.")
             }
         } else if mail.passwordStdin || mail.passwordFile != nil {
-            throw ValidationError("A password needs --email: keys are given with --api-key-stdin or --api-key-file.")
+            throw ValidationError("A password requires --email. For an API key, use --api-key-stdin or --api-key-file.")
         }
         guard !mail.passwordStdin || mail.passwordFile == nil else {
-            throw ValidationError("--password-stdin and --password-file exclude each other.")
+            throw ValidationError("--password-stdin cannot be combined with --password-file.")
         }
     }
 

@@ -6,17 +6,17 @@ struct LogOut: ContextCommand {
     static let schema = "mediactl.logout/1"
     static let configuration = CommandConfiguration(
         commandName: "logout",
-        abstract: "Forget the API key of a photo server. Asks no server.",
+        abstract: "Delete the stored API key of a photo server. Sends nothing.",
         discussion: """
-            The key stays valid, and this machine stays a device there; a later login makes it the same device again. \
-            Without a login there is nothing to forget, which is done as well.
+            The key stays valid, and this machine stays registered; a later login uses the same device again. \
+            Without a login, the command does nothing and succeeds.
 
             Example:
               mediactl logout --server https://photos.example.org
             """
     )
 
-    @Flag(help: "Only say what would be forgotten.")
+    @Flag(help: "Show what would be deleted, without deleting it.")
     var dryRun = false
 
     @OptionGroup(title: "Connection options") var connection: PhotoServerOptions
@@ -31,7 +31,7 @@ struct LogOut: ContextCommand {
         if session.login == nil {
             console.text(["not logged in to \(words)"])
         } else {
-            console.text([dryRun ? "the key for \(words) would be forgotten" : "forgot the key for \(words)"])
+            console.text([dryRun ? "the key for \(words) would be deleted" : "deleted the key for \(words)"])
         }
         console.summary([
             "server": .string(server), "dry_run": .bool(dryRun), "was_logged_in": .bool(session.login != nil),

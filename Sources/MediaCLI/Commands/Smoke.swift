@@ -7,10 +7,10 @@ internal import MediaTransport
 struct Smoke: ContextCommand {
     static let schema = "mediactl.smoke/1"
     static let configuration = CommandConfiguration(
-        abstract: "Prove that a server works: upload a tiny recording, find it, take it back.",
+        abstract: "Run an end-to-end test: upload a tiny audio file, find it, and delete it.",
         discussion: """
-            A second of silence is uploaded to the event "mediactl smoke test" of 2000-01-01, checked by checksum, found in \
-            the listing and deleted by the token of this very upload; nothing else is ever deleted. Its bytes are new in \
+            Uploads one second of silence to the event "mediactl smoke test" of 2000-01-01, checks it, finds it in \
+            the listing, and deletes it. No other file is ever deleted. The content of the file is different in \
             every run.
 
             Examples:
@@ -20,7 +20,7 @@ struct Smoke: ContextCommand {
             """
     )
 
-    @Option(help: "How the recording is sent.")
+    @Option(help: "Transport for the test file.")
     var transport = SmokeTransport.multipart
 
     @OptionGroup(title: "Checks") var checks: CheckOptions

@@ -6,16 +6,16 @@ internal import MediaStore
 struct Upload: ContextCommand {
     static let schema = "mediactl.upload/1"
     static let configuration = CommandConfiguration(
-        abstract: "Upload files, and keep the tokens that take them back.",
+        abstract: "Upload files and store their delete tokens.",
         discussion: """
-            Four files are sent at a time; --jobs changes that. A single - sends standard input under the name given with \
-            --stdin-name. Directories need --recursive.
-            A glob without a slash is compared with the name of a file, one with a slash with its path below the \
-            directory; drafts/ means all that lies in such directories. --exclude comes before --include, in any order.
-            Files that are known to be in the event (sent from this machine, or in the server's listing) are skipped; --again \
-            sends them. What was cut goes on where it stopped, with the same \
+            Four files are uploaded in parallel; --jobs changes that. Use - to read from standard input (requires \
+            --stdin-name). Directories require --recursive.
+            A glob without a slash matches the name of a file, one with a slash its path below the directory; \
+            drafts/ matches everything under directories named drafts. --exclude takes precedence over --include.
+            Files already in the event (uploaded from this machine, or listed by the server) are skipped; --again \
+            uploads them anyway. Interrupted uploads resume where they stopped, with the same \
             command or with mediactl uploads resume.
-            Ctrl-C stops while bytes are being sent; after the last byte it waits for the delete token.
+            Ctrl-C stops the transfer; after the last byte, it waits for the delete token.
 
             Examples:
               mediactl upload concert.mp4 --org-name "The Band" --event-date 2026-05-01
@@ -53,7 +53,7 @@ struct Upload: ContextCommand {
             sending: SendingFlags(jobs: sending.jobs, transport: sending.transfer)
         )
         if sending.force {
-            console.note("--force is deprecated; it stands for --any-extension --again")
+            console.note("--force is deprecated; use --any-extension and --again")
         }
         let filter = try input.filter()
         let shard = try input.part(environment: console.context.environment)

@@ -26,7 +26,7 @@ extension CredentialSearch {
 
     /// The API key to log in with; a terminal is asked for one that nothing gives.
     ///
-    /// - Parameter address: Address of the server, for the question.
+    /// - Parameter address: Address of the server, for the prompt.
     /// - Returns: The key, fit for a header field.
     /// - Throws: `CredentialError`.
     func keyToKeep(for address: String) async throws(CredentialError) -> String {
@@ -34,7 +34,7 @@ extension CredentialSearch {
         guard let prompt = surroundings.prompt, !flags.noInput else {
             throw .notAuthenticated(
                 "no API key for \(address)",
-                hint: "give an issued key with --api-key-stdin, --api-key-file FILE or MEDIACTL_API_KEY"
+                hint: "set an issued key with --api-key-stdin, --api-key-file FILE or MEDIACTL_API_KEY"
             )
         }
         let key = try await prompt("API key for \(TerminalText.escaped(address)): ", .hidden)

@@ -1,10 +1,10 @@
 internal import MediaFiles
 internal import MediaTransport
 
-/// One walk through the sources of credentials, strongest first. Sources that are bound to another origin are skipped.
+/// One pass over the sources of credentials, by precedence. Sources that are bound to another origin are skipped.
 struct CredentialSearch: Sendable {
     var flags: CredentialFlags
-    /// What was given for `origin`.
+    /// The settings that apply to `origin`.
     var server: ServerSettings
     var environment: [String: String]
     var origin: Origin
@@ -81,7 +81,7 @@ struct CredentialSearch: Sendable {
         }
     }
 
-    /// Asks for a password, and for a user name where there is none. A login that the server refuses is asked for again.
+    /// Prompts for a password, and for a missing user name. Prompts again when the server refuses the login.
     private func fromPrompt() async throws -> Authorization {
         guard let prompt = surroundings.prompt, !flags.noInput else { throw missing }
         try await surroundings.beforePrompt()
@@ -100,10 +100,10 @@ struct CredentialSearch: Sendable {
         )
     }
 
-    /// How often a password is asked for.
+    /// Maximum number of password prompts.
     private static let attempts = 3
 
-    /// There are no credentials for this server, whatever was given for others.
+    /// The error for a server without credentials, regardless of those for other servers.
     private var missing: CredentialError {
         guard !server.isTarget else {
             let isForOther = hasEnvironmentSecret && !server.takesEnvironment
@@ -115,7 +115,7 @@ struct CredentialSearch: Sendable {
         }
         let isGiven = flags.hasSecret || hasEnvironmentSecret
         return .notAuthenticated(
-            "no credentials for \(origin)" + (isGiven ? "; those given belong to another server" : ""),
+            "no credentials for \(origin)" + (isGiven ? "; the specified ones are for another server" : ""),
             hint: surroundings.retryCommand.map { "\($0) --server \(origin)" }
                 ?? "add --server \(origin), or a profile or netrc entry for it"
         )
@@ -143,12 +143,12 @@ struct CredentialSearch: Sendable {
     /// An API key that a header field can carry.
     static func checked(_ key: String) throws(CredentialError) -> String {
         guard !key.isEmpty, key.unicodeScalars.allSatisfy({ $0.isASCII && $0.value > 0x20 && $0.value != 0x7F }) else {
-            throw .usage("the API key holds characters that no header field can carry")
+            throw .usage("the API key contains characters that are not allowed in a header field")
         }
         return key
     }
 
-    /// `--user`, `MEDIACTL_USER`, profile or settings file; else the login of netrc; else a terminal is asked.
+    /// `--user`, `MEDIACTL_USER`, profile or settings file; otherwise the login of netrc; otherwise a prompt.
     private func userName(_ entry: Netrc.Entry? = nil) async throws(CredentialError) -> String {
         var user = server.user?.value ?? entry?.login
         if user == nil { user = try await netrcEntry()?.login }
@@ -202,9 +202,9 @@ struct CredentialSearch: Sendable {
     /// The secret of a text that is one line, ended or not.
     private func oneLine(_ text: String, source: String) throws(CredentialError) -> String {
         let secret = withoutLineEnd(text)
-        guard !secret.isEmpty else { throw .usage("there is nothing in \(source)") }
+        guard !secret.isEmpty else { throw .usage("\(source) is empty") }
         guard !secret.unicodeScalars.contains(where: { $0 == "\n" || $0 == "\r" || $0 == "\0" }) else {
-            throw .usage("there is more than one line in \(source), or a zero byte", hint: "keep only the secret in it")
+            throw .usage("\(source) has more than one line, or a NUL byte", hint: "store only the secret in it")
         }
         return secret
     }

@@ -9,19 +9,19 @@ struct CredentialFlags: Sendable, Equatable {
     /// `--no-input`: never ask.
     var noInput = false
 
-    /// Whether any flag gives a password or key.
+    /// Whether any flag specifies a password or key.
     var hasSecret: Bool { passwordStdin || passwordFile != nil || apiKeyFile != nil || apiKeyStdin }
 }
 
 /// What credentials may be asked of.
 struct CredentialSurroundings: Sendable {
-    /// Asks on the terminal; nil when standard input is not a terminal.
+    /// Prompts on the terminal; nil if standard input is not a terminal.
     var prompt: (@Sendable (_ question: String, PasswordPrompt.Echo) async throws(CredentialError) -> String)?
-    /// Called once before the first question about a login: there is no point in asking for an unreachable server.
+    /// Called once before the first login prompt, so that there is no prompt for an unreachable server.
     var beforePrompt: @Sendable () async throws -> Void = {}
-    /// Whether the server accepts a login that was typed in; true where that cannot be told.
+    /// Whether the server accepts a login entered at a prompt; true if that cannot be determined.
     var isAccepted: @Sendable (Authorization) async -> Bool = { _ in true }
-    /// The command that asks a server of the store again, without its `--server`; for the hint.
+    /// The command to run again for a server from the store, without its `--server`; for the hint.
     var retryCommand: String?
     /// Where `--password-stdin` and `--api-key-stdin` read.
     var standardInput: Int32 = 0
@@ -46,7 +46,7 @@ enum Credentials {
         guard origin.scheme == "http", !origin.isLoopback, !allowed else { return }
         throw .usage(
             "refusing to send \(what) to \(origin) unencrypted",
-            hint: "use https://, or add --allow-http (allow_http: true in a profile) where the network is trusted"
+            hint: "use https://, or add --allow-http (allow_http: true in a profile) on a trusted network"
         )
     }
 }

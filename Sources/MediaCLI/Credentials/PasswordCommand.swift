@@ -21,7 +21,7 @@ struct PasswordCommand: Sendable {
         }
         if let words = result.failure { throw failure(words) }
         guard let text = String(validating: result.output, as: UTF8.self) else {
-            throw failure("printed what is not UTF-8")
+            throw failure("printed invalid UTF-8")
         }
         let line = text.prefix { $0 != "\n" && $0 != "\r\n" }
         guard !line.isEmpty else { throw failure("printed no password") }
@@ -31,6 +31,6 @@ struct PasswordCommand: Sendable {
     /// Arguments may be telling, so that only the program is named.
     private func failure(_ what: String) -> CredentialError {
         let name = TerminalText.escaped(arguments.first ?? "")
-        return .notAuthenticated("password_command \"\(name)\" \(what)", hint: "run it by hand to see what is wrong")
+        return .notAuthenticated("password_command \"\(name)\" \(what)", hint: "run it manually to find the problem")
     }
 }

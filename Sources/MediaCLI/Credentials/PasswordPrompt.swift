@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// Asks for a password or a user name on the controlling terminal.
+/// Prompts for a password or a user name on the controlling terminal.
 enum PasswordPrompt {
-    /// Whether what is typed appears on the terminal.
+    /// Whether the input is echoed on the terminal.
     enum Echo: Sendable {
         /// For secrets.
         case hidden
@@ -17,7 +17,7 @@ enum PasswordPrompt {
     ///
     /// - Parameters:
     ///   - question: Shown as is, on the terminal.
-    ///   - echo: Whether the answer is shown; a secret is not.
+    ///   - echo: Whether the input is echoed; not for a secret.
     ///   - path: The terminal.
     /// - Returns: The line without its end.
     /// - Throws: `CredentialError` without a terminal, at its end (Ctrl-D), or when cancelled.
@@ -27,10 +27,10 @@ enum PasswordPrompt {
         terminal path: String = "/dev/tty"
     ) async throws(CredentialError) -> String {
         let terminal = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY)
-        guard terminal >= 0 else { throw .notAuthenticated("cannot ask for a login: not a terminal") }
+        guard terminal >= 0 else { throw .notAuthenticated("cannot prompt for a login: not a terminal") }
         defer { close(terminal) }
         var wake: [Int32] = [-1, -1]
-        guard pipe(&wake) == 0 else { throw .notAuthenticated("cannot ask for a login") }
+        guard pipe(&wake) == 0 else { throw .notAuthenticated("cannot prompt for a login") }
         let (wakeReader, wakeWriter) = (wake[0], wake[1])
         for end in wake { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         defer {
@@ -58,7 +58,7 @@ enum PasswordPrompt {
     ) -> Result<String, CredentialError> {
         var previous = termios()
         guard tcgetattr(terminal, &previous) == 0 else {
-            return .failure(.notAuthenticated("cannot ask for a login: not a terminal"))
+            return .failure(.notAuthenticated("cannot prompt for a login: not a terminal"))
         }
         var asking = previous
         if echo == .hidden { asking.c_lflag &= ~tcflag_t(ECHO) }
@@ -72,7 +72,7 @@ enum PasswordPrompt {
         var isWhole = false
         defer {
             tcsetattr(terminal, TCSAFLUSH, &previous)
-            // What is shown brings its line break along, unless it was broken off.
+            // Echoed input includes its line break, unless it was interrupted.
             if echo == .hidden || !isWhole { show("\n", on: terminal) }
         }
         let result = readLine(terminal, cancelled: cancelled)

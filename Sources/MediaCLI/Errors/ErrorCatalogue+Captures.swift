@@ -18,7 +18,7 @@ extension ErrorCatalogue {
         return diagnosis
     }
 
-    /// The words of the table, unless an error knows more than its code.
+    /// The message of the table, unless the error has more information than its code.
     private static func words(for error: CaptureError) -> Words {
         switch error.code {
         case .fileUnreadable: .unreadable(error)
@@ -39,24 +39,24 @@ extension ErrorCatalogue {
         switch error.code {
         case .unknownMediaType where error.value != nil:
             Words(
-                "\(error.file) is no \(clean(error.value ?? ""))\(error.said)",
-                hint: "leave --media-type out: the file itself tells"
+                "\(error.file) is not a \(clean(error.value ?? ""))\(error.said)",
+                hint: "omit --media-type to detect it from the file"
             )
         case .unknownMediaType:
             Words(
-                "cannot tell whether \(error.file) is a photo or a video\(error.said)",
+                "cannot determine whether \(error.file) is a photo or a video\(error.said)",
                 hint: "say it with --media-type photo or --media-type video"
             )
         case .depthMapInvalid where error.path == nil:
             Words(
-                "cannot use the depth map as a depth map\(error.said)",
+                "cannot use the depth map\(error.said)",
                 hint: "raw maps need --depth-size WxH, maps in PNG need --depth-scale METRES"
             )
         case .depthMapInvalid: Words(error)
         default:
             Words(
-                "\(error.file) changed while it was being read",
-                hint: "run the command again when nothing writes to it"
+                "\(error.file) was modified while it was read",
+                hint: "run the command again when no program is writing to it"
             )
         }
     }
@@ -65,11 +65,11 @@ extension ErrorCatalogue {
         var words = Words(error)
         switch error.code {
         case .payloadTooLarge where !error.parts.isEmpty:
-            words.message = "the body would not be smaller than \(HashOnlyBody.byteLimit) bytes\(error.said)"
+            words.message = "the request body must be smaller than \(HashOnlyBody.byteLimit) bytes\(error.said)"
             words.hint = "shorten --device-model or --place"
         case .payloadTooLarge:
             words.hint =
-                "many servers take 2 MiB at most in a full upload; send the hash alone, without --send-media"
+                "many servers accept at most 2 MiB in a full upload; send only the hash, without --send-media"
         case .keyUnusable:
             words.message = "the key cannot be used\(at(error))\(error.said)"
         default: words.message += error.value.map { " at \(clean($0))" } ?? ""
@@ -85,25 +85,25 @@ extension ErrorCatalogue {
             .table(
                 error,
                 hint: "set the clock"
-                    + (error.value.map { "; the server's says \(clean($0))" } ?? "")
+                    + (error.value.map { "; the server's time is \(clean($0))" } ?? "")
                     + ", then: mediactl hash-only retry --all"
             )
-        // Nothing is logged in here: the device is refused.
+        // There is no login here; the server refuses the device.
         case .unauthorized: Words(error, as: "forbidden")
         case .notFound: .table(error, as: "unexpected_answer", hint: noCapturesHint)
         case .redirected: .redirected(error, place: error.value.map { ": \(quoted($0))" } ?? "")
-        case .unexpectedAnswer: .unexpectedAnswer(error, orElse: ", or it takes no captures")
+        case .unexpectedAnswer: .unexpectedAnswer(error, orElse: ", or it does not accept captures")
         case .unknownOutcome:
             Words(
                 "whether the server has this capture is unknown\(error.status)\(reason(error))",
-                hint: "it probably has; ask with mediactl hash-only retry --all"
+                hint: "it probably has; check with: mediactl hash-only retry --all"
             )
-        case .transport: .table(error, hint: "mediactl hash-only retry --all tries again")
-        default: .table(error, hint: "try again later with mediactl hash-only retry --all, or ask its operator")
+        case .transport: .table(error, hint: "retry with: mediactl hash-only retry --all")
+        default: .table(error, hint: "retry later with mediactl hash-only retry --all, or contact its operator")
         }
     }
 
-    private static let noCapturesHint = "check --server; a proxy may have answered, or it takes no captures"
+    private static let noCapturesHint = "check --server; this may be a proxy, or not a capture server"
 
     // MARK: Records
 
@@ -112,24 +112,24 @@ extension ErrorCatalogue {
         return switch error.code {
         case .captureUnknown where error.path != nil:
             Words(
-                "no capture of \(error.file) is kept here\(error.said)",
-                hint: "a file that was changed since has another hash; mediactl hash-only list shows what is kept"
+                "no stored capture of \(error.file)\(error.said)",
+                hint: "a modified file has another hash; list the stored captures with: mediactl hash-only list"
             )
         case .captureUnknown:
             Words(
-                "there is no one capture\(capture)\(error.said)",
-                hint: "mediactl hash-only list shows the ids; their first characters will do when no other begins so"
+                "no unique capture matches\(capture)\(error.said)",
+                hint: "mediactl hash-only list shows the IDs; a unique prefix is enough"
             )
         case .localOnly:
             .table(
                 error,
-                message: "capture\(capture) is of before there were modes, and stays here until you say otherwise"
+                message: "capture\(capture) predates modes and is not submitted by default"
             )
         case .recordUnusable: Words("the record of capture\(capture) is damaged\(error.said)")
         case .vaultUnusable: .table(error, message: "the vault cannot be used\(at(error))\(error.said)")
         case .diskFull: .table(error, message: "no space left\(at(error))")
         case .mediaDamaged: .table(error, message: "the copy in the vault is damaged\(at(error))\(error.said)")
-        default: .table(error, message: "the vault has no such copy\(at(error))\(error.said)")
+        default: .table(error, message: "the vault does not have the copy\(at(error))\(error.said)")
         }
     }
 

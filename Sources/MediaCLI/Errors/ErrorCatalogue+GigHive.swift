@@ -11,7 +11,7 @@ extension ErrorCatalogue {
         return Diagnosis(error, words(for: error))
     }
 
-    /// The words of the table, unless an error knows more than its code.
+    /// The message of the table, unless the error has more information than its code.
     private static func words(for error: GigHiveError) -> Words {
         switch error.code {
         case .invalidDetail, .fileUnreadable, .notRegularFile, .fileTooLarge, .unknownExtension, .sourceChanged:
@@ -22,29 +22,29 @@ extension ErrorCatalogue {
         case .rateLimited:
             .table(
                 error,
-                hint: error.retryAfterSeconds.map { "try again in \(Formats.span(.seconds($0)))" } ?? "try again later"
+                hint: error.retryAfterSeconds.map { "retry in \(Formats.span(.seconds($0)))" } ?? "retry later"
             )
         case .unknownHost, .cannotConnect, .connectionLost: networkWords(for: error)
         case .checksumMismatch, .tokenLost, .tokenNotStored, .noDeleteToken: tokenWords(for: error)
         case .notResumable:
             Words(
-                "cannot go on with \(error.path.map { quoted($0) } ?? "the upload")\(error.said)",
+                "cannot resume \(error.path.map { quoted($0) } ?? "the upload")\(error.said)",
                 hint: error.value == nil
-                    ? "mediactl uploads status shows where uploads stand; mediactl upload sends the file as it is now"
+                    ? "check with: mediactl uploads status; to upload the file as it is now, use mediactl upload"
                     : discardHint(for: error)
             )
         case .idReused, .adminUnverified: .table(error, hint: error.fileID.map { "mediactl media show \($0)" })
         case .filterUnavailable: filterWords(for: error)
         case .refusedDuplicate:
             Words(
-                "the server refused the file: it has the same bytes\(error.fileID.map { " as \($0)" } ?? "") in another "
-                    + "event, and this event does not have them\(error.said)",
+                "the server refused the file: it already has it\(error.fileID.map { " as \($0)" } ?? "") in another "
+                    + "event, but not in this one\(error.said)",
                 hint: error.fileID.map { "show the other copy with: mediactl media show \($0)" }
             )
         case .serverError where refusedFlag(error) != nil:
             .table(
                 error,
-                hint: refusedFlag(error).map { "change the value of \($0); the server refuses this one every time" }
+                hint: refusedFlag(error).map { "change the value of \($0); the server always refuses this one" }
             )
         default: Words(error)
         }
@@ -70,22 +70,22 @@ extension ErrorCatalogue {
         case .fileTooLarge:
             Words(
                 "cannot upload \(file): it is larger than the limit\(error.limit.map { " of \($0) bytes" } ?? "")",
-                hint: "if this server takes more, set max_bytes in its profile"
+                hint: "if this server accepts larger files, set max_bytes in its profile"
             )
         case .unknownExtension:
             Words(
-                "cannot upload \(file): its extension is not one the server knows",
-                hint: "send it with --any-extension"
+                "cannot upload \(file): the server does not accept this file extension",
+                hint: "to upload it anyway, add --any-extension"
             )
         case .sourceChanged where error.value != nil:
-            Words("\(file) has changed since its upload began", hint: "upload it anew, and \(discardHint(for: error))")
+            Words("\(file) changed since its upload started", hint: "upload it again, and \(discardHint(for: error))")
         default: Words(error)
         }
     }
 
     /// How to give up the upload that `error.value` names.
     private static func discardHint(for error: GigHiveError) -> String {
-        "give the old upload up with: mediactl uploads discard \(clean(error.value ?? ""))"
+        "discard the old upload with: mediactl uploads discard \(clean(error.value ?? ""))"
     }
 
     private static func fieldName(_ field: String?) -> String {
@@ -96,7 +96,7 @@ extension ErrorCatalogue {
         let option = (error.field ?? "filter").replacing("_", with: "-")
         return Words(
             "cannot filter by --\(option)\(error.said)",
-            hint: "leave --\(option) out and use other filters, for example --event-date and --org-name"
+            hint: "omit --\(option) and use other filters, for example --event-date and --org-name"
         )
     }
 
@@ -118,7 +118,7 @@ extension ErrorCatalogue {
     private static func loginHint(_ login: GigHiveError.NeededLogin?) -> String {
         switch login {
         case .uploader: "log in as uploader, or add --as-admin"
-        case .admin: "only the administrator may do this; log in with --user admin"
+        case .admin: "only the administrator can do this; log in with --user admin"
         case nil: "log in as uploader or admin"
         }
     }
@@ -135,7 +135,7 @@ extension ErrorCatalogue {
                 "the file is on the server\(error.fileID.map { " as \($0)" } ?? ""), but its delete token is lost"
                     + error.said,
                 hint: error.fileID.map { "an administrator can delete it: mediactl uploads delete \($0) --as-admin" }
-                    ?? "ask the operator of the server for a deletion if it must go"
+                    ?? "to have it deleted, contact the operator of the server"
             )
         case .tokenNotStored:
             Words(
@@ -150,11 +150,11 @@ extension ErrorCatalogue {
         // A store that refused the token takes it from the rescue file when it works again. Otherwise the answer itself
         // lacks something, and no command here can find that.
         if error.store != nil {
-            return "the answer is kept in \(quoted(path)); free some space and run: mediactl uploads list"
+            return "the response is stored in \(quoted(path)); free some space and run: mediactl uploads list"
         }
         return error.fileID == nil
-            ? "\(quoted(path)) holds the token; send the file's checksum to the operator of the server and ask for its id"
-            : "\(quoted(path)) holds what was sent; ask the operator of the server for a deletion if it must go"
+            ? "the token is in \(quoted(path)); send the checksum to the operator of the server to get its ID"
+            : "the response is in \(quoted(path)); to have the file deleted, contact the operator of the server"
     }
 
     private static func noTokenWords(for error: GigHiveError) -> Words {
@@ -165,8 +165,8 @@ extension ErrorCatalogue {
         // Another server's file of the same number is another file, and no command that deletes it is offered.
         let others = error.otherHosts.map { TerminalText.escaped($0) }.joined(separator: ", ")
         return Words(
-            "there is no delete token for \(id) of this host; the \(id) of \(others) is another file",
-            hint: "mediactl uploads list shows the files of each host"
+            "no stored delete token for \(id) on this host; \(id) on \(others) is another file",
+            hint: "list the files of each host with: mediactl uploads list"
         )
     }
 }

@@ -11,21 +11,21 @@ extension ErrorCatalogue {
         let store = error.path.hasSuffix("tokens.sqlite") ? "token store" : "store"
         let elsewhere =
             error.path.hasSuffix("/temporary.sqlite")
-            ? "name another directory for temporary files in TMPDIR" : "use another directory with --data-dir DIR"
+            ? "set TMPDIR to another directory" : "use another directory with --data-dir DIR"
         let (message, hint): (String, String) =
             switch error.kind {
             case .notWritable: ("cannot write \(path)\(detail)", "check its permissions, or \(elsewhere)")
             case .full: ("no space left for \(path)\(detail)", "free some space, or \(elsewhere)")
             case .corrupt where error.path.hasSuffix("index.sqlite"):
-                ("\(path) is not a usable \(store)\(detail)", "run mediactl sync, which builds it anew")
+                ("\(path) is not a usable \(store)\(detail)", "run mediactl sync to rebuild it")
             case .corrupt:
                 ("\(path) is not a usable \(store)\(detail)", "nothing was changed; restore a copy, or \(elsewhere)")
             case .newerVersion:
                 ("\(path) was written by a newer version of mediactl\(detail)", "update mediactl, or \(elsewhere)")
-            case .busy: ("\(path) is held by another process\(detail)", "try again when the other mediactl has ended")
+            case .busy: ("\(path) is locked by another process\(detail)", "retry when the other mediactl has finished")
             case .networkFileSystem:
-                ("\(path) lies on a network file system, which cannot keep a \(store) safe\(detail)", elsewhere)
-            case .unsafe: ("\(path) belongs to somebody else, or is of the wrong kind\(detail)", elsewhere)
+                ("\(path) is on a network file system, which is not safe for a \(store)\(detail)", elsewhere)
+            case .unsafe: ("\(path) has another owner, or is not of the expected type\(detail)", elsewhere)
             case .other: ("the \(store) \(path) failed\(detail)", elsewhere)
             }
         return Diagnosis(
@@ -47,13 +47,13 @@ extension ErrorCatalogue {
         let (message, hint): (String, String) =
             switch error {
             case .malformed(let reason):
-                ("the server's address is not an address: \(clean(reason))", "write it like https://media.example.org")
+                ("invalid server address: \(clean(reason))", "use the form https://media.example.org")
             case .unsupportedScheme(let scheme):
                 ("the scheme \(quoted(scheme)) is not supported", "use https:// or http://")
             case .containsCredentials:
                 (
                     "the server's address contains credentials",
-                    "leave them out; use --user NAME and --password-file FILE, or MEDIACTL_PASSWORD"
+                    "remove them; use --user NAME and --password-file FILE, or MEDIACTL_PASSWORD"
                 )
             case .containsPath(let suggestion):
                 ("the server's address has a path", "use --server \(clean(suggestion))")
@@ -67,13 +67,13 @@ extension ErrorCatalogue {
             switch error.kind {
             case .notFound: "no such directory"
             case .permissionDenied: "permission denied"
-            case .isDirectory, .notRegular, .empty: "it is no directory"
+            case .isDirectory, .notRegular, .empty: "not a directory"
             case .io(let code): SystemError.words(code)
             }
         return Diagnosis(
             "cannot_watch",
             "cannot watch \(quoted(error.path)): \(reason)",
-            hint: "check the path given with --watch",
+            hint: "check the path of --watch",
             exitCode: .usage
         )
     }

@@ -30,7 +30,7 @@ extension ErrorCatalogue {
         case .unknownHost, .cannotConnect:
             if let hint = proxyHint(for: error) { .table(error, hint: hint) } else { Words(error) }
         case .connectionLost where error.path != nil:
-            .table(error, hint: "send the file again with mediactl upload")
+            .table(error, hint: "upload the file again with: mediactl upload FILE")
         default: Words(error)
         }
     }

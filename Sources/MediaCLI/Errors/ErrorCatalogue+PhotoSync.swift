@@ -16,7 +16,7 @@ extension ErrorCatalogue {
         return Diagnosis(error, words(for: error))
     }
 
-    /// The words of the table, unless an error knows more than its code.
+    /// The message of the table, unless the error has more information than its code.
     private static func words(for error: PhotoSyncError) -> Words {
         switch error.code {
         case .notLoggedIn, .unauthorized, .forbidden: accountWords(for: error)
@@ -25,18 +25,18 @@ extension ErrorCatalogue {
         case .notFound, .setupRequired, .unexpectedAnswer: answerWords(for: error)
         case .notOwned where error.path == nil:
             Words(
-                "the server has these bytes, but not as yours\(error.said)",
-                hint: "keep the local original; another user, or nobody, owns the photo there"
+                "the server has this photo, but does not list it as yours\(error.said)",
+                hint: "keep the local original; the photo on the server has another owner, or none"
             )
         case .busy:
-            Words(busyMessage(error), hint: "try again when it has ended")
+            Words(busyMessage(error), hint: "retry when it has finished")
         default: Words(error)
         }
     }
 
     private static func busyMessage(_ error: PhotoSyncError) -> String {
-        error.path.map { "another mediactl is writing to \(quoted($0))" }
-            ?? "another mediactl is at work on this server's photos\(error.said)"
+        error.path.map { "another mediactl process is writing to \(quoted($0))" }
+            ?? "another mediactl process is using this server's index\(error.said)"
     }
 
     // MARK: Keys and devices
@@ -47,12 +47,12 @@ extension ErrorCatalogue {
         case .notLoggedIn where error.httpStatus != nil:
             Words(
                 "the server refused e-mail address or password\(status)\(error.said)",
-                hint: "check both; nothing was changed, and keys go on working"
+                hint: "check both; nothing was changed, and existing keys still work"
             )
         case .notLoggedIn:
             Words(
                 "not logged in" + (error.value.map { " to \(clean($0))" } ?? ""),
-                hint: "run mediactl login, or give a key with --api-key-file FILE or MEDIACTL_API_KEY"
+                hint: "run mediactl login, or set a key with --api-key-file FILE or MEDIACTL_API_KEY"
             )
         case .unauthorized:
             Words(
@@ -63,7 +63,7 @@ extension ErrorCatalogue {
                     """
             )
         default:
-            .table(error, hint: "the photo may belong to another user, or to nobody; mediactl sync status tells more")
+            .table(error, hint: "the photo may have another owner, or none; details: mediactl sync status")
         }
     }
 
@@ -74,12 +74,12 @@ extension ErrorCatalogue {
         return switch error.code {
         case .invalidDate:
             Words(
-                "\(error.value.map { quoted($0) } ?? "the date") of \(file) is no date that the server takes\(error.said)"
+                "\(error.value.map { quoted($0) } ?? "the date") of \(file) is not a valid date\(error.said)"
             )
         case .fileUnreadable: .unreadable(error)
         case .fileTooLarge:
             Words("cannot send \(file): it is larger than the limit\(error.limit.map { " of \($0) bytes" } ?? "")")
-        default: Words("\(file) changed while it was read or sent", hint: "push it again when nothing writes to it")
+        default: Words("\(file) changed while it was read or sent", hint: "push it again when it is no longer changing")
         }
     }
 
@@ -89,21 +89,21 @@ extension ErrorCatalogue {
         let file = error.file
         return switch error.code {
         case .targetUnusable:
-            Words("cannot write to \(file)\(error.said)", hint: "check it, or name another directory with --to DIR")
+            Words("cannot write to \(file)\(error.said)", hint: "check it, or specify another directory with --to DIR")
         case .targetExists:
-            Words("\(file) has appeared meanwhile; it was left as it is", hint: "run the same command again")
+            Words("\(file) was created in the meantime; it was not changed", hint: "run the same command again")
         case .checksumMismatch:
             Words("\(photo(error)) does not have the bytes that were uploaded\(error.said)", hint: retryHint)
-        case .lengthMismatch: Words("\(photo(error)) did not arrive whole\(error.said)", hint: retryHint)
+        case .lengthMismatch: Words("\(photo(error)) is incomplete\(error.said)", hint: retryHint)
         default:
             Words(
                 "there is no \(photo(error)) in the index",
-                hint: "mediactl sync list shows the ids; mediactl sync --full brings the index up to date"
+                hint: "mediactl sync list shows the IDs; mediactl sync --full updates the index"
             )
         }
     }
 
-    private static let retryHint = "run the same command again; if it stays so, the server's copy is damaged"
+    private static let retryHint = "run the same command again; if this persists, the server's copy is damaged"
 
     private static func photo(_ error: PhotoSyncError) -> String {
         error.photoID.map { "photo \(clean($0))" } ?? "photo"
@@ -116,12 +116,12 @@ extension ErrorCatalogue {
         return switch error.code {
         case .notFound where error.photoID != nil:
             Words(
-                "the server has no \(photo(error)) any more\(status)\(error.said)",
+                "the server no longer has \(photo(error))\(status)\(error.said)",
                 hint: "run mediactl sync --full"
             )
         case .notFound:
             Words(
-                "the server does not know this address or photo\(status)\(error.said)",
+                "no such address or photo on the server\(status)\(error.said)",
                 hint: "check --server, or run mediactl sync --full"
             )
         case .setupRequired:
@@ -129,13 +129,13 @@ extension ErrorCatalogue {
                 "the server has not been set up yet\(status)",
                 hint: "its administrator must finish the setup\(setupPlace(error.value))"
             )
-        default: .unexpectedAnswer(error, orElse: ", or it is no PhotoSync server")
+        default: .unexpectedAnswer(error, orElse: ", or it is not a PhotoSync server")
         }
     }
 
     /// Where the setup is done, when the server names a place of its own. An address elsewhere is not passed on.
     private static func setupPlace(_ value: String?) -> String {
         guard let value, value.hasPrefix("/"), !value.hasPrefix("//"), !value.contains("\\") else { return "" }
-        return ", at \(clean(value)) of the same address"
+        return " at \(clean(value)) on the same host"
     }
 }

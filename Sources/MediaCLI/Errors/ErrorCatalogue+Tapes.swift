@@ -31,12 +31,12 @@ extension ErrorCatalogue {
         return OutcomeTable.row(code).flatMap { ExitCode(rawValue: $0.exitCode) } ?? .failure
     }
 
-    /// The words of the table, unless an error knows more than its code.
+    /// The message of the table, unless the error has more information than its code.
     private static func words(for error: TapesError) -> Words {
         switch error.code {
         case .tapeAmbiguous:
             Words(
-                "\(quoted(error.value ?? "")) may be any of \(error.candidates.count) tapes: "
+                "\(quoted(error.value ?? "")) matches \(error.candidates.count) tapes: "
                     + error.candidates.map { clean($0) }.joined(separator: ", "),
                 hint: "name it by its id, or by the first 4 characters of that or more"
             )
@@ -44,24 +44,24 @@ extension ErrorCatalogue {
             // One with the id of its clip is an original of a tape.
             .table(
                 error,
-                hint: error.value == nil ? "\(missingHint); --allow-missing adds it all the same" : relinkingHint
+                hint: error.value == nil ? "\(missingHint); --allow-missing adds it anyway" : relinkingHint
             )
         case .fileUnreadable: .unreadable(error)
         case .libraryUnusable:
             .table(
                 error,
                 hint: error.value.flatMap(AssociationReason.init(rawValue:))?.hint
-                    ?? "mediactl tapes library status says what is missing"
+                    ?? "mediactl tapes library status shows what is missing"
             )
         case .renderFailed where error.path != nil: Words("ffmpeg could not render \(error.file)" + error.said)
         case .targetExists: .table(error, hint: "choose another name, or replace it with --force")
         case .targetUnusable: Words("cannot write \(error.file)" + error.said)
-        case .diskFull: .table(error, hint: "free some space; nothing of it was left behind")
+        case .diskFull: .table(error, hint: "free some space; the incomplete file was removed")
         case .storeUnusable: Words("the store cannot be used" + error.said)
         default: Words(error)
         }
     }
 
-    /// For originals that are not where the tape says.
-    static let relinkingHint = "mediactl tapes relink TAPE --in DIR finds originals that were moved"
+    /// For originals that are missing at their stored path.
+    static let relinkingHint = "find moved originals with: mediactl tapes relink TAPE --in DIR"
 }

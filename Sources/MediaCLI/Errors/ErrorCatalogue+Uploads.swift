@@ -18,18 +18,18 @@ extension ErrorCatalogue {
                 "correct it and resume: mediactl uploads resume \(id) \($0) TEXT"
             }
         case .badRequest:
-            // Only a detail can be corrected: a type or size that the server refuses stays as it is.
+            // Only a detail can be corrected, not a type or size that the server refuses.
             diagnosis.hint = flag(for: error).map { "correct it and resume: mediactl uploads resume \(id) \($0) TEXT" }
         case .networkTimeout, .connectionLost, .cannotConnect, .unknownHost, .requestTimeout, .serverError, .locked,
             .rateLimited:
             let which = isOneOfMany ? "--all" : id
-            diagnosis.hint = "go on with the same command, or with: mediactl uploads resume \(which)"
+            diagnosis.hint = "run the same command again, or: mediactl uploads resume \(which)"
         default: break
         }
         return diagnosis
     }
 
-    /// The flag for the detail that a server refuses (gighive contract 2.5 has its words); nil when it refuses none.
+    /// The flag for the detail that a server refuses (messages: gighive contract 2.5); nil for other refusals.
     private static func flag(for error: GigHiveError) -> String? {
         let fields = [
             "event_date", "org_name", "event_type", "label", "participants", "keywords", "location", "rating", "notes",

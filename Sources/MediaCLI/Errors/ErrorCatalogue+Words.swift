@@ -17,7 +17,7 @@ protocol CataloguedError: Error {
     var value: String? { get }
     /// The server's number of the file it is about.
     var number: String { get }
-    /// What was to be done with the file.
+    /// The operation on the file, for example "upload".
     var use: String { get }
     /// Status of the server's answer, when there was one.
     var httpStatus: Int? { get }
@@ -86,7 +86,7 @@ extension ErrorCatalogue {
 }
 
 extension Diagnosis {
-    /// An error of a system in words, with the exit code of the table.
+    /// The message of an error, with the exit code of the table.
     init(_ error: some CataloguedError, _ words: ErrorCatalogue.Words, exitCode: ExitCode? = nil) {
         self.init(
             error.code.rawValue,
@@ -113,18 +113,18 @@ extension ErrorCatalogue {
 
 /// What several systems say alike.
 extension ErrorCatalogue.Words {
-    /// The words that the table has for a code, with what the error knows filled in.
+    /// The table's message and hint for a code, filled in from the error.
     ///
     /// - Parameters:
     ///   - error: What happened.
-    ///   - code: Another code, whose words fit better.
+    ///   - code: Another code, whose message fits better.
     init(_ error: some CataloguedError, as code: String? = nil) {
         let code = code ?? error.code.rawValue
         let row = OutcomeTable.row(code)
         self.init(Self.filled(row?.message ?? code, error), hint: row?.hint)
     }
 
-    /// In one pass, so that foreign text is never filled in again.
+    /// In one pass, so that placeholders in foreign text are never replaced.
     private static func filled(_ text: String, _ error: some CataloguedError) -> String {
         var message = ""
         var rest = text[...]
@@ -154,10 +154,10 @@ extension ErrorCatalogue.Words {
 
     // MARK: Answers
 
-    /// `place` is `: ` and where it sends it, when that is told apart from what the server said.
+    /// `place` is `: ` and the target, when the error has it separately from the server's message.
     static func redirected(_ error: some CataloguedError, place: String) -> Self {
         var words = Self(error)
-        words.message = "the server sends this request elsewhere\(error.status)\(place)"
+        words.message = "the server redirects this request\(error.status)\(place)"
         return words
     }
 
@@ -168,7 +168,7 @@ extension ErrorCatalogue.Words {
         return words
     }
 
-    /// The words of the table with another hint.
+    /// The message of the table with another hint.
     static func table(_ error: some CataloguedError, as code: String? = nil, hint: String?) -> Self {
         var words = Self(error, as: code)
         words.hint = hint

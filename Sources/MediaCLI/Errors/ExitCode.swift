@@ -21,16 +21,16 @@ enum ExitCode: Int32, Sendable, CaseIterable {
     /// What it means, for `mediactl help exit-codes`.
     var meaning: String {
         switch self {
-        case .success: "done, also when it was there already"
+        case .success: "done, or already on the server"
         case .failure: "another failure, or declined at a prompt"
         case .usage: "wrong usage, or a local input that cannot be used"
-        case .partly: "partly done: the items of the batch did not end alike"
+        case .partly: "partly done: mixed results"
         case .unauthorized: "not authenticated, or not allowed"
         case .notFound: "not found on the server"
         case .network: "the network failed or timed out after the retries, or the outcome is unknown"
         case .server: "the server failed"
         case .integrity: "the stored copy differs from the source (hash or length)"
-        case .conflict: "conflict, or locked by somebody else"
+        case .conflict: "conflict, or locked by another user or process"
         case .deleteToken: "the delete token is missing, lost or rejected"
         case .store: "the local store cannot be used"
         case .sourceChanged: "the source changed during the transfer"

@@ -60,7 +60,7 @@ struct ParseFailure {
         return escaped.prefix(1).lowercased() + escaped.dropFirst()
     }
 
-    /// An option for a secret itself. Its value is not repeated: the argument was visible to others long enough.
+    /// An option that takes a secret as its value. The message does not repeat the value.
     private var secretAsArgument: Diagnosis? {
         let replacements: KeyValuePairs = [
             "--password": "use --password-file FILE, --password-stdin or MEDIACTL_PASSWORD",
@@ -104,7 +104,7 @@ struct ParseFailure {
     private func unknown(option: String) -> Diagnosis {
         let name = option.drop { $0 == "-" }
         let known = MistypedLine.options(of: line.path.last).map { String($0.dropFirst(2)) }
-        // What lowers security is suggested only for a slip of the finger, never as the only option that begins so.
+        // An option that weakens security is suggested only for a typo, never as the only option with a prefix.
         let isWeakening = ["allow-http", "insecure"].contains
         let nearest = name.count > 1 ? Spelling.nearest(to: String(name), among: known) : nil
         let near = nearest.flatMap { option == "--\($0)" || (isWeakening($0) && $0.hasPrefix(name)) ? nil : $0 }
@@ -114,7 +114,7 @@ struct ParseFailure {
         )
     }
 
-    /// The command that has the option, for a line that ends with a group of commands.
+    /// The subcommand that has the option, for a command line that ends with a command group.
     private func commandWith(_ option: String) -> String? {
         let commands = line.path.last.configuration.subcommands.filter { MistypedLine.options(of: $0).contains(option) }
         guard commands.count == 1 else { return nil }
@@ -122,7 +122,7 @@ struct ParseFailure {
         return "did you mean: \((names + [option]).joined(separator: " "))"
     }
 
-    /// What weakens protection is suggested for a slip of a letter or two only, and never for the beginning of its name.
+    /// An option that weakens security is suggested only for a typo of one or two letters, never for a prefix.
     private static func suggestion(_ near: String, for name: Substring) -> String? {
         let isWeakening = near == "insecure" || near.hasPrefix("allow-")
         return isWeakening && abs(near.count - name.count) > 2 ? nil : "did you mean: --\(near)"
@@ -160,7 +160,7 @@ struct ParseFailure {
         {
             return .usage(
                 "\(option): \(ErrorCatalogue.quoted(value)) looks like a flag\(Self.range(of: option))",
-                hint: "a value that begins with - is written \(option)=\(TerminalText.escaped(value))"
+                hint: "to use a value that begins with -, write \(option)=\(TerminalText.escaped(value))"
             )
         }
         return nil

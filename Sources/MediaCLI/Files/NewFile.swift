@@ -38,7 +38,7 @@ struct NewFile: Sendable {
         return UnsafeBufferPointer(start: resolved, count: strlen(resolved)).map(UInt8.init(bitPattern:))
     }
 
-    /// Makes the file; the umask decides who may read it, because it holds no secret.
+    /// Creates the file with the permissions of the umask, because it contains no secret.
     ///
     /// - Throws: `Diagnosis` with code `report_failed`; nothing is there then but what was there before.
     func write(_ text: String) throws(Diagnosis) {

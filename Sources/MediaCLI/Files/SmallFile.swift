@@ -92,9 +92,9 @@ enum SmallFile {
         return text
     }
 
-    /// What is said of a file with a secret that others may read.
+    /// The warning for a file with a secret that other users can read.
     static func readableWarning(_ file: String) -> String {
-        "\(file) holds a secret and can be read by other users; run chmod 600 on it"
+        "\(file) contains a secret and can be read by other users; run: chmod 600 \(file)"
     }
 
     /// Whether others than its owner may read the file.

@@ -2,11 +2,11 @@ internal import ArgumentParser
 
 /// What `doctor` and `smoke` have in common.
 struct CheckOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("End after this long, whatever is still open; 60s by default.", valueName: "time"))
+    @Option(help: ArgumentHelp("Maximum time for all checks (default: 60s).", valueName: "time"))
     var timeout: String?
 
     @Option(
-        help: ArgumentHelp("Write a JUnit XML report to this file as well.", valueName: "file"),
+        help: ArgumentHelp("Also write a JUnit XML report to this file.", valueName: "file"),
         completion: .file()
     )
     var junit: String?

@@ -17,7 +17,7 @@ struct ConnectionOptions: ParsableArguments, ConnectionFlags {
 
     @Option(
         help: ArgumentHelp(
-            "How long SIGTERM and SIGHUP still wait for the answer after the last byte, 30s by default.",
+            "Grace period after SIGTERM or SIGHUP to wait for the response (default: 30s).",
             valueName: "time"
         )
     )
@@ -25,7 +25,7 @@ struct ConnectionOptions: ParsableArguments, ConnectionFlags {
 
     @Option(
         help: ArgumentHelp(
-            "How long a server is asked for a file whose answer was lost, 330s by default. It may still be storing it.",
+            "Maximum time to query the server for a file after a lost response (default: 330s).",
             valueName: "time"
         )
     )

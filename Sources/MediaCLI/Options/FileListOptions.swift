@@ -5,7 +5,7 @@ internal import MediaFiles
 struct FileListOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Take the files that are listed here, one a line, as seen from the current directory; - for standard input.",
+            "Read paths from this file, one per line, relative to the current directory; - for standard input.",
             valueName: "file"
         ),
         completion: .file()
@@ -14,7 +14,7 @@ struct FileListOptions: ParsableArguments {
 
     @Option(
         name: .customLong("files-from0"),
-        help: ArgumentHelp("The same with zero bytes between the paths, as from find -print0.", valueName: "file"),
+        help: ArgumentHelp("Like --files-from, but NUL-separated, as written by find -print0.", valueName: "file"),
         completion: .file()
     )
     var filesFromZero: String?

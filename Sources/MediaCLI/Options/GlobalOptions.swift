@@ -2,29 +2,29 @@ internal import ArgumentParser
 
 /// Flags that every command understands, before or after its name.
 struct GlobalOptions: ParsableArguments {
-    @Flag(help: "Write JSON records, one a line, and nothing else to standard output.")
+    @Flag(help: "Write only JSON records to standard output, one per line.")
     var json = false
 
-    @Flag(help: "Add progress records to the output of --json.")
+    @Flag(help: "Include progress records in the output of --json.")
     var progressEvents = false
 
-    @Flag(name: .shortAndLong, help: "No progress and no notes; errors and warnings stay.")
+    @Flag(name: .shortAndLong, help: "Suppress progress and notes; errors and warnings are still printed.")
     var quiet = false
 
-    @Flag(name: .shortAndLong, help: "Say more on standard error; may be repeated.")
+    @Flag(name: .shortAndLong, help: "Print more details to standard error; may be repeated.")
     var verbose: Int
 
-    @Option(help: ArgumentHelp("Colour the output: auto, always or never.", valueName: "when"))
+    @Option(help: ArgumentHelp("Color the output: auto, always or never.", valueName: "when"))
     var color: String?
 
-    @Flag(help: "Never ask anything.")
+    @Flag(help: "Never prompt.")
     var noInput = false
 
     @Option(help: ArgumentHelp("Read this settings file.", valueName: "file"), completion: .file())
     var config: String?
 
     @Option(
-        help: ArgumentHelp("Keep tokens, logins, journal and index here.", valueName: "dir"),
+        help: ArgumentHelp("Store tokens, logins, journal and index in this directory.", valueName: "dir"),
         completion: .directory
     )
     var dataDir: String?
@@ -32,8 +32,8 @@ struct GlobalOptions: ParsableArguments {
     func validate() throws {
         guard config != "" else { throw ValidationError("--config: an empty path.") }
         guard dataDir != "" else { throw ValidationError("--data-dir: an empty path.") }
-        guard !quiet || verbose == 0 else { throw ValidationError("--quiet and --verbose exclude each other.") }
-        guard json || !progressEvents else { throw ValidationError("--progress-events needs --json.") }
+        guard !quiet || verbose == 0 else { throw ValidationError("--quiet cannot be combined with --verbose.") }
+        guard json || !progressEvents else { throw ValidationError("--progress-events requires --json.") }
     }
 
     var outputPreferences: OutputPreferences {

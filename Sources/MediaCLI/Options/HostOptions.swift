@@ -5,12 +5,12 @@ struct HostOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Only uploads to this host (with :PORT when it is not the default).", valueName: "host"))
     var host: String?
 
-    @Flag(help: "Uploads to all hosts; the default.")
+    @Flag(help: "Uploads to all hosts (default).")
     var allHosts = false
 
     func validate() throws {
         guard host == nil || !allHosts else {
-            throw ValidationError("--host and --all-hosts exclude each other.")
+            throw ValidationError("--host cannot be combined with --all-hosts.")
         }
     }
 

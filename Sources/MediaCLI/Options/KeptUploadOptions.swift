@@ -2,9 +2,9 @@ internal import ArgumentParser
 internal import Foundation
 internal import MediaStore
 
-/// Which of the uploads that are kept here are listed.
+/// Filters for the stored uploads.
 struct KeptUploadOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Only uploads to an event on this day.", valueName: "yyyy-mm-dd"))
+    @Option(help: ArgumentHelp("Only uploads to events on this date.", valueName: "yyyy-mm-dd"))
     var eventDate: String?
 
     @Option(help: ArgumentHelp("Only uploads to events whose organization contains this.", valueName: "text"))
@@ -24,17 +24,17 @@ struct KeptUploadOptions: ParsableArguments {
     )
     var since: String?
 
-    @Option(help: ArgumentHelp("List at most this many, the newest first.", valueName: "n"))
+    @Option(help: ArgumentHelp("Maximum number of uploads to list, newest first.", valueName: "n"))
     var limit: Int?
 
     func validate() throws {
-        guard limit.map({ $0 > 0 }) ?? true else { throw ValidationError("--limit takes a whole number from 1.") }
+        guard limit.map({ $0 > 0 }) ?? true else { throw ValidationError("--limit must be a whole number, 1 or more.") }
     }
 
-    /// Whether anything is left out on purpose.
+    /// Whether any filter is set.
     var isNarrowed: Bool { [eventDate, orgName, eventType, label, since].contains { $0 != nil } }
 
-    /// The uploads that are wanted, in their order. A file matches when one of its events does.
+    /// The matching uploads, in their order. A file matches if one of its events does.
     ///
     /// - Throws: `Diagnosis` for a time that cannot be read.
     func filtered(_ uploads: [KeptUpload]) throws(Diagnosis) -> [KeptUpload] {

@@ -13,7 +13,7 @@ struct KeyOptions: ParsableArguments {
 
     func validate() throws {
         guard !apiKeyStdin || apiKeyFile == nil else {
-            throw ValidationError("--api-key-stdin and --api-key-file exclude each other.")
+            throw ValidationError("--api-key-stdin cannot be combined with --api-key-file.")
         }
     }
 

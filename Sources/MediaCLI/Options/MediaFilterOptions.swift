@@ -3,7 +3,7 @@ internal import Foundation
 internal import GigHive
 internal import MediaCrypto
 
-/// Which files of a server are meant.
+/// Filters for the files on a server.
 struct MediaFilterOptions: ParsableArguments {
     /// What kind of media.
     enum Kind: String, ExpressibleByArgument, CaseIterable {
@@ -11,26 +11,26 @@ struct MediaFilterOptions: ParsableArguments {
         case video
     }
 
-    @Option(help: ArgumentHelp("Only files of events on this day.", valueName: "yyyy-mm-dd"))
+    @Option(help: ArgumentHelp("Only files of events on this date.", valueName: "yyyy-mm-dd"))
     var eventDate: String?
 
-    @Option(help: ArgumentHelp("Only files of events of this organization (the whole name; case does not count).", valueName: "name"))
+    @Option(help: ArgumentHelp("Only files of this organization (full name; ignores case).", valueName: "name"))
     var orgName: String?
 
     @Option(
         help: ArgumentHelp(
-            "Only files of events of this type, for example band. Refused for servers that do not list it.",
+            "Only files of events of this type, for example band. Fails if the server does not report event types.",
             valueName: "type"
         )
     )
     var eventType: String?
 
-    @Option(help: ArgumentHelp("Only files with this label (the whole label; case does not count).", valueName: "text"))
+    @Option(help: ArgumentHelp("Only files with this label (full label; ignores case).", valueName: "text"))
     var label: String?
 
     @Option(
         help: ArgumentHelp(
-            "Only the file that the server stores under this name. It is not the name the file had before the upload.",
+            "Only the file with this name on the server, which is not its original name.",
             valueName: "name"
         )
     )
@@ -41,32 +41,32 @@ struct MediaFilterOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Only files uploaded on this day or later, or since \"YYYY-MM-DD HH:MM:SS\", in the server's time zone. "
-                + "Refused for servers that do not report it.",
+            "Only files uploaded since this date, or since \"YYYY-MM-DD HH:MM:SS\", in the server's time zone. "
+                + "Fails if the server does not report upload times.",
             valueName: "time"
         )
     )
     var since: String?
 
-    @Option(help: "Only files of this kind.")
+    @Option(help: "Only files of this type.")
     var type: Kind?
 
     func validate() throws {
         for (name, value) in [
             ("org-name", orgName), ("event-type", eventType), ("label", label), ("file-name", fileName),
         ] where value?.allSatisfy(\.isWhitespace) == true {
-            throw ValidationError("--\(name): an empty text.")
+            throw ValidationError("--\(name): must not be empty.")
         }
         if let eventDate, !Self.isDay(eventDate) {
             throw ValidationError("--event-date: not a valid date (YYYY-MM-DD).")
         }
         if let since, !Self.isTime(since) {
-            throw ValidationError("--since: not a valid day or time (YYYY-MM-DD, or \"YYYY-MM-DD HH:MM:SS\").")
+            throw ValidationError("--since: not a valid date or time (YYYY-MM-DD, or \"YYYY-MM-DD HH:MM:SS\").")
         }
         try Self.validate(sha256: sha256)
     }
 
-    /// What the options say.
+    /// The query of the options.
     var query: MediaQuery {
         var query = MediaQuery()
         query.eventDate = eventDate
@@ -80,7 +80,7 @@ struct MediaFilterOptions: ParsableArguments {
         return query
     }
 
-    /// Refuses what is not a SHA-256.
+    /// Rejects a value that is not a SHA-256.
     static func validate(sha256: String?) throws {
         guard let sha256, SHA256Digest(hex: sha256) == nil else { return }
         throw ValidationError("--sha256: not 64 hexadecimal digits.")

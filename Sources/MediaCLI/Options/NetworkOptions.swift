@@ -4,47 +4,47 @@ internal import ArgumentParser
 struct NetworkOptions: ParsableArguments {
     @Option(
         name: .customLong("cacert"),
-        help: ArgumentHelp("Trust the authorities in this PEM file.", valueName: "file"),
+        help: ArgumentHelp("Trust the CA certificates in this PEM file.", valueName: "file"),
         completion: .file()
     )
     var caFile: String?
 
     @Option(
         help: ArgumentHelp(
-            "Accept the server by its public key, sha256//BASE64; replaces the checks of chain and name.",
+            "Pin the server's public key, sha256//BASE64; replaces certificate chain and hostname verification.",
             valueName: "spec"
         )
     )
     var pinnedKey: String?
 
-    @Flag(help: "Accept any certificate: whoever sits on the network can read the password or key.")
+    @Flag(help: "Accept any certificate. Others on the network can then read the password or key.")
     var insecure = false
 
-    @Flag(name: .customLong("allow-http"), help: "Send passwords, keys and tokens over plain http to other machines.")
+    @Flag(name: .customLong("allow-http"), help: "Allow credentials and tokens over plain http to other machines.")
     var allowHTTP = false
 
-    @Flag(help: "Use HTTP/2 where the server has it. The default is HTTP/1.1, which costs less for large files.")
+    @Flag(help: "Use HTTP/2 if the server supports it. The default is HTTP/1.1, which is faster for large files.")
     var http2 = false
 
     @Option(
         help: ArgumentHelp(
-            "Longest time to connect, 30s by default. Times are seconds, or like 30s, 5m and 1h.",
+            "Maximum time to connect (default: 30s). Times are in seconds, or like 30s, 5m and 1h.",
             valueName: "time"
         )
     )
     var connectTimeout: String?
 
-    @Option(help: ArgumentHelp("Longest silence while sending or receiving, 60s by default.", valueName: "time"))
+    @Option(help: ArgumentHelp("Maximum time without data during a transfer (default: 60s).", valueName: "time"))
     var stallTimeout: String?
 
     @Option(
-        help: ArgumentHelp("Longest wait for the answer after the last byte, 600s by default.", valueName: "time")
+        help: ArgumentHelp("Maximum wait for the response after the last byte (default: 600s).", valueName: "time")
     )
     var answerTimeout: String?
 
     @Option(
         help: ArgumentHelp(
-            "Send at most this many bytes a second, for example 500K or 20M (powers of 1024).",
+            "Limit bandwidth (bytes per second), for example 500K or 20M (powers of 1024).",
             valueName: "rate"
         )
     )
@@ -52,13 +52,13 @@ struct NetworkOptions: ParsableArguments {
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("How often a failed request is repeated where that is safe, 3 by default.", valueName: "n")
+        help: ArgumentHelp("Number of retries for idempotent requests (default: 3).", valueName: "n")
     )
     var retries: String?
 
     func validate() throws {
         guard !insecure || caFile == nil else {
-            throw ValidationError("--insecure and --cacert exclude each other: one trusts everybody.")
+            throw ValidationError("--insecure cannot be combined with --cacert.")
         }
     }
 

@@ -12,6 +12,6 @@ struct ServerOptions: ParsableArguments {
 
 /// Which profile of the settings. One type for all commands: the parser hands on by type what stood before the command.
 struct ProfileOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Use this profile of the settings file.", valueName: "name"))
+    @Option(help: ArgumentHelp("Use this profile from the settings file.", valueName: "name"))
     var profile: String?
 }

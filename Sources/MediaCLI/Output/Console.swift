@@ -95,7 +95,7 @@ final class Console: Sendable {
         write("error", JSONRenderer.fatal(diagnosis))
     }
 
-    /// Ends a command that the user broke off at a question: that is an answer, and not an error. In JSON it has its record.
+    /// Ends a command that the user interrupted at a prompt. Prints no error; in JSON, there is an `error` record.
     func endAtQuestion(_ diagnosis: Diagnosis) {
         guard isJSON, begunFinishing() else { return }
         write("error", JSONRenderer.fatal(diagnosis))

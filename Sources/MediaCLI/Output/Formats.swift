@@ -44,7 +44,7 @@ enum Formats {
             ? pair(minutes / 60, "h", minutes % 60, "min") : "about \((minutes + 1439) / 1440) days"
     }
 
-    /// A pause that is made, in a sentence: as `span`, but `0.2 s` for less than a second.
+    /// The length of a pause, for messages: like `span`, but `0.2 s` for less than a second.
     static func pause(_ duration: Duration) -> String {
         let tenths = (milliseconds(duration) + 99) / 100
         return tenths < 10 ? "0.\(max(1, tenths)) s" : span(duration)

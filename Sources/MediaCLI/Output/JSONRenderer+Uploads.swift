@@ -26,7 +26,7 @@ extension JSONRenderer {
         ]
     }
 
-    /// What the server has stored; before it has said so, what is sent.
+    /// The details that the server stored; before its response, the ones sent.
     private static func event(of result: UploadResult) -> JSONObject {
         let (stored, details) = (result.stored, result.details)
         let sent = stored == nil ? details : nil
@@ -150,7 +150,7 @@ extension JSONRenderer {
             refusal?.exitCode ?? result.exitCode,
             refusal ?? result.error
         )
-        // Without a local entry, the server's facts take its place.
+        // Without a local entry, the server's details are used.
         guard result.entry == nil, let file else { return members }
         let event = file.events.first
         return members.replacing([

@@ -13,7 +13,7 @@ struct NoTokenMessage: Sendable {
             + "information: event_date, org_name, event_type, label or file name."
     }
 
-    /// The fields that the sentence asks for, as the server has stored them.
+    /// The fields that the message requests, as the server stored them.
     func fields(of result: UploadResult) -> [String] {
         let (stored, details) = (result.stored, result.details)
         let fields = [

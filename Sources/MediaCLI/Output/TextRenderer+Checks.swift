@@ -18,7 +18,7 @@ extension TextRenderer {
             case .skipped: style.dim("skip")
             }
         let name = check.name.padding(toLength: 8, withPad: " ", startingAt: 0)
-        // A role says more than that the server has refused something.
+        // The role is more informative than the server's refusal.
         let found = check.facts["role"] == nil ? diagnosis?.message : nil
         let detail = ErrorCatalogue.clean(found ?? check.detail)
         let indent = String(repeating: " ", count: 16)

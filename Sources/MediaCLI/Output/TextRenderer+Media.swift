@@ -20,7 +20,7 @@ extension TextRenderer {
         }
         table.columns.append(.init(title: "SHA-256", isFlexible: !withDetails, minimumWidth: 9, dropOrder: 0))
         for file in files {
-            // A file of no event has a row too.
+            // A file without an event has a row too.
             for event in file.events.isEmpty ? [nil] : file.events.map(Optional.some) {
                 table.rows.append(cells(of: file, event, withDetails: withDetails))
             }

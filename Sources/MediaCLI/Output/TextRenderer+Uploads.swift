@@ -7,8 +7,8 @@ internal import MediaStore
 extension TextRenderer {
     /// What standard output says about one upload. Failures are said on standard error.
     ///
-    /// With `namesServer` the command that deletes the file has the server's address, as this one had: credentials of the
-    /// environment are only for a server that the command itself specifies.
+    /// With `namesServer`, the command that deletes the file includes `--server`, like this command: credentials in the
+    /// environment then apply only to a server that the command itself specifies.
     static func upload(_ result: UploadResult, style: Style, namesServer: Bool = false) -> [String] {
         let isStandardInput = result.path == Array("-".utf8)
         let name = isStandardInput ? TerminalText.escaped(result.fileName) : TerminalText.escaped(result.path)
@@ -35,7 +35,7 @@ extension TextRenderer {
             ] + plan(of: result)
         case .cancelled:
             let next = result.transport == .tus && result.attempts > 0 ? result.uploadID : nil
-            return ["\(name): cancelled"] + (next.map { ["  resume with: mediactl uploads resume \($0)"] } ?? [])
+            return ["\(name): canceled"] + (next.map { ["  resume with: mediactl uploads resume \($0)"] } ?? [])
         default: return []
         }
     }
@@ -45,7 +45,7 @@ extension TextRenderer {
         return "the event of \(TerminalText.escaped(details.orgName)), \(TerminalText.escaped(details.eventDate))"
     }
 
-    /// What would be sent with the file, and how.
+    /// The details that would be sent, and the transport.
     private static func plan(of result: UploadResult) -> [String] {
         guard let details = result.details else { return [] }
         let event = [details.eventDate, details.orgName, details.eventType].map { TerminalText.escaped($0) }
@@ -59,7 +59,7 @@ extension TextRenderer {
 
     private static func deletion(of result: UploadResult, _ namesServer: Bool) -> [String] {
         guard result.guest == nil else {
-            return ["  the organizer decides whether it is shown; see: mediactl uploads status"]
+            return ["  it is shown once the organizer approves it; to check: mediactl uploads status"]
         }
         guard let id = result.fileID, result.hasDeleteToken || result.isDeletableDuplicate else { return [] }
         let server = namesServer ? " --server \(TerminalText.escaped(result.server))" : ""
@@ -70,18 +70,18 @@ extension TextRenderer {
         switch warning {
         case .notVerified: "the server sent no checksum, so its copy could not be verified"
         case .noDeleteToken: "the server sent no delete token"
-        case .oddToken: "the delete token has an unusual shape; it was stored as it is"
+        case .oddToken: "the delete token has an unexpected format; it was stored unchanged"
         case .unusableToken(let path):
-            "what the server sent as a delete token cannot be used"
-                + (path.map { "; its answer is kept in \(ErrorCatalogue.quoted($0))" } ?? "")
-        case .tokenKept(let path): "a delete token is kept in \(ErrorCatalogue.quoted(path))"
-        case .tokenLostEarlier: "it was uploaded from here before; its delete token was lost here"
-        case .answeredInHTML: "the server answered with a web page; the result was found in it"
+            "the server sent an invalid delete token"
+                + (path.map { "; the response is stored in \(ErrorCatalogue.quoted($0))" } ?? "")
+        case .tokenKept(let path): "a delete token is stored in \(ErrorCatalogue.quoted(path))"
+        case .tokenLostEarlier: "it was uploaded from this machine before, but its delete token was lost"
+        case .answeredInHTML: "the server responded with an HTML page; the result was read from it"
         case .rescued(let uploadID, let fileID):
-            "stored the delete token of \(fileID) from an earlier upload that was cut off (\(TerminalText.escaped(uploadID)))"
+            "stored the delete token of \(fileID) from an interrupted upload (\(TerminalText.escaped(uploadID)))"
         case .aboveDirectLimit: "the file is larger than 1 GiB; the server will probably refuse it"
         case .typeMismatch(let declared, let sniffed):
-            "the extension says \(TerminalText.escaped(declared)), the content looks like \(TerminalText.escaped(sniffed))"
+            "the extension is \(TerminalText.escaped(declared)), the content is \(TerminalText.escaped(sniffed))"
         }
     }
 
@@ -153,7 +153,7 @@ extension TextRenderer {
         return table.lines(fitting: width, style: style)
     }
 
-    /// The last known state of a guest's upload with its time.
+    /// The last known state of a guest upload with its time.
     static func guestState(of upload: KeptUpload, now: Date) -> String {
         guard let state = upload.guestState, let time = upload.guestStateAt else { return "not checked" }
         return "\(state.rawValue), \(Formats.age(of: time, now: now))"
@@ -161,7 +161,7 @@ extension TextRenderer {
 
     /// Everything about one upload.
     static func kept(_ upload: KeptUpload, now: Date, isTokenShown: Bool, style: Style) -> [String] {
-        let token = upload.token.map { isTokenShown ? $0.secret : "kept (--show-token shows it)" } ?? "none"
+        let token = upload.token.map { isTokenShown ? $0.secret : "stored (--show-token shows it)" } ?? "none"
         let sent = [upload.transport?.rawValue, upload.isGuest ? "with an event link" : nil].compactMap { $0 }
         let fields: [(String, String)] = [
             ("id", "\(upload.fileID)"), ("server", upload.server), ("host", upload.host),
@@ -177,7 +177,7 @@ extension TextRenderer {
         return self.fields(fields + more, style) + superseded
     }
 
-    /// What only the server's response told.
+    /// Facts that only the server's response has.
     private static func storedFields(of upload: KeptUpload) -> [(String, String)] {
         let stored = upload.stored
         let own: [(String, String?)] = [
@@ -191,7 +191,7 @@ extension TextRenderer {
         return own.compactMap { name, value in value.map { (name, $0) } } + linked
     }
 
-    /// The state of a guest's upload, and what it allows.
+    /// The state of a guest upload and the operation it allows.
     private static func guestAdvice(for upload: KeptUpload, now: Date) -> String {
         let state = guestState(of: upload, now: now)
         return switch upload.guestState {
@@ -199,7 +199,7 @@ extension TextRenderer {
         case .pending?: "\(state); it can be hidden once the organizer has approved it"
         case .hidden?: "\(state); the server keeps the file"
         case .rejected?: state
-        case nil: "\(state); mediactl uploads status asks the server"
+        case nil: "\(state); to check it: mediactl uploads status"
         }
     }
 
@@ -217,7 +217,7 @@ extension TextRenderer {
         return switch result.state {
         case .deleted: ["\(style.green("deleted")) \(file) from \(host)"]
         case .gone where result.entry == nil: ["\(file) was already deleted from \(host)"]
-        case .gone: ["\(file) is gone from \(host) already; removed the local entry"]
+        case .gone: ["\(file) was already deleted from \(host); removed the local entry"]
         case .entryRemoved: ["removed the local entry of \(file); the file is still on \(host)"]
         case .planned: ["\(file) would be deleted from \(host)"]
         case .declined: ["\(file) was not deleted"]
@@ -280,12 +280,12 @@ extension TextRenderer {
 }
 
 extension PlannedTransport {
-    /// Why a file goes this way.
+    /// Why this transport is used.
     var reason: String {
         switch self {
         case .multipartAsSet, .tusAsSet: "set with --transport or in the settings"
         case .multipartForSize: "smaller than 64 MiB"
-        case .tusForSize: "64 MiB or larger; multipart if the server does not offer tus"
+        case .tusForSize: "64 MiB or larger; multipart if the server does not support tus"
         case .tusForGuest: "event links require it"
         }
     }

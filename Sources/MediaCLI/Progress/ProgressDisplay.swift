@@ -133,7 +133,7 @@ final class ProgressDisplay: Sendable {
                     + (limit > .zero ? ", for up to \(Formats.span(limit))" : "")
             )
         case .resuming(let offset):
-            console.note("\(name)going on after \(Formats.bytes(offset)) that the server has already")
+            console.note("\(name)resuming at \(Formats.bytes(offset))")
         case .restarting(let cause):
             console.note("\(name)starting over: \(ErrorCatalogue.diagnosis(of: cause).message)")
         case .waitingForQuiet(let limit):

@@ -19,7 +19,7 @@ enum ProgressLine {
         let size = Formats.bytes(progress.byteCount)
         switch progress.phase {
         case .connecting: return "connecting"
-        case .proving: return "checking what was sent before  \(progress.percent) %"
+        case .proving: return "verifying bytes on the server  \(progress.percent) %"
         case .sending:
             var parts = ["\(Formats.bytes(progress.bytesAcknowledged)) of \(size)", "\(progress.percent) %"]
             if let rate = progress.bytesPerSecond {
@@ -31,7 +31,7 @@ enum ProgressLine {
             return parts.joined(separator: "  ")
         case .processing, .finalizing:
             return "\(size) sent  server is processing (\(Formats.clock(progress.phaseElapsed)))"
-        case .receiving: return "\(size) sent  receiving the answer"
+        case .receiving: return "\(size) sent  receiving the response"
         case .retrying: return "waiting for attempt \(progress.attempt + 1)\(countdown(progress))"
         case .resolving: return "checking whether the server has the file\(countdown(progress))"
         case .quiet: return "the server may still be working\(countdown(progress))"
@@ -39,7 +39,7 @@ enum ProgressLine {
         }
     }
 
-    /// How long a wait still takes, where that is known.
+    /// The remaining time of a wait, if known.
     private static func countdown(_ progress: UploadProgress) -> String {
         guard let limit = progress.phaseLimit, limit > .zero else {
             return " (\(Formats.clock(progress.phaseElapsed)))"

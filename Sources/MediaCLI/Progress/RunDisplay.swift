@@ -99,7 +99,7 @@ final class RunDisplay<Reading: RunReading>: Sendable {
     /// SIGUSR1: the status now, whatever the mode.
     func showStatus() {
         let line = state.withLock { state in state.reading.map { $0.line(rate: state.rate.bytesPerSecond) } }
-        console.announce([line ?? "mediactl: nothing is known yet"])
+        console.announce([line ?? "mediactl: no progress yet"])
     }
 
     /// Shows the run as long as `body` lasts; nothing is left on the screen.

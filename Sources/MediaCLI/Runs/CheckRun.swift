@@ -52,7 +52,7 @@ struct CheckRun: Sendable {
         let duration = console.context.elapsed() - began
         let code = console.exitCode(exitCode(checks, isOutOfTime: deadline.isOver))
         if deadline.isOver {
-            console.error(Diagnosis("network_timeout", "not done within \(Formats.span(limit))", exitCode: .network))
+            console.error(Diagnosis("network_timeout", "not done after \(Formats.span(limit))", exitCode: .network))
         }
         for check in checks {
             if let remains = Diagnosis(remainsOf: check, on: server) {
@@ -106,9 +106,9 @@ struct CheckRun: Sendable {
     private func report(_ check: ServerCheck) {
         var diagnosis = check.error.map { ErrorCatalogue.diagnosis(of: $0) }
         if let pin = check.facts["pinned_key"], check.error?.code != .pinnedKeyMismatch, diagnosis != nil {
-            // The command with which it works, once the pin was compared with the server's own.
+            // The command to run after the pin was verified.
             diagnosis?.hint =
-                "compare the pin with the server's own, then: mediactl \(suite) --server \(ErrorCatalogue.clean(server)) "
+                "verify the pin with the operator, then: mediactl \(suite) --server \(ErrorCatalogue.clean(server)) "
                 + "--pinned-key '\(ErrorCatalogue.clean(pin))'"
         }
         console.result(
@@ -159,7 +159,7 @@ private final class Deadline: Sendable {
 }
 
 extension Diagnosis {
-    /// A file that a smoke test could not delete, with the command that deletes it; nil when it left none.
+    /// A file that a smoke test could not delete, with the command to delete it; nil if there is none.
     fileprivate init?(remainsOf check: ServerCheck, on server: String) {
         guard let id = check.facts["left_file_id"] else { return nil }
         let event = [check.facts["left_event_date"], check.facts["left_org_name"]].compactMap { $0 }

@@ -43,8 +43,8 @@ struct LoginRun: Sendable {
     func run(_ email: String, _ flags: CredentialFlags, _ confirmation: Confirmation) async throws -> ExitCode {
         let warning =
             "This gives \(ErrorCatalogue.clean(email)) a new API key at \(ErrorCatalogue.clean(server)): every phone and "
-            + "program of this user is signed out of its key, and must log in again."
-        let question = "Log in all the same?"
+            + "program of this user loses its key, and must log in again."
+        let question = "Log in anyway?"
         guard !isDryRun else {
             console.text([warning])
             return finish(nil, isKeyRotated: false)
@@ -79,11 +79,11 @@ struct LoginRun: Sendable {
     private func warn(of error: PhotoSyncError) {
         if let key = try? session.library.login(for: server)?.apiKey, key != session.login?.apiKey {
             console.warning(
-                "the user has a new API key, which is kept; this machine is no device yet: run mediactl login again"
+                "the new API key is stored, but this machine is not registered yet: run mediactl login again"
             )
         } else if error.mayHaveRotatedKey {
             console.warning(
-                "the server may have given the user a new API key that never came here; run mediactl login again"
+                "the server may have issued a new API key that was lost; run mediactl login again"
             )
         }
     }

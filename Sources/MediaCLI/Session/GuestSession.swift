@@ -27,12 +27,12 @@ struct GuestSession: Sendable {
         let text = try await link(options, settings)
         guard let token = EventToken(text) else {
             throw Diagnosis.usage(
-                "this is no event link",
-                hint: "a link looks like https://HOST/upload/ and 43 letters, digits, - and _"
+                "not an event link",
+                hint: "event links have the form https://HOST/upload/ and 43 letters, digits, - and _"
             )
         }
         let server = try server(ofLink: text, settings: settings)
-        // The link is part of this command, so that its network options are for the link's server.
+        // The link is part of this command, so the network options apply to its server.
         settings.trusts.name(server.origin)
         try settings.refuseClearText(server.origin, .uploadsURL)
         let client = await servers.anonymousClient(for: server)
@@ -49,15 +49,15 @@ struct GuestSession: Sendable {
         let console = settings.console
         if let link = options.eventLink, link != "ask" {
             console.warning(
-                "others on this machine can see an event link on the command line; --event-link-file keeps it secret"
+                "other users of this machine can see an event link on the command line; use --event-link-file"
             )
             return link
         }
         if options.eventLink != nil {
             guard settings.prompter.isAllowed else {
                 throw Diagnosis.usage(
-                    "there is nobody to ask for the event link",
-                    hint: "put it into a file and use --event-link-file FILE"
+                    "not a terminal; cannot prompt for the event link",
+                    hint: "store it in a file and use --event-link-file FILE"
                 )
             }
             return try await console.context.interruption.cancelling { try await PasswordPrompt.ask("Event link: ") }
@@ -92,7 +92,7 @@ struct GuestSession: Sendable {
         guard named.origin == server.origin else {
             throw Diagnosis.usage(
                 "the event link is for \(ErrorCatalogue.clean("\(server.origin)")), not for --server",
-                hint: "leave --server out, or give the link's last part alone with --upload-token-file FILE"
+                hint: "omit --server, or specify only the last part of the link with --upload-token-file FILE"
             )
         }
         return named
@@ -108,7 +108,7 @@ struct GuestSession: Sendable {
         guard !options.acceptTerms else { return }
         guard settings.prompter.isAllowed else { throw GigHiveError(.termsNotAccepted) }
         let isAccepted = await settings.console.context.interruption.asking {
-            // The link is a secret, so its page is named without it.
+            // The link is a secret, so its page is printed without the token.
             settings.console.announce([
                 "The terms are on the page of the event link: \(ErrorCatalogue.clean("\(server)"))/upload/TOKEN",
                 "(\(tokenPlace(options)))",
@@ -124,7 +124,7 @@ struct GuestSession: Sendable {
         }
     }
 
-    /// Where the reader finds the secret that the address leaves out.
+    /// Where to find the secret that the printed address omits.
     private static func tokenPlace(_ options: GuestOptions) -> String {
         func file(_ name: String) -> String { name == "-" ? "standard input" : ErrorCatalogue.quoted(name) }
         if let name = options.eventLinkFile { return "the whole link is in \(file(name))" }

@@ -1,7 +1,7 @@
 internal import GigHive
 internal import MediaTransport
 
-/// The server whose files an operator manages.
+/// A session with the server whose files an operator manages.
 struct MediaSession: Sendable {
     let settings: SettingsSession
     let server: ServerURL

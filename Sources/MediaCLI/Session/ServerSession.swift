@@ -77,19 +77,19 @@ actor ServerSession {
         try await Self.reach(anonymousClient(for: server))
     }
 
-    // MARK: Logins that are typed in
+    // MARK: Prompted logins
 
-    /// Reaches the server before anybody types a password. Any response will do.
+    /// Connects to the server before the password prompt. Any response is sufficient.
     private static func reach(_ client: GigHiveClient) async throws {
         do {
             _ = try await client.health()
         } catch {
-            // What is wrong with a response is reported where it matters.
+            // An error response is reported by the command itself.
             if error.httpStatus == nil, error.transport != nil { throw error }
         }
     }
 
-    /// Whether the server lets the user in as one who may upload; true where that cannot be told.
+    /// Whether the server accepts the login of a user who can upload; true if that cannot be determined.
     private static func isAccepted(_ client: GigHiveClient) async -> Bool {
         do {
             _ = try await client.asset(Int64.max)

@@ -2,15 +2,15 @@ internal import MediaCrypto
 internal import MediaTransport
 internal import Synchronization
 
-/// Decides how each server of a command is checked: by what was given for its origin, else by its pin in `known_servers`, else
-/// by the system's authorities. On a terminal it offers to trust a server at its first contact.
+/// Decides how each server is verified: by the settings for its origin, else by its pin in `known_servers`, else
+/// by the system's CAs. On a terminal, it offers to trust a server at the first contact.
 final class ServerTrustKeeper: Sendable {
     private struct State {
         var known: KnownServers?
-        /// Servers that this command names besides the configured one.
+        /// Servers that this command specifies besides the configured one.
         var named: Set<Origin> = []
         var decided: [Origin: ServerTrust] = [:]
-        /// Servers that the user does not trust: the question is not repeated.
+        /// Servers that the user declined to trust, so that the prompt is not repeated.
         var refused: Set<Origin> = []
         var hasWarned = false
     }
@@ -22,7 +22,7 @@ final class ServerTrustKeeper: Sendable {
     private let prompter: Prompter
     private let connectTimeout: Duration
     private let state = Mutex(State())
-    /// One question at a time: parallel requests to one server are one first contact.
+    /// One prompt at a time: parallel requests to one server are one first contact.
     private let questions = Turnstile()
 
     init(console: Console, settings: Settings, path: String, prompter: Prompter) {
@@ -42,7 +42,7 @@ final class ServerTrustKeeper: Sendable {
         state.withLock { $0.known = known }
     }
 
-    /// Notes a server that this command names besides the configured one: what is given by flags is for it as well.
+    /// Adds a server that this command specifies besides the configured one: flags apply to it as well.
     func name(_ origin: Origin) {
         state.withLock {
             $0.named.insert(origin)
@@ -50,7 +50,7 @@ final class ServerTrustKeeper: Sendable {
         }
     }
 
-    /// What may be used for a server.
+    /// The settings that apply to a server.
     ///
     /// - Throws: `SettingsError`.
     func server(_ origin: Origin, of service: SettingKey) throws(SettingsError) -> ServerSettings {
@@ -59,11 +59,11 @@ final class ServerTrustKeeper: Sendable {
 
     // MARK: Checks
 
-    /// How a server is checked.
+    /// How a server is verified.
     func trust(for origin: Origin, of service: SettingKey) -> ServerTrust {
         guard origin.scheme == "https" else { return ServerTrust() }
         let (own, pin) = state.withLock { ($0.decided[origin], $0.known?.pins[origin]) }
-        // Settings were read before; profiles that contradict each other leave the strictest check.
+        // Settings were read before; with conflicting profiles, the strictest verification applies.
         var trust = own ?? (try? server(origin, of: service))?.trust ?? ServerTrust()
         state.withLock { $0.decided[origin] = trust }
         if trust == ServerTrust() { trust.pinnedKey = pin }
@@ -71,7 +71,7 @@ final class ServerTrustKeeper: Sendable {
         return trust
     }
 
-    /// Whether the first request to a server may lead to a question about its certificate.
+    /// Whether the first request to a server may cause a prompt about its certificate.
     func mayAsk(about origin: Origin, of service: SettingKey) -> Bool {
         prompter.isAllowed && origin.scheme == "https" && trust(for: origin, of: service) == ServerTrust()
     }
@@ -88,12 +88,12 @@ final class ServerTrustKeeper: Sendable {
         )
     }
 
-    /// What follows when a server was refused.
+    /// The decision after a server's certificate was refused.
     ///
     /// - Parameters:
     ///   - origin: The server.
     ///   - error: Why.
-    ///   - service: What is asked there.
+    ///   - service: The service that is used there.
     /// - Returns: A retry when the user has just trusted the server.
     func decide(_ origin: Origin, _ error: TransportError, of service: SettingKey) async -> TrustDecision {
         let explicit = (try? server(origin, of: service))?.trust ?? ServerTrust()
@@ -103,7 +103,7 @@ final class ServerTrustKeeper: Sendable {
         return await questions.alone { await ask(origin, error) }
     }
 
-    /// The error for a key that is not the known one any more.
+    /// The error for a key that no longer matches the stored pin.
     private func changed(_ origin: Origin, _ error: TransportError) async -> TransportError {
         guard let stored = state.withLock({ $0.known?.pins[origin] }) else { return error }
         var error = error
@@ -118,7 +118,7 @@ final class ServerTrustKeeper: Sendable {
     // MARK: First contact
 
     private func ask(_ origin: Origin, _ error: TransportError) async -> TrustDecision {
-        // Another request may have asked meanwhile.
+        // Another request may have prompted in the meantime.
         let (isKnown, isRefused) = state.withLock { ($0.known?.pins[origin] != nil, $0.refused.contains(origin)) }
         if isKnown { return .retry }
         if isRefused { return .refuse(error) }
@@ -134,7 +134,7 @@ final class ServerTrustKeeper: Sendable {
             "  valid:        \(ErrorCatalogue.clean(certificate.starts)) to \(ErrorCatalogue.clean(certificate.expires))",
             "  fingerprint:  \(fingerprint) (SHA-256)",
             "  pin:          \(pin)",
-            "Compare the fingerprint or the pin with what the server's operator gives you.",
+            "Compare the fingerprint or the pin with the one from the server's operator.",
         ])
         let isTrusted = await console.context.interruption.asking { await prompter.confirm("Trust this server?") }
         guard isTrusted else {

@@ -5,12 +5,12 @@ extension SettingsSession {
     /// it was.
     ///
     /// - Parameters:
-    ///   - flags: What the command line gives, for the server of this command.
-    ///   - origin: The server that is asked.
-    ///   - service: What is asked there.
-    ///   - surroundings: How a login that is typed in is checked.
-    ///   - find: The search; it sees only what was given for `origin`.
-    /// - Returns: What it has found.
+    ///   - flags: The credentials from the command line, for the server of this command.
+    ///   - origin: The server.
+    ///   - service: The service that is used there.
+    ///   - surroundings: How a prompted login is checked.
+    ///   - find: The search; it gets only the settings for `origin`.
+    /// - Returns: The result of `find`.
     /// - Throws: What `find` throws; `SettingsError`.
     func search<Found: Sendable>(
         _ flags: CredentialFlags,

@@ -4,7 +4,7 @@ extension SettingsSession {
     /// A transfer loop as flags and settings describe it.
     ///
     /// - Parameter service: What is asked over it: which servers flags and environment are for depends on it.
-    /// - Returns: The client, which checks each server by what was given for it.
+    /// - Returns: The client, which verifies each server with the settings for it.
     /// - Throws: `TransportError`; `SettingsError` for a malformed `known_servers`.
     func httpClient(for service: SettingKey) throws -> HTTPClient {
         try trusts.load()
@@ -22,7 +22,7 @@ extension SettingsSession {
         return try HTTPClient(configuration: configuration)
     }
 
-    /// Refuses to let something travel where others can read it, unless that is allowed for its server.
+    /// Refuses to send secrets unencrypted, unless that is allowed for the server.
     ///
     /// - Throws: `CredentialError` (usage); `SettingsError`.
     func refuseClearText(_ origin: Origin, _ service: SettingKey, of what: String = "credentials") throws {

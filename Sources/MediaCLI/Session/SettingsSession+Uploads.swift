@@ -6,7 +6,7 @@ extension SettingsSession {
     ///
     /// - Parameters:
     ///   - anyExtension: Whether files with unknown extensions are sent.
-    ///   - again: Whether files that the server is known to have are sent.
+    ///   - again: Whether files that are already in the event are uploaded.
     ///   - parallelParts: Parts of a file that are sent at once.
     ///   - guest: The event of a guest.
     /// - Returns: What flags and settings say.

@@ -9,7 +9,7 @@ struct SettingsSession: Sendable {
     let flags: SettingsFlags
     let settings: Settings
     let locations: SettingsLocations
-    /// How servers are checked.
+    /// How servers are verified.
     let trusts: ServerTrustKeeper
 
     /// Finds and reads the settings.
@@ -88,7 +88,7 @@ struct SettingsSession: Sendable {
     private func named(_ text: String, allowingPath: Bool) throws(ServerURLError) -> ServerURL {
         let server = try ServerURL(text, allowingPath: allowingPath)
         if server.assumedScheme {
-            console.trace("no scheme given, so the server is \(server)")
+            console.trace("no scheme specified; using \(server)")
         }
         return server
     }
@@ -123,8 +123,8 @@ struct SettingsSession: Sendable {
     var noServer: Diagnosis {
         Diagnosis(
             "no_server",
-            "no server is named",
-            hint: "name it with --server URL, with MEDIACTL_SERVER, or in \(locations.configFile)",
+            "no server configured",
+            hint: "set --server URL or MEDIACTL_SERVER, or configure it in \(locations.configFile)",
             exitCode: .usage
         )
     }

@@ -86,7 +86,7 @@ struct SyncSession: Sendable {
         guard let login, let id = login.deviceID, key != login.apiKey else { return login?.deviceID }
         let devices = try await console.context.interruption.cancelling { try await client.devices() }
         if devices.contains(where: { $0.id == id }) { return id }
-        console.warning("this machine is no device of the user of this key; mediactl login makes it one")
+        console.warning("this machine is not registered for the user of this key; register it with: mediactl login")
         return nil
     }
 

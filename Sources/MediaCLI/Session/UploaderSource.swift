@@ -8,7 +8,7 @@ struct UploaderSource: Sendable {
     let store: StoreSession
     let servers: ServerSession
     var guest: GuestOptions?
-    /// The command, for the hint at a server that there are no credentials for.
+    /// The command for the hint when there are no credentials for a server.
     var command = "mediactl uploads resume"
 
     /// An uploader for a row.
@@ -24,7 +24,7 @@ struct UploaderSource: Sendable {
         guard let guest, guest.isGuest else {
             throw GigHiveError(
                 .notResumable,
-                detail: "it was begun with an event link; add --event-link-file FILE",
+                detail: "it was started with an event link; add --event-link-file FILE",
                 path: record.path
             )
         }

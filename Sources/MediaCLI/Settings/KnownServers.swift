@@ -2,7 +2,7 @@ internal import Foundation
 internal import MediaFiles
 internal import MediaTransport
 
-/// Servers that the user has decided to trust at their first contact: the file `known_servers` beside the settings file.
+/// Servers that the user trusted at the first contact: the file `known_servers` next to the settings file.
 ///
 /// One line for each server, an origin and the pin of its key: `https://media.example.org sha256//BASE64`. Empty lines and
 /// lines that begin with `#` are ignored.
@@ -17,7 +17,7 @@ struct KnownServers: Sendable, Equatable {
     ///
     /// - Parameters:
     ///   - text: The lines.
-    ///   - path: Named in errors.
+    ///   - path: The path for errors.
     /// - Throws: `SettingsError` for the first line that is not an origin and its pin, or that repeats an origin.
     init(text: String, path: String) throws(SettingsError) {
         // `\r\n` is one Character, so that lines are split as scalars.
@@ -34,16 +34,16 @@ struct KnownServers: Sendable, Equatable {
         }
     }
 
-    /// Reads the file; nobody is known where there is none.
+    /// Reads the file; a missing file is empty.
     ///
     /// - Throws: `SettingsError`.
     static func read(_ path: String) throws(SettingsError) -> KnownServers {
         try KnownServers(text: try content(path), path: path)
     }
 
-    /// Stores the pin of an origin, which is not in the file yet. Readable by its owner only; the file is replaced as a whole.
+    /// Stores the pin of a new origin. The file is readable only by its owner, and replaced atomically.
     ///
-    /// - Returns: All known servers, those among them that another process has added meanwhile.
+    /// - Returns: All known servers, including those that another process has added in the meantime.
     /// - Throws: `SettingsError` when the file cannot be read or written.
     static func add(_ origin: Origin, _ pin: String, to path: String) throws(SettingsError) -> KnownServers {
         let slash = path.lastIndex(of: "/")

@@ -57,7 +57,7 @@ struct ProfileChoice {
         throw SettingsError(key: key, value: name, rule: "is not a profile", hint: hint)
     }
 
-    /// What to write instead of a name that is not a profile.
+    /// The hint for a name that is not a profile.
     static func hint(for name: String, among known: [String], in file: String) -> String {
         Spelling.hint(for: name, among: known)
             ?? (known.isEmpty ? "there are no profiles in \(file)" : "known profiles: \(known.joined(separator: ", "))")

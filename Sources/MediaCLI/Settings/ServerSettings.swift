@@ -1,31 +1,31 @@
 internal import MediaTransport
 
-/// What may be used for one server: only what was given for it.
+/// The settings that apply to one server: only those that were specified for it.
 ///
-/// Credentials, and settings that decide whom to trust, belong to the origin that they were given for. An origin that comes
-/// from the store, the journal, a report or an import gets nothing that was given for another one.
+/// Credentials and TLS settings belong to the origin that they were specified for. An origin that comes
+/// from the store, the journal, a report or an import gets no settings of another origin.
 struct ServerSettings: Sendable {
-    /// Whether flags about credentials are for this server.
+    /// Whether credential flags apply to this server.
     var takesFlags = false
     /// Whether `MEDIACTL_PASSWORD`, `MEDIACTL_API_KEY` and their files are for this server.
     var takesEnvironment = false
-    /// Whether this is the server that the command is for: then a netrc entry for any host will do as well.
+    /// Whether this is the server of the command: then a `default` entry in netrc applies as well.
     var isTarget = false
     var user: Setting<String>?
-    /// The command whose first line of output is the password: program and arguments, no shell.
+    /// The command that prints the password in its first line: program and arguments, without a shell.
     var passwordCommand: Setting<[String]>?
     var caFile: Setting<String>?
     var pinnedKey: Setting<String>?
     var insecure = Setting(value: false, origin: SettingOrigin.builtIn)
     var allowHTTP = Setting(value: false, origin: SettingOrigin.builtIn)
 
-    /// How the server is checked.
+    /// How the server is verified.
     var trust: ServerTrust {
         ServerTrust(caFile: caFile?.value, pinnedKey: pinnedKey?.value, insecure: insecure.value)
     }
 }
 
-/// One source of settings, and the servers it speaks for.
+/// One source of settings, and the servers it applies to.
 struct ServerSource: Sendable {
     enum Scope: Sendable, Equatable {
         /// The servers that the command is for.
@@ -82,7 +82,7 @@ extension Settings {
         }
         if let profile = try profile(for: origin) { bound.append(ServerSource(section: profile)) }
         let layers = bound.map(\.layer)
-        // Authorities are general where no server stands beside them.
+        // CA certificates without a server in the same section apply to all servers.
         let authorities = sources.filter { $0.scope == .section([]) }.map(\.layer)
         return ServerSettings(
             takesFlags: isTarget,
@@ -101,7 +101,7 @@ extension Settings {
         )
     }
 
-    /// The server that a command of this service is for; nil when nothing names one.
+    /// The configured server for a service; nil if there is none.
     func target(of service: SettingKey) -> Origin? {
         let address =
             switch service {
@@ -113,7 +113,7 @@ extension Settings {
         return address.flatMap { try? ServerURL($0.value, allowingPath: true).origin }
     }
 
-    /// The server that secrets of the environment are for; nil when the environment names none.
+    /// The server that secrets in the environment apply to; nil if the environment specifies none.
     private func environmentOrigin(of service: SettingKey) throws(SettingsError) -> Origin? {
         guard let layer = sources.first(where: { $0.scope == .environment })?.layer else { return nil }
         let own = try layer.find(service, SettingValue.addressBelowPath)
@@ -121,7 +121,7 @@ extension Settings {
         return (own ?? general).flatMap { try? ServerURL($0.value, allowingPath: true).origin }
     }
 
-    /// The profile of a server that no source in use speaks for.
+    /// The profile of a server that no source in use applies to.
     private func profile(for origin: Origin) throws(SettingsError) -> SettingsFile.Section? {
         let isCovered = sources.contains { source in
             if case .section(let origins) = source.scope { origins.contains(origin) } else { false }

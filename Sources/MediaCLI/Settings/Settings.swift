@@ -69,9 +69,9 @@ struct Settings: Sendable {
     private(set) var warnings: [SettingsError] = []
     /// The sections of the settings file in use that hold a `password_command`, the profile first.
     private(set) var passwordCommands: [SettingsFile.Section] = []
-    /// The sources in use, the strongest first, each with the servers it speaks for.
+    /// The sources in use, by precedence, each with the servers it applies to.
     private(set) var sources: [ServerSource] = []
-    /// Profiles that are not in use. Each still speaks for its own servers.
+    /// Profiles that are not in use. Each still applies to its own servers.
     private(set) var otherProfiles: [String: SettingsFile.Section] = [:]
 
     /// Puts the sources together, the strongest first. Defaults: design of the command line; limits and names are the

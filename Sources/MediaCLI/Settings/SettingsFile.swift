@@ -31,7 +31,7 @@ struct SettingsFile: Sendable {
 
     var global: Section
     var profiles: [String: Section] = [:]
-    /// `default_profile`: the profile in use where nothing names a server.
+    /// `default_profile`: the profile to use if no server is specified.
     var defaultProfile: String?
 
     /// What is said of names that are no settings, also in profiles that are not in use, in the order of the file.

@@ -42,7 +42,7 @@ struct SettingsLocations: Sendable, Equatable {
             throw SettingsError(
                 key: "HOME",
                 rule: "there is no home directory to keep data in: HOME is not set to an absolute path",
-                hint: "name a directory with --data-dir"
+                hint: "specify a directory with --data-dir"
             )
         }
         let namedConfig = configOverride ?? variable("MEDIACTL_CONFIG")

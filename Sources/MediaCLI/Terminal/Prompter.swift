@@ -10,7 +10,7 @@ struct Prompter: Sendable {
     ///
     /// - Parameters:
     ///   - question: Ends with a question mark.
-    ///   - answers: What may be answered, in full or by its first letters.
+    ///   - answers: The valid responses, in full or abbreviated.
     ///   - shown: How the answers are shown; nil for all of them.
     ///   - fallback: The default.
     /// - Returns: One of `answers`.

@@ -94,7 +94,7 @@ public struct DeviceRegistration: Sendable {
     /// A key that can stand in a header field.
     private static func checked(_ key: String) throws(PhotoSyncError) -> String {
         guard !key.isEmpty, key.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
-            throw PhotoSyncError(.unauthorized, detail: "the API key is empty or holds characters that no key has")
+            throw PhotoSyncError(.unauthorized, detail: "the API key is empty or contains invalid characters")
         }
         return key
     }

@@ -37,9 +37,9 @@ struct Fault: Sendable, Equatable {
         case photosDelete = "photos-delete"
         case devices
         case login
-        /// Everything that PHP answers.
+        /// All requests handled by PHP.
         case php
-        /// Everything below `/files/`.
+        /// All requests below `/files/`.
         case tus
         /// `GET /api/v1/devices/challenge`.
         case challenge
@@ -52,7 +52,7 @@ struct Fault: Sendable, Equatable {
         /// Captures by id and by hash, the public page's data, the check of a file.
         case captureRead = "capture-read"
 
-        /// Whether a fault of this place strikes a request of that one.
+        /// Whether a fault of this place applies to a request of that one.
         func covers(_ place: Place) -> Bool {
             switch self {
             case .php:

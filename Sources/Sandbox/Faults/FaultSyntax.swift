@@ -64,7 +64,7 @@ enum FaultSyntax {
         case "file-limit": return .fileLimit(bytes: try what.count(in: text))
         case "collision":
             guard let key = CollidingKey(rawValue: what.value) else {
-                throw FaultSyntaxError(text, "collision needs event, sequence or checksum")
+                throw FaultSyntaxError(text, "collision requires event, sequence or checksum")
             }
             return .collision(key)
         case "forget": return .forget

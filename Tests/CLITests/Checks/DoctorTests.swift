@@ -42,7 +42,7 @@ import Testing
     @Test func aFileMayBeAsLargeAsTusAllows() async throws {
         let sandbox = try await SandboxProcess.start(arguments: ["--tus-max-size", "2000000000"])
         let limits = Self.values("detail", try await Self.doctor(sandbox.baseURL))["limits"]
-        #expect(limits?.hasPrefix("2000000000 bytes a file; ") == true)
+        #expect(limits?.hasPrefix("2000000000 bytes per file; ") == true)
     }
 
     @Test func nothingIsWritten() async throws {
@@ -61,8 +61,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("viewer", "viewer", "passed", "failed", "this user may not upload"),
-        ("uploader", "wrong", "failed", "skipped", "the login was refused"),
+        ("viewer", "viewer", "passed", "failed", "not checked: this user cannot upload"),
+        ("uploader", "wrong", "failed", "skipped", "not checked: login failed"),
         ("admin", "admin", "passed", "passed", "tus 1.0.0: "),
     ])
     func loginAndRoleAreToldApart(
@@ -80,10 +80,10 @@ import Testing
         #expect(report.result.exitCode == (role == "passed" ? 0 : 4))
     }
 
-    /// The abilities of the contract's table of paths (gighive contract section 1).
+    /// The permissions in the contract's table of paths (gighive contract section 1).
     @Test(arguments: [
-        ("uploader", "uploader: may upload, and delete files with their tokens"),
-        ("admin", "admin: may upload, and delete any file"),
+        ("uploader", "uploader: can upload, and delete files with their tokens"),
+        ("admin", "admin: can upload, and delete any file"),
     ])
     func theRoleIsReportedWithItsAbilities(user: String, ability: String) async throws {
         let sandbox = try await SandboxProcess.start()
@@ -91,7 +91,7 @@ import Testing
         #expect(Self.values("detail", report)["role"] == ability)
     }
 
-    /// A server that refuses nobody below `/admin/` makes no administrator of an uploader.
+    /// On a server that allows everyone below `/admin/`, an uploader is not reported as admin.
     @Test func anOpenAdminPageProvesNothing() async throws {
         let server = try Self.server { request in
             switch request {
@@ -112,7 +112,7 @@ import Testing
         var body: String
     }
 
-    /// What each kind of server answers without a login (contracts: gighive section 7, photosync section 2 and the setup gate,
+    /// Responses of each kind of server without a login (contracts: gighive section 7, photosync section 2, setup gate,
     /// hash-only section 1.4).
     @Test(arguments: [
         Kind(name: "photosync", path: "/api/health", body: #"{"status":"healthy","timestamp":"2026-01-01T00:00:00Z"}"#),

@@ -64,7 +64,7 @@ import Testing
     func anAdministratorLeavesNothing(dialect: String, faults: [String]) async throws {
         let scene = try await Scene(dialect: dialect, faults: faults)
         let report = try await scene.smoke(user: "admin")
-        // A response without a token is a failure of its own, and no reason to leave the file.
+        // A response without a token is a separate failure; the file is deleted anyway.
         #expect(report.result.exitCode == (faults.isEmpty ? 0 : 11))
         #expect(try Self.statuses(report).suffix(2) == ["delete passed", "gone passed"])
         #expect(try scene.sandbox.storedFiles().isEmpty)
@@ -84,7 +84,7 @@ import Testing
         let hint = try #require(report.result.errors.split(separator: "\n").last { $0.contains("hint: mediactl") })
         #expect(hint.contains("hint: mediactl uploads delete 1\(options)"))
         #expect(hint.hasSuffix("--server \(scene.sandbox.baseURL)"))
-        // The command works when it is pasted, once the server is well.
+        // The command works when pasted, once the server has recovered.
         if !options.isEmpty {
             let words = hint.split(separator: " ").dropFirst(3).map(String.init)
             let result = try await scene.runner.run(
@@ -126,7 +126,7 @@ import Testing
         #expect(try scene.tokens().count == 1)
     }
 
-    /// An uploader's request without a token is refused; the file is named instead.
+    /// An uploader's request without a token is refused; the file is reported instead.
     @Test func withoutATokenOnlyAnAdministratorDeletes() async throws {
         let scene = try await Scene(faults: ["upload:no-token"])
         let report = try await scene.smoke()

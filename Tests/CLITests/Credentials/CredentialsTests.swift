@@ -26,7 +26,7 @@ import Testing
         ]
         let file = "profiles: {p: {password_command: [printf, 'from-command\\nmore']}}"
         func found(_ profile: String? = "p") async throws -> String {
-            // A profile alone would be in use without its name.
+            // A single profile would be the default.
             try await find(
                 flags,
                 file: profile == nil ? "" : file,
@@ -118,7 +118,7 @@ import Testing
     @Test(arguments: [
         Refusal(flags: CredentialFlags(passwordStdin: true, passwordFile: "/x"), exitCode: 2, says: "only one of"),
         Refusal(flags: CredentialFlags(passwordFile: "/nonexistent/p"), exitCode: 2, says: "no such file"),
-        Refusal(flags: CredentialFlags(passwordFile: "/dev/null"), exitCode: 2, says: "nothing in"),
+        Refusal(flags: CredentialFlags(passwordFile: "/dev/null"), exitCode: 2, says: "is empty"),
         Refusal(flags: CredentialFlags(apiKeyFile: "/"), exitCode: 2, says: "is a directory"),
         Refusal(user: nil, environment: ["MEDIACTL_PASSWORD": "canary"], exitCode: 2, says: "--user"),
         Refusal(user: "a\nb", environment: ["MEDIACTL_PASSWORD": "canary"], exitCode: 2, says: "control"),

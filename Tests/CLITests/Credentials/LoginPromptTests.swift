@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A login that is typed in on a terminal.
+/// A login entered on a terminal.
 @Suite(.prompt, .timeLimit(.minutes(4))) struct LoginPromptTests {
     let sandbox: SandboxProcess
     let runner: BinaryRunner
@@ -41,7 +41,7 @@ import Testing
         #expect(result.output.components(separatedBy: "login failed (401)").count == 3)
     }
 
-    /// No byte of the file travels before the login is accepted.
+    /// No byte of the file is sent before the login is accepted.
     @Test func threeRefusalsEndTheCommand() async throws {
         let child = try upload(["--user", "uploader"])
         for number in 1...3 {
@@ -68,7 +68,7 @@ import Testing
         #expect(try await sandbox.requests().isEmpty)
     }
 
-    /// What is not in the store needs no login.
+    /// Errors of the store do not require a login.
     @Test func theStoreIsReadBeforeAnythingIsAsked() async throws {
         let child = try runner.start(
             ["uploads", "delete", "4711", "--server", sandbox.baseURL, "--user", "uploader"],
@@ -87,7 +87,7 @@ import Testing
         #expect(result.exitCode == 6 && !result.output.contains("Password for"), "\(result.output)")
     }
 
-    /// Waits until the password was asked for so many times.
+    /// Waits for this number of password prompts.
     private func waitForQuestion(_ number: Int, _ child: ChildProcess) async throws {
         let suffix = number == 1 ? "" : " (attempt \(number) of 3)"
         try await child.wait(for: "Password for uploader at \(sandbox.baseURL)\(suffix): ")

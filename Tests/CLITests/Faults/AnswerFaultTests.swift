@@ -44,7 +44,7 @@ import Testing
             ExpectedFault(
                 4,
                 "unauthorized",
-                "wrong password, or a user without this right",
+                "wrong user name or password, or missing permission",
                 hint: "as uploader or admin"
             )
         ),
@@ -66,20 +66,20 @@ import Testing
             "413 Request Entity Too Large",
             ExpectedFault(2, "payload_too_large", "the web server refused the size", hint: "1 GiB")
         ),
-        Row(page: 415, "415 Unsupported Media Type", ExpectedFault(2, "unsupported_media", "this kind of file (415)")),
-        Row(423, #"{"error":"Locked"}"#, ExpectedFault(10, "locked", "locked (423)", hint: "try again later")),
+        Row(page: 415, "415 Unsupported Media Type", ExpectedFault(2, "unsupported_media", "this type of file (415)")),
+        Row(423, #"{"error":"Locked"}"#, ExpectedFault(10, "locked", "on the server (423)", hint: "retry later")),
         Row(
             page: 429,
             "429 Too Many Requests",
             headers: ["Retry-After: 7"],
-            ExpectedFault(6, "rate_limited", "rate limited by the server (429)", hint: "try again in 7 s")
+            ExpectedFault(6, "rate_limited", "rate limited by the server (429)", hint: "retry in 7 s")
         ),
         // A redirect is not followed: credentials and file would go to another address.
         Row(
             page: 307,
             "307 Temporary Redirect",
             headers: ["Location: https://elsewhere.example/api/uploads.php"],
-            ExpectedFault(1, "redirected", "https://elsewhere.example/api/uploads.php", hint: "name the address")
+            ExpectedFault(1, "redirected", "https://elsewhere.example/api/uploads.php", hint: "not followed")
         ),
     ]
 
@@ -88,7 +88,7 @@ import Testing
         Row(
             500,
             #"{"error":"Server Error","message":"SQLSTATE[HY000] [2002] Connection refused"}"#,
-            ExpectedFault(7, "server_error", "the server failed (500): SQLSTATE[HY000]", hint: "try again later")
+            ExpectedFault(7, "server_error", "the server failed (500): SQLSTATE[HY000]", hint: "retry later")
         ),
         Row(page: 502, "502 Bad Gateway", ExpectedFault(7, "server_error", "the server failed (502)")),
         Row(
@@ -103,7 +103,7 @@ import Testing
             #"{"id":"#,
             ExpectedFault(7, "unexpected_answer", "unexpected response from the server (201)", hint: "check --server")
         ),
-        Row(page: 200, "It works!", ExpectedFault(7, "unexpected_answer", "(200)", hint: "a proxy may have answered")),
+        Row(page: 200, "It works!", ExpectedFault(7, "unexpected_answer", "(200)", hint: "may come from a proxy")),
     ]
 
     @Test(arguments: refusals + breakdowns)
@@ -169,7 +169,7 @@ import Testing
 
     /// With 100-continue a refusal costs no body.
     @Test(arguments: [
-        (401, ExpectedFault(4, "unauthorized", "wrong password, or a user without this right")),
+        (401, ExpectedFault(4, "unauthorized", "wrong user name or password, or missing permission")),
         (413, ExpectedFault(2, "payload_too_large", "the web server refused the size")),
     ])
     func answerBeforeTheBodyIsRead(_ status: Int, _ fault: ExpectedFault) async throws {
@@ -189,13 +189,13 @@ import Testing
         let fault = ExpectedFault(
             4,
             "unauthorized",
-            "wrong password, or a user without this right (401)",
+            "wrong user name or password, or missing permission (401)",
             hint: "--user"
         )
         let expected = ExpectedFault(
             4,
             fault.code,
-            "refused the login (401): wrong password, or a user",
+            "login failed (401): wrong user name or password",
             hint: fault.hint
         )
         let wrongPassword = try await stage.upload(extra: ["MEDIACTL_PASSWORD": "canary"])
@@ -215,7 +215,7 @@ import Testing
         }
         let stage = try FaultStage(site.address, byteCount: 24_000_000)
         let report = try await stage.upload(["--retries", "3"])
-        report.expect(ExpectedFault(7, "unexpected_answer", "answered before the whole file was sent"))
+        report.expect(ExpectedFault(7, "unexpected_answer", "responded before the whole file was sent"))
         #expect(try stage.states() == [.failed])
         #expect(try stage.tokens().map(\.fileID) == [18])
         #expect(site.posts == 1)

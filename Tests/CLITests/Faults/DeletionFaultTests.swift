@@ -45,7 +45,7 @@ import Testing
             try stage.store().remove(real)
         }
 
-        /// Nothing was taken back, and it still can be.
+        /// Nothing was deleted, and it still can be.
         func expectUntouched(posts: Int, sourceLocation: SourceLocation = #_sourceLocation) async throws {
             #expect(try sandbox.storedFiles().count == 1, sourceLocation: sourceLocation)
             #expect(try stage.tokens().contains { $0.fileID == 1 }, sourceLocation: sourceLocation)
@@ -141,8 +141,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("delete:reset,after=body", ExpectedFault(6, "connection_lost", "the connection broke")),
-        ("delete:stall,after=body", ExpectedFault(6, "network_timeout", "took too long")),
+        ("delete:reset,after=body", ExpectedFault(6, "connection_lost", "the connection was lost")),
+        ("delete:stall,after=body", ExpectedFault(6, "network_timeout", "network timeout")),
         ("delete:status=500", ExpectedFault(7, "server_error", "the server failed (500)")),
         ("delete:status=503", ExpectedFault(7, "server_error", "the server failed (503)")),
         ("delete:status=429,retry-after=9", ExpectedFault(6, "rate_limited", "rate limited", hint: "in 9 s")),
@@ -171,7 +171,7 @@ import Testing
     @Test func wrongPassword() async throws {
         let scene = try await Scene()
         let report = try await scene.stage.delete(["1", "--yes"], extra: ["MEDIACTL_PASSWORD": "canary"])
-        report.expect(ExpectedFault(4, "unauthorized", "wrong password, or a user without this right", hint: "--user"))
+        report.expect(ExpectedFault(4, "unauthorized", "wrong user name or password", hint: "--user"))
         try await scene.expectUntouched(posts: 1)
     }
 
@@ -280,7 +280,7 @@ import Testing
     @Test func lastOfNothing() async throws {
         let site = try ScriptedSite()
         let report = try await FaultStage(site.address).delete(["--last", "--yes"])
-        report.expect(ExpectedFault(11, "no_delete_token", "nothing uploaded from here can be taken back"))
+        report.expect(ExpectedFault(11, "no_delete_token", "no stored delete tokens"))
         #expect(site.connections == 0)
     }
 

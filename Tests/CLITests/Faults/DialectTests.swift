@@ -31,7 +31,7 @@ import Testing
         #expect(try sandbox.storedFiles().isEmpty)
     }
 
-    /// An admin needs no option: what the token cannot do is done with admin rights, after comparing the file.
+    /// An admin needs no option: without a usable token, the file is deleted with admin rights after comparing it.
     @Test(arguments: dialects)
     func anAdminDeletesLikeAnUploader(_ dialect: String) async throws {
         let sandbox = try await SandboxProcess.start(dialect: dialect)
@@ -44,7 +44,7 @@ import Testing
         #expect(try stage.tokens().isEmpty)
     }
 
-    /// The list does not help an uploader.
+    /// An uploader cannot delete by the listing.
     @Test(arguments: dialects)
     func anUploaderIsNoAdmin(_ dialect: String) async throws {
         let sandbox = try await SandboxProcess.start(dialect: dialect)
@@ -52,7 +52,7 @@ import Testing
         try await stage.upload().expectSuccess("done")
         let command = ["uploads", "delete", "1", "--yes", "--json", "--user", "uploader", "--as-admin"]
         let report = FaultReport(try await stage.runner.run(command))
-        report.expect(ExpectedFault(4, "forbidden", "Expected JSON body", hint: "only the administrator may do this"))
+        report.expect(ExpectedFault(4, "forbidden", "Expected JSON body", hint: "only the administrator can do this"))
         #expect(try stage.tokens().count == 1)
     }
 
@@ -94,7 +94,7 @@ import Testing
         #expect(try sandbox.storedFiles().count == 1)
     }
 
-    /// The same bytes from here once more: whatever the server says, they can be taken back.
+    /// The same bytes uploaded again from here can be deleted, regardless of the response.
     @Test(arguments: dialects, ["2026-03-01", "2026-03-02"])
     func duplicateFromHere(_ dialect: String, _ date: String) async throws {
         let sandbox = try await SandboxProcess.start(dialect: dialect)

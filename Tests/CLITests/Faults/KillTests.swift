@@ -73,7 +73,7 @@ import Testing
             status.expect(ExpectedFault(11, "token_lost", "on the server as 1", hint: "--as-admin"))
             #expect(try stage.states() == [.tokenLost])
         } else {
-            status.expect(ExpectedFault(6, "unknown_outcome", "the digest of what was sent is not known"))
+            status.expect(ExpectedFault(6, "unknown_outcome", "the digest of the upload is unknown"))
             #expect(try stage.states() == [.unknownOutcome])
         }
         #expect(try await sandbox.posts() == 1)

@@ -34,7 +34,7 @@ import Testing
         Row(
             "a directory",
             make: { $0.runner.home.path },
-            ExpectedFault(2, "is_directory", "it is a directory", hint: "name the files in it")
+            ExpectedFault(2, "is_directory", "it is a directory", hint: "specify the files in it")
         ),
         Row(
             "an empty file",
@@ -71,7 +71,7 @@ import Testing
                 try Data("text".utf8).write(to: URL(fileURLWithPath: path))
                 return path
             },
-            ExpectedFault(2, "unknown_extension", "its extension is not one the server knows", hint: "--any-extension")
+            ExpectedFault(2, "unknown_extension", "does not accept this file extension", hint: "--any-extension")
         ),
     ]
 
@@ -84,7 +84,7 @@ import Testing
         Row(
             "a date in another order",
             ["--event-date", "30.11.2026"],
-            ExpectedFault(2, "invalid_detail", "written YYYY-MM-DD", hint: "--event-date")
+            ExpectedFault(2, "invalid_detail", "must be a valid date (YYYY-MM-DD)", hint: "--event-date")
         ),
         Row(
             "a label of 256 characters",

@@ -95,14 +95,14 @@ import Testing
         let stage = try FaultStage(site.address)
         let report = try await stage.upload()
         report.expect(
-            ExpectedFault(12, "token_not_stored", "holds a token but no id", hint: "checksum to the operator")
+            ExpectedFault(12, "token_not_stored", "contains a token but no ID", hint: "checksum to the operator")
         )
         #expect(try report.item().state == "finalized")
         #expect(report.failure?.hint?.contains("rescue-u-") == true)
         #expect(report.failure?.hint?.contains("free some space") == false)
         let list = try await stage.runner.run(["uploads", "list"])
         #expect(list.exitCode == 0)
-        #expect(list.errors.contains("a delete token is kept in "), "\(list)")
+        #expect(list.errors.contains("a delete token is stored in "), "\(list)")
     }
 
     @Test func whatNoTokenCanBeIsToldAndKept() async throws {
@@ -112,7 +112,7 @@ import Testing
         }
         let stage = try FaultStage(site.address)
         let report = try await stage.upload()
-        report.expect(ExpectedFault(12, "token_not_stored", "as a token is none", hint: "rescue-u-"))
+        report.expect(ExpectedFault(12, "token_not_stored", "the server sent an invalid token", hint: "rescue-u-"))
         #expect(try report.item().warnings?.map(\.code).contains("unusable_token") == true)
         #expect(try stage.states() == [.done])
         #expect(try stage.tokens().isEmpty)

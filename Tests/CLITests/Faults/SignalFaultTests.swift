@@ -7,7 +7,7 @@ import Testing
 @Suite(.prompt) struct SignalFaultTests {
     private static func waiting(_ signal: Int32) -> String {
         signal == SIGINT
-            ? "mediactl: waiting for the delete token; press again to give up"
+            ? "mediactl: waiting for the delete token; press Ctrl-C again to abandon it"
             : "mediactl: waiting up to 30 s for the delete token"
     }
 

@@ -19,7 +19,7 @@ import Testing
 
         func file(_ name: String) -> String { runner.home.file(name) }
 
-        /// Uploads a file of its own content; the first is 1.
+        /// Uploads a file with unique content; the first has ID 1.
         func upload(_ label: String, date: String = "2026-03-01", user: String = "uploader") async throws {
             try FaultStage.writeMovie(to: file("\(label).mp4"), byteCount: 3000, seed: UInt8(label.utf8.first ?? 0))
             let result = try await run(
@@ -36,7 +36,7 @@ import Testing
 
     private static let dialects = ["d1", "d2", "d3"]
 
-    // MARK: Looking
+    // MARK: Listing
 
     @Test(arguments: dialects, ["viewer", "uploader", "admin"])
     func anyUserListsAndFinds(_ dialect: String, _ user: String) async throws {
@@ -87,11 +87,11 @@ import Testing
         for arguments in [["show", "1"], ["list", "--details"], ["delete", "1", "--yes"]] {
             let result = try await scene.run(["media"] + arguments, user: "viewer")
             #expect(result.exitCode == 4)
-            #expect(result.errors.contains("refused the login (401)"))
+            #expect(result.errors.contains("login failed (401)"))
         }
         let uploader = try await scene.run(["media", "delete", "1", "--yes"], user: "uploader")
         #expect(uploader.exitCode == 4)
-        #expect(uploader.errors.contains("only the administrator may do this; log in with --user admin"))
+        #expect(uploader.errors.contains("only the administrator can do this; log in with --user admin"))
         #expect(try scene.sandbox.storedFiles().count == 1)
     }
 
@@ -180,7 +180,7 @@ import Testing
         let bare = try await scene.run(["uploads", "delete", "1", "--yes"])
         #expect(bare.exitCode == 11)
         #expect(bare.errors.contains("mediactl uploads delete 1 --as-admin"))
-        // The journal of this machine has the checksum; a machine without it must bring one.
+        // The journal of this machine has the checksum; another machine must specify it.
         let result = try await scene.run(["uploads", "delete", "1", "--as-admin", "--yes"])
         #expect(result.output == "deleted 1 \"\(dialect == "d2" ? "one" : "One")\" from \(scene.scope)\n")
         #expect(try scene.sandbox.storedFiles().isEmpty)
@@ -199,7 +199,7 @@ import Testing
         #expect(try await delete(["1", "--yes"]).exitCode == 2)
         let wrong = try await delete(["1", "--yes", "--sha256", String(repeating: "0", count: 64)])
         #expect(wrong.exitCode == 11)
-        #expect(wrong.errors.contains("the server has another file with the id 1; nothing was deleted"))
+        #expect(wrong.errors.contains("the server has another file with the ID 1; nothing was deleted"))
         #expect(try await delete(["7", "--yes", "--file", scene.file("One.mp4")]).exitCode == 5)
         #expect(try scene.sandbox.storedFiles().count == 1)
         let dry = try await delete(["1", "--dry-run"])

@@ -48,7 +48,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: home.file("config")) == ["known_servers"])
     }
 
-    /// What somebody else has written stays as it is.
+    /// Lines written by others are not changed.
     @Test func addingKeepsTheLinesThatAreThere() throws {
         try FileManager.default.createDirectory(atPath: home.file("config"), withIntermediateDirectories: true)
         let text = "# mine\nhttps://one.example \(Self.pin)"

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MediaCLI
 
-/// What was given for one server is used for no other.
+/// Settings of one server are not used for another.
 @Suite struct ServerSettingsTests {
     static let (a, b) = ("https://a.example", "https://b.example")
     static let pin = "sha256//" + String(repeating: "A", count: 43) + "="
@@ -13,7 +13,7 @@ import Testing
         var flags = SettingsFlags()
         var environment: [String: String] = [:]
         var file = ""
-        /// Whether flags, environment, user, password command, pin and the permission for http are for A, and for B.
+        /// Whether flags, environment, user, password command, pin and `allow_http` apply to A, and to B.
         var isForA: [Bool]
         var isForB: [Bool]
 
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    /// The API key of one service does not go to another.
+    /// The API key of one service is not used for another.
     @Test func theEnvironmentIsForTheServerOfItsService() async throws {
         let environment = ["MEDIACTL_SERVER": Self.a, "MEDIACTL_SYNC_URL": Self.b]
         let settings = try await resolve(file: "", environment: environment)

@@ -85,8 +85,8 @@ import Testing
     // The key before is void as soon as the server has answered, whatever became of the answer.
     @Test(arguments: [
         ("login:content-type=text/plain,times=1", 0, nil),
-        ("login:drop-answer", 6, "may have given the user a new API key"),
-        ("login:status=401", 4, nil), ("devices:status=500,times=1", 7, "which is kept"),
+        ("login:drop-answer", 6, "may have issued a new API key"),
+        ("login:status=401", 4, nil), ("devices:status=500,times=1", 7, "API key is stored"),
     ])
     func emailLoginTellsWhatBecameOfTheKey(fault: String, exitCode: Int32, warning: String?) async throws {
         let stage = try await SyncStage(faults: [fault])
@@ -121,7 +121,7 @@ import Testing
             ["login", "--email", "alice@example.test"],
             streams: .terminal(columns: 200)
         )
-        try await child.wait(for: "Log in all the same?")
+        try await child.wait(for: "Log in anyway?")
         child.write("no\n")
         let result = try await child.finish()
         #expect(result.exitCode == 1)
@@ -208,7 +208,7 @@ import Testing
         let bob = ["MEDIACTL_API_KEY": SandboxProcess.bobKey]
         let push = try await stage.json("sync", "push", directory, extra: bob)
         #expect(push.result.exitCode == 4 && push.error["code"] as? String == "no_device")
-        #expect(push.result.errors.contains("this machine is no device of the user of this key"))
+        #expect(push.result.errors.contains("this machine is not registered for the user of this key"))
         #expect(try await stage.sandbox.photos().isEmpty)
         let same = try await stage.json("sync", "status", extra: ["MEDIACTL_API_KEY": Self.key])
         #expect(same.last["device_id"] as? String != nil)

@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("/setup", ", at /setup of the same address"), ("//evil.example/setup", ""), ("https://evil.example/", ""),
+        ("/setup", " at /setup on the same host"), ("//evil.example/setup", ""), ("https://evil.example/", ""),
         ("/\\evil.example", ""), (nil, ""),
     ])
     func setupIsNamedOnlyWhereTheServerIs(value: String?, words: String) {

@@ -99,7 +99,7 @@ import Testing
         let stage = try await SyncStage(arguments: ["--photosync-setup", "incomplete"])
         let result = try await stage.run("login", extra: ["MEDIACTL_API_KEY": SandboxProcess.aliceKey])
         #expect(result.exitCode == 7)
-        #expect(result.errors.contains("its administrator must finish the setup, at /setup of the same address"))
+        #expect(result.errors.contains("its administrator must finish the setup at /setup on the same host"))
     }
 
     @Test func listIsFilteredAndEscaped() async throws {

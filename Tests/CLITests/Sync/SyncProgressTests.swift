@@ -106,6 +106,6 @@ import Testing
             test.interruption.receiveStatusRequest()
         }
         test.interruption.receiveStatusRequest()
-        #expect(test.errors == "mediactl: nothing is known yet\n7 photos\n")
+        #expect(test.errors == "mediactl: no progress yet\n7 photos\n")
     }
 }

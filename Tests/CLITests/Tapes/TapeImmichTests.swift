@@ -47,7 +47,7 @@ import Testing
         #expect(report.albums.isEmpty && report.assets.count == 3 && report.violations.isEmpty)
         #expect(
             try await stage.runner.run(["logout", "--server", server.address + "/api"]).output.contains(
-                "forgot the key"
+                "deleted the key"
             )
         )
     }

@@ -83,19 +83,19 @@ enum TranscriptScript {
         ),
         .keep("upload", "upload_id", of: "uploads status --dry-run"),
         .look("uploads discard {upload} --dry-run"), .look("uploads discard {upload} --dry-run --json"),
-        .no("uploads discard u-aaaaaaaaaaaaaaaa"), .asked("uploads discard {upload}", "Give it up?"),
+        .no("uploads discard u-aaaaaaaaaaaaaaaa"), .asked("uploads discard {upload}", "Discard it?"),
         .ok("uploads verify"), .look("uploads verify --json"), .no("uploads verify --report missing.json"),
         .no("uploads export"), .ok("uploads export --output tokens.jsonl"), .no("uploads export --output tokens.jsonl"),
         .look("uploads export --output again.jsonl --json"),
         .look("uploads clear --all-hosts --dry-run"), .look("uploads clear --all-hosts --dry-run --json"),
-        .no("uploads clear"), .asked("uploads clear --all-hosts", "Forget them?"),
+        .no("uploads clear"), .asked("uploads clear --all-hosts", "Remove the tokens?"),
         .look("uploads import tokens.jsonl --dry-run"), .look("uploads import tokens.jsonl --dry-run --json"),
         .no("uploads import missing.jsonl"), .ok("uploads import tokens.jsonl"),
         .ok("doctor"), .no("doctor --server http://127.0.0.1:1"), .look("doctor --json"),
         .ok("smoke"), .no("smoke --password-file missing.txt"), .look("smoke --json"),
     ]
 
-    /// At the end of the uploads, with a file that nothing else uses.
+    /// At the end of the uploads, with a file that no other step uses.
     private static let media: [TranscriptStep] = [
         .prepare(#"upload longer.mp4 --event-date 2026-06-15 --org-name "The Larks" --label Spare"#),
         .table("media list"), .no("media list --event-type band"), .look("media list --json"),

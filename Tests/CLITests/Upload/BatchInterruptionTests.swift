@@ -36,7 +36,7 @@ import Testing
         let child = try scene.runner.start(["upload"] + files + ["--json", "--progress-events"] + scene.login)
         try await child.wait(for: #""phase":"processing""#)
         child.signal(SIGINT)
-        try await child.wait(for: "press again to give up")
+        try await child.wait(for: "press Ctrl-C again to abandon it")
         child.signal(SIGINT)
         let result = try await child.finish()
         #expect(result.exitCode == 130)

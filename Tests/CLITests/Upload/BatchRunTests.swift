@@ -64,7 +64,7 @@ import Testing
             """
         )
         let refused = try await scene.upload(["--retry-failed", report])
-        #expect(refused.exitCode == 2 && refused.errors.contains("hint: name the files in it, or add --recursive"))
+        #expect(refused.exitCode == 2 && refused.errors.contains("hint: specify the files in it, or add --recursive"))
         let result = try await scene.upload(["--retry-failed", report, "--recursive", "--json"])
         #expect(result.exitCode == 0)
         #expect(try BatchScene.records(result, "item").map { $0["path"] as? String } == [file])
@@ -103,14 +103,14 @@ import Testing
         let result = try await scene.upload(files)
         #expect(result.exitCode == 0)
         #expect(result.errors.components(separatedBy: "File uploaded successfully, but no delete token").count == 4)
-        #expect(result.errors.contains("no delete token: the same for 3 more files; -v names them"))
+        #expect(result.errors.contains("no delete token: the same for 3 more files; use -v to list them"))
     }
 
     @Test func aFileOfAnotherKindIsNoReport() async throws {
         let scene = try await BatchScene()
         let file = try scene.text("r.json", #"{"schema":"other","items":[]}"#)
         let result = try await scene.upload(["--retry-failed", file])
-        #expect(result.exitCode == 2 && result.errors.contains("is no report of an upload"))
+        #expect(result.exitCode == 2 && result.errors.contains("is not an upload report"))
     }
 
     @Test func sameFileTwiceIsSentOnce() async throws {

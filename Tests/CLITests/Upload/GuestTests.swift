@@ -51,7 +51,7 @@ import Testing
         #expect(try scene.sandbox.storedFiles().count == 1, "the server keeps the file")
     }
 
-    /// What the last command knew is what the next one shows, and a state that forbids it is never worked against.
+    /// The next command shows the last known state, and an operation that the state does not allow is not attempted.
     @Test func theStateIsRememberedAndDecidesWhatIsOffered() async throws {
         let (scene, guest, link, _) = try await scene()
         let file = try scene.file("a.mp4")
@@ -71,7 +71,7 @@ import Testing
         #expect(try await list()["guest_state"] as? String == "pending")
         #expect(try await list()["guest_state_at"] is String)
 
-        // A pending one is not offered: nothing is asked of the user, and nothing is sent to be refused.
+        // A pending one cannot be hidden: there is no prompt, and nothing is sent.
         let posts = try await scene.posts()
         let child = try guest.start(["uploads", "delete", "1"], streams: .terminal(columns: 100))
         let refused = try await child.finish()
@@ -80,13 +80,13 @@ import Testing
         #expect(rehearsed.exitCode == 4 && rehearsed.errors.contains("it is pending"))
         #expect(try await scene.posts() == posts)
 
-        // The deletion itself asks for the state, which may have changed since.
+        // The deletion itself queries the state, which may have changed.
         _ = try await scene.control("POST", "guest-jobs/\(job)/approve")
         #expect(try await guest.run(["uploads", "delete", "1", "--yes"]).output.hasPrefix("hidden 1"))
         #expect(try await list()["guest_state"] as? String == "hidden")
         let again = try await guest.run(["uploads", "delete", "1", "--yes"])
         #expect(again.exitCode == 10 && again.errors.contains("1 is already hidden; the server keeps the file"))
-        // The server still calls it approved; what is known here better is kept.
+        // The server still reports it as approved; the local state is kept.
         _ = try await guest.run(["uploads", "status"])
         #expect(try await list()["guest_state"] as? String == "hidden")
         let offline = try await guest.run(["uploads", "status", "--dry-run", "--json"])
@@ -121,7 +121,7 @@ import Testing
             ["upload", file, flag, secretFile, "--accept-terms", "--server", scene.sandbox.baseURL]
         )
         #expect(result.exitCode == 0)
-        #expect(result.errors.contains("holds a secret and can be read by other users") == isWarned)
+        #expect(result.errors.contains("contains a secret and can be read by other users") == isWarned)
     }
 
     @Test func aLinkOnTheCommandLineIsWarnedOf() async throws {
@@ -129,7 +129,7 @@ import Testing
         let file = try scene.file("a.mp4")
         let result = try await guest.run(["upload", file, "--event-link", link, "--accept-terms"])
         #expect(result.exitCode == 0)
-        #expect(result.errors.contains("others on this machine can see an event link on the command line"))
+        #expect(result.errors.contains("other users of this machine can see an event link on the command line"))
         #expect(!result.errors.contains(secret))
     }
 
@@ -138,7 +138,7 @@ import Testing
         let file = try scene.file("a.mp4")
         let token = try scene.text("token", secret)
         let command = ["upload", file, "--upload-token-file", token, "--accept-terms"]
-        #expect(try await guest.run(command).errors.contains("no server is named"))
+        #expect(try await guest.run(command).errors.contains("no server configured"))
         #expect(try await guest.run(command + ["--server", scene.sandbox.baseURL]).exitCode == 0)
     }
 
@@ -166,7 +166,7 @@ import Testing
             child.write(answer)
             let result = try await child.finish()
             #expect(result.exitCode == exitCode)
-            // The page is named, the secret in its address is not shown, but its place is.
+            // The address of the page is printed without its secret, with a note where to find the secret.
             let words = (result.output + result.errors).replacing("\r", with: "")
             #expect(words.contains("\(scene.sandbox.baseURL)/upload/TOKEN"))
             #expect(words.contains("the whole link is in \"\(linkFile)\""))
@@ -179,7 +179,7 @@ import Testing
         let (scene, guest, _, _) = try await scene()
         let file = try scene.file("a.mp4")
         let result = try await guest.run(["upload", file, "--event-link-file", "-", "--accept-terms"], input: text)
-        #expect(result.exitCode == 2 && result.errors.contains("this is no event link"))
+        #expect(result.exitCode == 2 && result.errors.contains("not an event link"))
         #expect(!result.errors.contains(text))
     }
 

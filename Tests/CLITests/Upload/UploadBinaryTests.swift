@@ -110,7 +110,7 @@ import Testing
         ] {
             #expect(lines.contains("  \(field)"))
         }
-        #expect(!result.output.contains("taken back"))
+        #expect(!result.output.contains("to delete:"))
     }
 
     @Test func duplicateFromHereIsDeletable() async throws {
@@ -192,7 +192,7 @@ import Testing
         let child = try scene.runner.start(["upload", scene.file, "--json", "--progress-events"] + scene.login)
         try await child.wait(for: #""phase":"processing""#)
         child.signal(SIGINT)
-        try await child.wait(for: "mediactl: waiting for the delete token; press again to give up")
+        try await child.wait(for: "mediactl: waiting for the delete token; press Ctrl-C again to abandon it")
         try await scene.sandbox.clearFaults()
         let result = try await child.finish()
         #expect(result.exitCode == 130)
@@ -221,7 +221,7 @@ import Testing
         let child = try scene.runner.start(["upload", scene.file, "--json", "--progress-events"] + scene.login)
         try await child.wait(for: #""phase":"processing""#)
         child.signal(SIGINT)
-        try await child.wait(for: "press again to give up")
+        try await child.wait(for: "press Ctrl-C again to abandon it")
         child.signal(SIGINT)
         let result = try await child.finish()
         #expect(result.exitCode == 130)
@@ -325,7 +325,7 @@ import Testing
         let child = try scene.runner.start(["uploads", "delete", "1", "--yes", "--user", "uploader", "--json"])
         try await scene.sandbox.waitForRequests { $0.count { $0.method == "POST" } >= 2 }
         child.signal(SIGHUP)
-        try await child.wait(for: "mediactl: waiting up to 30 s for the answer of the server")
+        try await child.wait(for: "mediactl: waiting up to 30 s for the server's response")
         try await scene.sandbox.clearFaults()
         let result = try await child.finish()
         #expect(result.exitCode == 129)
@@ -340,16 +340,16 @@ import Testing
         #expect(nothing.exitCode == 0 && nothing.output.isEmpty)
         #expect(
             nothing.errors
-                == "mediactl: warning: there is no delete token of nohost; there are some of: \(scene.scope)\n"
+                == "mediactl: warning: no stored delete tokens for nohost; hosts with stored tokens: \(scene.scope)\n"
         )
         let declined = try scene.runner.start(
             ["uploads", "clear", "--host", scene.scope],
             streams: .terminal(columns: 80)
         )
-        try await declined.wait(for: "Forget them?")
+        try await declined.wait(for: "Remove the tokens?")
         declined.write("n\n")
         let result = try await declined.finish()
-        #expect(result.exitCode == 1 && result.lines.last == "nothing was forgotten")
+        #expect(result.exitCode == 1 && result.lines.last == "nothing was removed")
         #expect(try await scene.runner.run(["uploads", "list"]).lines.count == 2)
     }
 
@@ -374,7 +374,7 @@ import Testing
         #expect(after.lines.first?.hasSuffix(#""type":"start","items":1,"dry_run":false}"#) == true)
         #expect(after.lines.dropFirst().first?.contains(#""state":"token_lost""#) == true)
         #expect(
-            after.errors.contains("mediactl: note: asking \(scene.sandbox.baseURL) whether it has \"\(scene.file)\"")
+            after.errors.contains("mediactl: note: checking whether \(scene.sandbox.baseURL) has \"\(scene.file)\"")
         )
         for line in before.lines + after.lines {
             try JSONSchemaTests.expectExactShape(line, schema: "uploads-status")

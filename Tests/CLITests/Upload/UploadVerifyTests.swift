@@ -4,7 +4,7 @@ import Testing
 
 @testable import MediaCLI
 
-/// What a run reports as stored, compared with the server's listing.
+/// Compares the files that a run reports as stored with the server's listing.
 @Suite struct UploadVerifyTests {
     @Test func aBatchIsComparedWithTheListing() async throws {
         let scene = try await BatchScene()

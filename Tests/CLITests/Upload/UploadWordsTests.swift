@@ -7,7 +7,7 @@ import Testing
 
 @testable import MediaCLI
 
-/// What an upload says before, while and after it sends.
+/// The messages of an upload before, during and after the transfer.
 @Suite struct UploadWordsTests {
     // MARK: Before
 
@@ -50,7 +50,7 @@ import Testing
         #expect(result.errors.contains("xyzzy: the column is unknown; known are path"))
     }
 
-    /// The server would store the file and then answer 500, and the token would be lost (gighive contract, trap T26).
+    /// The server would store the file, respond with 500, and lose the token (gighive contract, trap T26).
     @Test func longTextIsRefusedHere() async throws {
         let scene = try await BatchScene()
         let file = try scene.file("a.mp4")
@@ -62,7 +62,7 @@ import Testing
         #expect(try await scene.posts() == 0)
     }
 
-    // MARK: What is sent
+    // MARK: Uploaded files
 
     @Test func anyExtensionAndAgainAreTwoDecisions() async throws {
         let scene = try await BatchScene()
@@ -75,7 +75,7 @@ import Testing
         let states = try BatchScene.records(again, "item").map { "\($0["state"] ?? "")" }
         #expect(Set(states) == ["failed", "duplicate"])
         #expect(try await scene.posts() == posts + 1)
-        #expect(again.errors.contains("send it with --any-extension"))
+        #expect(again.errors.contains("to upload it anyway, add --any-extension"))
         // --any-extension does not send the known file.
         let any = try await scene.upload([odd, clip, "--any-extension", "--json"])
         let skipped = try BatchScene.records(any, "item").compactMap { $0["skipped"] as? Bool }
@@ -89,7 +89,7 @@ import Testing
         #expect(try await scene.upload([clip]).exitCode == 0)
         let posts = try await scene.posts()
         let result = try await scene.upload([clip, "--force"])
-        #expect(result.errors.contains("--force is deprecated; it stands for --any-extension --again"))
+        #expect(result.errors.contains("--force is deprecated; use --any-extension and --again"))
         #expect(try await scene.posts() == posts + 1)
         #expect(!(try await scene.runner.run(["upload", "--help"]).output.contains("--force")))
     }
@@ -137,7 +137,7 @@ import Testing
         #expect(hint == flag.map { "correct it and resume: mediactl uploads resume u-1 \($0) TEXT" })
     }
 
-    /// The database's own words (recorded on servers of three releases).
+    /// Error messages of the database (recorded on servers of three releases).
     @Test(arguments: [
         (
             "SQLSTATE[22001]: String data, right truncated: 1406 Data too long for column 'location' at row 1",
@@ -157,7 +157,7 @@ import Testing
     func whatIsRefusedEveryTimeIsNotTriedLater(_ detail: String, _ flag: String?) {
         let error = GigHiveError(.serverError, detail: detail, httpStatus: 500)
         let hint = ErrorCatalogue.diagnosis(of: error).hint ?? ""
-        #expect(hint.contains("try again later") == (flag == nil))
+        #expect(hint.contains("retry later") == (flag == nil))
         if let flag {
             #expect(hint.contains(flag))
             #expect(

@@ -98,7 +98,7 @@ import Testing
         #expect(lines.count == 1 && lines[0].contains("\"delete_token\":\"\(token)\""))
     }
 
-    /// A dash is as plain a consent as --show-token.
+    /// --output - is as explicit as --show-token.
     @Test func aDashIsStandardOutput() async throws {
         let machine = try Machine()
         try fill(machine, [entry(1)])
@@ -122,7 +122,7 @@ import Testing
         }
         let result = try await machine.run(["export", "--output", file, "--json"])
         #expect(result.exitCode == 10)
-        #expect(result.errors.contains("exists already; it was left as it is\nmediactl: hint: choose another name"))
+        #expect(result.errors.contains("already exists; it was not changed\nmediactl: hint: choose another name"))
         try JSONSchemaTests.expectExactShape(try #require(result.lines.last), schema: "uploads-export")
         #expect(try kind == "link" || String(contentsOfFile: file, encoding: .utf8) == "mine")
         #expect(!FileManager.default.fileExists(atPath: target))
@@ -145,7 +145,7 @@ import Testing
         try fill(machine, [entry(1), entry(2)])
         let refused = try await machine.run(["export"])
         #expect(refused.exitCode == 2 && refused.output.isEmpty)
-        #expect(refused.errors.contains("hint: name a file with --output FILE, or allow it with --output -"))
+        #expect(refused.errors.contains("hint: write to a file with --output FILE, or use --output -"))
         let mixed = try await machine.run(["export", "--show-token", "--json"])
         #expect(mixed.exitCode == 2 && !mixed.output.contains(token))
         try JSONSchemaTests.expectExactShape(try #require(mixed.lines.last), schema: "uploads-export")
@@ -172,7 +172,7 @@ import Testing
         let machine = try Machine()
         let result = try await machine.run(["export", "--host", "nowhere", "--output", machine.file("out")])
         #expect(result.exitCode == 0)
-        #expect(result.errors == "mediactl: warning: there is no delete token of nowhere\n")
+        #expect(result.errors == "mediactl: warning: no stored delete tokens for nowhere\n")
         #expect(try Data(contentsOf: url(machine.file("out"))).isEmpty)
         #expect(try await machine.run(["import", machine.file("out")]).output == "imported 0 delete tokens\n")
     }
@@ -207,7 +207,7 @@ import Testing
         ].map { String(decoding: TokenExport.line($0), as: UTF8.self) }
         let file = machine.file("tokens.jsonl")
         try lines.joined(separator: "\n").write(toFile: file, atomically: true, encoding: .utf8)
-        let words = " (1 beside another token of the same file), 2 known already, 1 removed here before\n"
+        let words = " (1 with another token for the same file), 2 already stored, 1 removed before\n"
 
         let before = try rows(machine)
         #expect(

@@ -6,7 +6,7 @@ import Testing
 
 @testable import MediaCLI
 
-/// `uploads list`: every event of a file, filters, and what guests have sent.
+/// `uploads list`: every event of a file, filters, and guest uploads.
 @Suite struct ListTests {
     private func kept(_ fileID: Int64, label: String? = "One", date: String = "2026-03-01") -> KeptUpload {
         var entry = JSONSchemaTests.entry

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MediaCLI
 
-/// `uploads import` of what the server's upload page keeps in a browser (gighive contract, trap T28).
+/// `uploads import` of the tokens that the server's upload page stores in a browser (gighive contract, trap T28).
 @Suite struct WebImportTests {
     private static let foreign = String(repeating: "e", count: 64)
 
@@ -72,7 +72,7 @@ import Testing
         #expect(none.exitCode == 5)
     }
 
-    /// The tokens go to the server that is named, so none is guessed.
+    /// Tokens are sent to the specified server, so the server is never guessed.
     @Test func aServerMustBeNamed() async throws {
         let (scene, other, tokens) = try await scene()
         let file = try scene.text("web.json", try json(tokens))
@@ -80,7 +80,7 @@ import Testing
         var environment = other
         environment.environment["MEDIACTL_SERVER"] = scene.sandbox.baseURL
         let result = try await environment.run(["uploads", "import", file])
-        #expect(result.exitCode == 2 && result.errors.contains("name no server"))
+        #expect(result.exitCode == 2 && result.errors.contains("do not include the server"))
         #expect(try await scene.sandbox.requests().count == before)
     }
 
@@ -97,7 +97,7 @@ import Testing
         #expect(WebTokens(Array(text.utf8)) == nil)
         let runner = try BinaryRunner()
         let result = try await runner.run(["uploads", "import", "--web", "-", "--server", "http://h"], input: text)
-        #expect(result.exitCode == 2 && result.errors.contains("does not hold the tokens of an upload page"))
+        #expect(result.exitCode == 2 && result.errors.contains("does not contain the tokens of an upload page"))
     }
 
     @Test func anExportNeedsNoLogin() async throws {
@@ -106,7 +106,7 @@ import Testing
         let secret = runner.home.file("password")
         try Data("x".utf8).write(to: URL(fileURLWithPath: secret))
         let result = try await runner.run(["uploads", "import", "-", "--password-file", secret], input: line)
-        #expect(result.exitCode == 2 && result.errors.contains("an export is imported without a login"))
+        #expect(result.exitCode == 2 && result.errors.contains("importing an export does not use a login"))
         #expect(try await runner.run(["uploads", "import", "-"], input: line).exitCode == 0)
     }
 

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// What of a request must stay as it is: method, path, the names of the header fields in their order with the values that
+/// The stable parts of a request: method, path, the names of the header fields in order with the values that
 /// mean something, and the parts or keys of the body. What a run makes anew is masked.
 struct RequestShape {
     let lines: [String]

@@ -4,10 +4,10 @@ internal import ArgumentParser
 struct MediaCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "media",
-        abstract: "List, show, find or delete the files on a server.",
+        abstract: "List, show, find or delete files on a server.",
         discussion: """
-            Unlike uploads, which manages what this machine has uploaded, media shows every file on the server. Any user can \
-            list and find; deleting needs the admin user.
+            Unlike uploads, which manages this machine's uploads, media covers every file on the server. Any user can \
+            list and find files; deleting requires the admin user.
 
             Examples:
               mediactl media list --event-date 2026-06-13

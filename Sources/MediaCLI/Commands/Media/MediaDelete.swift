@@ -9,8 +9,8 @@ struct MediaDelete: ContextCommand {
         commandName: "delete",
         abstract: "Delete files from a server as its administrator.",
         discussion: """
-            Deletes files whoever uploaded them, for everyone and from every event. The files are listed before you are \
-            asked, and the checksum of each is read again right before its deletion. Needs the admin user.
+            Deletes files of any uploader, for everyone and from every event. The files are listed before the \
+            prompt, and the checksum of each is verified again right before its deletion. Requires the admin user.
 
             Examples:
               mediactl media delete 18 19
@@ -19,7 +19,7 @@ struct MediaDelete: ContextCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("The ids of the files on the server.", valueName: "id"))
+    @Argument(help: ArgumentHelp("IDs of the files on the server.", valueName: "id"))
     var ids: [Int64] = []
 
     @Option(
@@ -30,10 +30,10 @@ struct MediaDelete: ContextCommand {
 
     @OptionGroup(title: "Filters") var filters: MediaFilterOptions
 
-    @Flag(name: .shortAndLong, help: "Delete without asking.")
+    @Flag(name: .shortAndLong, help: "Delete without confirmation.")
     var yes = false
 
-    @Flag(name: [.customShort("n"), .long], help: "Only show what would be deleted.")
+    @Flag(name: [.customShort("n"), .long], help: "Show what would be deleted, without deleting it.")
     var dryRun = false
 
     @OptionGroup(title: "Credentials") var credentials: CredentialOptions
@@ -49,9 +49,9 @@ struct MediaDelete: ContextCommand {
             throw ValidationError("IDs cannot be combined with --file or filters.")
         }
         guard !ids.isEmpty || isFiltered else {
-            throw ValidationError("Specify ids, --file or at least one filter.")
+            throw ValidationError("Specify IDs, --file or at least one filter.")
         }
-        guard ids.allSatisfy({ $0 > 0 }) else { throw ValidationError("An id is 1 or more.") }
+        guard ids.allSatisfy({ $0 > 0 }) else { throw ValidationError("An ID must be 1 or more.") }
         guard !yes || !dryRun else { throw ValidationError("--yes cannot be combined with --dry-run.") }
     }
 

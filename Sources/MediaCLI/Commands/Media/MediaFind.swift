@@ -6,7 +6,7 @@ struct MediaFind: ContextCommand {
     static let schema = "mediactl.media-find/1"
     static let configuration = CommandConfiguration(
         commandName: "find",
-        abstract: "Find files on a server. Exits with 5 when none matches.",
+        abstract: "Find files on a server. Exits with 5 if none matches.",
         discussion: """
             Examples:
               mediactl media find --file clip.mp4

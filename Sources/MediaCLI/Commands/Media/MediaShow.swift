@@ -13,7 +13,7 @@ struct MediaShow: ContextCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("The file's id on the server.", valueName: "id"))
+    @Argument(help: ArgumentHelp("ID of the file on the server.", valueName: "id"))
     var id: Int64
 
     @OptionGroup(title: "Credentials") var credentials: CredentialOptions
@@ -21,7 +21,7 @@ struct MediaShow: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        guard id > 0 else { throw ValidationError("An id is 1 or more.") }
+        guard id > 0 else { throw ValidationError("An ID must be 1 or more.") }
     }
 
     func run(in console: Console) async throws -> ExitCode {

@@ -3,9 +3,9 @@ internal import ArgumentParser
 /// `mediactl uploads …`
 struct Uploads: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "List, show, delete or forget what was uploaded from here.",
+        abstract: "Manage the uploads of this machine: list, show, delete, resume, verify.",
         discussion: """
-            What was uploaded from here can be deleted with the tokens that are kept here. What was cut goes on.
+            Deletes uploads with their stored delete tokens, and resumes interrupted uploads.
 
             Examples:
               mediactl uploads list

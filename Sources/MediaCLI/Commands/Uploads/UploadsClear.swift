@@ -6,7 +6,7 @@ struct UploadsClear: ContextCommand {
     static let schema = "mediactl.uploads-clear/1"
     static let configuration = CommandConfiguration(
         commandName: "clear",
-        abstract: "Forget delete tokens for good. The files stay on the server and cannot be taken back.",
+        abstract: "Remove stored delete tokens. The files stay on the server and can no longer be deleted.",
         discussion: """
             Examples:
               mediactl uploads clear --all-hosts --dry-run
@@ -20,10 +20,10 @@ struct UploadsClear: ContextCommand {
     @Flag(help: "Tokens of all hosts.")
     var allHosts = false
 
-    @Flag(help: "Do not ask.")
+    @Flag(help: "Remove without confirmation.")
     var yes = false
 
-    @Flag(help: "Only say what would be forgotten.")
+    @Flag(help: "Show what would be removed, without removing it.")
     var dryRun = false
 
     @OptionGroup(visibility: .hidden) var connection: ConnectionOptions
@@ -31,7 +31,7 @@ struct UploadsClear: ContextCommand {
 
     func validate() throws {
         guard (host != nil) != allHosts else {
-            throw ValidationError("Name one host with --host HOST, or all of them with --all-hosts.")
+            throw ValidationError("Specify --host HOST or --all-hosts.")
         }
     }
 
@@ -43,23 +43,23 @@ struct UploadsClear: ContextCommand {
         if let scope, count == 0 {
             console.warning(try nothing(of: scope, in: session))
         }
-        let whose = scope.map { "of \(ErrorCatalogue.clean($0))" } ?? "of all hosts"
+        let whose = scope.map { "for \(ErrorCatalogue.clean($0))" } ?? "for all hosts"
         let what = "\(Formats.count(count, "delete token")) \(whose)"
         if dryRun {
-            console.text(["\(what) would be forgotten for good"])
+            console.text(["\(what) would be removed"])
             return finish(console, removed: 0, matching: count, .success)
         }
         guard count > 0 || scope == nil else {
             return finish(console, removed: 0, matching: 0, .success)
         }
-        let question = "This forgets \(what) for good; the files stay on the server and cannot be taken back from here."
+        let question = "This removes \(what); the files stay on the server and can no longer be deleted from here."
         let confirmation = Confirmation(prompter: settings.prompter, isGiven: yes)
-        guard try await confirmation.ask([question], "Forget them?", on: console) else {
-            console.text(["nothing was forgotten"])
+        guard try await confirmation.ask([question], "Remove the tokens?", on: console) else {
+            console.text(["nothing was removed"])
             return finish(console, removed: 0, matching: count, .failure)
         }
         let removed = try session.store.clear(host: scope)
-        console.text(["forgot \(Formats.count(removed, "delete token")) \(whose)"])
+        console.text(["removed \(Formats.count(removed, "delete token")) \(whose)"])
         return finish(console, removed: removed, matching: count, .success)
     }
 
@@ -67,8 +67,8 @@ struct UploadsClear: ContextCommand {
     private func nothing(of scope: String, in session: StoreSession) throws -> String {
         let hosts = Set(try session.store.tokens(host: nil, includeSuperseded: true).map(\.host)).sorted()
         let known = hosts.map { ErrorCatalogue.clean($0) }.joined(separator: ", ")
-        return "there is no delete token of \(ErrorCatalogue.clean(scope))"
-            + (hosts.isEmpty ? ", and none of any other host" : "; there are some of: \(known)")
+        return "no stored delete tokens for \(ErrorCatalogue.clean(scope))"
+            + (hosts.isEmpty ? " or any other host" : "; hosts with stored tokens: \(known)")
     }
 
     private func finish(_ console: Console, removed: Int, matching: Int, _ code: ExitCode) -> ExitCode {

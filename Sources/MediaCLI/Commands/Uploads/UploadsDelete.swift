@@ -7,12 +7,12 @@ struct UploadsDelete: ContextCommand {
     static let schema = "mediactl.uploads-delete/1"
     static let configuration = CommandConfiguration(
         commandName: "delete",
-        abstract: "Delete files from their server with the tokens kept here.",
+        abstract: "Delete files from their server with their stored delete tokens.",
         discussion: """
-            The file goes for everybody, and from every event it is linked to. mediactl uploads list shows the numbers.
+            A file is deleted for everyone, and from every event it is linked to. mediactl uploads list shows the IDs.
 
-            An administrator can delete a file whose token is lost, or that was uploaded elsewhere, with --as-admin: the \
-            server's file is shown before you are asked. With --yes, its checksum is required.
+            With --as-admin, an administrator can delete a file whose token is lost or stored on another machine: the \
+            server's file is shown before the prompt. With --yes, its checksum is required.
 
             Examples:
               mediactl uploads delete 18
@@ -28,15 +28,15 @@ struct UploadsDelete: ContextCommand {
         case remove
     }
 
-    @Argument(help: ArgumentHelp("The server's numbers of the files.", valueName: "id"))
+    @Argument(help: ArgumentHelp("IDs of the files on the server.", valueName: "id"))
     var ids: [Int64] = []
 
-    @Flag(help: "Delete what was uploaded last.")
+    @Flag(help: "Delete the most recent upload.")
     var last = false
 
     @Option(
         help: ArgumentHelp(
-            "Delete the file with this SHA-256. With an id, the file must have this checksum.",
+            "Delete the file with this SHA-256. With an ID, the file must have this checksum.",
             valueName: "hex"
         )
     )
@@ -44,7 +44,7 @@ struct UploadsDelete: ContextCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Delete the file with the content of this local file. With an id, the file must have this content.",
+            "Delete the file with the content of this local file. With an ID, the file must have this content.",
             valueName: "path"
         ),
         completion: .file()
@@ -54,12 +54,12 @@ struct UploadsDelete: ContextCommand {
     @Option(help: ArgumentHelp("Only files on this host (with :PORT when it is not the default).", valueName: "host"))
     var host: String?
 
-    @Flag(help: "Do not ask.")
+    @Flag(help: "Delete without confirmation.")
     var yes = false
 
     @Option(
         help: ArgumentHelp(
-            "When the server rejects a token: keep or remove the local entry. Asked for on a terminal, else keep.",
+            "If the server rejects a token: keep or remove the local entry (default: keep; prompts on a terminal).",
             valueName: "choice"
         )
     )
@@ -68,7 +68,7 @@ struct UploadsDelete: ContextCommand {
     @Flag(help: "Delete with admin rights instead of the token, after comparing the checksum.")
     var asAdmin = false
 
-    @Flag(help: "Only say what would be deleted.")
+    @Flag(help: "Show what would be deleted, without deleting it.")
     var dryRun = false
 
     @OptionGroup(title: "Credentials") var credentials: CredentialOptions
@@ -81,16 +81,16 @@ struct UploadsDelete: ContextCommand {
             throw ValidationError("--file cannot be combined with --sha256.")
         }
         guard !last || (ids.isEmpty && !isChosenByContent) else {
-            throw ValidationError("--last and numbers exclude each other.")
+            throw ValidationError("--last cannot be combined with IDs, --sha256 or --file.")
         }
         guard last || !ids.isEmpty || isChosenByContent else {
-            throw ValidationError("Name a file by its number, or use --last.")
+            throw ValidationError("Specify an ID, --sha256, --file or --last.")
         }
         guard ids.count < 2 || !isChosenByContent else {
-            throw ValidationError("--sha256 and --file describe one file, not several.")
+            throw ValidationError("--sha256 and --file cannot be combined with several IDs.")
         }
         try MediaFilterOptions.validate(sha256: sha256)
-        guard ids.allSatisfy({ $0 > 0 }) else { throw ValidationError("A file's number is 1 or more.") }
+        guard ids.allSatisfy({ $0 > 0 }) else { throw ValidationError("An ID must be 1 or more.") }
     }
 
     func run(in console: Console) async throws -> ExitCode {
@@ -122,7 +122,7 @@ struct UploadsDelete: ContextCommand {
         return try await run.run(ids: named.map { [$0.fileID] } ?? ids.uniqued { $0 })
     }
 
-    /// What `--sha256` or `--file` says.
+    /// The checksum from `--sha256` or `--file`.
     private func checksum() async throws -> String? {
         if let file {
             return try await LocalChecksum.hex(of: file)

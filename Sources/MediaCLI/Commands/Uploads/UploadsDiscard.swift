@@ -5,23 +5,23 @@ struct UploadsDiscard: ContextCommand {
     static let schema = "mediactl.uploads-discard/1"
     static let configuration = CommandConfiguration(
         commandName: "discard",
-        abstract: "Give up uploads that were cut, and free what the server has of them.",
+        abstract: "Discard interrupted uploads and free their space on the server.",
         discussion: """
             Example:
               mediactl uploads discard u-h6zfchyzwaq7c3fo
             """
     )
 
-    @Argument(help: ArgumentHelp("Uploads by their ids, as mediactl uploads status shows them.", valueName: "id"))
+    @Argument(help: ArgumentHelp("IDs of uploads, as shown by mediactl uploads status.", valueName: "id"))
     var ids: [String]
 
-    @Flag(help: "Do not ask.")
+    @Flag(help: "Discard without confirmation.")
     var yes = false
 
-    @Flag(help: "Give up also when the server does not answer; it then keeps what it has.")
+    @Flag(help: "Discard even if the server is unreachable; the data on the server is then kept.")
     var evenUnreachable = false
 
-    @Flag(help: "Only say what would be given up.")
+    @Flag(help: "Show what would be discarded, without discarding it.")
     var dryRun = false
 
     @OptionGroup(title: "Guests with an event link") var guest: GuestOptions

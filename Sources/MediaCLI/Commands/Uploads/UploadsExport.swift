@@ -9,7 +9,7 @@ struct UploadsExport: ContextCommand {
         commandName: "export",
         abstract: "Write the delete tokens to a file, as a backup or for another machine.",
         discussion: """
-            The file holds one JSON object a line. Whoever has it can delete the uploads, so only you may read it. mediactl \
+            The file has one JSON object per line. Anyone who has it can delete the uploads; keep it secret. mediactl \
             uploads import reads it.
 
             Example:
@@ -20,7 +20,7 @@ struct UploadsExport: ContextCommand {
     @Option(
         name: .shortAndLong,
         help: ArgumentHelp(
-            "Write to this new file; one that exists is never overwritten. - is standard output.",
+            "Write to this new file, never overwriting an existing one; - for standard output.",
             valueName: "file"
         ),
         completion: .file()
@@ -29,7 +29,7 @@ struct UploadsExport: ContextCommand {
 
     @OptionGroup var hosts: HostOptions
 
-    @Flag(help: "Write to standard output when no file is given.")
+    @Flag(help: "Allow writing tokens to standard output.")
     var showToken = false
 
     @OptionGroup(visibility: .hidden) var connection: ConnectionOptions
@@ -49,7 +49,7 @@ struct UploadsExport: ContextCommand {
         let entries = try session.store.tokens(host: hosts.scope, includeSuperseded: true)
         if entries.isEmpty {
             console.warning(
-                "there is no delete token" + (hosts.scope.map { " of \(ErrorCatalogue.clean($0))" } ?? "")
+                "no stored delete tokens" + (hosts.scope.map { " of \(ErrorCatalogue.clean($0))" } ?? "")
             )
         }
         // In the order they came, which an import repeats: of two of one moment the later one is primary.
@@ -69,11 +69,11 @@ struct UploadsExport: ContextCommand {
 
     /// Standard output may be a terminal that somebody sees, or a log that many read.
     private func requireConsent(_ console: Console) throws(Diagnosis) {
-        // A dash says it as plainly as the flag does.
+        // --output - is as explicit as the flag.
         guard showToken || output == "-" else {
             throw .usage(
-                "an export holds delete tokens, and standard output may be seen or logged",
-                hint: "name a file with --output FILE, or allow it with --output -"
+                "an export contains delete tokens, and standard output may be visible or logged",
+                hint: "write to a file with --output FILE, or use --output - for standard output"
             )
         }
         guard !console.isJSON else {

@@ -10,10 +10,10 @@ struct UploadsImport: ContextCommand {
         commandName: "import",
         abstract: "Import delete tokens from an export, or from the upload page in a browser.",
         discussion: """
-            Importing twice changes nothing. Of two tokens for one file both are kept, and the newer one is used. What was \
-            deleted or removed here stays removed.
-            The upload page keeps its tokens in the browser's local storage under uploader_delete_tokens_v1. They name no \
-            server, so --server is required; checksums and events are requested from it, and tokens of files that it does \
+            Importing twice changes nothing. If a file has two tokens, both are kept; the newer one is used. Entries \
+            deleted or removed on this machine stay removed.
+            The upload page stores tokens in the browser's local storage under uploader_delete_tokens_v1, without the \
+            server, so --server is required. Checksums and events come from the server; tokens of files that it does \
             not have are not imported.
 
             Examples:
@@ -22,13 +22,13 @@ struct UploadsImport: ContextCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("The exported file; - is standard input.", valueName: "file"), completion: .file())
+    @Argument(help: ArgumentHelp("The exported file; - for standard input.", valueName: "file"), completion: .file())
     var file: String
 
-    @Flag(help: "The file holds the tokens of the server's upload page (detected automatically).")
+    @Flag(help: "The file contains the tokens of the server's upload page (default: detected).")
     var web = false
 
-    @Flag(help: "Only show what would be imported.")
+    @Flag(help: "Show what would be imported, without importing it.")
     var dryRun = false
 
     @OptionGroup(title: "Credentials (for --web)") var credentials: CredentialOptions
@@ -50,8 +50,8 @@ struct UploadsImport: ContextCommand {
         case .export(let entries):
             guard !hasCredentials else {
                 throw Diagnosis.usage(
-                    "an export is imported without a login",
-                    hint: "leave out the password and key options"
+                    "importing an export does not use a login",
+                    hint: "omit the password and key options"
                 )
             }
             let session = try await StoreSession.open(settings)
@@ -72,11 +72,11 @@ struct UploadsImport: ContextCommand {
         credentials.passwordStdin || credentials.passwordFile != nil || credentials.apiKeyFile != nil
     }
 
-    /// The server whose page has kept the tokens. A default server may be another one, and would get them at a deletion.
+    /// The server of the upload page. A default server may be a different one, and would get the tokens at a deletion.
     private func namedServer(_ settings: SettingsSession) throws -> ServerURL {
         guard connection.choice.server != nil || connection.choice.named.profile != nil else {
             throw Diagnosis.usage(
-                "the tokens of an upload page name no server",
+                "the tokens of an upload page do not include the server",
                 hint:
                     "mediactl uploads import --web \(file == "-" ? "-" : ErrorCatalogue.quoted(RawArguments.bytes(of: file))) "
                     + "--server https://HOST"

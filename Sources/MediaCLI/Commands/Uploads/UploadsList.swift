@@ -6,10 +6,10 @@ struct UploadsList: ContextCommand {
     static let schema = "mediactl.uploads-list/1"
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List what was uploaded and can be deleted, newest first. Sends nothing.",
+        abstract: "List uploads that can be deleted, newest first. Sends nothing.",
         discussion: """
-            A guest's upload is listed with its last known state and the time it was checked; mediactl uploads status \
-            checks it again. A file that the server has linked to several events has one line for each.
+            A guest upload is listed with its last known state and the time of the last check; mediactl uploads status \
+            updates it. A file that is linked to several events has one line per event.
 
             Examples:
               mediactl uploads list
@@ -21,7 +21,7 @@ struct UploadsList: ContextCommand {
     @OptionGroup var hosts: HostOptions
     @OptionGroup var filter: KeptUploadOptions
 
-    @Flag(help: "Show the delete tokens. Whoever has one can delete the file.")
+    @Flag(help: "Show the delete tokens. Anyone who has a token can delete the file.")
     var showToken = false
 
     @OptionGroup(visibility: .hidden) var connection: ConnectionOptions

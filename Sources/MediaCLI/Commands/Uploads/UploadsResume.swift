@@ -5,11 +5,11 @@ struct UploadsResume: ContextCommand {
     static let schema = "mediactl.uploads-resume/1"
     static let configuration = CommandConfiguration(
         commandName: "resume",
-        abstract: "Go on with uploads that were cut.",
+        abstract: "Resume interrupted uploads.",
         discussion: """
-            What the server has is not sent again, after it was compared with the file. Details given here replace those \
-            that the upload was begun with, for example a label that the server refused.
-            Without a number the only upload that can go on is meant.
+            The bytes on the server are compared with the file and not sent again. Details given here replace those \
+            of the original upload, for example a label that the server refused.
+            Without an ID, resumes the only resumable upload.
 
             Examples:
               mediactl uploads resume --all
@@ -17,16 +17,16 @@ struct UploadsResume: ContextCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("Uploads by their ids, as mediactl uploads status shows them.", valueName: "id"))
+    @Argument(help: ArgumentHelp("IDs of uploads, as shown by mediactl uploads status.", valueName: "id"))
     var ids: [String] = []
 
-    @Flag(help: "All uploads that can go on.")
+    @Flag(help: "Resume all resumable uploads.")
     var all = false
 
     @Option(help: ArgumentHelp("Only uploads to this host (with :PORT when it is not the default).", valueName: "host"))
     var host: String?
 
-    @Flag(help: "Only say what would go on.")
+    @Flag(help: "Show what would be resumed, without resuming it.")
     var dryRun = false
 
     @OptionGroup(title: "Details to correct") var details: DetailOptions

@@ -7,14 +7,14 @@ struct UploadsShow: ContextCommand {
     static let schema = "mediactl.uploads-show/1"
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Show everything known here about an uploaded file. Asks no server.",
+        abstract: "Show all stored details of an upload. Sends nothing.",
         discussion: """
             Example:
               mediactl uploads show 18
             """
     )
 
-    @Argument(help: ArgumentHelp("The server's number of the file.", valueName: "id"))
+    @Argument(help: ArgumentHelp("ID of the file on the server.", valueName: "id"))
     var id: Int64
 
     @Option(
@@ -22,7 +22,7 @@ struct UploadsShow: ContextCommand {
     )
     var host: String?
 
-    @Flag(help: "Show the delete token. Whoever has it can delete the file.")
+    @Flag(help: "Show the delete token. Anyone who has it can delete the file.")
     var showToken = false
 
     @OptionGroup(visibility: .hidden) var connection: ConnectionOptions

@@ -5,7 +5,7 @@ struct UploadsStatus: ContextCommand {
     static let schema = "mediactl.uploads-status/1"
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Show uploads that did not end, and settle them by asking their servers.",
+        abstract: "Show unfinished uploads and check their status with the server.",
         discussion: """
             Example:
               mediactl uploads status
@@ -15,7 +15,7 @@ struct UploadsStatus: ContextCommand {
     @Option(help: ArgumentHelp("Only uploads to this host (with :PORT when it is not the default).", valueName: "host"))
     var host: String?
 
-    @Flag(help: "Ask no server, settle nothing.")
+    @Flag(help: "Show the local status only, without querying servers.")
     var dryRun = false
 
     @OptionGroup(title: "Credentials") var credentials: CredentialOptions
@@ -55,7 +55,7 @@ struct UploadsStatus: ContextCommand {
             console.note("\(resumable) uploads can be resumed: mediactl uploads resume --all")
         }
         if rows.isEmpty {
-            console.note("every upload has ended")
+            console.note("no unfinished uploads")
         }
         let code = ExitCode.batch(rows.map(\.exitCode))
         console.summary([

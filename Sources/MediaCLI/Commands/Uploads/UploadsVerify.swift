@@ -10,8 +10,8 @@ struct UploadsVerify: ContextCommand {
         commandName: "verify",
         abstract: "Compare earlier uploads with the server's listing.",
         discussion: """
-            Checks that the server lists every file uploaded from here by checksum, under its ID and in its event. Files \
-            deleted from here are not checked. Ends with 3 when files are missing.
+            Checks that the server lists every file uploaded from this machine with its checksum, ID and event. Files \
+            deleted from this machine are not checked. Exits with 3 if files are missing.
 
             Examples:
               mediactl uploads verify
@@ -20,7 +20,7 @@ struct UploadsVerify: ContextCommand {
     )
 
     @Option(
-        help: ArgumentHelp("Check the files of this report of mediactl upload --report.", valueName: "file"),
+        help: ArgumentHelp("Check the files in this report, written by mediactl upload --report.", valueName: "file"),
         completion: .file()
     )
     var report: String?
@@ -100,13 +100,13 @@ extension StoreSession {
 }
 
 extension PastReport {
-    /// The files that the report calls stored.
+    /// The files that the report lists as stored.
     ///
     /// - Throws: `Diagnosis` (usage) for a report of another server, whose files this one cannot have.
     fileprivate func stored(at server: ServerURL) throws(Diagnosis) -> [UploadLedger.StoredFile] {
         guard self.server == server.description else {
             throw .usage(
-                "the report is about \(ErrorCatalogue.clean(self.server)), not about \(server)",
+                "the report is for \(ErrorCatalogue.clean(self.server)), not for \(server)",
                 hint: "mediactl uploads verify --server \(ErrorCatalogue.clean(self.server)) --report FILE"
             )
         }

@@ -2,36 +2,36 @@ internal import ArgumentParser
 
 /// What is told about the files of an upload.
 struct DetailOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Day of the event, today by default.", valueName: "yyyy-mm-dd"))
+    @Option(help: ArgumentHelp("Date of the event (default: today).", valueName: "yyyy-mm-dd"))
     var eventDate: String?
 
-    @Option(help: ArgumentHelp("Band, couple or organisation, \"Band\" by default.", valueName: "name"))
+    @Option(help: ArgumentHelp("Band, couple or organization (default: \"Band\").", valueName: "name"))
     var orgName: String?
 
-    @Option(help: ArgumentHelp("Kind of event: band, wedding or other; band by default.", valueName: "type"))
+    @Option(help: ArgumentHelp("Event type: band, wedding or other (default: band).", valueName: "type"))
     var eventType: String?
 
     @Option(
         help: ArgumentHelp(
             """
-            Title; the file's name without its extension by default. {stem}, {name}, {ext}, {parent}, {date} and {n} are \
-            filled in, {n:3} as 007; "Auto {date}" is what the phone app calls its recordings.
+            Title (default: the file name without extension). {stem}, {name}, {ext}, {parent}, {date} and {n} are \
+            replaced, {n:3} as 007; "Auto {date}" is the label that the phone app uses.
             """,
             valueName: "text"
         )
     )
     var label: String?
 
-    @Option(help: ArgumentHelp("Names, separated by commas.", valueName: "names"))
+    @Option(help: ArgumentHelp("Names, comma-separated.", valueName: "names"))
     var participants: String?
 
-    @Option(help: ArgumentHelp("Key words, separated by commas.", valueName: "words"))
+    @Option(help: ArgumentHelp("Keywords, comma-separated.", valueName: "words"))
     var keywords: String?
 
-    @Option(help: ArgumentHelp("Place of the event.", valueName: "text"))
+    @Option(help: ArgumentHelp("Location of the event.", valueName: "text"))
     var location: String?
 
-    @Option(help: ArgumentHelp("Rating of the event, a whole number from 0 to 9.", valueName: "n"))
+    @Option(help: ArgumentHelp("Rating of the event, from 0 to 9.", valueName: "n"))
     var rating: String?
 
     @Option(help: ArgumentHelp("Notes on the event.", valueName: "text"))

@@ -13,14 +13,14 @@ struct GuestOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The event link, or ask to be asked for it. Others on this machine can see a link given here.",
+            "The event link, or ask to enter it at a prompt. Other users of this machine can see a link given here.",
             valueName: "link|ask"
         )
     )
     var eventLink: String?
 
     @Option(
-        help: ArgumentHelp("Read the token of an event link from this file; needs --server.", valueName: "file"),
+        help: ArgumentHelp("Read the token of an event link from this file; requires --server.", valueName: "file"),
         completion: .file()
     )
     var uploadTokenFile: String?
@@ -28,7 +28,7 @@ struct GuestOptions: ParsableArguments {
     @Flag(help: "Accept the organizer's terms, which are on the page of the event link.")
     var acceptTerms = false
 
-    @Option(help: ArgumentHelp("Name shown to the organizer, at most 100 characters.", valueName: "name"))
+    @Option(help: ArgumentHelp("Name shown to the organizer (maximum: 100 characters).", valueName: "name"))
     var displayName: String?
 
     /// Whether an event link is to be used.
@@ -36,13 +36,13 @@ struct GuestOptions: ParsableArguments {
 
     func validate() throws {
         guard [eventLinkFile, eventLink, uploadTokenFile].count(where: { $0 != nil }) <= 1 else {
-            throw ValidationError("Give one event link: --event-link-file, --event-link or --upload-token-file.")
+            throw ValidationError("Specify only one of --event-link-file, --event-link and --upload-token-file.")
         }
         guard isGuest || (!acceptTerms && displayName == nil) else {
-            throw ValidationError("--accept-terms and --display-name go with an event link: --event-link-file FILE.")
+            throw ValidationError("--accept-terms and --display-name require an event link: --event-link-file FILE.")
         }
         guard displayName?.unicodeScalars.count ?? 0 <= 100 else {
-            throw ValidationError("--display-name takes at most 100 characters.")
+            throw ValidationError("--display-name must have at most 100 characters.")
         }
     }
 }

@@ -4,19 +4,19 @@ internal import MediaFiles
 
 /// Which files an upload takes.
 struct InputOptions: ParsableArguments {
-    @Flag(name: .shortAndLong, help: "Take all files below directories. Those that are no media are left out.")
+    @Flag(name: .shortAndLong, help: "Recurse into directories; non-media files are skipped.")
     var recursive = false
 
     @Option(
         help: ArgumentHelp(
-            "Of the files found in directories take only these, for example \"*.mp4\"; may be repeated.",
+            "Upload only matching files in directories, for example \"*.mp4\"; may be repeated.",
             valueName: "glob"
         )
     )
     var include: [String] = []
 
     @Option(
-        help: ArgumentHelp("Of the files found in directories leave these out; may be repeated.", valueName: "glob")
+        help: ArgumentHelp("Skip matching files in directories; may be repeated.", valueName: "glob")
     )
     var exclude: [String] = []
 
@@ -24,7 +24,7 @@ struct InputOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Take files and their details from a table: CSV with a header line, or JSON lines; - for standard input.",
+            "Read files and their details from a table: CSV with a header line, or JSON lines; - for standard input.",
             valueName: "file"
         ),
         completion: .file()
@@ -33,7 +33,7 @@ struct InputOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Take the files that did not end well from the report of an earlier run, with their details.",
+            "Retry the files that failed in an earlier report, with their details.",
             valueName: "report"
         ),
         completion: .file()
@@ -43,7 +43,7 @@ struct InputOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            Take only part I of N of the files, I from 0; auto or auto/N asks the scheduler (JOB_COMPLETION_INDEX, \
+            Upload only shard I of N, I from 0; auto or auto/N uses the scheduler's variables (JOB_COMPLETION_INDEX, \
             SLURM_ARRAY_TASK_ID).
             """,
             valueName: "i/n"
@@ -52,15 +52,15 @@ struct InputOptions: ParsableArguments {
     var shard: String?
 
     @Option(
-        help: ArgumentHelp("Send what appears in this directory, once it is complete, until Ctrl-C.", valueName: "dir"),
+        help: ArgumentHelp("Upload new files in this directory once complete, until Ctrl-C.", valueName: "dir"),
         completion: .directory
     )
     var watch: String?
 
-    @Flag(help: "Take the day of each recording from the file itself, where it says one.")
+    @Flag(help: "Use the date recorded in each file as the event date, if present.")
     var dateFromMedia = false
 
-    @Option(help: ArgumentHelp("What to call standard input on the server.", valueName: "name"))
+    @Option(help: ArgumentHelp("File name for standard input on the server.", valueName: "name"))
     var stdinName: String?
 
     /// The options that name inputs of their own, as they are written.
@@ -90,7 +90,7 @@ struct InputOptions: ParsableArguments {
         }
         guard watch != "" else { throw ValidationError("--watch: an empty path.") }
         guard watch == nil || (lists.isEmpty && !recursive) else {
-            throw ValidationError("--watch takes what appears in its directory, and nothing else.")
+            throw ValidationError("--watch cannot be combined with other inputs.")
         }
     }
 }

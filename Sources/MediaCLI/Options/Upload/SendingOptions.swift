@@ -7,13 +7,13 @@ struct SendingOptions: ParsableArguments, Sendable {
         case largestFirst = "largest-first"
     }
 
-    @Flag(help: "Check everything that can be checked here, send nothing.")
+    @Flag(help: "Run all local checks and show what would be uploaded, without sending anything.")
     var dryRun = false
 
-    @Flag(help: "Send files with unknown extensions as well.")
+    @Flag(help: "Also upload files with unknown extensions.")
     var anyExtension = false
 
-    @Flag(help: "Send files that the server is known to have as well.")
+    @Flag(help: "Upload files even if they are already in the event.")
     var again = false
 
     @Flag(help: .hidden)
@@ -26,19 +26,19 @@ struct SendingOptions: ParsableArguments, Sendable {
 
     @Option(
         name: [.customShort("j", allowingJoined: true), .long],
-        help: ArgumentHelp("Files that are sent at a time, 1 to 16; 4 by default.", valueName: "n")
+        help: ArgumentHelp("Number of parallel uploads, 1 to 16 (default: 4).", valueName: "n")
     )
     var jobs: String?
 
-    @Option(help: "In which order files are begun.")
+    @Option(help: "Upload order.")
     var order = Order.given
 
-    @Flag(help: "Begin nothing more after the first failure.")
+    @Flag(help: "Stop after the first failure.")
     var failFast = false
 
     @Option(
         help: ArgumentHelp(
-            "Write the end of every file to this JSON file; --retry-failed reads it.",
+            "Write a JSON report with the result for each file; --retry-failed reads it.",
             valueName: "file"
         ),
         completion: .file()
@@ -47,7 +47,7 @@ struct SendingOptions: ParsableArguments, Sendable {
 
     @Option(
         help: ArgumentHelp(
-            "Add each file that the server has to this tape as well; one that is not there is made.",
+            "Also add each uploaded file to this tape; created if it does not exist.",
             valueName: "tape"
         )
     )
@@ -56,7 +56,7 @@ struct SendingOptions: ParsableArguments, Sendable {
     @Flag(
         inversion: .prefixedNo,
         help: ArgumentHelp(
-            "After the run, compare every file with the server's listing (default: yes for more than one file)."
+            "After the run, verify every file against the server's listing (default: on for more than one file)."
         )
     )
     var verify: Bool?
@@ -84,7 +84,7 @@ struct TransferOptions: ParsableArguments, Sendable {
 
     @Option(
         help: ArgumentHelp(
-            "How the bytes are sent: auto (by default), multipart, or tus, which can go on after a cut.",
+            "Transport: auto, multipart, or tus, which is resumable (default: auto).",
             valueName: "way"
         )
     )
@@ -92,7 +92,7 @@ struct TransferOptions: ParsableArguments, Sendable {
 
     @Option(
         help: ArgumentHelp(
-            "Bytes of the first request of a tus upload, 8M by default and 64K at least; it adapts.",
+            "Initial chunk size of tus uploads (default: 8M, minimum: 64K); adjusted automatically.",
             valueName: "size"
         )
     )
@@ -102,8 +102,8 @@ struct TransferOptions: ParsableArguments, Sendable {
         parsing: .unconditional,
         help: ArgumentHelp(
             """
-            Send a file in this many parts at once, 1 to 16, over tus. The checksum then needs a reading of the file \
-            of its own.
+            Number of parallel parts per tus upload, 1 to 16. The file is then read a second time to compute its \
+            checksum.
             """,
             valueName: "n"
         )
@@ -115,7 +115,7 @@ struct TransferOptions: ParsableArguments, Sendable {
             throw ValidationError("--parallel-parts takes a whole number from 1 to 16.")
         }
         guard parallelParts == 1 || transport != .multipart else {
-            throw ValidationError("--parallel-parts needs tus, and --transport multipart is something else.")
+            throw ValidationError("--parallel-parts requires tus and cannot be combined with --transport multipart.")
         }
     }
 }

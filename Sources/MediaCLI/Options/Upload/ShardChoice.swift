@@ -14,8 +14,8 @@ struct ShardChoice: Sendable, Equatable {
         guard words[0] == "auto" else {
             guard let shard = Shard(text) else {
                 throw .usage(
-                    "--shard: \(ErrorCatalogue.quoted(text)) is no part",
-                    hint: "write I/N, I from 0 to N-1, for example --shard 0/4; or auto"
+                    "--shard: \(ErrorCatalogue.quoted(text)) is not a valid shard",
+                    hint: "use I/N, I from 0 to N-1, for example --shard 0/4, or auto"
                 )
             }
             self.shard = shard
@@ -25,16 +25,16 @@ struct ShardChoice: Sendable, Equatable {
         let count = words.count == 2 ? Int(words[1]) : nil
         guard words.count == 1 || (count ?? 0) > 0 else {
             throw .usage(
-                "--shard: \(ErrorCatalogue.quoted(text)) is no part",
-                hint: "write auto/N, N being the number of parts"
+                "--shard: \(ErrorCatalogue.quoted(text)) is not a valid shard",
+                hint: "use auto/N, where N is the number of shards"
             )
         }
         guard let shard = Shard(environment: environment, count: count) else {
             throw .usage(
-                "--shard \(text): no scheduler says which part this is",
+                "--shard \(text): no scheduler variable found",
                 hint: count == nil
-                    ? "set JOB_COMPLETION_INDEX and use auto/N, or run under a Slurm array; or write --shard I/N"
-                    : "set JOB_COMPLETION_INDEX or SLURM_ARRAY_TASK_ID, or write --shard I/N"
+                    ? "set JOB_COMPLETION_INDEX and use auto/N, run in a Slurm array, or use --shard I/N"
+                    : "set JOB_COMPLETION_INDEX or SLURM_ARRAY_TASK_ID, or use --shard I/N"
             )
         }
         self.shard = shard
@@ -43,6 +43,6 @@ struct ShardChoice: Sendable, Equatable {
 
     /// `part 2 of 4 (from 0), told by SLURM_ARRAY_TASK_ID`.
     var words: String {
-        "part \(shard.index)/\(shard.count)" + (variable.map { ", told by \($0)" } ?? "")
+        "part \(shard.index)/\(shard.count)" + (variable.map { ", from \($0)" } ?? "")
     }
 }

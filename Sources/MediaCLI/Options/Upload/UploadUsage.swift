@@ -19,36 +19,36 @@ struct UploadUsage {
         let input = command.input
         guard !command.paths.isEmpty || !input.lists.isEmpty || input.watch != nil else {
             throw ValidationError(
-                "Name files to upload, or where they are listed: --files-from, --manifest or --watch."
+                "Specify files to upload, or use --files-from, --manifest or --watch."
             )
         }
         guard input.watch == nil || command.paths.isEmpty else {
-            throw ValidationError("--watch takes what appears in its directory, and nothing else.")
+            throw ValidationError("--watch cannot be combined with other inputs.")
         }
         guard input.watch == nil || command.sending.verify != true else {
             throw ValidationError("--verify cannot be combined with --watch; use mediactl uploads verify afterwards.")
         }
         guard input.watch == nil || (!command.sending.dryRun && !command.sending.failFast) else {
-            throw ValidationError("--watch goes on until it is stopped: no --dry-run, no --fail-fast.")
+            throw ValidationError("--watch cannot be combined with --dry-run or --fail-fast.")
         }
     }
 
     private func checkStandardInput() throws {
         let isPiped = command.paths.contains("-")
         guard command.paths.count(where: { $0 == "-" }) <= 1 else {
-            throw ValidationError("Standard input can be uploaded once only.")
+            throw ValidationError("Standard input can be uploaded only once.")
         }
         guard !isPiped || command.input.stdinName != nil else {
-            throw ValidationError("Standard input needs a name: --stdin-name NAME.")
+            throw ValidationError("Standard input requires a name: --stdin-name NAME.")
         }
         guard isPiped || command.input.stdinName == nil else {
-            throw ValidationError("--stdin-name is for standard input, and no path is -.")
+            throw ValidationError("--stdin-name requires the path -.")
         }
         guard !isPiped || !command.credentials.passwordStdin else {
             throw ValidationError("Standard input cannot be both the file and the password.")
         }
         guard !isPiped || command.input.shard == nil else {
-            throw ValidationError("Standard input cannot be shared: leave out --shard.")
+            throw ValidationError("Standard input cannot be combined with --shard.")
         }
         let files =
             command.input.lists
@@ -67,10 +67,10 @@ struct UploadUsage {
         let refused = command.details.given.keys.filter { $0 != "label" }.sorted()
         guard refused.isEmpty else {
             let flags = refused.map { "--" + $0.replacing("_", with: "-") }.joined(separator: ", ")
-            throw ValidationError("The event link says what the event is: leave out \(flags).")
+            throw ValidationError("The event link specifies the event: omit \(flags).")
         }
         guard command.sending.transfer.transport != .multipart else {
-            throw ValidationError("With an event link files go over tus: leave out --transport multipart.")
+            throw ValidationError("Event links require tus: omit --transport multipart.")
         }
     }
 }

@@ -58,7 +58,7 @@ struct InputCollection: Sendable {
         if media.count < result.files.count {
             let count = Formats.count(result.files.count - media.count, "file")
             console.note(
-                "left out \(count) without a media extension, below \(ErrorCatalogue.quoted(path)); --any-extension sends them"
+                "skipped \(count) without a media extension in \(ErrorCatalogue.quoted(path)); use --any-extension"
             )
         }
         return media.map { UploadInput(source: .file($0.path), origin: .found) }
@@ -92,9 +92,9 @@ struct InputCollection: Sendable {
         let report = try PastReport(reading: bytes, name: name)
         let inputs = report.inputs(from: console.context.workingDirectory)
         if report.unreadableCount > 0 {
-            console.warning("standard input of that run cannot be sent again from its report")
+            console.warning("the standard input of that run cannot be retried from its report")
         }
-        console.note("\(Formats.count(inputs.count, "file")) of \(report.itemCount) did not end well the last time")
+        console.note("\(Formats.count(inputs.count, "file")) of \(report.itemCount) failed in that run")
         return inputs
     }
 

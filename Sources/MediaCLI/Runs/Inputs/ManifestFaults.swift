@@ -16,8 +16,8 @@ struct ManifestFaults: Sendable {
         let file = name == "-" ? "the manifest" : "the manifest \(ErrorCatalogue.quoted(RawArguments.bytes(of: name)))"
         var diagnosis = Diagnosis(
             "invalid_manifest",
-            "\(file) has \(Formats.count(faults.count, "fault")); nothing was sent",
-            hint: "put them right and run the same command again",
+            "\(file) has \(Formats.count(faults.count, "error")); nothing was sent",
+            hint: "fix them and run the same command again",
             exitCode: .usage
         )
         diagnosis.details = faults.map { "line \($0.line): \($0.words)" }

@@ -2,7 +2,7 @@ internal import GigHive
 
 /// The report of an earlier run, as `--retry-failed` reads it.
 struct PastReport: Sendable {
-    /// States with nothing left to do: the event has the file. Sending it again does not bring a lost token back.
+    /// States with nothing left to do: the event has the file. Uploading it again does not restore a lost token.
     private static let goodEnds: Set<String> = ["done", "linked", "duplicate", "token_lost"]
 
     private let document: ReportDocument
@@ -15,8 +15,8 @@ struct PastReport: Sendable {
         guard let document = ReportDocument(bytes), document.items.allSatisfy({ $0.path != nil && $0.state != nil })
         else {
             throw .usage(
-                "--retry-failed: \(ErrorCatalogue.quoted(RawArguments.bytes(of: name))) is no report of an upload",
-                hint: "reports are written by mediactl upload with --report FILE"
+                "--retry-failed: \(ErrorCatalogue.quoted(RawArguments.bytes(of: name))) is not an upload report",
+                hint: "write a report with: mediactl upload --report FILE"
             )
         }
         self.document = document

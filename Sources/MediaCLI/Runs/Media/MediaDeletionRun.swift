@@ -2,7 +2,7 @@ internal import GigHive
 internal import MediaStore
 internal import MediaTransport
 
-/// Deletes files of a server as its administrator: finds them, shows them, asks once, deletes one after the other.
+/// Deletes files on a server as its administrator: finds them, shows them, prompts once, deletes one after the other.
 struct MediaDeletionRun: Sendable {
     let console: Console
     let session: MediaSession
@@ -10,7 +10,7 @@ struct MediaDeletionRun: Sendable {
     let confirmation: Confirmation
     let isDryRun: Bool
 
-    /// Which files.
+    /// The selected files.
     enum Choice: Sendable {
         case ids([Int64])
         case matching(MediaQuery)
@@ -45,7 +45,7 @@ struct MediaDeletionRun: Sendable {
     /// - Throws: `GigHiveError` when the files cannot be listed or the user is not an administrator.
     func run(_ choice: Choice) async throws -> ExitCode {
         try console.requireOutput()
-        // A dry run sends reading requests only.
+        // A dry run sends only read requests.
         if !isDryRun {
             try await session.client.requireAdmin()
         }

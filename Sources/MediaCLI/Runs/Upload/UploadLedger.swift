@@ -79,7 +79,7 @@ final class UploadLedger: Sendable {
     /// The files that the server confirmed, if they were kept.
     var stored: [StoredFile] { state.withLock { $0.stored } }
 
-    /// What the server's listing contains of them, once it was read.
+    /// The result of verifying them against the server's listing, once it was read.
     var verification: UploadVerification? { state.withLock { $0.verification } }
 
     /// The run was compared with the server's listing.

@@ -34,7 +34,7 @@ struct UploadReport: Sendable {
         JSONValue.object(item(entry, result)).text
     }
 
-    /// The item with whether the server's listing has the file, null where it was not read; `line` is one of the above.
+    /// The item with `verified`: whether the listing has the file, null if it was not read; `line` is an item as above.
     static func line(_ line: String, isVerified: Bool?) -> String {
         String(line.dropLast()) + ",\"verified\":\(JSONValue(isVerified).text)}"
     }

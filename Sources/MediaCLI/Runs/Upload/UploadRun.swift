@@ -68,7 +68,7 @@ struct UploadRun: Sendable {
         let verifier = UploadVerifier(client: uploader.client)
         let verification =
             uploader.isGuest
-            ? .impossible(.usage("an event link gives no access to it"))
+            ? .impossible(.usage("an event link cannot read the listing"))
             : (try? await console.context.interruption.cancelling { await UploadVerification.of(stored, verifier) })
         guard let verification, console.context.interruption.signal == nil else { return }
         ledger.note(verification)

@@ -11,7 +11,7 @@ final class UploadTeller: Sendable {
         /// How often each kind of warning came.
         var warnings: [String: Int] = [:]
         var unsaidSkips = 0
-        /// Codes of failures that end the run: the files that were under way fail alike.
+        /// Codes of failures that end the run: the other files in progress fail the same way.
         var runFailures: Set<String> = []
     }
 
@@ -80,7 +80,7 @@ final class UploadTeller: Sendable {
             console.context.terminal.isErrorTerminal
         else { return }
         let id = result.fileID.map(String.init) ?? "this file"
-        console.announce(["mediactl: keep this delete token of \(id), it is stored nowhere: \(token.secret)"])
+        console.announce(["mediactl: keep this delete token of \(id); it could not be stored: \(token.secret)"])
     }
 
     // MARK: Warnings
@@ -116,15 +116,15 @@ final class UploadTeller: Sendable {
         for (code, count) in warnings.sorted(by: { $0.key < $1.key })
         where isBatch && count > Self.sameWarnings && console.verbosity == 0 {
             let files = Formats.count(count - Self.sameWarnings, "more file")
-            console.warning("\(code.replacing("_", with: " ")): the same for \(files); -v names them")
+            console.warning("\(code.replacing("_", with: " ")): the same for \(files); use -v to list them")
         }
         if skips > 0 {
-            console.text(["\(Formats.count(skips, "file")) not sent: the server has them already"])
+            console.text(["\(Formats.count(skips, "file")) skipped: already on the server"])
         }
-        // Of a watched directory the number of files is known only now.
+        // With --watch, the number of files is known only at the end.
         guard counts.items > 1 || fileCount == nil else { return }
         if counts.notStarted > 0, console.context.interruption.signal == nil {
-            console.note("run the same command again to upload the files that were not started")
+            console.note("to upload the files that were not started, run the same command again")
         }
         let confirmed =
             verification.map { $0.failure == nil ? ", \($0.confirmedCount) verified by its listing" : "" } ?? ""

@@ -5,9 +5,9 @@ internal import MediaStore
 struct UploadVerification: Sendable {
     /// Files of the run that the listing does not have in their event under their id.
     var missing: [UploadLedger.StoredFile]
-    /// Positions of those that it has.
+    /// Positions of the files that it has.
     private var confirmed: Set<Int>
-    /// Why the listing could not be read; nothing is confirmed then, and nothing missing.
+    /// Why the listing could not be read; then no file is confirmed, and none is missing.
     var failure: Diagnosis?
 
     /// Files that the listing has.
@@ -37,7 +37,7 @@ struct UploadVerification: Sendable {
 }
 
 extension StoredUpload {
-    /// What a run reports as stored; nil for another end, and where the server named no id or no checksum is known.
+    /// The file if the run reports it as stored; nil for other results, and without an ID or checksum.
     init?(_ result: UploadResult) {
         guard result.state.isStored, let fileID = result.fileID, let checksum = result.checksumSHA256,
             let details = result.details
@@ -70,11 +70,11 @@ extension JSONRenderer {
 }
 
 extension Console {
-    /// Prints a verification: a line for each file that the server does not have, and a warning when it could not be asked.
+    /// Prints a verification: a line for each file that the server does not list, and a warning if it cannot be read.
     func tell(_ verification: UploadVerification) {
         record(.verification, JSONRenderer.verification(verification))
         if let failure = verification.failure {
-            warning("could not compare the files with the server's listing: \(failure.message)")
+            warning("cannot verify the files against the server's listing: \(failure.message)")
         }
         for file in verification.missing {
             error(

@@ -6,7 +6,7 @@ internal import MediaTransport
 struct AdminCandidate: Sendable {
     /// The scope of its local entries.
     var host: String
-    /// What the server has, shown before asking.
+    /// The file on the server, shown before the prompt.
     var file: ServerMedia
     /// What is deleted.
     var target: AdminDeletion
@@ -17,13 +17,13 @@ struct AdminCandidate: Sendable {
     }
 }
 
-/// Finds files that have no local entry on the server itself, for deletions with admin rights.
+/// Finds files without a local entry on the server, for deletions with admin rights.
 struct AdminSearch: Sendable {
     let plan: DeletionPlan
     let servers: ServerSession
-    /// What the content must be; nil when nobody said.
+    /// The required checksum; nil if none was specified.
     let checksumSHA256: String?
-    /// Whether the deletion was confirmed before the file was shown.
+    /// Whether the deletion was confirmed with `--yes`, before the file was shown.
     let isConfirmed: Bool
     let isDryRun: Bool
 
@@ -46,15 +46,15 @@ struct AdminSearch: Sendable {
         return found
     }
 
-    /// The file of an id, whose content must be the one that is known of it: from the options, else from the journal.
+    /// The file of an ID, whose checksum must match the expected one: from the options, otherwise from the journal.
     ///
-    /// - Throws: `GigHiveError`; `Diagnosis` when the server has no such file, or when nobody has seen its content.
+    /// - Throws: `GigHiveError`; `Diagnosis` if the server has no such file, or if no checksum is known with `--yes`.
     func candidate(for fileID: Int64) async throws -> AdminCandidate {
         guard let (host, server) = try plan.adminTarget(for: fileID) else { throw Self.noServer }
         let known = try checksumSHA256 ?? plan.journaledChecksum(of: fileID, host: host)
         guard known != nil || !isConfirmed || isDryRun else {
             throw Diagnosis.usage(
-                "--yes needs --sha256 or --file for \(fileID), which has no local entry",
+                "--yes requires --sha256 or --file for \(fileID), which has no local entry",
                 hint: "mediactl media show \(fileID)"
             )
         }

@@ -14,7 +14,7 @@ struct DeleteRun: Sendable {
     struct Options: Sendable {
         var onInvalidToken: InvalidTokenChoice?
         var isAdmin: Bool
-        /// What the content of the one file must be.
+        /// The required checksum of the single file.
         var checksumSHA256: String?
         var isDryRun: Bool
         /// How long SIGTERM and SIGHUP wait for an answer.
@@ -54,7 +54,7 @@ struct DeleteRun: Sendable {
         }
     }
 
-    /// Finds the entries, asks once, deletes, and writes every record, text and summary. Without ids, the file is the one
+    /// Finds the entries, prompts once, deletes, and writes records, text and summary. Without IDs, the file is the one
     /// with the checksum of the options on the server.
     func run(ids: [Int64]) async throws -> ExitCode {
         let ids = ids.isEmpty ? try await search.ids() : ids
@@ -121,7 +121,7 @@ struct DeleteRun: Sendable {
             if options.isDryRun {
                 return .refused(try planned(target))
             }
-            // What is not in the store needs no login.
+            // Errors of the store do not require a login.
             _ = try planned(target)
             let deleter = Deleter(
                 client: try await servers.client(for: target.server, retryCommand: "mediactl uploads delete \(id)"),
@@ -134,7 +134,7 @@ struct DeleteRun: Sendable {
         }
     }
 
-    /// The entry, when it has the content that was asked for. One without checksum takes that on, to be compared with the
+    /// The entry, if it has the required checksum. An entry without one gets the required one, to be compared with the
     /// server's.
     private func checked(_ entry: TokenEntry) throws(GigHiveError) -> TokenEntry {
         guard let checksum = options.checksumSHA256, checksum != entry.checksumSHA256 else { return entry }
@@ -179,7 +179,7 @@ struct DeleteRun: Sendable {
         var lines: [String] = []
         for host in Set(entries.map(\.host)).sorted() {
             lines.append(
-                "This deletes from \(ErrorCatalogue.clean(host)), for everybody and from every event it is linked to:"
+                "This deletes from \(ErrorCatalogue.clean(host)), for everyone and from every event it is linked to:"
             )
             lines += entries.filter { $0.host == host }.map { TextRenderer.brief(KeptUpload($0), now: now) }
         }
@@ -205,7 +205,7 @@ struct DeleteRun: Sendable {
         guard confirmation.prompter.isAllowed else { return .keep }
         return await console.context.interruption.asking {
             console.announce([
-                "The server rejects the delete token of \(entry.fileID), although the file is still there."
+                "The server rejects the delete token of \(entry.fileID), although it still has the file."
             ])
             let answer = await confirmation.prompter.choose(
                 "Remove the local entry or keep it?",
@@ -254,7 +254,7 @@ struct DeleteRun: Sendable {
         }
     }
 
-    /// What an entry says of its file; an entry without checksum takes the one of the options.
+    /// The file of an entry; an entry without checksum gets the one of the options.
     private func target(of entry: TokenEntry) -> AdminDeletion {
         var target = AdminDeletion(entry)
         if target.checksumSHA256.isEmpty, let checksum = options.checksumSHA256 {
@@ -264,7 +264,7 @@ struct DeleteRun: Sendable {
     }
 
     private func outlast(_ request: Interruption.Request) {
-        console.outlast(request, for: "the answer of the server", finishTimeout: options.finishTimeout)
+        console.outlast(request, for: "the server's response", finishTimeout: options.finishTimeout)
     }
 
     // MARK: Reports

@@ -31,7 +31,7 @@ struct DeletionPlan: Sendable {
         guard let entry = try store.tokens(host: scope).first else {
             throw Diagnosis(
                 GigHiveError.Code.noDeleteToken.rawValue,
-                "nothing uploaded from here can be taken back",
+                "no stored delete tokens",
                 exitCode: .deleteToken
             )
         }
@@ -62,7 +62,7 @@ struct DeletionPlan: Sendable {
         return entries.first
     }
 
-    /// The scope and address that an administrator means where no entry tells them: those of the configured server, else
+    /// The scope and address for an administrator when no entry has them: those of the configured server, otherwise
     /// of the only host whose journal has the id.
     ///
     /// - Throws: `StoreError`, `ServerURLError`; nil when neither is known.
@@ -75,7 +75,7 @@ struct DeletionPlan: Sendable {
         return (record.host, try ServerURL(record.baseURL))
     }
 
-    /// The checksum that the journal has for an id whose token was lost.
+    /// The checksum in the journal for an ID whose token was lost.
     ///
     /// - Throws: `StoreError`.
     func journaledChecksum(of fileID: Int64, host: String) throws -> String? {
@@ -119,8 +119,8 @@ struct DeletionPlan: Sendable {
     private func ambiguous(_ fileID: Int64, _ hosts: [String]) -> any Error {
         let names = hosts.map { ErrorCatalogue.clean($0) }
         return Diagnosis.usage(
-            "\(fileID) is known for several hosts: \(names.joined(separator: ", "))",
-            hint: "name one, for example: mediactl uploads delete \(fileID) --host \(names[0])"
+            "several hosts have a file \(fileID): \(names.joined(separator: ", "))",
+            hint: "specify one, for example: mediactl uploads delete \(fileID) --host \(names[0])"
         )
     }
 }

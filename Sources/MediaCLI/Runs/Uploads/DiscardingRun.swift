@@ -13,13 +13,13 @@ struct DiscardingRun: Sendable {
     ///
     /// - Throws: `Diagnosis` when nobody can be asked, or nothing can be told.
     func run(_ records: [UploadRecord]) async throws -> ExitCode {
-        let question = records.count == 1 ? "Give it up?" : "Give them up?"
+        let question = records.count == 1 ? "Discard it?" : "Discard them?"
         if !isDryRun {
             try confirmation.requireSomebody(for: question)
         }
         console.record(.start, ["items": JSONValue(records.count), "dry_run": .bool(isDryRun)])
         try console.requireOutput()
-        let lines = ["This removes from the server what was sent of:"] + records.map(TextRenderer.brief)
+        let lines = ["This discards, and removes from the server, the data of:"] + records.map(TextRenderer.brief)
         let isConfirmed = try await isDryRun ? false : confirmation.ask(lines, question, on: console)
         return await console.context.interruption.handling({ _ in }) {
             var rows: [DiscardedUpload] = []

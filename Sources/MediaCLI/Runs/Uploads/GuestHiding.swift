@@ -3,7 +3,7 @@ internal import GigHive
 internal import MediaStore
 internal import MediaTransport
 
-/// A guest's upload that is to be taken back. Its server hides it and keeps the file (gighive contract section 6).
+/// A guest upload to hide. Its server keeps the file (gighive contract section 6).
 struct GuestHiding: Sendable {
     enum State: String, Sendable {
         case hidden
@@ -34,14 +34,14 @@ struct GuestHiding: Sendable {
         return hiding
     }
 
-    /// The same, refused where its last known state does not let it be hidden.
+    /// The same, refused if its last known state does not allow hiding it.
     func judged() -> GuestHiding {
         guard let known = upload.guestState, !known.mayBeHidden else { return self }
         return ending(.failed, refusal(known))
     }
 
-    /// Asks the server for the state, and notes it; then as `judged`. An upload that was hidden from here is not asked for:
-    /// the server still calls it approved (gighive contract section 6).
+    /// Queries the server for the state and stores it; then as `judged`. An upload hidden from here is not queried:
+    /// the server still reports it as approved (gighive contract section 6).
     func asking(store: TokenStore, servers: ServerSession, now: Date) async -> GuestHiding {
         guard upload.guestState != .hidden else { return judged() }
         do {

@@ -8,7 +8,7 @@ enum ImportFile {
     /// Far more than a store that anybody has: some 400,000 entries.
     private static let limit = 256 << 20
 
-    /// What a file holds.
+    /// The content of a file.
     enum Content: Sendable {
         /// An export of `mediactl uploads export`.
         case export([TokenEntry])
@@ -21,8 +21,8 @@ enum ImportFile {
     /// - Parameters:
     ///   - file: A path, or `-` for standard input.
     ///   - standardInput: Its descriptor.
-    ///   - isWeb: Whether it must hold the tokens of the upload page; otherwise its content decides.
-    /// - Returns: What the file holds.
+    ///   - isWeb: Whether it must contain the tokens of the upload page; otherwise the format is detected.
+    /// - Returns: The content of the file.
     /// - Throws: `Diagnosis`; it never repeats what a line holds.
     static func content(of file: String, standardInput: Int32, isWeb: Bool) throws(Diagnosis) -> Content {
         let path = RawArguments.bytes(of: file)
@@ -39,8 +39,8 @@ enum ImportFile {
         guard !isWeb else {
             throw Diagnosis(
                 "invalid_import",
-                "\(name) does not hold the tokens of an upload page",
-                hint: "in the page's developer console: copy(localStorage.\(WebTokens.storageKey))",
+                "\(name) does not contain the tokens of an upload page",
+                hint: "copy them in the page's developer console: copy(localStorage.\(WebTokens.storageKey))",
                 exitCode: .usage
             )
         }
@@ -50,7 +50,7 @@ enum ImportFile {
             throw Diagnosis(
                 "invalid_import",
                 "\(name), line \(error.line): \(error.reason)",
-                hint: "nothing was imported; the file must be as mediactl uploads export wrote it",
+                hint: "nothing was imported; the file must be an unmodified export of mediactl uploads export",
                 exitCode: .usage
             )
         }

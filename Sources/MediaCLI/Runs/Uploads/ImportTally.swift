@@ -3,7 +3,7 @@ internal import MediaStore
 /// What became of the entries of an import.
 struct ImportTally {
     let outcomes: [AddOutcome]
-    /// Tokens of files that their server does not have.
+    /// Tokens of files that the server does not have.
     let missing: Int
 
     init(_ outcomes: [AddOutcome], missing: Int = 0) {
@@ -16,13 +16,13 @@ struct ImportTally {
         let tokens = Formats.count(taken, "delete token")
         var text = isDryRun ? "\(tokens) would be imported" : "imported \(tokens)"
         if count(.conflicting) > 0 {
-            text += " (\(count(.conflicting)) beside another token of the same file)"
+            text += " (\(count(.conflicting)) with another token for the same file)"
         }
         if count(.known) > 0 {
-            text += ", \(count(.known)) known already"
+            text += ", \(count(.known)) already stored"
         }
         if count(.buried) > 0 {
-            text += ", \(count(.buried)) removed here before"
+            text += ", \(count(.buried)) removed before"
         }
         if missing > 0 {
             text += ", \(missing) not on the server"

@@ -11,7 +11,7 @@ struct JournalRow: Sendable {
         case resumable(sentBytes: Int64)
         /// Another process is sending it.
         case running
-        /// A guest's upload, and what the organizer has decided; nil when nobody was asked.
+        /// A guest upload and the organizer's decision; nil if it was not queried.
         case guest(GuestStatus.State?)
     }
 
@@ -19,7 +19,7 @@ struct JournalRow: Sendable {
     /// What was found out; nil when nobody was asked.
     var result: UploadResult?
     var standing = Standing.settled
-    /// Whether `uploads resume` can go on with it.
+    /// Whether `uploads resume` can resume it.
     var isResumable = false
     /// The last known state of a guest's upload.
     var lastKnown: GuestStanding?
@@ -35,7 +35,7 @@ struct JournalRow: Sendable {
         if case .resumable(let bytes) = standing { bytes } else { nil }
     }
 
-    /// What the organizer has decided about a guest's upload.
+    /// The organizer's decision about a guest upload.
     var guestState: GuestStatus.State? {
         if case .guest(let state) = standing { state } else { nil }
     }

@@ -14,7 +14,7 @@ struct JournalSelection: Sendable {
     static func check(_ ids: [String]) throws {
         for id in ids where !id.hasPrefix("u-") {
             throw ValidationError(
-                "\(ErrorCatalogue.quoted(id)) is no upload's id: those begin with u-, and mediactl uploads status shows them."
+                "\(ErrorCatalogue.quoted(id)) is not an upload ID (u-…); list them with: mediactl uploads status"
             )
         }
     }
@@ -27,9 +27,9 @@ struct JournalSelection: Sendable {
             guard let record = try store.store.upload(id), host == nil || record.host == host else {
                 throw Diagnosis(
                     "unknown_upload",
-                    "there is no upload \(ErrorCatalogue.quoted(id)) in the journal"
+                    "no upload \(ErrorCatalogue.quoted(id)) in the journal"
                         + (host.map { " for \(ErrorCatalogue.clean($0))" } ?? ""),
-                    hint: "mediactl uploads status lists those that did not end",
+                    hint: "list the unfinished uploads with: mediactl uploads status",
                     exitCode: .notFound
                 )
             }
@@ -44,27 +44,27 @@ struct JournalSelection: Sendable {
         let records = try store.store.uploads(states: [], host: host).filter { try Self.isResumable($0, in: store) }
         guard all || records.count <= 1 else {
             throw Diagnosis.usage(
-                "\(records.count) uploads can go on",
-                hint: "name one by its id, or use --all; mediactl uploads status lists them"
+                "\(records.count) uploads can be resumed",
+                hint: "specify an ID, or use --all; list them with: mediactl uploads status"
             )
         }
         return records.reversed()
     }
 
-    /// Whether an upload can go on from here now: one that another process is sending cannot.
+    /// Whether an upload can be resumed now; not if another process is sending it.
     ///
     /// - Throws: `StoreError`, `GigHiveError`.
     static func isResumable(_ record: UploadRecord, in store: StoreSession) throws -> Bool {
         try Uploader.isResumable(record, in: store.store) && !isBeingSent(record, in: store)
     }
 
-    /// The same for an upload as the journal has it now.
+    /// The same for the current state of an upload in the journal.
     static func isResumable(_ uploadID: String, in store: StoreSession) throws -> Bool {
         try store.store.upload(uploadID).map { try isResumable($0, in: store) } ?? false
     }
 
-    /// Whether another process is sending it. Somebody who begins it in this very moment is refused, which is the shortest
-    /// of moments.
+    /// Whether another process is sending it. The check holds the lock for a moment; a process that starts the upload
+    /// in that moment is refused.
     static func isBeingSent(_ record: UploadRecord, in store: StoreSession) throws -> Bool {
         guard let lock = try UploadLock.acquire(record.uploadID, in: store.directory) else { return true }
         lock.release()

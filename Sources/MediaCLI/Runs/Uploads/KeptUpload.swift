@@ -3,7 +3,7 @@ internal import GigHive
 internal import MediaFiles
 internal import MediaStore
 
-/// A file on a server that can be taken back from here: by its delete token, or as a guest.
+/// A file on a server that can be deleted from here with its delete token, or hidden as a guest.
 struct KeptUpload: Sendable {
     var host: String
     var fileID: Int64
@@ -23,17 +23,17 @@ struct KeptUpload: Sendable {
     /// How its bytes went; nil when the journal was not asked or does not know.
     var transport: UploadTransport?
     var isGuest = false
-    /// The last known state of a guest's upload; nil when its server was never asked.
+    /// The last known state of a guest upload; nil if its server was never queried.
     var guestState: GuestState?
-    /// When the server said so.
+    /// When the server reported the state.
     var guestStateAt: Date?
-    /// What the server has stored, one for each event it said the file belongs to, the oldest first.
+    /// The details that the server stored, one per event of the file, oldest first.
     var events: [StoredFacts] = []
 
-    /// What the server has stored for the event of this upload; nil when it was not told here.
+    /// The details that the server stored for the event of this upload; nil if unknown.
     var stored: StoredFacts? { events.first { isOwn($0) } }
 
-    /// The events that the server has linked the file to besides.
+    /// The other events that the file is linked to.
     var otherEvents: [StoredFacts] { events.filter { !isOwn($0) } }
 
     private func isOwn(_ event: StoredFacts) -> Bool {
@@ -87,7 +87,7 @@ struct KeptUpload: Sendable {
         }
     }
 
-    /// Takes over what the server said about the file, which may differ from what a guest's terminal has sent.
+    /// Uses the details from the server, which may differ from those that were sent.
     mutating func take(_ files: [StoredFile]) {
         events = files.map(\.facts)
         guard isGuest, let stored = events.first else { return }
@@ -122,7 +122,7 @@ enum GuestState: String, Sendable {
 }
 
 extension StoreSession {
-    /// Everything that can be deleted from here, and what guests have sent, newest first.
+    /// All uploads that can be deleted from here, and all guest uploads, newest first.
     ///
     /// - Throws: `StoreError`.
     func keptUploads(host: String?) throws -> [KeptUpload] {
@@ -146,7 +146,7 @@ extension StoreSession {
         return uploads
     }
 
-    /// Adds what the servers have said about the files.
+    /// Adds the details from the servers.
     private func described(_ uploads: [KeptUpload], host: String?) throws -> [KeptUpload] {
         let files = Dictionary(grouping: try store.storedFiles(host: host)) { FileKey($0) }
         guard !files.isEmpty else { return uploads }
@@ -179,7 +179,7 @@ extension StoreSession {
     }
 }
 
-/// What tells a stored file from all others.
+/// The identity of a stored file.
 private struct FileKey: Hashable {
     let host: String
     let fileID: Int64

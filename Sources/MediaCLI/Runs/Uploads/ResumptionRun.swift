@@ -22,7 +22,7 @@ struct ResumptionRun: Sendable {
         console.record(.start, ["items": JSONValue(records.count), "dry_run": .bool(isDryRun)])
         try console.requireOutput()
         if records.isEmpty {
-            console.note("there is no upload to go on with")
+            console.note("no resumable uploads")
         }
         let ledger = UploadLedger(records.map { _ in nil }, keepsLines: false)
         let teller = UploadTeller(console, contact: settings.settings.contact.value, fileCount: records.count)

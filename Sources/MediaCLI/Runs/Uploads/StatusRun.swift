@@ -25,7 +25,7 @@ struct StatusRun: Sendable {
         let standings = records.contains(where: \.isHeldForGuest) ? try store.store.guestStandings() : [:]
         for record in records {
             var row = try await row(of: record, standings, &unreachable)
-            // As `uploads resume` counts them, after the server was asked.
+            // Counted like `uploads resume`, after the server was queried.
             row.isResumable = try JournalSelection.isResumable(record.uploadID, in: store)
             rows.append(row)
         }
@@ -56,7 +56,7 @@ struct StatusRun: Sendable {
         }
     }
 
-    /// A row without an answer of its server; of a guest's upload the last known state is shown.
+    /// A row without a response from its server; for a guest upload, with the last known state.
     private func unasked(_ record: UploadRecord, _ standings: [String: GuestStanding]) -> JournalRow {
         JournalRow(
             record: record,
@@ -107,14 +107,14 @@ struct StatusRun: Sendable {
     private func resolve(_ record: UploadRecord, _ uploader: Uploader) async -> UploadResult {
         let path = ErrorCatalogue.quoted(record.path)
         console.note(
-            "asking \(ErrorCatalogue.clean(record.baseURL)) whether it has \(path), for up to "
+            "checking whether \(ErrorCatalogue.clean(record.baseURL)) has \(path), for up to "
                 + Formats.clock(limit(for: record))
         )
         let began = console.context.elapsed()
         let ticker = Task {
             while !Task.isCancelled {
                 try await Task.sleep(for: .seconds(10))
-                console.note("still asking about \(path) (\(Formats.clock(console.context.elapsed() - began)))")
+                console.note("still checking \(path) (\(Formats.clock(console.context.elapsed() - began)))")
             }
         }
         defer { ticker.cancel() }
@@ -141,10 +141,10 @@ extension UploadRecord {
     /// `failureCode` of a guest's upload that was hidden from here.
     static let hidden = "hidden"
 
-    /// Whether it is a guest's upload that is on the server.
+    /// Whether it is a guest upload that is stored on the server.
     var isStoredForGuest: Bool { isGuest && state.isFinal && fileID != nil }
 
-    /// Whether it is one that was not hidden from here.
+    /// Whether it was not hidden from here.
     var isHeldForGuest: Bool { isStoredForGuest && failureCode != Self.hidden }
 }
 

@@ -3,14 +3,14 @@ internal import GigHive
 internal import MediaStore
 internal import MediaTransport
 
-/// Imports the tokens of the upload page. Checksum and facts come from the server, because the page keeps neither.
+/// Imports the tokens of the upload page. Checksums and details come from the server, because the page has neither.
 struct WebImportRun: Sendable {
     let console: Console
     let client: GigHiveClient
     let store: TokenStore
     let isDryRun: Bool
 
-    /// Asks the server for each file, and stores the tokens of those that it has.
+    /// Queries the server for each file, and stores the tokens of those that it has.
     ///
     /// - Throws: `Diagnosis` for text that cannot be a token; `GigHiveError`, `StoreError`.
     func run(_ web: WebTokens) async throws -> ExitCode {
@@ -51,7 +51,7 @@ struct WebImportRun: Sendable {
         return code
     }
 
-    /// The events of all files by id. Without the listing the tokens are still worth having.
+    /// The events of all files by ID. Without the listing, the tokens are imported without events.
     private func events() async throws -> [Int64: [ListingPage.Entry]] {
         var entries: [ListingPage.Entry] = []
         do throws(GigHiveError) {
@@ -65,7 +65,7 @@ struct WebImportRun: Sendable {
             }
         } catch {
             let reason = ErrorCatalogue.diagnosis(of: error).message
-            console.warning("cannot read the server's listing, so date and organization stay empty: \(reason)")
+            console.warning("cannot read the server's listing; date and organization are not imported: \(reason)")
         }
         return Dictionary(grouping: entries.filter { $0.fileID != nil }) { $0.fileID ?? 0 }
     }

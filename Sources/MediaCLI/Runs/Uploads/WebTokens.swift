@@ -3,7 +3,7 @@ internal import Foundation
 /// The delete tokens that the server's upload page keeps in a browser (gighive contract, trap T28): a JSON object from id to
 /// token, without host, checksum or time.
 struct WebTokens: Sendable {
-    /// The key in the browser's local storage.
+    /// The key of the tokens in the browser's local storage.
     static let storageKey = "uploader_delete_tokens_v1"
 
     /// Ids in ascending order, with the tokens as they are written.

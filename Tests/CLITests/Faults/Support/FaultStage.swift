@@ -11,7 +11,7 @@ struct FaultStage: Sendable {
     var runner: BinaryRunner
     /// A file that begins like a real MP4.
     let file: String
-    /// `--server`. What the environment gives is for it as well.
+    /// `--server`. The credentials in the environment apply to it as well.
     var server: String {
         didSet { runner.environment["MEDIACTL_SERVER"] = server }
     }
