@@ -13,6 +13,8 @@ directory=${1:?usage: scripts/package.sh DIR}
 version=$(scripts/version.sh)
 : "${SOURCE_DATE_EPOCH:=$(git log -1 --format=%ct)}"
 export SOURCE_DATE_EPOCH MEDIACTL_VERSION=$version
+# Debian sorts a tilde before the release itself.
+debian_version=${version/-/\~}
 machine=$(uname -m)
 said=$(dist/mediactl --version | head -1)
 [ "$said" = "mediactl $version" ] || {
@@ -55,7 +57,7 @@ make_debian_package() {
     components copyright >"$doc/copyright"
     install -m 644 README.md CHANGELOG.md "$doc"
     cat >"$doc/changelog" <<END
-mediactl ($version) unstable; urgency=medium
+mediactl ($debian_version) unstable; urgency=medium
 
   * See CHANGELOG.md.gz.
 
@@ -77,7 +79,7 @@ END
     {
         cat <<END
 Package: mediactl
-Version: $version
+Version: $debian_version
 Architecture: $architecture
 Maintainer: $maintainer
 Installed-Size: $(du --apparent-size -s -k "$root" | cut -f 1)

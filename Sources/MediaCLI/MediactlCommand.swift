@@ -2,7 +2,7 @@ internal import ArgumentParser
 
 /// The `mediactl` command line.
 struct MediactlCommand: ParsableCommand {
-    static let version = "0.1.0"
+    static let version = "0.2.0-dev"
 
     static let configuration = CommandConfiguration(
         commandName: "mediactl",

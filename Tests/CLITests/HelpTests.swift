@@ -56,7 +56,7 @@ import Testing
     // by hand that is the one programs run with.
     @Test func versionNamesTheLibrariesInUse() async throws {
         let lines = try await BinaryRunner().run(["--version"]).output.split(separator: "\n").map(String.init)
-        #expect(lines.first == "mediactl 0.1.0")
+        #expect(lines.first == "mediactl 0.2.0-dev")
         var modules = ["libcurl": "libcurl", "OpenSSL": "libcrypto", "SQLite": "sqlite3"]
         #if ImageLibraries
             modules.merge(["libpng": "libpng", "zlib": "zlib"]) { $1 }

@@ -166,7 +166,7 @@ import Testing
         ),
         (
             ["upload", "a", "--event-link-file", "l", "--org-name", "x", "--event-date", "2026-01-01"],
-            "the event link says what the event is: leave out --event-date, --org-name"
+            "the event link specifies the event: omit --event-date, --org-name"
         ),
         (
             ["upload", "a", "--event-link-file", "l", "--transport", "multipart"],

@@ -64,7 +64,7 @@ import Testing
         let upload = try await stage.runner.run(["upload", stage.file] + stage.login, streams: full)
         #expect(upload.exitCode == 1)
         let lines = upload.errors.split(separator: "\n").map(String.init)
-        #expect(lines.first == "uploaded \(stage.file) as 1 (26.2 kB, checksum verified)")
+        #expect(lines.first == "uploaded \(stage.file) as 1 (26.2 kB, checksum matches)")
         #expect(lines.contains("  to delete: mediactl uploads delete 1 --server \(sandbox.baseURL)"))
         #expect(lines.last == "mediactl: error: cannot write the results: no space left on device")
 

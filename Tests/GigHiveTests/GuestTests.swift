@@ -106,6 +106,12 @@ import Tus
         // Nobody but the guest's token was there.
         #expect(bench.uploader.client.authorization?.user == nil)
 
+        // A deletion leaves the upload pending, so the server decides.
+        let pending = await bench.uploader.upload(try bench.prepare(path, label: "Table 5"))
+        #expect(pending.state == .duplicate)
+        #expect(!pending.isSkipped)
+        #expect(try await bench.count("POST", "/files/") == 2)
+
         try await bench.control(.post, "guest-jobs/\(receipt.jobID)/approve")
         let status = try #require(try await bench.client.guestStatus(receipt))
         #expect(status.state == .approved)
@@ -115,7 +121,7 @@ import Tus
         let again = await bench.uploader.upload(try bench.prepare(path, label: "Table 5"))
         #expect(again.state == .duplicate)
         #expect(again.isSkipped)
-        #expect(try await bench.count("POST", "/files/") == 1)
+        #expect(try await bench.count("POST", "/files/") == 2)
 
         try await bench.client.guestHide(receipt)
         #expect(try await bench.stored().count == 1)

@@ -40,6 +40,8 @@ actor ServerInventory {
     private let client: GigHiveClient
     private var state = State.unasked
     private var index = InventoryIndex()
+    /// Why there is no listing.
+    private(set) var refusal: GigHiveError?
     /// When the listing in `index` was started.
     private var listedAt: ContinuousClock.Instant?
 
@@ -118,8 +120,9 @@ actor ServerInventory {
         case .failure(let error) where error.transport != nil || error.code == .cancelled:
             state = .unasked
             return error
-        case .failure:
+        case .failure(let error):
             state = .unavailable
+            refusal = error
         }
         return nil
     }

@@ -45,7 +45,8 @@ struct EarlierTusUploads {
 
     // MARK: Guests
 
-    /// A guest may not ask for files; the receipt tells how an upload stands.
+    /// A guest cannot query files. Only an approved upload is known to be stored: a deletion makes it rejected (gighive
+    /// contract section 5), but leaves a pending one pending, so that one is uploaded again and the server decides.
     private func guestEnd(of row: UploadRecord) async throws(GigHiveError) -> UploadResult? {
         var row = row
         if try uploader.mayBeFinalizing(row) {
@@ -56,7 +57,7 @@ struct EarlierTusUploads {
         row.httpStatus = nil
         var result = UploadSettlement(store: uploader.store, record: row).result
         guard let receipt = result.guest, let status = try await uploader.client.guestStatus(receipt),
-            status.state == .pending || status.state == .approved
+            status.state == .approved
         else { return nil }
         result.state = .duplicate
         result.isSkipped = true

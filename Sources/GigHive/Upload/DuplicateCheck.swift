@@ -89,7 +89,7 @@ struct DuplicateCheck: Sendable {
             case .absent:
                 return .elsewhere(fileID: fileID, fileType: fileType)
             case .unavailable:
-                return unknown(fileID, unlisted)
+                return unknown(fileID, await uploader.inventory.refusal ?? unlisted)
             }
         } catch {
             return unknown(fileID, error)

@@ -10,9 +10,15 @@ extension UploadSettlement {
             endAsDuplicate(of: fileID)
         case .elsewhere(let fileID, let fileType):
             result.fileType = fileType ?? result.fileType
-            endAsRefusedDuplicate(of: fileID, detail: "")
+            endAsRefusedDuplicate(of: fileID)
         case .eventUnknown(let fileID, let reason):
-            endAsRefusedDuplicate(of: fileID, detail: "whether this event has them could not be checked: \(reason)")
+            let cause = reason.detail.isEmpty ? "" : ": \(reason.detail)"
+            let detail = "the server already has the file as \(fileID), but its event could not be checked\(cause)"
+            result.fileID = fileID
+            end(
+                .unknownOutcome,
+                GigHiveError(.outcomeUnknown, detail: detail, httpStatus: record.httpStatus, fileID: fileID)
+            )
         case .contradicted(let error):
             var error = error
             error.httpStatus = record.httpStatus
@@ -20,12 +26,12 @@ extension UploadSettlement {
         }
     }
 
-    private mutating func endAsRefusedDuplicate(of fileID: Int64?, detail: String) {
+    private mutating func endAsRefusedDuplicate(of fileID: Int64?) {
         result.fileID = fileID
         result.hasDeleteToken = !knownTokens(fileID: fileID, checksum: record.checksumSHA256).isEmpty
         end(
             .refusedDuplicate,
-            GigHiveError(.refusedDuplicate, detail: detail, httpStatus: record.httpStatus, fileID: fileID)
+            GigHiveError(.refusedDuplicate, httpStatus: record.httpStatus, fileID: fileID)
         )
     }
 
@@ -53,11 +59,10 @@ extension UploadSettlement {
         end(.duplicate, nil)
     }
 
-    /// After a lost race the server has the bytes: from another upload of the same bytes if the key that collided was the
-    /// checksum's, else from this one, whose token came in no response.
+    /// After a lost race the server has the bytes. The transaction of this upload failed, so that a copy in the event is from
+    /// another upload, which has its token.
     mutating func endAfterCollision(_ copy: OutcomeInquiry.Copy, _ error: GigHiveError) {
-        let isEarlier = !knownTokens(fileID: copy.fileID, checksum: record.checksumSHA256).isEmpty
-        guard copy.placement == .event, isEarlier || error.detail.contains("checksum") else {
+        guard copy.placement == .event else {
             endAsPresent(copy, cause: error)
             return
         }

@@ -33,7 +33,7 @@ enum ExportFile {
         case .exists:
             Diagnosis(
                 "target_exists",
-                "\(name) exists already; it was left as it is",
+                "\(name) already exists; it was not changed",
                 hint: "choose another name",
                 exitCode: .conflict
             )

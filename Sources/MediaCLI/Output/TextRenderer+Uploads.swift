@@ -19,7 +19,7 @@ extension TextRenderer {
             return []
         case .done:
             var facts = [Formats.bytes(result.sizeBytes)]
-            facts.append(result.isVerified == true ? "checksum verified" : "not verified")
+            facts.append(result.isVerified == true ? "checksum matches" : "checksum not compared")
             return ["\(style.green("uploaded")) \(name)\(number) (\(facts.joined(separator: ", ")))"]
                 + address(of: result) + deletion(of: result, namesServer)
         case .linked:

@@ -146,7 +146,7 @@ import Testing
         ("delete:status=500", ExpectedFault(7, "server_error", "the server failed (500)")),
         ("delete:status=503", ExpectedFault(7, "server_error", "the server failed (503)")),
         ("delete:status=429,retry-after=9", ExpectedFault(6, "rate_limited", "rate limited", hint: "in 9 s")),
-        ("delete:status=423", ExpectedFault(10, "locked", "locked (423)")),
+        ("delete:status=423", ExpectedFault(10, "locked", "locked on the server (423)")),
         ("delete:status=403", ExpectedFault(4, "forbidden", "does not allow this (403)", hint: "uploader or admin")),
         ("delete:status=404", ExpectedFault(5, "not_found", "(404)", hint: "check --server")),
     ])
@@ -196,7 +196,7 @@ import Testing
         try scene.add(checksum: String(repeating: "0", count: 64), at: 60)
         try scene.removeRealEntry()
         let report = try await scene.stage.delete(["1", "--yes"])
-        report.expect(ExpectedFault(11, "id_reused", "has another file with the id 1", hint: "mediactl media show 1"))
+        report.expect(ExpectedFault(11, "id_reused", "has another file with the ID 1", hint: "mediactl media show 1"))
         try await scene.expectUntouched(posts: 1)
     }
 
@@ -218,7 +218,7 @@ import Testing
             ExpectedFault(
                 11,
                 "no_delete_token",
-                "the 1 of \(scene.scope) is another file",
+                "1 on \(scene.scope) is another file",
                 hint: "mediactl uploads list"
             )
         )
@@ -230,7 +230,7 @@ import Testing
         let scene = try await Scene()
         let report = try await scene.stage.delete(["7", "--yes", "--server", scene.sandbox.baseURL])
         report.expect(
-            ExpectedFault(11, "no_delete_token", "no delete token for 7", hint: "mediactl uploads delete 7 --as-admin")
+            ExpectedFault(11, "no_delete_token", "no stored delete token for 7", hint: "mediactl uploads delete 7 --as-admin")
         )
         try await scene.expectUntouched(posts: 0)
     }

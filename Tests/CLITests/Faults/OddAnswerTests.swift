@@ -82,7 +82,7 @@ import Testing
         let report = try await stage.upload()
         report.expectSuccess("done")
         #expect(try report.item().warnings?.map(\.code) == ["odd_token"])
-        #expect(report.result.errors.contains("mediactl: warning: the delete token has an unusual shape"))
+        #expect(report.result.errors.contains("mediactl: warning: the delete token has an unexpected format"))
         #expect(try stage.tokens().map(\.token.secret) == ["not-a-token"])
     }
 

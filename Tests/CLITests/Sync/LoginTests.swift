@@ -125,7 +125,7 @@ import Testing
         child.write("no\n")
         let result = try await child.finish()
         #expect(result.exitCode == 1)
-        #expect(result.output.contains("every phone and program of this user is signed out of its key"))
+        #expect(result.output.contains("every phone and program of this user loses its key"))
         #expect(try await stage.sandbox.requests().isEmpty)
     }
 

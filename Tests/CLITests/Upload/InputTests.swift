@@ -28,7 +28,7 @@ import Testing
         #expect(paths.map { $0.replacing(scene.runner.home.path, with: "") } == ["/in/a.mp4", "/in/sub/c.mp4"])
         let all = try await scene.upload([scene.runner.home.file("in"), "-r", "--dry-run"])
         #expect(all.lines.count { $0.contains("would be uploaded") } == 4 && all.exitCode == 0)
-        #expect(all.errors.contains("left out 1 file without a media extension"))
+        #expect(all.errors.contains("skipped 1 file without a media extension"))
     }
 
     @Test func listsNameFilesByLinesAndZeroBytes() async throws {
@@ -140,7 +140,7 @@ import Testing
         let unasked = try await scene.upload([a, "--dry-run"], extra: ["JOB_COMPLETION_INDEX": "5"])
         #expect(unasked.lines.first?.contains("would be uploaded") == true && !unasked.errors.contains("part"))
         let told = try await scene.upload([a, "--dry-run", "--shard", "auto/1"], extra: ["JOB_COMPLETION_INDEX": "0"])
-        #expect(told.errors.contains("part 0/1, told by JOB_COMPLETION_INDEX: 1 of 1 file"))
+        #expect(told.errors.contains("part 0/1, from JOB_COMPLETION_INDEX: 1 of 1 file"))
         let nobody = try await scene.upload([a, "--shard", "auto/2"])
         #expect(nobody.exitCode == 2 && nobody.errors.contains("no scheduler variable found"))
     }

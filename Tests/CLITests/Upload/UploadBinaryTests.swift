@@ -38,7 +38,7 @@ import Testing
         let upload = try await scene.runner.run(["upload", scene.file, "--label", "One"] + scene.login)
         #expect(upload.exitCode == 0)
         #expect(upload.lines.count == 3)
-        #expect(upload.lines[0] == "uploaded \(scene.file) as 1 (26.2 kB, checksum verified)")
+        #expect(upload.lines[0] == "uploaded \(scene.file) as 1 (26.2 kB, checksum matches)")
         #expect(upload.lines[1].hasPrefix("  \(scene.sandbox.baseURL)/video/"))
         #expect(upload.lines[2] == "  to delete: mediactl uploads delete 1 --server \(scene.sandbox.baseURL)")
         #expect(upload.errors.isEmpty)
@@ -167,7 +167,7 @@ import Testing
         let result = try await scene.runner.run(
             ["uploads", "delete", "1", "--yes", "--server", "http://127.0.0.1:9", "--user", "uploader"])
         #expect(result.exitCode == 11)
-        #expect(result.errors.contains("the 1 of \(scene.scope) is another file"))
+        #expect(result.errors.contains("1 on \(scene.scope) is another file"))
         #expect(!result.errors.contains("uploads delete"))
     }
 

@@ -40,7 +40,7 @@ import Testing
         let report = scene.runner.home.file("report.json")
         let result = try await scene.upload(files + ["--report", report, "--retries", "0"])
         #expect(result.exitCode == 0)
-        #expect(result.errors.contains("warning: could not compare the files with the server's listing"))
+        #expect(result.errors.contains("warning: cannot verify the files against the server's listing"))
         #expect(!result.errors.contains("verified by its listing"))
         let items = try #require(try BatchScene.report(report)["items"] as? [[String: Any]])
         #expect(items.allSatisfy { $0["verified"] as? Bool == false })

@@ -66,7 +66,7 @@ import Testing
         #expect(try rows(second) == rows(first))
 
         let again = try await second.run(["import", file])
-        #expect(again.output == "imported 0 delete tokens, 3 known already\n")
+        #expect(again.output == "imported 0 delete tokens, 3 already stored\n")
         #expect(try rows(second) == rows(first))
         // Byte for byte the same backup.
         #expect(try await second.run(["export", "--output", second.file("copy")]).exitCode == 0)
@@ -172,7 +172,7 @@ import Testing
         let machine = try Machine()
         let result = try await machine.run(["export", "--host", "nowhere", "--output", machine.file("out")])
         #expect(result.exitCode == 0)
-        #expect(result.errors == "mediactl: warning: no stored delete tokens for nowhere\n")
+        #expect(result.errors == "mediactl: warning: no stored delete tokens of nowhere\n")
         #expect(try Data(contentsOf: url(machine.file("out"))).isEmpty)
         #expect(try await machine.run(["import", machine.file("out")]).output == "imported 0 delete tokens\n")
     }
