@@ -36,6 +36,14 @@ import Testing
         #expect(second.hasDeleteToken)
     }
 
+    @Test(arguments: ["d1", "d3"]) func bytesAreLinkedToAnEventOnce(_ dialect: String) async throws {
+        var bench = try await SandboxProcess.start(dialect: dialect).bench()
+        _ = try await bench.upload()
+        bench.options.again = true
+        #expect(try await bench.upload(date: "2026-03-02").state == .linked)
+        #expect(try await bench.upload(date: "2026-03-02").state == .duplicate)
+    }
+
     @Test(arguments: ["d1", "d2", "d3"]) func theSameBytesFromElsewhereHaveNoToken(_ dialect: String) async throws {
         let sandbox = try await SandboxProcess.start(dialect: dialect)
         _ = try await sandbox.bench().upload()

@@ -131,9 +131,21 @@ struct DuplicateCheck: Sendable {
             guard let asset = try? await uploader.client.asset(fileID), let session = asset.sessionID else {
                 return nil
             }
-            guard session == reply.eventID else { return .linked }
+            guard session == reply.eventID else { return wasLinkedFromHere(fileID, checksum) ? .duplicate : .linked }
             // The file keeps its first number.
             return asset.sequence == reply.stored?.position ? nil : .duplicate
+        }
+    }
+
+    /// Whether an earlier upload from this machine has added a file to the event; the response is the same both times.
+    private func wasLinkedFromHere(_ fileID: Int64, _ checksum: String?) -> Bool {
+        guard let checksum,
+            let earlier = try? uploader.store.uploads(checksumSHA256: checksum, host: uploader.client.server.scope)
+        else { return false }
+        return earlier.contains { row in
+            let fields = Dictionary(row.fields.map { ($0.name, $0.value) }) { first, _ in first }
+            return row.fileID == fileID && row.state.isStored
+                && InventoryEvent(date: fields["event_date"] ?? "", orgName: fields["org_name"] ?? "") == event
         }
     }
 }
