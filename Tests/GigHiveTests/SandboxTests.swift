@@ -39,7 +39,12 @@ import Testing
     @Test(arguments: ["d1", "d3"]) func bytesAreLinkedToAnEventOnce(_ dialect: String) async throws {
         var bench = try await SandboxProcess.start(dialect: dialect).bench()
         _ = try await bench.upload()
-        bench.options.again = true
+        bench.uploader = Uploader(
+            client: bench.client,
+            store: bench.store,
+            directory: try DataDirectory.open(bench.temporary.file("data")),
+            options: UploadOptions(again: true)
+        )
         #expect(try await bench.upload(date: "2026-03-02").state == .linked)
         #expect(try await bench.upload(date: "2026-03-02").state == .duplicate)
     }
