@@ -176,6 +176,7 @@ import Testing
         (["uploads", "delete"], "specify an ID, --sha256, --file or --last"),
         (["uploads", "delete", "1", "--last"], "--last cannot be combined with IDs, --sha256 or --file"),
         (["uploads", "delete", "0"], "an ID must be 1 or more"),
+        (["media", "delete", "1", "--label", "x"], "IDs cannot be combined with --file or filters"),
         (["uploads", "clear"], "specify --host HOST or --all-hosts"),
         (["uploads", "list", "--host", "h", "--all-hosts"], "--host cannot be combined with --all-hosts"),
         (["uplaod", "a"], "unknown command \"uplaod\""),

@@ -65,6 +65,33 @@ import Testing
         #expect(result.error?.detail == "deleted ids: 19, 20")
     }
 
+    /// With another success status as well: what was deleted is reported, whatever the rest of the response.
+    @Test func theIDsOfAnUnusualSuccessAreStated() async throws {
+        let server = try FakeGigHive { request, connection, _, _ in
+            guard request.path == "/db/delete_media_files.php" else { return false }
+            try connection.answer(202, #"{"success":true,"deleted_count":1,"results":{"deleted":[{"asset_id":19}]}}"#)
+            return true
+        }
+        let bench = try Workbench(server)
+        let file = server.store("abc", id: 18)
+        let result = await bench.deleter.deleteAsAdmin(AdminDeletion(fileID: 18, checksumSHA256: file.checksum))
+        #expect(result.error?.code == .otherFilesDeleted && result.error?.detail == "deleted ids: 19")
+    }
+
+    /// A file that is described under another ID is not deleted, and both IDs are stated.
+    @Test func anotherFileInTheDescriptionIsStated() async throws {
+        let server = try FakeGigHive { request, connection, _, _ in
+            guard request.path == "/api/uploads/18" else { return false }
+            try connection.answer(200, #"{"id":19,"checksum_sha256":"00","size_bytes":3}"#)
+            return true
+        }
+        let bench = try Workbench(server)
+        let file = server.store("abc", id: 18)
+        let result = await bench.deleter.deleteAsAdmin(AdminDeletion(fileID: 18, checksumSHA256: file.checksum))
+        #expect(result.state == .failed && result.error?.code == .unexpectedAnswer)
+        #expect(result.error?.detail == "the response describes file 19, not file 18")
+    }
+
     /// A count without IDs is not sufficient; a query confirms that the file was deleted.
     @Test(arguments: [true, false]) func aClaimWithoutIDsIsChecked(_ isGone: Bool) async throws {
         let server = try FakeGigHive { request, connection, server, _ in

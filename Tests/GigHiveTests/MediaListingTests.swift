@@ -105,25 +105,66 @@ import Testing
         #expect(error?.field == "event_type")
     }
 
-    @Test(arguments: [("d1", false), ("d3", true)])
-    func aFileNameIsTheServers(_ dialect: String, _ reportsNames: Bool) async throws {
+    @Test(arguments: ["d1", "d2", "d3"])
+    func aServedNameMatchesExactly(_ dialect: String) async throws {
         let sandbox = try await SandboxProcess.start(dialect: dialect)
         let bench = try sandbox.bench()
         let stored = try await bench.upload()
         var query = MediaQuery()
         query.fileName = "\(stored.checksumSHA256 ?? "").mp4"
+        #expect(!query.guessesFileName)
         #expect(try await bench.client.media(matching: query).count == 1)
         query.fileName = String(repeating: "0", count: 64) + ".mp4"
         #expect(try await bench.client.media(matching: query).isEmpty)
-        query.fileName = "nothing.mp4"
-        if reportsNames {
-            #expect(try await bench.client.media(matching: query).isEmpty)
-            query.fileName = try #require(try await bench.client.asset(1)?.sourceName)
-            #expect(try await bench.client.media(matching: query).count == 1)
-        } else {
-            let error = await #expect(throws: GigHiveError.self) { try await bench.client.media(matching: query) }
-            #expect(error?.field == "file_name")
+    }
+
+    /// No release stores the name of the original file; its stem is the default label (contract 2.2, trap T16).
+    @Test(arguments: ["d1", "d2", "d3"])
+    func anOriginalNameMatchesTheDefaultLabel(_ dialect: String) async throws {
+        let sandbox = try await SandboxProcess.start(dialect: dialect)
+        let bench = try sandbox.bench()
+        _ = try await bench.upload("wanted", name: "a.mp4", label: "My Clip #2")
+        _ = try await bench.upload("other", name: "b.mp4", label: "Clip #2")
+        var query = MediaQuery()
+        query.fileName = "my clip #2.mp4"
+        #expect(query.guessesFileName)
+        #expect(try await bench.client.media(matching: query).map(\.fileID) == [1])
+        query.fileName = "2.mp4"
+        #expect(try await bench.client.media(matching: query).isEmpty, "a part of the label is not its name")
+    }
+
+    /// Newer servers make a readable name of organization, date and label, as `GET /api/uploads/<id>` reports.
+    @Test func anOriginalNameMatchesTheReadableNameOfTheServer() async throws {
+        let readable = "the-band20260301_my-clip-2.mp4"
+        let server = try FakeGigHive { request, connection, _, _ in
+            switch request.path {
+            case "/db/database.php": try connection.answer(200, Self.page(1, [1], total: 1))
+            case "/api/uploads/1": try connection.answer(200, #"{"id":1,"source_relpath":"\#(readable)"}"#)
+            default: return false
+            }
+            return true
         }
+        let bench = try Workbench(server)
+        var query = MediaQuery()
+        for (name, count) in [
+            (readable, 1), ("my-clip_2.MP4", 1), ("My Clip -- 2.mp4", 1), ("my-clip-2.mov", 0), ("clip-2.mp4", 0),
+            ("my-clip-2", 0), ("??.mp4", 0), ("t.mp4", 1),
+        ] {
+            query.fileName = name
+            #expect(try await bench.client.media(matching: query).count == count, "\(name)")
+        }
+    }
+
+    /// D1 and D2 report no readable names, which one response shows; the other files are not requested.
+    @Test func namesThatAReleaseLacksAreRequestedOnce() async throws {
+        let sandbox = try await SandboxProcess.start(dialect: "d1")
+        let bench = try sandbox.bench()
+        for number in 1...3 { _ = try await bench.upload("\(number)", name: "\(number).mp4") }
+        let before = try await sandbox.requests().count { $0.path.hasPrefix("/api/uploads/") }
+        var query = MediaQuery()
+        query.fileName = "nothing.mp4"
+        #expect(try await bench.client.media(matching: query).isEmpty)
+        #expect(try await sandbox.requests().count { $0.path.hasPrefix("/api/uploads/") } == before + 1)
     }
 
     // MARK: Pages

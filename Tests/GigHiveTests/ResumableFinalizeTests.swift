@@ -273,6 +273,21 @@ import Tus
         #expect(try await bench.titles() == ["corrected"])
     }
 
+    /// No detail makes the server accept this type (gighive contract 2.4): nothing is left to resume.
+    @Test func anUnsupportedTypeIsNotResumable() async throws {
+        var bench = try ResumableBench(try await SandboxProcess.start())
+        bench.options.anyExtension = true
+        let path = Array(bench.temporary.file("notes.txt").utf8)
+        try Data("only text".utf8).write(to: URL(fileURLWithPath: bench.temporary.file("notes.txt")))
+        let result = await bench.uploader.upload(try bench.prepare(path))
+        #expect(result.state == .failed && result.error?.code == .badRequest)
+        #expect(result.error?.detail == "Unsupported media type")
+        let row = try #require(try bench.row())
+        #expect(row.state == .failed)
+        #expect(try !Uploader.isResumable(row, in: bench.store))
+        #expect(try await bench.count("DELETE", "/files/") == 1, "the bytes are deleted on the server")
+    }
+
     @Test func aRefusalThatPassesIsRepeated() async throws {
         let bench = try ResumableBench(
             try await SandboxProcess.start(faults: ["finalize:status=429,times=2,retry-after=1"]),

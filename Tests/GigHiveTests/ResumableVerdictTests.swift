@@ -18,6 +18,7 @@ import Testing
         case .unknownUpload: "unknown upload"
         case .usedUp: "used up"
         case .refused(_, let mayRepeat): mayRepeat ? "refused for now" : "refused"
+        case .unsupportedMedia: "unsupported media"
         case .broken: "broken"
         case .collided: "collided"
         case .lost: "lost"
@@ -46,7 +47,9 @@ import Testing
     @Test(
         arguments: [
             (200, #"{"id":8}"#, "stored"), (201, #"{"id":8}"#, "stored"), (201, "{}", "broken"), (400, "{}", "refused"),
-            (401, "<html>", "refused"), (408, "", "refused for now"), (409, "{}", "duplicate"),
+            (400, #"{"error":"Bad Request","message":"Unsupported media type"}"#, "unsupported media"),
+            (400, "<title>Unsupported media type</title>", "refused"), (401, "<html>", "refused"),
+            (408, "", "refused for now"), (409, "{}", "duplicate"),
             (413, "<html>", "refused"), (423, "", "refused for now"), (429, "", "refused for now"),
             (500, "<html>", "broken"), (501, "", "refused"), (502, "<html>", "lost"),
             (503, "<html>", "refused for now"),
@@ -60,7 +63,7 @@ import Testing
     @Test(
         arguments: [
             ("Label is required", "label" as String?), ("Invalid event_date format; expected YYYY-MM-DD", "event_date"),
-            ("Missing or invalid token-mode fields (label, tos_accepted)", "label"), ("Unsupported media type", nil),
+            ("Missing or invalid token-mode fields (label, tos_accepted)", "label"), ("Empty upload", nil),
             ("Missing or invalid upload_id", nil),
         ]
     )

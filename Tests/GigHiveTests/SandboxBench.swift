@@ -58,11 +58,14 @@ struct SandboxBench {
     }
 
     /// Uploads this content under this name.
-    func upload(_ content: String = "abc", name: String = "clip.mp4", date: String = "2026-03-01") async throws
-        -> UploadResult
-    {
+    func upload(
+        _ content: String = "abc",
+        name: String = "clip.mp4",
+        date: String = "2026-03-01",
+        label: String = "one"
+    ) async throws -> UploadResult {
         try Data(content.utf8).write(to: URL(fileURLWithPath: temporary.file(name)))
-        let details = try UploadDetails.validated(eventDate: date, orgName: "Band", eventType: "band", label: "one")
+        let details = try UploadDetails.validated(eventDate: date, orgName: "Band", eventType: "band", label: label)
         return await uploader.upload(
             try uploader.prepare(.file(path: Array(temporary.file(name).utf8)), details: details)
         )

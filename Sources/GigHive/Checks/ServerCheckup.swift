@@ -4,8 +4,9 @@ internal import Tus
 
 /// Checks a server without changing anything: DNS, TLS, kind, health, login, role, tus, limits, clock.
 ///
-/// Only a GigHive server is asked for more than its kind. Only GET, HEAD and OPTIONS are sent. Health is asked with a changing query, because the server's own cache may be a
-/// day old (trap T18).
+/// Only a GigHive server is asked for more than its kind. Only GET, HEAD and OPTIONS are sent, and to a server that has no
+/// pages below `/admin/` one POST without IDs, which deletes nothing and shows the role. Health is asked with a changing
+/// query, because the server's own cache may be a day old (trap T18).
 public struct ServerCheckup: Sendable {
     /// The names of all checks, in order.
     public static let names = ["name", "tls", "kind", "health", "login", "role", "tus", "limits", "clock"]
@@ -15,15 +16,22 @@ public struct ServerCheckup: Sendable {
 
     private let client: GigHiveClient
     private let maximumBytes: Int64
+    private let sizeText: @Sendable (Int64) -> String
 
     /// Makes a check-up.
     ///
     /// - Parameters:
     ///   - client: The server, with its login; without one `login` and `role` are skipped.
     ///   - maximumBytes: The largest upload that the settings allow.
-    public init(client: GigHiveClient, maximumBytes: Int64) {
+    ///   - sizeText: How the checks show a number of bytes.
+    public init(
+        client: GigHiveClient,
+        maximumBytes: Int64,
+        sizeText: @escaping @Sendable (Int64) -> String = { "\($0) bytes" }
+    ) {
         self.client = client
         self.maximumBytes = maximumBytes
+        self.sizeText = sizeText
     }
 
     /// Makes all checks. Cancelling the task ends the running one, and the rest is skipped.
@@ -39,6 +47,9 @@ public struct ServerCheckup: Sendable {
             return skippingRest(&list, "not checked: certificate not trusted")
         }
         let isKnown = await list.run("kind") { () throws(GigHiveError) in try await kind() }
+        guard list.checks.last?.error?.httpStatus != 503 else {
+            return skippingRest(&list, "not checked: server unavailable (503)")
+        }
         guard isKnown || list.isAnswered else { return skippingRest(&list, "not checked: server unreachable") }
         guard isKnown, let kind = list.checks.last?.facts["kind"], kind == ServerKind.gighive.rawValue else {
             return skippingRest(&list, "not checked: not a GigHive server")
@@ -108,7 +119,7 @@ public struct ServerCheckup: Sendable {
             return ServerCheck("tls", .warned, "not verified (--insecure): \(subject)", facts: facts)
         }
         do {
-            _ = try await client.health()
+            _ = try await client.send(client.healthRequest, control: TransferControl())
         } catch  where error.isCertificateRefused {
             return ServerCheck("tls", .failed, "not trusted: \(subject)", facts: facts, error: error)
         } catch {
@@ -124,6 +135,9 @@ public struct ServerCheckup: Sendable {
         switch try await ServerKind.find(client) {
         case .kind(let kind):
             return ServerCheck("kind", .passed, "\(kind.name) server", facts: ["kind": kind.rawValue])
+        case .inTrouble(status: 503):
+            // The web server responds for an application that is not running (trap T24).
+            throw GigHiveError(.serverError, detail: "server unavailable", httpStatus: 503, isRetryable: true)
         case .inTrouble(let status):
             return ServerCheck(
                 "kind",
@@ -180,7 +194,8 @@ public struct ServerCheckup: Sendable {
             return ServerCheck(
                 "role",
                 .failed,
-                "viewer: can list and download, but not upload or delete",
+                // Both may read the same pages.
+                "viewer or guest: can list and download, but not upload or delete",
                 facts: ["role": "viewer"],
                 error: error
             )
@@ -204,7 +219,7 @@ public struct ServerCheckup: Sendable {
         return ServerCheck("role", .passed, "admin: can upload, and delete any file", facts: ["role": "admin"])
     }
 
-    /// Whether this user is the administrator; nil if the server allows everyone below `/admin/`, as the oldest do.
+    /// Whether this user is the administrator; nil if the server does not show it.
     private func isAdmin() async throws(GigHiveError) -> Bool? {
         let path = "/admin/mediactl-doctor"
         let refusals = [401, 403]
@@ -212,7 +227,8 @@ public struct ServerCheckup: Sendable {
             client.request(.head, path, isAuthorized: false),
             control: TransferControl()
         )
-        guard refusals.contains(anonymous.status) else { return nil }
+        // The oldest servers have no such pages.
+        guard refusals.contains(anonymous.status) else { return try await client.isAdmin() }
         let own = try await client.send(client.request(.head, path), control: TransferControl())
         return !refusals.contains(own.status) && own.status < 500
     }
@@ -261,7 +277,7 @@ public struct ServerCheckup: Sendable {
         return ServerCheck(
             "limits",
             .passed,
-            "\(maximum) bytes per file; \(Uploader.directBodyLimit) bytes per multipart request",
+            "\(sizeText(maximum)) per file; \(sizeText(Uploader.directBodyLimit)) per multipart request",
             facts: ["max_bytes": String(maximum), "max_multipart_bytes": String(Uploader.directBodyLimit)]
         )
     }

@@ -29,7 +29,7 @@ enum ServerKind: String, Sendable {
     ///
     /// - Throws: `GigHiveError` when there is no response.
     static func find(_ client: GigHiveClient) async throws(GigHiveError) -> Finding {
-        let health = try await look("/db/health.php", client)
+        let health = try await client.send(client.healthRequest, control: TransferControl())
         let members = ReplyText.content(of: health.body).members
         if let status = members.text("status"), ["ok", "error"].contains(status) { return .kind(.gighive) }
         // Before its setup a PhotoSync server refuses every path like this.

@@ -21,18 +21,26 @@ public struct SmokeTest: Sendable {
     public static let event = (date: "2000-01-01", organisation: "mediactl smoke test")
 
     private let uploader: Uploader
+    private let sizeText: @Sendable (Int64) -> String
     /// How long after a stop the answer to the deletion is waited for.
     private let finishTime: Duration
 
     /// Makes a smoke test.
     ///
-    /// - Parameter uploader: With `force` it makes no difference; its transport is the one that is tried.
-    public init(uploader: Uploader) {
-        self.init(uploader: uploader, finishTime: .seconds(5))
+    /// - Parameters:
+    ///   - uploader: With `force` it makes no difference; its transport is the one that is tried.
+    ///   - sizeText: How the checks show a number of bytes.
+    public init(uploader: Uploader, sizeText: @escaping @Sendable (Int64) -> String = { "\($0) bytes" }) {
+        self.init(uploader: uploader, finishTime: .seconds(5), sizeText: sizeText)
     }
 
-    init(uploader: Uploader, finishTime: Duration) {
+    init(
+        uploader: Uploader,
+        finishTime: Duration,
+        sizeText: @escaping @Sendable (Int64) -> String = { "\($0) bytes" }
+    ) {
         self.uploader = uploader
+        self.sizeText = sizeText
         self.finishTime = finishTime
     }
 
@@ -65,7 +73,7 @@ public struct SmokeTest: Sendable {
         await list.run("upload") { () throws(GigHiveError) in
             let result = try await upload(path, control)
             stored = result
-            return try Self.check(result)
+            return try check(result)
         }
         guard let stored, stored.state != .planned, stored.fileID != nil else {
             let isUnknown = stored?.state == .unknownOutcome
@@ -111,7 +119,7 @@ public struct SmokeTest: Sendable {
         return await uploader.upload(prepared, control: control)
     }
 
-    private static func check(_ result: UploadResult) throws(GigHiveError) -> ServerCheck {
+    private func check(_ result: UploadResult) throws(GigHiveError) -> ServerCheck {
         if let error = result.error {
             throw error
         }
@@ -125,7 +133,7 @@ public struct SmokeTest: Sendable {
         return ServerCheck(
             "upload",
             .passed,
-            "\(result.sizeBytes) bytes stored as \(fileID)",
+            "\(sizeText(result.sizeBytes)) stored as \(fileID)",
             facts: ["file_id": String(fileID), "transport": result.transport.rawValue]
         )
     }

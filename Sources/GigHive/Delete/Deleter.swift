@@ -181,8 +181,8 @@ public struct Deleter: Sendable {
     }
 
     private func judge(_ reply: DeleteReply, _ status: Int, _ fileID: Int64) -> Answer {
-        switch status == 200 ? reply.verdict(on: fileID) : .unconfirmed {
-        case .deleted: return .deleted(status: status)
+        switch reply.verdict(on: fileID) {
+        case .deleted where status == 200: return .deleted(status: status)
         case .others:
             let ids = reply.deletedIDs.map { "deleted ids: " + $0.map(String.init).joined(separator: ", ") }
             return .refused(
@@ -192,7 +192,7 @@ public struct Deleter: Sendable {
                     httpStatus: status
                 )
             )
-        case .unconfirmed:
+        case .deleted, .unconfirmed:
             let reasons = reply.itemErrors.joined(separator: ", ")
             return .unclear(
                 GigHiveError(.notDeleted, detail: reasons, httpStatus: status),

@@ -101,8 +101,9 @@ extension GigHiveClient {
             found += try await rows(.librarian, query, control).filter { !known.contains($0.fileID) }
         }
         var matching: [ServerMedia] = []
+        var reportsSourceNames = true
         for media in found.compactMap({ query.narrowed($0) }) {
-            if let match = try await confirmed(media, query) {
+            if let match = try await confirmed(media, query, &reportsSourceNames) {
                 matching.append(match)
             }
         }
@@ -124,10 +125,18 @@ extension GigHiveClient {
         return (listed ?? ServerMedia(fileID: asset.fileID)).adding(asset)
     }
 
-    /// Applies the filters that need more than the listing.
-    private func confirmed(_ media: ServerMedia, _ query: MediaQuery) async throws(GigHiveError) -> ServerMedia? {
-        if query.needsDetails(of: media) {
+    /// Applies the filters that need more than the listing. Releases that report upload times (D1, D2) report no readable
+    /// names; further files are then not requested for theirs.
+    private func confirmed(
+        _ media: ServerMedia,
+        _ query: MediaQuery,
+        _ reportsSourceNames: inout Bool
+    ) async throws(GigHiveError) -> ServerMedia? {
+        if query.needsDetails(of: media, reportsSourceNames: reportsSourceNames) {
             guard let detailed = try await details(of: media) else { return nil }
+            if detailed.sourceName == nil, detailed.createdAt != nil {
+                reportsSourceNames = false
+            }
             return try query.matches(detailed) ? detailed : nil
         }
         return try query.matches(media) ? media : nil

@@ -9,7 +9,8 @@ public struct MediaQuery: Sendable, Equatable {
     public var eventType: String?
     /// The whole label, compared like `orgName`.
     public var label: String?
-    /// The served name, or the readable name that the server made.
+    /// The served name (`<sha256>.<ext>`), the readable name that the server made, or the name of the original file, which
+    /// no server stores: see `guessesFileName`.
     public var fileName: String?
     /// 64 lower-case hexadecimal characters.
     public var checksumSHA256: String?
@@ -23,6 +24,10 @@ public struct MediaQuery: Sendable, Equatable {
 
     /// Whether everything matches.
     public var isEmpty: Bool { self == MediaQuery() }
+
+    /// Whether `fileName` is not a served name. It then also matches files whose label is the name without its extension,
+    /// the default label, and files whose readable name was made of such a label. Several files may match.
+    public var guessesFileName: Bool { fileName.map { !Self.isServedName($0) } ?? false }
 
     /// Whether a file must belong to an event to match.
     var choosesByEvent: Bool { eventDate != nil || orgName != nil || eventType != nil || label != nil }
@@ -77,9 +82,9 @@ public struct MediaQuery: Sendable, Equatable {
     }
 
     /// Whether a file that passed `narrowed` requires `GET /api/uploads/<id>` to be matched.
-    func needsDetails(of media: ServerMedia) -> Bool {
+    func needsDetails(of media: ServerMedia, reportsSourceNames: Bool = true) -> Bool {
         (since != nil && media.createdAt == nil) || (checksumSHA256 != nil && media.checksumSHA256 == nil)
-            || (fileName != nil && fileName != media.fileName)
+            || (reportsSourceNames && fileName.map { $0 != media.fileName && !hasLabel($0, media) } ?? false)
     }
 
     /// Applies the filters that `narrowed` could not apply.
@@ -95,11 +100,9 @@ public struct MediaQuery: Sendable, Equatable {
             }
             guard known == checksumSHA256 else { return false }
         }
-        if let fileName, fileName != media.fileName {
-            guard let sourceName = media.sourceName else {
-                throw Self.unavailable("file_name", "the server reports only names like <sha256>.<extension>")
-            }
-            guard sourceName == fileName else { return false }
+        if let fileName, fileName != media.fileName, !hasLabel(fileName, media) {
+            // Releases D1 and D2 report only served names.
+            guard let sourceName = media.sourceName, Self.isSourceName(sourceName, of: fileName) else { return false }
         }
         if let since {
             guard let createdAt = media.createdAt else {
@@ -108,6 +111,33 @@ public struct MediaQuery: Sendable, Equatable {
             guard createdAt >= since else { return false }
         }
         return true
+    }
+
+    // MARK: File names
+
+    /// Whether an event of the file has the label that an upload of `fileName` gets by default.
+    private func hasLabel(_ fileName: String, _ media: ServerMedia) -> Bool {
+        guard guessesFileName else { return false }
+        let stem = Self.parts(of: fileName).stem
+        return media.events.contains { $0.label.map { StoredText.isSame($0, stem) } ?? false }
+    }
+
+    /// Whether the readable name of a file is `fileName`, or was made of its stem as the label: `band20260301_my-clip.mp4`
+    /// for `My Clip.mp4`.
+    private static func isSourceName(_ sourceName: String, of fileName: String) -> Bool {
+        guard sourceName != fileName else { return true }
+        let (stem, fileExtension) = parts(of: fileName)
+        let slug = StoredText.slug(stem)
+        guard !isServedName(fileName), !slug.isEmpty else { return false }
+        return sourceName.lowercased().hasSuffix("_" + slug + fileExtension.lowercased())
+    }
+
+    /// A file name in two: `clip` and `.mp4`. `.hidden` and `name.` have no extension.
+    private static func parts(of fileName: String) -> (stem: String, fileExtension: String) {
+        guard let dot = fileName.lastIndex(of: "."), dot != fileName.startIndex,
+            fileName.index(after: dot) != fileName.endIndex
+        else { return (fileName, "") }
+        return (String(fileName[..<dot]), String(fileName[dot...]))
     }
 
     /// `<sha256>.<ext>`.

@@ -39,6 +39,12 @@ enum StoredText {
         return String(longest)
     }
 
+    /// The form of a label in the readable names that servers make: in lower case, with a hyphen for every run of
+    /// characters that are not ASCII letters or digits (gighive contract, trap T16).
+    static func slug(_ label: String) -> String {
+        label.lowercased().split { !($0.isASCII && ($0.isLetter || $0.isNumber)) }.joined(separator: "-")
+    }
+
     private static func collapsed(_ text: String) -> String {
         text.precomposedStringWithCanonicalMapping.split(whereSeparator: \.isWhitespace).joined(separator: " ")
     }

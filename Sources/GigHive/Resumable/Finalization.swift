@@ -140,6 +140,9 @@ struct Finalization {
             return try await settleUsedUp(error, &settlement)
         case .refused(let error, let mayRepeat):
             return try await settleRefusal(error, mayRepeat: mayRepeat, &settlement)
+        case .unsupportedMedia(let error):
+            if lostAt == nil { try await uploader.removeBytes(of: tusID, journal, control: control) }
+            return try await settleRefusal(error, mayRepeat: false, &settlement)
         case .broken(let error):
             return try await settleBroken(error, &settlement)
         case .lost(let error):

@@ -18,6 +18,8 @@ enum FinalizeVerdict: Sendable {
     case usedUp(GigHiveError)
     /// Refused; the bytes stay on the server, and the same id can be finalized again.
     case refused(GigHiveError, mayRepeat: Bool)
+    /// The server does not accept this type of file, whatever the details: the bytes on it are of no use.
+    case unsupportedMedia(GigHiveError)
     /// The script has failed, perhaps after storing the file (trap T7). It is not running any more.
     case broken(GigHiveError)
     /// The server may still be working on it, or has stored it: nobody knows.
@@ -33,6 +35,8 @@ enum FinalizeVerdict: Sendable {
         switch head.status {
         case 200..<300:
             return success(reply)
+        case 400 where isJSON && reply.message == "Unsupported media type":
+            return .unsupportedMedia(error)
         case 400:
             error.field = correctableField(reply.message)
             return .refused(error, mayRepeat: false)

@@ -1,5 +1,6 @@
 public import MediaStore
 public import MediaTransport
+internal import Tus
 
 extension Uploader {
     /// Goes on with an upload of the journal that has not ended: proves the prefix, sends the rest, finalizes.
@@ -84,6 +85,19 @@ extension Uploader {
         } catch {
             return true
         }
+    }
+
+    /// Deletes an upload that the server refuses whatever its details (gighive contract 2.4), so that nothing is left to
+    /// resume. A server that does not delete the bytes now removes them by itself later.
+    func removeBytes(
+        of tusID: String,
+        _ journal: TusJournal,
+        control: TransferControl
+    ) async throws(StoreError) {
+        for id in [tusID] + (await journal.record.tusIDs.filter { $0 != tusID }) {
+            guard (try? await tus.terminate(id, control: control)) != nil else { break }
+        }
+        try await journal.forget()
     }
 
     /// Whether the server may be storing, or may have stored, what a row has sent over tus.

@@ -41,12 +41,12 @@ public struct GigHiveClient: Sendable {
             return nil
         }
         try Self.requireSuccess(response)
-        guard content.form == .json, let found = members.identifier("id") ?? members.identifier("asset_id"),
-            found == fileID
-        else {
+        let found = content.form == .json ? members.identifier("id") ?? members.identifier("asset_id") : nil
+        guard found == fileID else {
             throw GigHiveError(
                 .unexpectedAnswer,
-                detail: "the response does not describe file \(fileID)",
+                detail: found.map { "the response describes file \($0), not file \(fileID)" }
+                    ?? "the response does not describe file \(fileID)",
                 httpStatus: response.status
             )
         }
@@ -100,13 +100,20 @@ public struct GigHiveClient: Sendable {
     /// - Returns: Whether the server says `ok`, and its words.
     /// - Throws: `GigHiveError` when there is no such answer.
     public func health() async throws(GigHiveError) -> (isHealthy: Bool, message: String) {
-        let response = try await get("/db/health.php", isAuthorized: false)
+        let response = try await send(healthRequest, control: TransferControl())
         let members = ReplyText.content(of: response.body).members
         guard let status = members.text("status") else {
             try Self.requireSuccess(response)
             throw GigHiveError(.unexpectedAnswer, detail: "not a health report", httpStatus: response.status)
         }
         return (response.status == 200 && status == "ok", members.text("message") ?? status)
+    }
+
+    /// A request for the health page. A 503 is not repeated: it is the state that was requested.
+    var healthRequest: HTTPRequest {
+        var request = request(.get, "/db/health.php", isAuthorized: false)
+        request.verdict = { $0.status == 503 ? .final : .byStatus }
+        return request
     }
 
     /// Whether a stored file is served under a path (`HEAD`, gighive contract section 7).
@@ -167,12 +174,8 @@ public struct GigHiveClient: Sendable {
         )
     }
 
-    private func get(
-        _ path: String,
-        _ query: [(name: String, value: String)] = [],
-        isAuthorized: Bool = true
-    ) async throws(GigHiveError) -> HTTPResponse {
-        try await send(request(.get, path, query, isAuthorized: isAuthorized), control: TransferControl())
+    private func get(_ path: String) async throws(GigHiveError) -> HTTPResponse {
+        try await send(request(.get, path), control: TransferControl())
     }
 
     func send(_ request: HTTPRequest, control: TransferControl) async throws(GigHiveError) -> HTTPResponse {

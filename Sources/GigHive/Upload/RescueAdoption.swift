@@ -91,7 +91,7 @@ public enum RescueAdoption {
             await settlement.commit(reply, isSourceUnchanged: true, rescuePath: abandoned.file.path)
         case .duplicate(let reply):
             settlement.endAsUnconfirmedDuplicate(reply)
-        case .tooEarly, .unknownUpload, .refused:
+        case .tooEarly, .unknownUpload, .refused, .unsupportedMedia:
             guard !isRepeat, let tus = try settlement.store.tusRecord(settlement.record.uploadID) else { return }
             try await TusJournal(tus, store: settlement.store).finalizeRefused()
         case .usedUp, .broken, .collided, .lost:

@@ -8,8 +8,9 @@ struct Doctor: ContextCommand {
     static let configuration = CommandConfiguration(
         abstract: "Check the server: DNS, TLS, kind, health, login, role, tus, limits, clock.",
         discussion: """
-            Changes nothing on the server: sends only GET, HEAD and OPTIONS. If the certificate is not trusted, \
-            the pin of its key is printed for --pinned-key; compare it with the operator's before you use it.
+            Changes nothing on the server: sends only GET, HEAD and OPTIONS, and one POST without file IDs if an old \
+            server shows the role in no other way. If the certificate is not trusted, the pin of its key is printed \
+            for --pinned-key; compare it with the operator's before you use it.
 
             Examples:
               mediactl doctor --server media.example.org --user uploader
@@ -31,7 +32,8 @@ struct Doctor: ContextCommand {
         try? await servers.contact(server)
         let checkup = ServerCheckup(
             client: try await client(for: server, servers, console),
-            maximumBytes: settings.settings.maxBytes.value
+            maximumBytes: settings.settings.maxBytes.value,
+            sizeText: { Formats.bytes($0) }
         )
         let run = CheckRun(console: console, server: server.description, suite: "doctor", junit: checks.junit)
         return try await run.run(names: ServerCheckup.names, limit: limit) { _, onCheck in

@@ -53,7 +53,8 @@ struct Smoke: ContextCommand {
                     settleTime: min(limit, settings.settings.settleTimeout.value),
                     transport: transport.choice
                 )
-            )
+            ),
+            sizeText: { Formats.bytes($0) }
         )
         let temporary = console.context.environment["TMPDIR"].flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
         let run = CheckRun(console: console, server: server.description, suite: "smoke", junit: checks.junit)

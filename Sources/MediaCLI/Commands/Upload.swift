@@ -78,10 +78,7 @@ struct Upload: ContextCommand {
         }
         let server = try guest?.client.server ?? settings.requireServer()
         let store = try await StoreSession.open(settings)
-        let client =
-            if let guest { guest.client } else if sending.dryRun { await servers.anonymousClient(for: server) } else {
-                try await servers.client(for: server)
-            }
+        let tape = try UploadTape.open(sending.tape, settings)
         let options = settings.uploadOptions(
             anyExtension: sending.takesAnyExtension,
             again: sending.sendsAgain,
@@ -89,7 +86,7 @@ struct Upload: ContextCommand {
             guest: guest?.access
         )
         let hashes = settings.hashCache()
-        let uploader = { @Sendable in
+        let uploader = { @Sendable (client: GigHiveClient) in
             Uploader(
                 client: client,
                 store: store.store,
@@ -98,23 +95,41 @@ struct Upload: ContextCommand {
                 hashes: hashes
             )
         }
-        let tape = try UploadTape.open(sending.tape, settings)
+        let plan = UploadPlan(
+            console: console,
+            store: store,
+            uploader: uploader(await servers.anonymousClient(for: server)),
+            details: details,
+            maximumBytes: settings.settings.maxBytes.value
+        )
+        // Local errors do not require a login.
+        let entries = input.watch == nil ? try await plan.entries(of: inputs, manifest: input.manifest) : []
+        let sendsNothing = sending.dryRun || (input.watch == nil && entries.allSatisfy { $0.error != nil })
+        let client: GigHiveClient
+        do {
+            client =
+                if let guest { guest.client } else if sendsNothing {
+                    await servers.anonymousClient(for: server)
+                } else { try await servers.client(for: server) }
+        } catch {
+            UploadPlan.release(entries)
+            throw error
+        }
         let run = UploadRun(
             console: console,
             settings: settings,
             store: store,
-            uploader: uploader(),
-            anotherUploader: uploader,
+            uploader: uploader(client),
+            anotherUploader: { uploader(client) },
             request: UploadRequest(
                 details: details,
                 sending: sending,
-                manifest: input.manifest,
                 shard: shard,
                 writesProgressRecords: global.progressEvents
             ),
             tape: tape
         )
-        guard let directory = input.watch else { return try await run.run(inputs) }
+        guard let directory = input.watch else { return try await run.run(entries) }
         return try await run.watch(RawArguments.bytes(of: directory), filter: filter)
     }
 

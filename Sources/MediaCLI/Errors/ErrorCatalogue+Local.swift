@@ -61,8 +61,27 @@ extension ErrorCatalogue {
         return Diagnosis("invalid_server", message, hint: hint, exitCode: .usage)
     }
 
-    /// A directory that cannot be watched.
+    /// A local file that cannot be read.
     static func diagnosis(of error: SourceFileError) -> Diagnosis {
+        let (code, reason): (String, String) =
+            switch error.kind {
+            case .notFound: ("file_not_found", "no such file")
+            case .permissionDenied: ("file_unreadable", "permission denied")
+            case .isDirectory: ("is_directory", "it is a directory")
+            case .notRegular: ("not_regular_file", "it is not a regular file")
+            case .empty: ("empty_file", "it is empty")
+            case .io(let errno): ("file_unreadable", SystemError.words(errno))
+            }
+        return Diagnosis(
+            code,
+            "cannot read \(quoted(error.path)): \(reason)",
+            hint: error.kind == .notFound ? missingHint : nil,
+            exitCode: .usage
+        )
+    }
+
+    /// A directory that cannot be watched.
+    static func diagnosis(ofWatching error: SourceFileError) -> Diagnosis {
         let reason =
             switch error.kind {
             case .notFound: "no such directory"

@@ -56,8 +56,9 @@ struct ParseFailure {
             text = text.replacing(/'(-[^']*|<[^']*)'/) { $0.1 }.replacing(/'([^']*)'/) { "\"\($0.1)\"" }
         }
         let escaped = TerminalText.escaped(text)
-        // Options and quoted values keep their case.
-        return escaped.prefix(1).lowercased() + escaped.dropFirst()
+        // Options, quoted values and acronyms (IDs) keep their case.
+        let isAcronym = escaped.dropFirst().first?.isUppercase == true
+        return isAcronym ? escaped : escaped.prefix(1).lowercased() + escaped.dropFirst()
     }
 
     /// An option that takes a secret as its value. The message does not repeat the value.

@@ -30,7 +30,8 @@ struct MediaFilterOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Only the file with this name on the server, which is not its original name.",
+            "Only files with this name: the one on the server, or the original one. Servers do not store the original "
+                + "name, so it is compared with the label.",
             valueName: "name"
         )
     )

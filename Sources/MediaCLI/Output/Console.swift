@@ -19,6 +19,7 @@ final class Console: Sendable {
     private let isFinished = Mutex(false)
     private let hasToldOutputFailure = Mutex(false)
     private let color: Mutex<ColorMode>
+    private let hintOptions = Mutex(HintOptions())
 
     init(_ context: CommandContext, schema: String, preferences: OutputPreferences) {
         self.context = context
@@ -110,7 +111,8 @@ final class Console: Sendable {
 
     private func write(_ type: String, _ members: JSONObject) {
         let head: JSONObject = ["schema": .string(schema), "type": .string(type)]
-        screen.above { context.output.write(JSONValue.object(head + members).text + "\n") }
+        let record = hintOptions.withLock { $0 }.added(to: head + members)
+        screen.above { context.output.write(JSONValue.object(record).text + "\n") }
     }
 
     // MARK: Messages
@@ -130,7 +132,7 @@ final class Console: Sendable {
     func warning(_ message: String, hint: String?) {
         warning(message)
         if let hint {
-            emit("hint:", hint)
+            emit("hint:", completed(hint))
         }
     }
 
@@ -141,7 +143,7 @@ final class Console: Sendable {
             announce(diagnosis.details.map { "  " + $0 })
         }
         if let hint = diagnosis.hint {
-            emit("hint:", hint)
+            emit("hint:", completed(hint))
         }
     }
 
@@ -166,6 +168,13 @@ final class Console: Sendable {
     func use(_ mode: ColorMode) {
         color.withLock { $0 = mode }
     }
+
+    /// Adds the connection options of the command line to the commands of hints.
+    func use(_ options: HintOptions) {
+        hintOptions.withLock { $0 = options }
+    }
+
+    private func completed(_ hint: String) -> String { hintOptions.withLock { $0 }.added(to: hint) }
 
     var outputStyle: Style { style(isTerminal: context.terminal.isOutputTerminal) }
     var errorStyle: Style { style(isTerminal: context.terminal.isErrorTerminal) }

@@ -170,9 +170,12 @@ extension TextRenderer {
             ("size", "\(Formats.bytes(upload.sizeBytes)) (\(upload.sizeBytes) bytes)"),
             ("sha-256", upload.checksumSHA256 ?? "-"),
             ("uploaded", time(upload.createdAt, now: now)),
-            ("sent by", sent.isEmpty ? "-" : sent.joined(separator: ", ")), ("delete token", token),
+            ("sent by", sent.isEmpty ? "-" : sent.joined(separator: ", ")),
         ]
-        let more = storedFields(of: upload) + (upload.isGuest ? [("state", guestAdvice(for: upload, now: now))] : [])
+        // A guest has no login to use a delete token with: the state says what can be done.
+        let state = upload.isGuest ? [("state", guestAdvice(for: upload, now: now))] : []
+        let deletion = upload.isGuest && !isTokenShown ? [] : [("delete token", token)]
+        let more = state + deletion + storedFields(of: upload)
         let superseded = upload.isSuperseded ? ["  replaced by a newer upload of the same file"] : []
         return self.fields(fields + more, style) + superseded
     }
@@ -262,6 +265,9 @@ extension TextRenderer {
     /// The state, and what can be done about it.
     static func words(for row: JournalRow) -> String {
         switch row.standing {
+        // Counted as resumable, also when the server could not be queried.
+        case .settled where row.isResumable:
+            return row.state == .sending ? "resumable" : "\(words(for: row.state)), resumable"
         case .settled: return words(for: row.state)
         case .running: return "being sent"
         case .resumable(let sent):

@@ -128,9 +128,10 @@ struct CheckRun: Sendable {
             "skipped": JSONValue(count(.skipped)), "duration_ms": .integer(Formats.milliseconds(duration)),
             "exit_code": JSONRenderer.exitCode(code),
         ])
+        let warned = count(.warned) > 0 ? ", \(Formats.count(count(.warned), "warning"))" : ""
         let failed = count(.failed) > 0 ? ", \(count(.failed)) failed" : ""
         let skipped = count(.skipped) > 0 ? ", \(count(.skipped)) skipped" : ""
-        console.note("\(suite): \(count(.passed) + count(.warned)) of \(checks.count) checks passed\(failed)\(skipped)")
+        console.note("\(suite): \(count(.passed)) of \(checks.count) checks passed\(warned)\(failed)\(skipped)")
     }
 }
 

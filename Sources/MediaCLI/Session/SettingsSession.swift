@@ -35,6 +35,7 @@ struct SettingsSession: Sendable {
             locations: locations
         )
         console.use(settings.color.value)
+        console.use(HintOptions(server: flags.server, user: flags.user))
         for warning in settings.warnings {
             console.warning(warning.message, hint: warning.hint)
         }
@@ -121,10 +122,14 @@ struct SettingsSession: Sendable {
 
     /// Nothing names a server.
     var noServer: Diagnosis {
-        Diagnosis(
+        // A single profile would be in use.
+        let hasProfiles = settings.profile == nil && settings.otherProfiles.values.contains { !$0.origins.isEmpty }
+        return Diagnosis(
             "no_server",
             "no server configured",
-            hint: "set --server URL or MEDIACTL_SERVER, or configure it in \(locations.configFile)",
+            hint: hasProfiles
+                ? "set --server URL or --profile NAME, or default_profile in the settings"
+                : "set --server URL or MEDIACTL_SERVER, or configure it in \(locations.configFile)",
             exitCode: .usage
         )
     }

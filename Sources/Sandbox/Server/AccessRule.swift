@@ -17,7 +17,8 @@ enum AccessRule: Sendable {
             self = .users(Self.uploaders, realm: "GigHive Upload")
         case _ where isBelow("/api/uploads") || isBelow("/files"):
             self = .users(Self.uploaders, realm: "GigHive Upload", orUploadToken: dialect == .d3)
-        case _ where isBelow("/admin"): self = .users(["admin"], realm: "GigHive Admin")
+        // D1 has no such pages: 404 for every user.
+        case _ where isBelow("/admin") && dialect != .d1: self = .users(["admin"], realm: "GigHive Admin")
         case _ where ["/db", "/api", "/audio", "/video", "/docs"].contains(where: isBelow): self = .anyUser
         default: self = .everybody
         }

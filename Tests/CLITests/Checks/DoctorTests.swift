@@ -42,7 +42,7 @@ import Testing
     @Test func aFileMayBeAsLargeAsTusAllows() async throws {
         let sandbox = try await SandboxProcess.start(arguments: ["--tus-max-size", "2000000000"])
         let limits = Self.values("detail", try await Self.doctor(sandbox.baseURL))["limits"]
-        #expect(limits?.hasPrefix("2000000000 bytes per file; ") == true)
+        #expect(limits == "2.00 GB per file; 1.07 GB per multipart request")
     }
 
     @Test func nothingIsWritten() async throws {
@@ -89,6 +89,24 @@ import Testing
         let sandbox = try await SandboxProcess.start()
         let report = try await Self.doctor(sandbox.baseURL, user: user)
         #expect(Self.values("detail", report)["role"] == ability)
+    }
+
+    /// D1 has no pages below `/admin/`. A deletion without IDs deletes nothing, and its response shows the role (gighive
+    /// contract 5.4).
+    @Test(arguments: [
+        ("uploader", "uploader: can upload, and delete files with their tokens"),
+        ("admin", "admin: can upload, and delete any file"),
+        ("viewer", "viewer or guest: can list and download, but not upload or delete"),
+    ])
+    func theRoleIsFoundWithoutAdminPages(user: String, ability: String) async throws {
+        let sandbox = try await SandboxProcess.start(dialect: "d1")
+        try await FaultStage(sandbox.baseURL).upload().expectSuccess("done")
+        let before = try await sandbox.posts()
+        let report = try await Self.doctor(sandbox.baseURL, user: user)
+        let role = report.records.first { $0["name"] as? String == "role" }
+        #expect(role?["detail"] as? String == ability)
+        #expect(try await sandbox.posts() == before + (user == "viewer" ? 0 : 1))
+        #expect(try sandbox.storedFiles().count == 1)
     }
 
     /// On a server that allows everyone below `/admin/`, an uploader is not reported as admin.
@@ -168,6 +186,40 @@ import Testing
         let statuses = Self.statuses(CheckReport(result))
         #expect(result.exitCode == 0)
         #expect(statuses["login"] == "skipped" && statuses["health"] == "passed")
+    }
+
+    /// An unavailable server asks for patience in every response (trap T24); nothing is waited for.
+    @Test func anUnavailableServerIsReportedAtOnce() async throws {
+        let seen = Mutex(0)
+        let server = try ScriptedServer { connection, _ in
+            while true {
+                let head = try connection.readRequest().head
+                seen.withLock { $0 += 1 }
+                try connection.answer(503, head.hasPrefix("HEAD") ? "" : "<html></html>", headers: ["Retry-After: 60"])
+            }
+        }
+        var runner = try BinaryRunner()
+        runner.environment["MEDIACTL_PASSWORD"] = "uploader"
+        let report = CheckReport(
+            try await runner.run(["doctor", "--json", "--server", server.address, "--user", "uploader"])
+        )
+        #expect(report.result.exitCode == 7)
+        #expect(Self.statuses(report)["kind"] == "failed")
+        #expect(report.result.output.contains("the server failed (503): server unavailable"))
+        for name in ["health", "login", "role", "tus", "limits", "clock"] {
+            #expect(Self.statuses(report)[name] == "skipped")
+            #expect(Self.values("detail", report)[name] == "not checked: server unavailable (503)")
+        }
+        #expect(seen.withLock { $0 } == 1)
+    }
+
+    @Test func warningsAreNotPassedChecks() async throws {
+        let sandbox = try await SandboxProcess.start(arguments: ["--no-tus"])
+        var runner = try BinaryRunner()
+        runner.environment["MEDIACTL_PASSWORD"] = "uploader"
+        let result = try await runner.run(["doctor", "--server", sandbox.baseURL, "--user", "uploader"])
+        #expect(result.exitCode == 0)
+        #expect(result.errors.hasSuffix("doctor: 7 of 9 checks passed, 1 warning, 1 skipped\n"))
     }
 
     @Test func aSickServerFails() async throws {

@@ -87,6 +87,20 @@ import Testing
         #expect(result.exitCode == 6 && !result.output.contains("Password for"), "\(result.output)")
     }
 
+    /// Errors that this machine finds do not require a login, and nothing is sent.
+    @Test(arguments: [["nosuch.mp4"], ["clip.mp4", "--event-type", "gala"]])
+    func localErrorsComeBeforeThePrompt(_ arguments: [String]) async throws {
+        try Data("abc".utf8).write(to: URL(fileURLWithPath: runner.home.file("clip.mp4")))
+        let path = [runner.home.file(arguments[0])] + arguments.dropFirst()
+        let child = try runner.start(
+            ["upload"] + path + ["--server", sandbox.baseURL, "--user", "uploader"],
+            streams: .terminal(columns: 200)
+        )
+        let result = try await child.finish()
+        #expect(result.exitCode == 2 && !result.output.contains("Password for"), "\(result.output)")
+        #expect(try await sandbox.requests().isEmpty)
+    }
+
     /// Waits for this number of password prompts.
     private func waitForQuestion(_ number: Int, _ child: ChildProcess) async throws {
         let suffix = number == 1 ? "" : " (attempt \(number) of 3)"

@@ -226,6 +226,28 @@ import Testing
         try await scene.expectUntouched(posts: 0)
     }
 
+    /// A token is sent only to the server that issued it: neither `--server` nor admin rights lead to another one.
+    @Test(arguments: [["1"], ["1", "--as-admin"], ["--last"]])
+    func aTokenIsNotSentToAnotherServer(_ arguments: [String]) async throws {
+        let scene = try await Scene()
+        let other = try await SandboxProcess.start()
+        // The other server has a file with the same ID.
+        try await FaultStage(other.baseURL).upload().expectSuccess("done")
+        let before = try await other.requests().count
+        let report = try await scene.stage.delete(
+            arguments + ["--yes", "--host", scene.scope, "--server", other.baseURL]
+        )
+        report.expect(ExpectedFault(2, "usage", "--host \(scene.scope) and --server \(other.baseURL) are two servers"))
+        #expect(try await other.requests().count == before)
+        try await scene.expectUntouched(posts: 0)
+    }
+
+    @Test func theHostOfTheServerMayBeSpecified() async throws {
+        let scene = try await Scene()
+        try await scene.stage.delete(["1", "--yes", "--host", scene.scope, "--server", scene.sandbox.baseURL])
+            .expectSuccess("deleted")
+    }
+
     @Test func numberWithoutToken() async throws {
         let scene = try await Scene()
         let report = try await scene.stage.delete(["7", "--yes", "--server", scene.sandbox.baseURL])

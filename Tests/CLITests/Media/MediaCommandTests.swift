@@ -171,6 +171,102 @@ import Testing
         #expect(try scene.sandbox.storedFiles().count == 1)
     }
 
+    /// The name from an organizer's mail is no name on the server, but usually the label.
+    @Test(arguments: dialects)
+    func anOriginalFileNameLeadsToTheFile(_ dialect: String) async throws {
+        let scene = try await Scene(dialect: dialect)
+        try await scene.upload("encore 1")
+        try await scene.upload("other")
+        let found = try await scene.run(["media", "find", "--file-name", "Encore 1.mp4"])
+        #expect(found.exitCode == 0 && found.lines.count == 2)
+        let deleted = try await scene.run(["media", "delete", "--file-name", "encore 1.mp4", "--yes"])
+        #expect(deleted.output == "deleted 1 \"encore 1\" from \(scene.scope)\n")
+        #expect(try scene.sandbox.storedFiles().count == 1)
+    }
+
+    /// Labels are not unique, so `--yes` confirms a guess only if it is unambiguous.
+    @Test(arguments: dialects)
+    func anAmbiguousFileNameIsNotConfirmedInAdvance(_ dialect: String) async throws {
+        let scene = try await Scene(dialect: dialect)
+        for (index, date) in ["2026-03-01", "2026-03-02"].enumerated() {
+            let file = scene.file("\(index).mp4")
+            try FaultStage.writeMovie(to: file, byteCount: 3000, seed: UInt8(index))
+            let result = try await scene.run(
+                ["upload", file, "--event-date", date, "--label", "encore"],
+                user: "uploader"
+            )
+            try #require(result.exitCode == 0)
+        }
+        let result = try await scene.run(["media", "delete", "--file-name", "encore.mp4", "--yes"])
+        #expect(result.exitCode == 2)
+        #expect(result.errors.contains("2 files match --file-name \"encore.mp4\", and --yes confirms only one"))
+        let hint = try #require(result.errors.split(separator: "\n").first { $0.contains("hint:") })
+        #expect(Set(hint.split(separator: " ").suffix(4).prefix(2).map(String.init)) == ["1", "2"], "\(hint)")
+        #expect(try scene.sandbox.storedFiles().count == 2)
+        let child = try scene.runner.start(
+            ["media", "delete", "--file-name", "encore.mp4", "--user", "admin"],
+            streams: .terminal(columns: 160),
+            extra: ["MEDIACTL_PASSWORD": "admin"]
+        )
+        try await child.wait(for: "Delete 2 files? [y/N] ")
+        child.write("y\n")
+        #expect(try await child.finish().exitCode == 0)
+        #expect(try scene.sandbox.storedFiles().isEmpty)
+    }
+
+    @Test(arguments: [["media", "find"], ["media", "delete", "--yes"], ["uploads", "delete", "--yes"]])
+    func aLocalFileThatIsMissingIsReportedAsSuch(_ command: [String]) async throws {
+        let runner = try BinaryRunner()
+        let server = ["--server", "http://127.0.0.1:1", "--user", "admin"]
+        let missing = try await runner.run(command + ["--file", "/nowhere/x.mp4"] + server)
+        #expect(missing.exitCode == 2)
+        #expect(
+            missing.errors == "mediactl: error: cannot read \"/nowhere/x.mp4\": no such file\n"
+                + "mediactl: hint: check the spelling of the path\n"
+        )
+        let directory = try await runner.run(command + ["--file", runner.home.path] + server)
+        #expect(directory.exitCode == 2)
+        #expect(directory.errors.contains("cannot read \"\(runner.home.path)\": it is a directory"))
+    }
+
+    // MARK: Hints
+
+    /// The command of a hint uses the server and the login of the command line.
+    @Test func theCommandOfAHintWorksWhenPasted() async throws {
+        let scene = try await Scene()
+        try await scene.upload("One")
+        var runner = try BinaryRunner()
+        runner.environment["MEDIACTL_PASSWORD"] = "admin"
+        let login = ["--server", scene.sandbox.baseURL, "--user", "admin"]
+        let refused = try await runner.run(["uploads", "delete", "1", "--as-admin", "--yes"] + login)
+        let hint = try #require(refused.errors.components(separatedBy: "hint: mediactl ").last)
+        #expect(hint == "media show 1 --server \(scene.sandbox.baseURL) --user admin\n")
+        let words = hint.split(whereSeparator: \.isWhitespace).map(String.init)
+        #expect(try await runner.run(words).output.contains("One"))
+        let unknown = try await runner.run(["uploads", "delete", "1", "--yes"] + login)
+        #expect(
+            unknown.errors.contains(
+                "hint: an administrator can delete it: mediactl uploads delete 1 --as-admin "
+                    + "--server \(scene.sandbox.baseURL) --user admin\n"
+            )
+        )
+    }
+
+    @Test func severalProfilesAreSuggested() async throws {
+        let runner = try BinaryRunner()
+        let file = runner.home.file("config.yaml")
+        let text = "profiles:\n  a: {server: \"http://127.0.0.1:1\"}\n  b: {server: \"http://127.0.0.1:2\"}\n"
+        try Data(text.utf8).write(to: URL(fileURLWithPath: file))
+        for command in [["media", "list"], ["doctor"]] {
+            let result = try await runner.run(command + ["--config", file])
+            #expect(result.exitCode == 2)
+            #expect(
+                result.errors == "mediactl: error: no server configured\n"
+                    + "mediactl: hint: set --server URL or --profile NAME, or default_profile in the settings\n"
+            )
+        }
+    }
+
     // MARK: Lost tokens
 
     @Test(arguments: dialects)

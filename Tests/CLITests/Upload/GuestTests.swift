@@ -70,6 +70,15 @@ import Testing
         _ = try await guest.run(["uploads", "status"])
         #expect(try await list()["guest_state"] as? String == "pending")
         #expect(try await list()["guest_state_at"] is String)
+        // A guest cannot use a delete token; the state says what can be done.
+        let pending = try await guest.run(["uploads", "show", "1"])
+        #expect(pending.output.contains("it can be hidden once the organizer has approved it"))
+        #expect(!pending.output.contains("delete token"))
+        // The listing does not confirm a guest upload, which is said.
+        let verified = try await scene.runner.run(["uploads", "verify", "--json"] + scene.login)
+        #expect(verified.exitCode == 0)
+        #expect(verified.errors.contains("1 guest upload cannot be verified by the listing"))
+        #expect(try BatchScene.records(verified, "summary").first?["guests"] as? Int == 1)
 
         // A pending one cannot be hidden: there is no prompt, and nothing is sent.
         let posts = try await scene.posts()
@@ -84,6 +93,7 @@ import Testing
         _ = try await scene.control("POST", "guest-jobs/\(job)/approve")
         #expect(try await guest.run(["uploads", "delete", "1", "--yes"]).output.hasPrefix("hidden 1"))
         #expect(try await list()["guest_state"] as? String == "hidden")
+        #expect(!(try await guest.run(["uploads", "show", "1"])).output.contains("delete token"))
         let again = try await guest.run(["uploads", "delete", "1", "--yes"])
         #expect(again.exitCode == 10 && again.errors.contains("1 is already hidden; the server keeps the file"))
         // The server still reports it as approved; the local state is kept.

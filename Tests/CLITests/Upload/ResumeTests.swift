@@ -1,4 +1,5 @@
 import Foundation
+import MediaStore
 import TestSupport
 import Testing
 
@@ -88,5 +89,79 @@ import Testing
         #expect(none.exitCode == 0 && none.errors.contains("no resumable uploads"))
         let number = try await scene.runner.run(["uploads", "resume", "18"] + scene.login)
         #expect(number.exitCode == 2 && number.errors.contains("\"18\" is not an upload ID"))
+    }
+
+    /// Ctrl-C at the password prompt is not an error of an upload.
+    @Test(arguments: [["resume", "--all"], ["discard", "ID", "--yes"]])
+    func interruptingThePromptIsNotAnError(_ arguments: [String]) async throws {
+        let (scene, id) = try await cutScene()
+        var runner = scene.runner
+        runner.environment["MEDIACTL_PASSWORD"] = nil
+        let child = try runner.start(
+            ["uploads"] + arguments.map { $0 == "ID" ? id : $0 } + scene.login,
+            streams: .terminal(columns: 200)
+        )
+        try await child.wait(for: "Password for ")
+        child.signal(SIGINT)
+        let result = try await child.finish()
+        #expect(result.exitCode == 130)
+        #expect(!result.output.contains("error") && !result.output.contains("hint"), "\(result.output)")
+        #expect(try await scene.runner.run(["uploads", "resume", "--all"] + scene.login).exitCode == 0)
+    }
+
+    /// Every upload whose server has no credentials here is reported with its own command, and counted as not started.
+    @Test func uploadsWithoutCredentialsAreAllReported() async throws {
+        let (scene, first) = try await cutScene()
+        try await scene.sandbox.addFaults("tus-patch:stall")
+        let patches = try await scene.sandbox.requests().count { $0.method == "PATCH" }
+        let child = try scene.runner.start(
+            ["upload", try scene.file("b.mp4", byteCount: 500_000), "--transport", "tus", "--json"] + scene.login
+        )
+        try await scene.sandbox.waitForRequests { $0.count { $0.method == "PATCH" } > patches }
+        child.signal(SIGINT)
+        let item = try #require(try BatchScene.records(try await child.finish(), "item").first)
+        let second = try #require(item["upload_id"] as? String)
+        try await scene.sandbox.clearFaults()
+        // The password belongs to another server.
+        var runner = scene.runner
+        runner.environment["MEDIACTL_SERVER"] = "http://127.0.0.1:9"
+        let result = try await runner.run(["uploads", "resume", "--all"])
+        #expect(result.exitCode == 4)
+        for (id, name) in [(first, "a.mp4"), (second, "b.mp4")] {
+            #expect(
+                result.errors.contains(
+                    "mediactl: error: \"\(scene.runner.home.file(name))\": no credentials for \(scene.sandbox.baseURL); "
+                        + "the specified ones are for another server\n"
+                        + "mediactl: hint: mediactl uploads resume \(id) --server \(scene.sandbox.baseURL)\n"
+                )
+            )
+        }
+        #expect(result.errors.contains("0 of 2 files on the server, 0 B sent, 2 not started"))
+        let records = try await runner.run(["uploads", "resume", "--all", "--json"])
+        #expect(try BatchScene.records(records, "item").count == 2)
+        #expect(try BatchScene.records(records, "summary").first?["not_started"] as? Int == 2)
+    }
+
+    /// The table calls an upload resumable if and only if it is counted.
+    @Test(arguments: [
+        (UploadState.sending, true, "resumable"), (.unknownOutcome, true, "unknown outcome, resumable"),
+        (.sending, false, "sending"),
+    ])
+    func theTableSaysWhatIsCounted(_ state: UploadState, _ isResumable: Bool, _ words: String) {
+        let record = UploadRecord(
+            uploadID: "u-1",
+            path: Array("a.mp4".utf8),
+            state: state,
+            host: "h",
+            baseURL: "https://h",
+            fields: [],
+            identity: nil,
+            sizeBytes: 1,
+            createdAt: Date(timeIntervalSince1970: 0),
+            updatedAt: Date(timeIntervalSince1970: 0)
+        )
+        var row = JournalRow(record: record)
+        row.isResumable = isResumable
+        #expect(TextRenderer.words(for: row) == words)
     }
 }

@@ -73,4 +73,28 @@ import Testing
             #expect(result.errors.contains("the server does not list \(lost) in its event"))
         }
     }
+
+    /// A report names its server. Credentials in the environment stay with MEDIACTL_SERVER.
+    @Test func aReportIsVerifiedAtItsServer() async throws {
+        let scene = try await BatchScene()
+        let report = scene.runner.home.file("report.json")
+        _ = try await scene.upload([try scene.file("a.mp4"), "--report", report])
+        var runner = scene.runner
+        runner.environment["MEDIACTL_SERVER"] = "http://127.0.0.1:9"
+        let command = ["uploads", "verify", "--report", report]
+        let refused = try await runner.run(command)
+        #expect(refused.exitCode == 4)
+        #expect(refused.errors.contains("no credentials for \(scene.sandbox.baseURL)"))
+        let hint = "mediactl: hint: mediactl uploads verify --report \(report) --server \(scene.sandbox.baseURL)\n"
+        #expect(refused.errors.contains(hint))
+        let netrc = scene.runner.home.file("netrc")
+        try Data("machine 127.0.0.1 login uploader password uploader\n".utf8).write(to: URL(fileURLWithPath: netrc))
+        chmod(netrc, 0o600)
+        runner.environment["NETRC"] = netrc
+        let result = try await runner.run(command)
+        #expect(result.exitCode == 0 && result.output == "1 of 1 upload listed by the server in their event\n")
+        let other = try await runner.run(command + ["--server", "http://127.0.0.1:9"])
+        #expect(other.exitCode == 2)
+        #expect(other.errors.contains("hint: omit --server: mediactl uploads verify --report \(report)\n"))
+    }
 }

@@ -10,12 +10,13 @@ struct MediaDelete: ContextCommand {
         abstract: "Delete files from a server as its administrator.",
         discussion: """
             Deletes files of any uploader, for everyone and from every event. The files are listed before the \
-            prompt, and the checksum of each is verified again right before its deletion. Requires the admin user.
+            prompt, and the checksum of each is verified again right before its deletion. Requires the admin user. \
+            With --yes, --file-name must match exactly one file.
 
             Examples:
               mediactl media delete 18 19
               mediactl media delete --event-date 2026-06-13 --org-name "The Band" --dry-run
-              mediactl media delete --file-name clip.mp4 --yes
+              mediactl media delete --file-name clip.mp4
             """
     )
 

@@ -102,6 +102,7 @@ struct UploadsDelete: ContextCommand {
             try confirmation.requireSomebody(for: ids.count > 1 ? "Delete them?" : "Delete it?")
         }
         let scope = host?.lowercased()
+        try plan(settings, store, host: scope).requireOneScope()
         var named = last ? try plan(settings, store, host: scope).last() : nil
         if ids.isEmpty, let checksum {
             named = try plan(settings, store, host: scope).entry(checksumSHA256: checksum, isRequired: !asAdmin)

@@ -11,7 +11,8 @@ struct UploadsVerify: ContextCommand {
         abstract: "Compare earlier uploads with the server's listing.",
         discussion: """
             Checks that the server lists every file uploaded from this machine with its checksum, ID and event. Files \
-            deleted from this machine are not checked. Exits with 3 if files are missing.
+            deleted from this machine and guest uploads are not checked. Exits with 3 if files are missing. With \
+            --report, the server is the one of the report.
 
             Examples:
               mediactl uploads verify
@@ -35,19 +36,31 @@ struct UploadsVerify: ContextCommand {
 
     func run(in console: Console) async throws -> ExitCode {
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
-        let server = try settings.requireServer()
-        let files =
-            if let report {
-                try PastReport(
-                    reading: await InputFile.bytes(report, flag: "--report", in: console.context),
-                    name: report
-                ).stored(at: server)
-            } else {
-                try await StoreSession.open(settings).stored(at: server)
-            }
+        let server: ServerURL
+        let files: [UploadLedger.StoredFile]
+        var guestCount = 0
+        if let report {
+            let past = try PastReport(
+                reading: await InputFile.bytes(report, flag: "--report", in: console.context),
+                name: report
+            )
+            server = try past.server(else: settings)
+            files = try past.stored(at: server, name: report)
+        } else {
+            server = try settings.requireServer()
+            let store = try await StoreSession.open(settings)
+            files = try store.stored(at: server)
+            guestCount = try store.guestCount(at: server)
+        }
+        if guestCount > 0 {
+            console.note("\(Formats.count(guestCount, "guest upload")) cannot be verified by the listing")
+        }
         console.record(.start, ["server": .string(server.description), "items": JSONValue(files.count)])
         try console.requireOutput()
-        let client = try await ServerSession(settings, credentials: credentials).client(for: server)
+        let client = try await ServerSession(settings, credentials: credentials).client(
+            for: server,
+            retryCommand: "mediactl uploads verify" + (report.map { " --report \(HintOptions.word($0))" } ?? "")
+        )
         let verification = try await console.context.interruption.cancelling {
             await UploadVerification.of(files, UploadVerifier(client: client))
         }
@@ -60,7 +73,7 @@ struct UploadsVerify: ContextCommand {
         console.summary(
             [
                 "items": JSONValue(files.count), "confirmed": JSONValue(verification.confirmedCount),
-                "missing": JSONValue(verification.missing.count),
+                "missing": JSONValue(verification.missing.count), "guests": JSONValue(guestCount),
             ] + console.ending(code)
         )
         return code
@@ -75,7 +88,7 @@ extension StoreSession {
         let states = Set(UploadState.allCases.filter(\.isStored))
         var seen: Set<[String]> = []
         var files: [UploadLedger.StoredFile] = []
-        for record in try store.uploads(states: states, host: server.scope) {
+        for record in try store.uploads(states: states, host: server.scope) where !record.isGuest {
             guard let fileID = record.fileID, let checksum = record.checksumSHA256,
                 let date = record.fields.first(where: { $0.name == "event_date" })?.value,
                 let orgName = record.fields.first(where: { $0.name == "org_name" })?.value,
@@ -97,17 +110,32 @@ extension StoreSession {
         }
         return files
     }
+
+    /// The number of guest uploads to a server, whose events only its organizer sees.
+    ///
+    /// - Throws: `StoreError`.
+    fileprivate func guestCount(at server: ServerURL) throws -> Int {
+        try store.guestUploads(host: server.scope).count { $0.isHeldForGuest }
+    }
 }
 
 extension PastReport {
+    /// The server of the command line, otherwise the one that the report is for.
+    ///
+    /// - Throws: `Diagnosis`, `ServerURLError`, `SettingsError`.
+    fileprivate func server(else settings: SettingsSession) throws -> ServerURL {
+        guard settings.flags.server == nil, !server.isEmpty else { return try settings.requireServer() }
+        return try ServerURL(server)
+    }
+
     /// The files that the report lists as stored.
     ///
     /// - Throws: `Diagnosis` (usage) for a report of another server, whose files this one cannot have.
-    fileprivate func stored(at server: ServerURL) throws(Diagnosis) -> [UploadLedger.StoredFile] {
+    fileprivate func stored(at server: ServerURL, name: String) throws(Diagnosis) -> [UploadLedger.StoredFile] {
         guard self.server == server.description else {
             throw .usage(
                 "the report is for \(ErrorCatalogue.clean(self.server)), not for \(server)",
-                hint: "mediactl uploads verify --server \(ErrorCatalogue.clean(self.server)) --report FILE"
+                hint: "omit --server: mediactl uploads verify --report \(HintOptions.word(name))"
             )
         }
         return storedItems.enumerated().map { index, item in

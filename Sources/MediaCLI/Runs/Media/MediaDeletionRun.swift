@@ -50,6 +50,7 @@ struct MediaDeletionRun: Sendable {
             try await session.client.requireAdmin()
         }
         let candidates = try await candidates(choice)
+        try requireOneGuess(choice, candidates)
         console.record(.start, ["items": JSONValue(candidates.count), "dry_run": .bool(isDryRun)])
         let isConfirmed = try await confirm(candidates.compactMap { $0.refusal == nil ? $0.file : nil })
         let outcomes = await console.context.interruption.handling({ _ in }) {
@@ -90,6 +91,18 @@ struct MediaDeletionRun: Sendable {
             candidates.append(candidate)
         }
         return candidates
+    }
+
+    /// A name that is compared with labels may match other files than the intended one, so `--yes` confirms only one.
+    private func requireOneGuess(_ choice: Choice, _ candidates: [Candidate]) throws(Diagnosis) {
+        guard case .matching(let query) = choice, let name = query.fileName, query.guessesFileName,
+            confirmation.isGiven, candidates.count > 1
+        else { return }
+        let ids = candidates.map { "\($0.fileID)" }.joined(separator: " ")
+        throw .usage(
+            "\(candidates.count) files match --file-name \(ErrorCatalogue.quoted(name)), and --yes confirms only one",
+            hint: "omit --yes, or specify the intended files by their IDs: mediactl media delete \(ids)"
+        )
     }
 
     private func confirm(_ files: [ServerMedia]) async throws -> Bool {

@@ -66,6 +66,11 @@ final class UploadLedger: Sendable {
         }
     }
 
+    /// A file was not started; `code` is the reason.
+    func skip(_ code: ExitCode) {
+        state.withLock { _ = $0.codes.insert(code) }
+    }
+
     /// Every file's line of the report in the order given, also of those that were never begun.
     var lines: [String] {
         state.withLock { state in

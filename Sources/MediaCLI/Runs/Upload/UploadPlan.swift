@@ -41,6 +41,7 @@ struct UploadPlan: Sendable {
     /// - Throws: `SpoolError`, `StoreError` when standard input cannot be kept; `Diagnosis` with all faults of a
     ///   manifest.
     func entries(of inputs: InputCollection.Inputs, manifest: String?) async throws -> [Entry] {
+        SpoolFile.sweep(in: store.directory) { Uploader.needsSpool($0, in: store.store) }
         var entries: [Entry] = []
         entries.reserveCapacity(inputs.list.count)
         for input in inputs.list {
@@ -48,6 +49,11 @@ struct UploadPlan: Sendable {
         }
         try refuseFaults(inputs.manifestFaults, in: entries, of: manifest)
         return entries
+    }
+
+    /// Removes spooled standard input that is not needed for resuming. To be called when nothing is sent any more.
+    static func release(_ entries: [Entry]) {
+        for case .ready(let upload) in entries.map(\.item) { upload.releaseSpool() }
     }
 
     /// Checks one input.

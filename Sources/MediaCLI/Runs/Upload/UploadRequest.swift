@@ -4,8 +4,6 @@ internal import GigHive
 struct UploadRequest: Sendable {
     var details: DetailPlan
     var sending: SendingOptions
-    /// Name of the manifest, when there is one.
-    var manifest: String?
     /// The part of the inputs that these are.
     var shard: ShardChoice?
     var writesProgressRecords: Bool

@@ -2,7 +2,7 @@ internal import GigHive
 internal import MediaStore
 internal import MediaTransport
 
-/// Uploads of one command: checks all files first, then sends several at a time.
+/// Uploads of one command: several at a time.
 struct UploadRun: Sendable {
     let console: Console
     let settings: SettingsSession
@@ -29,12 +29,11 @@ struct UploadRun: Sendable {
 
     /// Runs the batch and writes every record, text, report and summary of it.
     ///
-    /// - Throws: `SpoolError`, `StoreError` when standard input cannot be kept; `Diagnosis` for a manifest with faults, a
-    ///   report that cannot be written, and when nothing can be told.
-    func run(_ inputs: InputCollection.Inputs) async throws -> ExitCode {
-        SpoolFile.sweep(in: store.directory) { Uploader.needsSpool($0, in: store.store) }
+    /// - Parameter entries: The files, checked.
+    /// - Returns: How the program ends.
+    /// - Throws: `Diagnosis` for a report that cannot be written, and when results cannot be written.
+    func run(_ entries: [UploadPlan.Entry]) async throws -> ExitCode {
         let began = console.context.elapsed()
-        let entries = try await plan.entries(of: inputs, manifest: request.manifest)
         let report = try begin(items: entries.count)
         if entries.isEmpty {
             console.note("there is nothing to upload")
@@ -56,7 +55,7 @@ struct UploadRun: Sendable {
                 await tape?.conclude()
                 if isVerified { await verify(ledger) }
             }
-            for case .ready(let upload) in entries.map(\.item) { upload.releaseSpool() }
+            UploadPlan.release(entries)
             return finish(ledger, teller, report, began: began)
         }
     }

@@ -16,13 +16,25 @@ struct DeletionPlan: Sendable {
     let store: TokenStore
     /// The server that flags or settings name.
     let server: ServerURL?
-    /// Whether a flag named it, so that it is the address even for another `--host`.
+    /// Whether a flag specifies it. Its scope is then that of the whole command (`requireOneScope`).
     let isServerNamed: Bool
     /// `--host`.
     let host: String?
 
     /// The scope of all ids; nil when each id tells its own.
     private var scope: String? { host ?? server?.scope }
+
+    /// Refuses `--host` and `--server` of two servers: a delete token is sent only to the server that issued it.
+    ///
+    /// - Throws: `Diagnosis` (usage).
+    func requireOneScope() throws(Diagnosis) {
+        guard isServerNamed, let host, let server, server.scope != host else { return }
+        let (named, other) = (ErrorCatalogue.clean(host), ErrorCatalogue.clean(server.scope))
+        throw .usage(
+            "--host \(named) and --server \(server) are two servers",
+            hint: "omit --server to delete from \(named), or omit --host to delete from \(other)"
+        )
+    }
 
     /// The newest entry's id, for `--last`.
     ///
@@ -67,8 +79,8 @@ struct DeletionPlan: Sendable {
     ///
     /// - Throws: `StoreError`, `ServerURLError`; nil when neither is known.
     func adminTarget(for fileID: Int64?) throws -> (host: String, server: ServerURL)? {
-        if let server, host == nil || isServerNamed || server.scope == host {
-            return (host ?? server.scope, server)
+        if let server, host == nil || server.scope == host {
+            return (server.scope, server)
         }
         let records = try journal(fileID)
         guard let record = records.first, Set(records.map(\.host)).count == 1 else { return nil }
@@ -107,9 +119,9 @@ struct DeletionPlan: Sendable {
         return Target(fileID: fileID, host: entry.host, server: try ServerURL(entry.baseURL))
     }
 
-    /// A named server is always asked; a configured one only for its own scope; else the entry's own address.
+    /// The configured server for its own scope; otherwise the entry's own address.
     private func address(for scope: String, entry: TokenEntry?) throws(ServerURLError) -> ServerURL? {
-        if let server, isServerNamed || server.scope == scope {
+        if let server, server.scope == scope {
             return server
         }
         guard let entry else { return nil }

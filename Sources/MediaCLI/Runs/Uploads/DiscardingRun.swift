@@ -21,11 +21,18 @@ struct DiscardingRun: Sendable {
         try console.requireOutput()
         let lines = ["This discards, and removes from the server, the data of:"] + records.map(TextRenderer.brief)
         let isConfirmed = try await isDryRun ? false : confirmation.ask(lines, question, on: console)
-        return await console.context.interruption.handling({ _ in }) {
+        return try await console.context.interruption.handling({ _ in }) {
             var rows: [DiscardedUpload] = []
             for record in records {
                 guard console.mayGoOn else { break }
-                let row = await discard(record, isConfirmed: isConfirmed)
+                let row: DiscardedUpload
+                do {
+                    row = try await discard(record, isConfirmed: isConfirmed)
+                } catch {
+                    // Ctrl-C at the first prompt, like at every prompt, is not an error and needs no summary.
+                    guard !rows.isEmpty else { throw error }
+                    break
+                }
                 console.result(JSONRenderer.discarded(row), TextRenderer.discarded(row, style: console.outputStyle))
                 if let error = row.error {
                     console.error(ErrorCatalogue.diagnosis(of: error))
@@ -36,7 +43,8 @@ struct DiscardingRun: Sendable {
         }
     }
 
-    private func discard(_ record: UploadRecord, isConfirmed: Bool) async -> DiscardedUpload {
+    /// - Throws: `CredentialError` when a prompt was interrupted.
+    private func discard(_ record: UploadRecord, isConfirmed: Bool) async throws -> DiscardedUpload {
         guard isDryRun || isConfirmed else { return DiscardedUpload(record: record, end: .declined) }
         do {
             guard !isDryRun else {
@@ -51,6 +59,8 @@ struct DiscardingRun: Sendable {
                 state: result.state,
                 error: isGivenUp ? nil : result.error
             )
+        } catch let error as CredentialError where error.exitCode == ExitCode.interrupt.rawValue {
+            throw error
         } catch {
             return DiscardedUpload(record: record, end: .failed, error: error)
         }

@@ -26,7 +26,7 @@ struct ResumptionRun: Sendable {
         }
         let ledger = UploadLedger(records.map { _ in nil }, keepsLines: false)
         let teller = UploadTeller(console, contact: settings.settings.contact.value, fileCount: records.count)
-        return await console.context.interruption.handling({ _ in }) {
+        return try await console.context.interruption.handling({ _ in }) {
             if isDryRun {
                 for (index, record) in records.enumerated() {
                     let result = Self.result(of: record)
@@ -34,7 +34,9 @@ struct ResumptionRun: Sendable {
                     teller.tell(result)
                 }
             } else {
-                await resume(records, ledger, teller)
+                let interruption = await resume(records, ledger, teller)
+                // Ctrl-C at the first prompt, like at every prompt, is not an error and needs no summary.
+                if let interruption, ledger.counts.ended == 0 { throw interruption }
                 teller.conclude(ledger.counts)
             }
             let code = console.exitCode(ledger.exitCode)
@@ -50,7 +52,12 @@ struct ResumptionRun: Sendable {
         }
     }
 
-    private func resume(_ records: [UploadRecord], _ ledger: UploadLedger, _ teller: UploadTeller) async {
+    /// - Returns: Not nil when a prompt was interrupted; the files that follow were not started.
+    private func resume(
+        _ records: [UploadRecord],
+        _ ledger: UploadLedger,
+        _ teller: UploadTeller
+    ) async -> CredentialError? {
         let display = ProgressDisplay(
             console,
             mode: DisplayMode(for: console),
@@ -66,46 +73,81 @@ struct ResumptionRun: Sendable {
             teller: teller,
             drain: { isDrained.withLock { $0 = true } }
         )
+        var interruption: CredentialError?
         await broadcast.run { announce in
             for (index, record) in records.enumerated() {
                 guard console.context.interruption.signal == nil, !isDrained.withLock({ $0 }) else { return }
                 let file = UploadBroadcast.File(path: record.path, sizeBytes: record.sizeBytes)
-                announce(.began(index), file)
-                let result = await resume(record, display) { announce(.upload(index, $0), file) }
-                announce(.ended(index, result), file)
+                let end: Result<UploadResult, CredentialError>
+                do {
+                    let details = try CorrectedDetails(corrections, of: record).details
+                    // A prompt for a login comes before anything is shown of the file.
+                    let uploader = try await uploaders.uploader(for: record, needsTerms: true)
+                    announce(.began(index), file)
+                    end = .success(
+                        await resume(record, uploader, details, display) { announce(.upload(index, $0), file) }
+                    )
+                } catch let error as CredentialError {
+                    end = .failure(error)
+                } catch {
+                    announce(.began(index), file)
+                    end = .success(Self.result(of: record, failing: error))
+                }
+                switch end {
+                case .success(let result): announce(.ended(index, result), file)
+                case .failure(let error) where error.exitCode == ExitCode.interrupt.rawValue:
+                    interruption = error
+                    return
+                case .failure(let error): skip(record, error, ledger)
+                }
             }
         }
+        return interruption
+    }
+
+    /// Reports an upload that was not started because its server has no credentials here. Those of other servers go on.
+    private func skip(_ record: UploadRecord, _ error: CredentialError, _ ledger: UploadLedger) {
+        let diagnosis = ErrorCatalogue.diagnosis(of: error)
+        console.record(
+            .item,
+            JSONRenderer.upload(
+                Self.result(of: record, failing: error),
+                contact: settings.settings.contact.value
+            )
+        )
+        console.error(diagnosis.naming(record.path))
+        ledger.skip(diagnosis.exitCode)
     }
 
     /// The first signal stops it while bytes are being sent, and waits for the token afterwards; the second gives up.
     private func resume(
         _ record: UploadRecord,
+        _ uploader: Uploader,
+        _ details: UploadDetails?,
         _ display: ProgressDisplay,
         _ onEvent: @escaping @Sendable (UploadEvent) -> Void
     ) async -> UploadResult {
-        do {
-            let details = try CorrectedDetails(corrections, of: record).details
-            let uploader = try await uploaders.uploader(for: record, needsTerms: true)
-            let control = TransferControl()
-            let limit = settings.settings.finishTimeout.value
-            let onSignal = { @Sendable (request: Interruption.Request) in
-                guard !request.isFinal else { return control.abandon() }
-                let wait = request.signal == .interrupt ? nil : limit
-                display.stop(waitingFor: wait)
-                control.stop(finishWithin: wait)
-            }
-            return await console.context.interruption.handling(onSignal) {
-                await uploader.resume(record, details: details, control: control, onEvent: onEvent)
-            }
-        } catch {
-            var result = Self.result(of: record)
-            result.state = record.state
-            result.error = error as? GigHiveError ?? Self.failure(error, of: record)
-            return result
+        let control = TransferControl()
+        let limit = settings.settings.finishTimeout.value
+        let onSignal = { @Sendable (request: Interruption.Request) in
+            guard !request.isFinal else { return control.abandon() }
+            let wait = request.signal == .interrupt ? nil : limit
+            display.stop(waitingFor: wait)
+            control.stop(finishWithin: wait)
+        }
+        return await console.context.interruption.handling(onSignal) {
+            await uploader.resume(record, details: details, control: control, onEvent: onEvent)
         }
     }
 
-    /// What keeps a single upload from being gone on with: no login, no address.
+    /// The result of an upload that could not be resumed: no login, no address.
+    private static func result(of record: UploadRecord, failing error: any Error) -> UploadResult {
+        var result = result(of: record)
+        result.state = record.state
+        result.error = error as? GigHiveError ?? failure(error, of: record)
+        return result
+    }
+
     private static func failure(_ error: any Error, of record: UploadRecord) -> GigHiveError {
         let diagnosis = ErrorCatalogue.diagnosis(of: error)
         let code: GigHiveError.Code = diagnosis.exitCode == .unauthorized ? .unauthorized : .notResumable
