@@ -252,7 +252,12 @@ import Testing
         let scene = try await Scene()
         let report = try await scene.stage.delete(["7", "--yes", "--server", scene.sandbox.baseURL])
         report.expect(
-            ExpectedFault(11, "no_delete_token", "no stored delete token for 7", hint: "mediactl uploads delete 7 --as-admin")
+            ExpectedFault(
+                11,
+                "no_delete_token",
+                "no stored delete token for 7",
+                hint: "mediactl uploads delete 7 --as-admin"
+            )
         )
         try await scene.expectUntouched(posts: 0)
     }

@@ -79,7 +79,12 @@ import Testing
         Row(
             "an impossible date",
             ["--event-date", "2026-02-30"],
-            ExpectedFault(2, "invalid_detail", "\"2026-02-30\" as event date: must be a valid date", hint: "--event-date")
+            ExpectedFault(
+                2,
+                "invalid_detail",
+                "\"2026-02-30\" as event date: must be a valid date",
+                hint: "--event-date"
+            )
         ),
         Row(
             "a date in another order",
