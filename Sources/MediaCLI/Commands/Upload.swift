@@ -110,7 +110,9 @@ struct Upload: ContextCommand {
                 sending: sending,
                 manifest: input.manifest,
                 shard: shard,
-                writesProgressRecords: global.progressEvents
+                writesProgressRecords: global.progressEvents,
+                pathCount: paths.count,
+                isUnrepeatable: paths.contains("-") || self.guest.eventLink.map { $0 != "ask" } ?? false
             ),
             tape: tape
         )
