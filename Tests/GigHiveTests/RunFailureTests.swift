@@ -88,8 +88,8 @@ import Testing
         #expect(results.count { $0.state == .done } == 1)
         #expect(results.count { $0.state == .failed && $0.error?.endsRun == true } == 1)
         #expect(log.begun.count == log.ended.count + log.withdrawn.count)
-        // Four at a time, and the retries of one.
-        #expect(bench.server.uploads.count <= 1 + 4 + 2)
+        // At most each of the twelve workers once, and the retries of one upload.
+        #expect(bench.server.uploads.count <= 1 + 12 + 2)
     }
 
     /// A request whose response was lost stays unknown whatever ends the run.
@@ -129,8 +129,10 @@ import Testing
             retries: 1
         )
         let uploader = bench.uploader
-        #expect(try await !uploader.inquiry(try bench.prepare(), checksum: String(repeating: "0", count: 64))
-            .isServed(control: TransferControl()))
+        #expect(
+            try await !uploader.inquiry(try bench.prepare(), checksum: String(repeating: "0", count: 64))
+                .isServed(control: TransferControl())
+        )
         #expect(bench.server.requests.count == 2)
         let finding = try await uploader.inventory.find(
             String(repeating: "0", count: 64),

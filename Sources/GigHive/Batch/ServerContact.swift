@@ -36,6 +36,9 @@ final class ServerContact: Sendable {
         }
     }
 
+    /// Whether the others wait for the item.
+    func isHeld(by item: Int) -> Bool { state.withLock { $0.holder == item } }
+
     /// Whether the item may send requests now.
     func isOpen(for item: Int) -> Bool { state.withLock { $0.isEstablished || $0.holder == item } }
 
@@ -89,9 +92,12 @@ final class ServerContact: Sendable {
 final class ContactPass: Sendable {
     /// So much of a body that the server has accepted shows that it neither refuses the login nor the connection.
     private static let acceptedBytes: Int64 = 1 << 20
+    /// A refusal comes sooner. A server that takes longer works on the request, or reads slowly.
+    private static let longestRefusal = Duration.seconds(1)
 
     private let contact: ServerContact
     private let item: Int
+    private let timer = Mutex<Task<Void, Never>?>(nil)
 
     init(_ contact: ServerContact, _ item: Int) {
         self.contact = contact
@@ -111,12 +117,16 @@ final class ContactPass: Sendable {
         switch event {
         case .progress(let progress) where progress.bytesAcknowledged >= Self.acceptedBytes:
             contact.establish(by: item, onlyIfHeld: true)
+        case .progress(let progress) where progress.phase == .sending || progress.phase == .processing:
+            startTimer()
         case .retrying(_, _, let error) where error.endsRun:
+            stopTimer()
             contact.lose(by: item)
         case .retrying(_, _, let error) where error.httpStatus != nil:
             contact.establish(by: item)
         // It is about an earlier request, and may take minutes.
         case .resolving, .waitingForQuiet, .proving:
+            stopTimer()
             contact.leave(item)
         case .progress, .retrying, .resuming, .restarting, .finalizing, .waitingForToken: break
         }
@@ -124,10 +134,29 @@ final class ContactPass: Sendable {
 
     /// The upload has ended.
     func end(_ result: UploadResult?) {
+        stopTimer()
         if let result, result.state.isStored || (result.httpStatus != nil && result.error?.endsRun != true) {
             contact.establish(by: item)
         } else {
             contact.leave(item)
+        }
+    }
+
+    /// Begins with the first byte of a request.
+    private func startTimer() {
+        timer.withLock { timer in
+            guard timer == nil, contact.isHeld(by: item) else { return }
+            timer = Task { [contact, item] in
+                guard (try? await Task.sleep(for: Self.longestRefusal)) != nil else { return }
+                contact.establish(by: item, onlyIfHeld: true)
+            }
+        }
+    }
+
+    private func stopTimer() {
+        timer.withLock { timer in
+            timer?.cancel()
+            timer = nil
         }
     }
 }

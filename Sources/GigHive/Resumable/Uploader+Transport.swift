@@ -37,7 +37,8 @@ extension Uploader {
         let isNeeded = options.guest != nil || options.transport == .tus
         let isPreferred = upload.sizeBytes >= Self.smallestForTus || directLimit.isExceeded(by: upload.sizeBytes)
         guard isNeeded || (options.transport == .auto && isPreferred) else { return nil }
-        let features = try await isNeeded
+        let features =
+            try await isNeeded
             ? requiredTusFeatures(control, onEvent) : offeredTusFeatures(for: upload, control, onEvent)
         if let features, let limit = features.maximumBytes, upload.sizeBytes > limit {
             guard isNeeded else { return nil }
