@@ -205,6 +205,18 @@ import Testing
         #expect(try scene.sandbox.storedFiles().count == 3)
     }
 
+    /// A directory is not watched any longer when nothing can be uploaded.
+    @Test func aWatchEndsToo() async throws {
+        let scene = try await BatchScene()
+        try scene.file("drop/a.mp4")
+        let result = try await scene.upload(
+            ["--watch", scene.runner.home.file("drop")],
+            extra: ["MEDIACTL_PASSWORD": "canary-wrong"]
+        )
+        #expect(result.exitCode == 4)
+        #expect(result.errors.contains("hint: to continue: mediactl upload --watch "))
+    }
+
     // MARK: Limits and services
 
     @Test func aLimitOfPHPIsNamed() async throws {
