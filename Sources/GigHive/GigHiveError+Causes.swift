@@ -28,6 +28,9 @@ extension GigHiveError {
         } else if status == 413, !isJSON {
             // The application says "too large" as well when the part has another name (trap T4).
             detail = "the web server refused the size of the request"
+        } else if status == 503, !isJSON {
+            // The title of the web server's page repeats the status.
+            detail = ""
         }
         return GigHiveError(
             Code(rawValue: outcome.code) ?? .unexpectedAnswer,
@@ -95,19 +98,17 @@ extension GigHiveError {
 
 extension GigHiveError {
     /// Whether every further upload of the same run would fail for the same reason: it concerns the login, the connection or
-    /// the server, not the file. A run ends with the first such failure.
+    /// the server, not the file. A run ends with the first upload that fails this way after its retries.
     public var endsRun: Bool {
         switch code {
         case .unauthorized, .unknownHost, .cannotConnect, .tlsFailed, .certificateUntrusted, .certificateNameMismatch,
-            .pinnedKeyMismatch, .invalidEventLink, .termsNotAccepted:
+            .pinnedKeyMismatch, .invalidEventLink, .termsNotAccepted, .serverUnavailable:
             true
+        // No connection within the time limit.
+        case .networkTimeout: transport?.kind == .connectTimeout
         default: false
         }
     }
-
-    /// Whether the web server responds for an application that is not running (trap T24). One such response may pass; several
-    /// in a row end a run.
-    var isServerDown: Bool { code == .serverError && httpStatus == 503 }
 
     /// The same facts, told as an outcome that nobody knows.
     var asUnknownOutcome: GigHiveError {

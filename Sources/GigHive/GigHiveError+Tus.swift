@@ -27,14 +27,17 @@ extension GigHiveError {
         case .cancelled: code = .cancelled
         case .network: (code, isRetryable) = (.connectionLost, true)
         }
-        return GigHiveError(
+        var described = GigHiveError(
             code,
-            detail: error.detail,
+            // A web page in place of a tus response is what the status says.
+            detail: code == .serverUnavailable ? "" : error.detail,
             httpStatus: error.status,
             isRetryable: isRetryable,
             path: path,
             retryAfterSeconds: error.retryAfterSeconds,
             transport: error.transport
         )
+        described.isOfTusServer = true
+        return described
     }
 }

@@ -50,6 +50,8 @@ public struct GigHiveError: Error, Sendable, CustomStringConvertible {
         case rateLimited = "rate_limited"
         /// 5xx, when the server cannot have stored the file or was asked and has not.
         case serverError = "server_error"
+        /// 503: the web server responds, and the application or the tus server behind it is not running (trap T24).
+        case serverUnavailable = "server_unavailable"
         /// The server lost the upload because other uploads created the same event or number at the same time (trap T19).
         case serverRace = "server_race"
         /// The server has these bytes as `fileID`, in another event, and refused to add them to this one.
@@ -141,7 +143,7 @@ public struct GigHiveError: Error, Sendable, CustomStringConvertible {
     public var isRetryable: Bool
     /// Local path concerned, as bytes.
     public var path: [UInt8]?
-    /// The detail field concerned (`label`, `event_date`, …).
+    /// The detail field concerned (`label`, `event_date`, …); `transport` when another `TransportChoice` avoids the failure.
     public var field: String?
     /// The offending value as given.
     public var value: String?
@@ -157,6 +159,8 @@ public struct GigHiveError: Error, Sendable, CustomStringConvertible {
     public var neededLogin: NeededLogin?
     /// `Retry-After`, in seconds.
     public var retryAfterSeconds: Int?
+    /// Whether it is about the tus server, which is a service apart from the application.
+    package var isOfTusServer = false
     /// The store's own error.
     public var store: StoreError?
     /// The transport's own error.

@@ -18,6 +18,8 @@ struct CommandContext: Sendable {
     var elapsed: @Sendable () -> Duration
     /// What the user wants stopped.
     var interruption: Interruption
+    /// The command line, without the name of the program.
+    var arguments: [String] = []
 
     /// The surroundings of this process.
     static func process(interruption: Interruption) -> CommandContext {

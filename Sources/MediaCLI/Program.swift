@@ -37,6 +37,8 @@ public enum Program {
         guard var runnable = command as? any ContextCommand else {
             return runBuiltIn(command, arguments: arguments, in: context)
         }
+        var context = context
+        context.arguments = arguments
         return await run(&runnable, in: context)
     }
 

@@ -54,8 +54,8 @@ public final class HTTPClient: Sendable {
             guard let wait = delayBeforeRetry(of: request, after: result, attempt: attempt, control: control) else {
                 return try result.get(attempts: attempt, duration: started.duration(to: .now))
             }
-            try await rest(wait, before: attempt, control: control, progress: progress, started: started)
             attempt += 1
+            try await rest(wait, before: attempt, control: control, progress: progress, started: started)
         }
     }
 
@@ -72,9 +72,9 @@ public final class HTTPClient: Sendable {
         progress: (@Sendable (TransferProgress) -> Void)?,
         started: ContinuousClock.Instant
     ) async throws(TransportError) {
-        progress?(TransferProgress(phase: .waitingToRetry, attempt: attempt))
+        progress?(TransferProgress(phase: .waitingToRetry, attempt: attempt, wait: wait))
         if await control.waitForStop(upTo: wait) {
-            let metrics = TransferMetrics(attempts: attempt, duration: started.duration(to: .now))
+            let metrics = TransferMetrics(attempts: max(1, attempt - 1), duration: started.duration(to: .now))
             throw TransportError(.cancelled, detail: "stopped between two tries", metrics: metrics)
         }
     }

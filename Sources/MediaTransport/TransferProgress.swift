@@ -23,8 +23,10 @@ public struct TransferProgress: Sendable, Equatable {
     public var bodyByteCount: Int64
     /// Content bytes received.
     public var bytesReceived: Int64
-    /// The number of the current try, from 1.
+    /// The number of the current try, from 1; that of the next one in a wait.
     public var attempt: Int
+    /// Length of the wait that has begun, in `.waitingToRetry`.
+    public var wait: Duration?
 
     /// Makes a progress value.
     package init(
@@ -32,8 +34,10 @@ public struct TransferProgress: Sendable, Equatable {
         bytesAcknowledged: Int64 = 0,
         bodyByteCount: Int64 = 0,
         bytesReceived: Int64 = 0,
-        attempt: Int = 1
+        attempt: Int = 1,
+        wait: Duration? = nil
     ) {
+        self.wait = wait
         self.phase = phase
         self.bytesAcknowledged = bytesAcknowledged
         self.bodyByteCount = bodyByteCount

@@ -79,6 +79,14 @@ extension OutcomeTable {
             isRetryable: true
         ),
         OutcomeCode(
+            "server_unavailable",
+            7,
+            "503 of a GigHive server: the application or the tus server behind the web server is not running",
+            "server unavailable{status}{said}",
+            hint: "run the same command again when the server is available",
+            isRetryable: true
+        ),
+        OutcomeCode(
             "server_race",
             7,
             "the server lost the upload because other uploads to the same event were stored at the same time",

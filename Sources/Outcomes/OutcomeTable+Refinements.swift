@@ -82,6 +82,8 @@ extension OutcomeTable {
             "gighive 2.5, trap 23",
             "payload_too_large"
         ),
+        // The web server responds for an application that is not running.
+        Refinement(.gigHive, 503...503, .any, "gighive trap 24", "server_unavailable"),
         // Another request wrote the same unique key first. Whether the file is stored, the listing tells.
         Refinement(.gigHive, 500...500, .part("1062 Duplicate entry"), "gighive 3, trap 19", "server_race"),
         Refinement(.gigHive, 400...400, .text("invalid token"), "gighive 6", "invalid_event_link", when: isGuest),
@@ -93,6 +95,7 @@ extension OutcomeTable {
         // The module Tus handles these statuses in the protocol; these rows define the user-facing code.
         Refinement(.tus, 404...404, .any, "tus 1.0.0 HEAD", "upload_expired"),
         Refinement(.tus, 410...410, .any, "tus 1.0.0 HEAD", "upload_expired"),
+        Refinement(.tus, 503...503, .any, "gighive trap 24", "server_unavailable"),
         Refinement(.tus, 405...405, .any, "tus 1.0.0 OPTIONS", "tus_unavailable"),
         Refinement(.tus, 412...412, .any, "tus 1.0.0 Tus-Version", "tus_unavailable"),
         Refinement(.tus, 501...501, .any, "tus 1.0.0 OPTIONS", "tus_unavailable"),

@@ -17,7 +17,8 @@ extension TusClient {
         _ resource: String? = nil,
         headers: [HTTPHeader] = [],
         body: (any RequestBody)? = nil,
-        repeatability: Repeatability = .safe
+        repeatability: Repeatability = .safe,
+        repeatsUnavailable: Bool = true
     ) -> HTTPRequest {
         let version = method == .options ? [] : [HTTPHeader("Tus-Resumable", "1.0.0")]
         return HTTPRequest(
@@ -27,6 +28,7 @@ extension TusClient {
             body: body,
             authorization: authorization,
             repeatability: repeatability,
+            verdict: { repeatsUnavailable || $0.status != 503 ? .byStatus : .final },
             // Creation has checked the credentials, and a server that does not know the field costs a second a chunk.
             asksBeforeLargeBody: false,
             timeouts: timeouts,
@@ -53,13 +55,15 @@ extension TusClient {
     func create(
         _ fields: [HTTPHeader],
         _ metadata: [TusMetadata],
+        repeatsUnavailable: Bool = true,
         _ control: TransferControl
     ) async throws(TusError) -> TusCreation {
         var fields = fields
         if let value = try TusMetadata.fieldValue(of: metadata) { fields.append(HTTPHeader("Upload-Metadata", value)) }
         // libcurl would call an empty body a form.
         fields.append(HTTPHeader("Content-Type", ""))
-        return try creation(of: await exchange(request(.post, headers: fields), as: .create, control))
+        let request = request(.post, headers: fields, repeatsUnavailable: repeatsUnavailable)
+        return try creation(of: await exchange(request, as: .create, control))
     }
 
     func creation(of answer: HTTPResponse) throws(TusError) -> TusCreation {

@@ -40,9 +40,20 @@ public struct TusClient: Sendable {
 
     /// Asks what the server can do (`OPTIONS`, tus 1.0.0 section "OPTIONS").
     ///
+    /// - Parameters:
+    ///   - repeatsUnavailable: Whether a 503 is retried here, and not left to the caller.
+    ///   - control: Stops it at once.
+    /// - Returns: What the server can do.
     /// - Throws: `TusError`; `.unsupported` when no server of tus 1.0.0 answers there.
-    public func features(control: TransferControl = TransferControl()) async throws(TusError) -> TusFeatures {
-        let answer = try await exchange(request(.options), as: .options, control)
+    public func features(
+        repeatsUnavailable: Bool = true,
+        control: TransferControl = TransferControl()
+    ) async throws(TusError) -> TusFeatures {
+        let answer = try await exchange(
+            request(.options, repeatsUnavailable: repeatsUnavailable),
+            as: .options,
+            control
+        )
         return try TusFeatures(answer.head)
     }
 
@@ -55,6 +66,7 @@ public struct TusClient: Sendable {
     ///   - byteCount: Length of the whole upload.
     ///   - metadata: `Upload-Metadata`.
     ///   - isPartial: Whether it will be joined with others (extension "concatenation").
+    ///   - repeatsUnavailable: Whether a 503 is retried here, and not left to the caller.
     ///   - control: Stops it at once.
     /// - Returns: The upload's id.
     /// - Throws: `TusError`; `.tooLarge` when the server takes no upload of this length.
@@ -62,11 +74,12 @@ public struct TusClient: Sendable {
         byteCount: Int64,
         metadata: [TusMetadata],
         isPartial: Bool = false,
+        repeatsUnavailable: Bool = true,
         control: TransferControl = TransferControl()
     ) async throws(TusError) -> TusCreation {
         var headers = [HTTPHeader("Upload-Length", String(byteCount))]
         if isPartial { headers.append(HTTPHeader("Upload-Concat", "partial")) }
-        return try await create(headers, metadata, control)
+        return try await create(headers, metadata, repeatsUnavailable: repeatsUnavailable, control)
     }
 
     /// Joins finished partial uploads, in order, to one (extension "concatenation").

@@ -40,6 +40,26 @@ import Testing
         #expect(test.output.isEmpty)
     }
 
+    @Test func aWaitHasItsAttemptItsReasonAndACountdown() throws {
+        let test = try TestConsole()
+        let display = ProgressDisplay(test.console(isTerminal: true), mode: .terminal, writesRecords: false)
+        display.begin(0, path: Array("a.mp4".utf8), byteCount: 1_000_000)
+        let cause = GigHiveError(.serverUnavailable, httpStatus: 503)
+        func expectLine(_ ending: String) {
+            test.advance(.seconds(4))
+            display.tick()
+            #expect(test.errors.split(separator: "\n").last?.hasSuffix(ending) == true, "\(test.errors)")
+        }
+        display.handle(0, .retrying(attempt: 3, after: .seconds(10), because: cause))
+        expectLine("a.mp4  waiting for attempt 4 (server unavailable, 503), 0:06 left")
+        // The next request waits as well: all requests to the server do after a 503.
+        display.handle(0, .progress(TransferProgress(phase: .waitingToRetry, attempt: 1, wait: .seconds(9))))
+        expectLine("a.mp4  waiting for attempt 4 (server unavailable, 503), 0:05 left")
+        display.handle(0, progress(.sending, 0))
+        display.handle(0, .retrying(attempt: 10, after: .seconds(5), because: GigHiveError(.serverRace)))
+        expectLine("a.mp4  waiting for attempt 11 (server race), 0:01 left")
+    }
+
     @Test func linesNeverWrap() throws {
         let test = try TestConsole()
         let display = ProgressDisplay(

@@ -28,6 +28,7 @@ final class BatchLog: Sendable {
             switch event {
             case .began(let index): state.lines.append("began \(index)")
             case .upload: break
+            case .withdrew(let index): state.lines.append("withdrew \(index)")
             case .ended(let index, let result):
                 state.lines.append("ended \(index)")
                 state.ends[index] = result
@@ -39,6 +40,7 @@ final class BatchLog: Sendable {
     var lines: [String] { state.withLock { $0.lines } }
     var begun: [Int] { lines.filter { $0.hasPrefix("began") }.compactMap { Int($0.dropFirst(6)) } }
     var ended: [Int] { lines.filter { $0.hasPrefix("ended") }.compactMap { Int($0.dropFirst(6)) } }
+    var withdrawn: [Int] { lines.filter { $0.hasPrefix("withdrew") }.compactMap { Int($0.dropFirst(9)) } }
     subscript(index: Int) -> UploadResult? { state.withLock { $0.ends[index] } }
 }
 

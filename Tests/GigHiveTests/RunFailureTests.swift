@@ -1,6 +1,7 @@
 import Foundation
 import MediaStore
 import MediaTransport
+import Synchronization
 import TestSupport
 import Testing
 
@@ -29,28 +30,126 @@ import Testing
     @Test(arguments: GigHiveError.Code.allCases) func onlyLoginConnectionAndServerEndARun(_ code: GigHiveError.Code) {
         let ends: Set<GigHiveError.Code> = [
             .unauthorized, .unknownHost, .cannotConnect, .tlsFailed, .certificateUntrusted, .certificateNameMismatch,
-            .pinnedKeyMismatch, .invalidEventLink, .termsNotAccepted,
+            .pinnedKeyMismatch, .invalidEventLink, .termsNotAccepted, .serverUnavailable,
         ]
         #expect(GigHiveError(code).endsRun == ends.contains(code))
     }
 
-    /// One 503 may pass; three in a row are a server that is down.
-    @Test(arguments: [(20, 3), (1, 20)]) func aServerThatIsDownEndsTheRun(_ failures: Int, _ expected: Int) async throws
-    {
+    @Test func aConnectTimeoutEndsARunAndAnotherTimeoutDoesNot() {
+        for (kind, endsRun) in [
+            (TransportError.Kind.connectTimeout, true), (.stalled, false), (.answerTimeout, false),
+        ] {
+            #expect(GigHiveError.transport(TransportError(kind)).endsRun == endsRun)
+        }
+    }
+
+    /// A single 503 passes with the upload's own retry; the first upload whose retries are used up ends the run.
+    @Test(arguments: [(.max, 2, 1), (1, 21, 20)] as [(Int, Int, Int)])
+    func aServerThatIsDownEndsTheRun(_ failures: Int, _ requests: Int, _ ended: Int) async throws {
         let bench = try Workbench(
             try FakeGigHive { request, connection, _, number in
                 guard request.path == "/api/uploads.php", number <= failures else { return false }
                 try connection.answer(503, "<title>503 Service Unavailable</title>", type: "text/html")
                 return true
-            }
+            },
+            retries: 1
         )
-        let items: [UploadBatch.Item] = try (0..<20).map { number in
+        let log = try await run(bench, files: 20, jobs: 4)
+        #expect(bench.server.uploads.count == requests)
+        #expect(log.ended.count == ended)
+        #expect(log.begun.count == ended)
+        #expect(ended == 20 || log[log.ended[0]]?.error?.code == .serverUnavailable)
+    }
+
+    /// A longer wait than the policy allows is not waited for, and several waits are added up.
+    @Test(arguments: [(121, 1), (60, 3), (1, 4)]) func aRetryAfterIsHonoredWithinReason(
+        _ seconds: Int,
+        _ requests: Int
+    ) {
+        var outage = OutageRetries(RetryPolicy(retries: 3))
+        var count = 1
+        while outage.next(after: GigHiveError(.serverUnavailable, retryAfterSeconds: seconds)) != nil { count += 1 }
+        #expect(count == requests)
+    }
+
+    /// Of the files under way when the server goes away those without content on it are not started; nothing is canceled.
+    @Test(arguments: [401, 503]) func filesUnderWayAreNotStarted(_ status: Int) async throws {
+        let bench = try Workbench(
+            try FakeGigHive { request, connection, _, number in
+                guard request.path == "/api/uploads.php", number > 1 else { return false }
+                try connection.answer(status, "<title>No</title>", type: "text/html")
+                return true
+            },
+            retries: 2
+        )
+        let log = try await run(bench, files: 20, jobs: 4)
+        let results = log.ended.compactMap { log[$0] }
+        #expect(results.count == 2)
+        #expect(results.count { $0.state == .done } == 1)
+        #expect(results.count { $0.state == .failed && $0.error?.endsRun == true } == 1)
+        #expect(log.begun.count == log.ended.count + log.withdrawn.count)
+        // At most each of the twelve workers once, and the retries of one upload.
+        #expect(bench.server.uploads.count <= 1 + 12 + 2)
+    }
+
+    /// A request whose response was lost stays unknown whatever ends the run.
+    @Test func aLostResponseIsNeverNotStarted() async throws {
+        let lost = Mutex(false)
+        let bench = try Workbench(
+            try FakeGigHive { request, connection, _, number in
+                switch (request.method, number) {
+                case ("POST", 1): return false
+                case ("POST", 2):
+                    lost.withLock { $0 = true }
+                    throw CancellationError()
+                case ("POST", _):
+                    try connection.answer(401, "<title>401 Unauthorized</title>", type: "text/html")
+                    return true
+                default:
+                    guard lost.withLock({ $0 }) else { return false }
+                    try connection.answer(401, "<title>401 Unauthorized</title>", type: "text/html")
+                    return true
+                }
+            },
+            retries: 1
+        )
+        let log = try await run(bench, files: 6, jobs: 1)
+        #expect(log.ended.compactMap { log[$0]?.state } == [.done, .unknownOutcome, .failed])
+        #expect(log.withdrawn.isEmpty)
+    }
+
+    /// Queries before an upload do not wait for a server that is down: the upload does.
+    @Test func queriesBeforeAnUploadAreBrief() async throws {
+        let bench = try Workbench(
+            try FakeGigHive { request, connection, _, _ in
+                guard request.path != "/elsewhere" else { return false }
+                try connection.answer(503, "<title>503 Service Unavailable</title>", type: "text/html")
+                return true
+            },
+            retries: 1
+        )
+        let uploader = bench.uploader
+        #expect(
+            try await !uploader.inquiry(try bench.prepare(), checksum: String(repeating: "0", count: 64))
+                .isServed(control: TransferControl())
+        )
+        #expect(bench.server.requests.count == 2)
+        let finding = try await uploader.inventory.find(
+            String(repeating: "0", count: 64),
+            in: InventoryEvent(date: "2026-03-01", orgName: "Band"),
+            control: TransferControl()
+        )
+        #expect(finding == .unavailable)
+        #expect(bench.server.requests.count == 4)
+    }
+
+    private func run(_ bench: Workbench, files: Int, jobs: Int) async throws -> BatchLog {
+        let items: [UploadBatch.Item] = try (0..<files).map { number in
             .ready(try bench.prepare("\(number)", name: "\(number).mp4"))
         }
         let log = BatchLog()
-        await UploadBatch(uploader: bench.uploader, options: .init(jobs: 1)).run(items) { log.note($0) }
-        #expect(bench.server.uploads.count == expected)
-        #expect(log.ended.count == expected)
+        await UploadBatch(uploader: bench.uploader, options: .init(jobs: jobs)).run(items) { log.note($0) }
+        return log
     }
 
     /// PHP's limits (trap T23): a part that is too large, and a body that is.

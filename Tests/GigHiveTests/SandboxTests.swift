@@ -97,7 +97,7 @@ import Testing
             ("status=502", .failed, .serverError),
             ("early-status=401", .failed, .unauthorized),
             ("early-status=413", .failed, .payloadTooLarge),
-            ("early-status=503", .failed, .serverError),
+            ("early-status=503", .failed, .serverUnavailable),
             ("reset,after=0", .failed, .connectionLost),
             ("reset,after=70000", .failed, .connectionLost),
             ("reset,after=body", .failed, .connectionLost),

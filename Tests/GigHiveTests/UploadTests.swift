@@ -108,7 +108,7 @@ import Testing
         ),
         Answer(status: 501, body: #"{"error":"Not Implemented"}"#, code: .serverError),
         Answer(status: 502, code: .serverError, isRetryable: true),
-        Answer(status: 503, code: .serverError, isRetryable: true),
+        Answer(status: 503, code: .serverUnavailable, isRetryable: true),
         Answer(status: 504, code: .serverError, isRetryable: true),
         Answer(status: 200, body: "<title>Welcome to the hotel</title>", code: .unexpectedAnswer),
         Answer(status: 418, code: .badRequest),

@@ -23,6 +23,13 @@ final class BatchEvents: Sendable {
         }
     }
 
+    func withdrew(_ index: Int) {
+        running.withLock { running in
+            running.remove(index)
+            onEvent(.withdrew(index))
+        }
+    }
+
     func ended(_ index: Int, _ result: UploadResult) {
         running.withLock { running in
             running.remove(index)

@@ -2,18 +2,18 @@ internal import MediaStore
 internal import MediaTransport
 internal import Synchronization
 
-/// Counts consecutive events.
-private final class ServerDownCount: Sendable {
-    private let count = Mutex(0)
+/// The first failure that ended a run.
+private final class RunFailure: Sendable {
+    private let first = Mutex<(item: Int, error: GigHiveError)?>(nil)
 
-    func next() -> Int {
-        count.withLock { count in
-            count += 1
-            return count
-        }
+    func note(_ error: GigHiveError, of item: Int) {
+        first.withLock { $0 = $0 ?? (item, error) }
     }
 
-    func reset() { count.withLock { $0 = 0 } }
+    /// The failure, unless it is the item's own.
+    func other(than item: Int) -> GigHiveError? {
+        first.withLock { $0.flatMap { $0.item == item ? nil : $0.error } }
+    }
 }
 
 /// One run of a batch.
@@ -31,8 +31,8 @@ struct BatchRun: Sendable {
     private let events: BatchEvents
     private let slots: TransferSlots
     private let gate = EventGate()
-    /// Consecutive uploads that failed because the server is down.
-    private let serverDownCount = ServerDownCount()
+    private let contact = ServerContact()
+    private let failure = RunFailure()
     private let rescues: RescuePool
 
     init(
@@ -50,7 +50,6 @@ struct BatchRun: Sendable {
         var uploader = batch.uploader
         uploader.rescues = rescues
         uploader.events = gate
-        uploader.onRunFailure = { _ in control.drain() }
         self.uploader = uploader
         self.control = control
     }
@@ -63,7 +62,8 @@ struct BatchRun: Sendable {
     }
 
     func perform() async {
-        control.whenClosed { [slots, gate] in
+        control.whenClosed { [slots, gate, contact] in
+            contact.close()
             slots.close()
             gate.close()
         }
@@ -84,7 +84,7 @@ struct BatchRun: Sendable {
             guard let index = queue.next(after: last) else { return }
             if let result = await end(of: index, transfer) {
                 queue.note(result, of: index)
-                if (options.failFast && result.isFailure) || isServerDown(after: result) {
+                if options.failFast && result.isFailure {
                     control.drain()
                 }
                 events.ended(index, result)
@@ -93,15 +93,13 @@ struct BatchRun: Sendable {
         }
     }
 
-    private func isServerDown(after result: UploadResult) -> Bool {
-        guard result.error?.isServerDown == true else {
-            if result.state.isStored { serverDownCount.reset() }
-            return false
-        }
-        return serverDownCount.next() >= 3
+    /// Ends the run: nothing more is begun.
+    private func endRun(_ error: GigHiveError, of index: Int) {
+        failure.note(error, of: index)
+        control.drain()
     }
 
-    /// - Returns: nil when the item was not begun after all, or not yet.
+    /// - Returns: nil when the item was not begun after all, or not yet, or sent nothing before the run ended.
     private func end(of index: Int, _ transfer: TransferControl) async -> UploadResult? {
         switch queue.items[index] {
         case .refused(let result):
@@ -111,13 +109,32 @@ struct BatchRun: Sendable {
                 events.began(index)
                 return UploadResult(upload, endingLike: first)
             }
+            let pass = ContactPass(contact, index)
+            var last: UploadResult?
+            defer { pass.end(last) }
+            guard await pass.enter() else { return nil }
             let turn = TransferTurn(slots) { events.began(index) }
             defer { turn.end() }
             var uploader = uploader
             uploader.turn = turn
+            uploader.contact = pass
+            uploader.onRunFailure = { endRun($0, of: index) }
+            uploader.runFailure = { [failure] in failure.other(than: index) }
             // An item of a file that others name too may meet the digest that one of them has found.
             uploader.askedDigest = queue.isNamedOnce(index) ? .some(digests[index]) : nil
-            let result = await uploader.upload(upload, control: transfer) { events.upload(index, $0) }
+            let result = await uploader.upload(upload, control: transfer) { event in
+                pass.note(event)
+                events.upload(index, event)
+            }
+            last = result
+            if let error = result.error, error.endsRun { endRun(error, of: index) }
+            if let other = failure.other(than: index), !transfer.isStopRequested, result.isUnfinished {
+                guard result.hasSentContent else {
+                    if turn.hasBegun { events.withdrew(index) }
+                    return nil
+                }
+                return result.failed(other)
+            }
             if !turn.hasBegun {
                 guard result.state != .cancelled else { return nil }
                 if result.error?.code == .uploadInProgress, queue.postpone(index) { return nil }
@@ -129,6 +146,18 @@ struct BatchRun: Sendable {
 }
 
 extension UploadResult {
+    /// Whether it ended only because the run did.
+    fileprivate var isUnfinished: Bool { state == .cancelled || (state == .failed && error?.endsRun == true) }
+
+    /// The same, ended by the failure of the run. Its row in the journal stays: an upload over tus can be resumed.
+    fileprivate func failed(_ failure: GigHiveError) -> UploadResult {
+        guard state == .cancelled else { return self }
+        var result = self
+        result.state = .failed
+        result.error = failure
+        return result
+    }
+
     /// The end of an upload whose file was sent to the same event before in this run.
     fileprivate init(_ upload: PreparedUpload, endingLike first: UploadResult) {
         self = first

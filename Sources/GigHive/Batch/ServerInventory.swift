@@ -66,7 +66,7 @@ actor ServerInventory {
     ///   - moment: A listing that was begun before it is made again unless it has the file in the event; nil for any
     ///     listing of this run.
     ///   - control: A stop cancels the listing.
-    /// - Returns: What the listing contains.
+    /// - Returns: What the listing contains. Without `moment`, a server that is unavailable has no listing for this call.
     /// - Throws: `GigHiveError` when the network failed; the next call retries.
     func find(
         _ checksum: String,
@@ -74,6 +74,8 @@ actor ServerInventory {
         since moment: ContinuousClock.Instant? = nil,
         control: TransferControl
     ) async throws(GigHiveError) -> Finding {
+        // A query before an upload is brief; one that decides what is reported is not.
+        let isBrief = moment == nil
         while true {
             switch state {
             case .listed where isOlder(than: moment) && index.find(checksum, in: event)?.isInEvent != true:
@@ -83,11 +85,16 @@ actor ServerInventory {
             case .unavailable:
                 return .unavailable
             case .unasked:
-                state = .asking(Task { await list(control) })
+                state = .asking(Task { await list(control, isBrief: isBrief) })
             case .asking(let task):
                 let error = await task.value
                 if control.isStopRequested {
                     throw GigHiveError(.cancelled)
+                }
+                if let error, error.code == .serverUnavailable {
+                    // It was a brief query, perhaps of another upload.
+                    guard !isBrief else { return .unavailable }
+                    continue
                 }
                 // Another upload's stop breaks its listing off, not ours.
                 if let error, error.code != .cancelled {
@@ -103,11 +110,16 @@ actor ServerInventory {
     }
 
     /// - Returns: Why the network did not bring it.
-    private func list(_ control: TransferControl) async -> GigHiveError? {
+    private func list(_ control: TransferControl, isBrief: Bool) async -> GigHiveError? {
         let began = ContinuousClock.now
         let outcome = await control.abandoning { [client] inner -> Result<InventoryIndex, GigHiveError> in
             do throws(GigHiveError) {
-                return .success(try await InventoryIndex.fetch(client, control: inner))
+                guard isBrief else { return .success(try await InventoryIndex.fetch(client, control: inner)) }
+                return .success(
+                    try await client.briefly(inner) { (client) async throws(GigHiveError) in
+                        try await InventoryIndex.fetch(client, control: inner)
+                    }
+                )
             } catch {
                 return .failure(error)
             }
@@ -117,7 +129,8 @@ actor ServerInventory {
             self.index = index
             listedAt = began
             state = .listed
-        case .failure(let error) where error.transport != nil || error.code == .cancelled:
+        case .failure(let error) where error.transport != nil || error.code == .cancelled,
+            .failure(let error) where isBrief && error.code == .serverUnavailable:
             state = .unasked
             return error
         case .failure(let error):

@@ -42,7 +42,9 @@ public struct UploadBatch: Sendable {
         case began(Int)
         /// Something happens to it.
         case upload(Int, UploadEvent)
-        /// It has ended. Every begun item, and every refused one whose turn came, has exactly one end.
+        /// It was begun and has sent nothing when a failure of another item ended the run: it counts as not started.
+        case withdrew(Int)
+        /// It has ended. Every begun item that was not withdrawn, and every refused one whose turn came, has exactly one end.
         case ended(Int, UploadResult)
     }
 
@@ -63,6 +65,9 @@ public struct UploadBatch: Sendable {
     /// known) is sent once; the others end as the first did, `isSkipped`, and as `duplicate` when it is on the server.
     /// For different events its uploads follow each other. A file that another process is sending comes last, when that has
     /// probably ended. Cancelling the task is `control.stop()`.
+    ///
+    /// A failure that concerns the login, the connection or the server (`GigHiveError.endsRun`) ends the run with one item;
+    /// until the server has responded to an upload, one is under way at a time.
     ///
     /// Ends when every begun item has ended. Items that were never begun have no event.
     ///

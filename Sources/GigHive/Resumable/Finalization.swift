@@ -40,6 +40,7 @@ struct Finalization {
     private var lostAt: Date?
     private var hookRetries = 0
     private var refusals = 0
+    private var outage: OutageRetries
     private var losses = 0
     private var usedUpAnswers = 0
     private var collisions: CollisionRetries
@@ -69,6 +70,7 @@ struct Finalization {
         self.onEvent = onEvent
         pass = EventPass(uploader.events, details)
         collisions = uploader.collisionRetries
+        outage = OutageRetries(uploader.options.retry)
         quiet = ServerQuiet(tusID: tusID, sizeBytes: sizeBytes, uploader: uploader, control: control, onEvent: onEvent)
         lostAt = startedAt
     }
@@ -270,7 +272,9 @@ struct Finalization {
         try await noteAnswered()
         guard error.code != .cancelled else { return stopped(&settlement) }
         refusals += 1
-        guard mayRepeat, refusals <= uploader.options.retry.retries else { return fail(error, &settlement) }
+        guard mayRepeat, refusals <= uploader.options.retry.retries, outage.mayWait(for: error) else {
+            return fail(error, &settlement)
+        }
         let delay = uploader.options.retry.delay(
             after: refusals,
             retryAfter: error.retryAfterSeconds.map { .seconds($0) }

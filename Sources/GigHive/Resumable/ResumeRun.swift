@@ -38,7 +38,7 @@ struct ResumeRun: Sendable {
             result.warnings = (settled?.warnings ?? []) + result.warnings
             return result
         }
-        guard let features = try await uploader.tusFeatures() else {
+        guard let features = try await uploader.tusFeatures(control, onEvent) else {
             throw GigHiveError(.tusUnavailable, detail: "the server offers no resumable uploads", path: record.path)
         }
         var run = TusUploadRun(

@@ -7,8 +7,8 @@ actor TusFeatureCache {
     private var question: Task<Answer, Never>?
 
     /// The features; nil when there is no tus server.
-    func features(of tus: TusClient) async throws(GigHiveError) -> TusFeatures? {
-        let asked = question ?? Task { await Self.ask(tus) }
+    func features(of tus: TusClient, repeatsUnavailable: Bool = true) async throws(GigHiveError) -> TusFeatures? {
+        let asked = question ?? Task { await Self.ask(tus, repeatsUnavailable) }
         question = asked
         let answer = await asked.value
         if case .failure = answer, question == asked {
@@ -17,9 +17,9 @@ actor TusFeatureCache {
         return try answer.get()
     }
 
-    private static func ask(_ tus: TusClient) async -> Answer {
+    private static func ask(_ tus: TusClient, _ repeatsUnavailable: Bool) async -> Answer {
         do {
-            let features = try await tus.features()
+            let features = try await tus.features(repeatsUnavailable: repeatsUnavailable)
             return .success(features.extensions.contains(.creation) ? features : nil)
         } catch {
             return error.kind == .unsupported ? .success(nil) : .failure(.tus(error))

@@ -139,12 +139,7 @@ struct TusTransfer: Sendable {
         _ control: TransferControl
     ) async throws(TusError) -> String {
         let isPartial = parts.count > 1
-        let creation = try await tus.create(
-            byteCount: parts[index].byteCount,
-            metadata: isPartial ? [] : metadata,
-            isPartial: isPartial,
-            control: control
-        )
+        let creation = try await creation(of: parts[index].byteCount, isPartial: isPartial, control)
         if !isPartial {
             _ = try finalizable(creation)
         }
@@ -152,6 +147,33 @@ struct TusTransfer: Sendable {
         try await TusError.journalling { () async throws(StoreError) in try await journal.created(index, creation) }
         KillPoint.afterTusID.reach()
         return creation.id
+    }
+
+    /// With visible waits while the tus server is unavailable.
+    private func creation(
+        of byteCount: Int64,
+        isPartial: Bool,
+        _ control: TransferControl
+    ) async throws(TusError) -> TusCreation {
+        var outage = OutageRetries(options.retry)
+        var attempt = 1
+        while true {
+            do throws(TusError) {
+                return try await tus.create(
+                    byteCount: byteCount,
+                    metadata: isPartial ? [] : metadata,
+                    isPartial: isPartial,
+                    repeatsUnavailable: false,
+                    control: control
+                )
+            } catch {
+                let reason = GigHiveError.tus(error, path: upload.path)
+                guard reason.code == .serverUnavailable, let delay = outage.next(after: reason) else { throw error }
+                onEvent(.retrying(attempt: attempt, after: delay, because: reason))
+                if await control.waitForStop(upTo: delay) { throw TusError(.cancelled) }
+                attempt += 1
+            }
+        }
     }
 
     /// - Throws: `.unexpectedAnswer` for an id that could never be finalized: better told before the bytes are sent.
@@ -202,7 +224,8 @@ struct TusTransfer: Sendable {
                             ? progress.phase : .sending,
                         bytesAcknowledged: bytes,
                         bodyByteCount: upload.sizeBytes,
-                        attempt: progress.attempt
+                        attempt: progress.attempt,
+                        wait: progress.wait
                     )
                 )
             )

@@ -49,6 +49,7 @@ struct TusUploadRun {
         }
         releaseSpool()
         settlement.result.bytesSent = tally.bytesSent
+        settlement.result.hasSentContent = tally.bytesSent > 0
         settlement.result.duration = .now - started
         return settlement.result
     }
@@ -68,7 +69,9 @@ struct TusUploadRun {
             }
             earlier = try uploads.resumable()
         }
-        guard await uploader.mayBegin(control) else { throw GigHiveError(.cancelled) }
+        guard await uploader.contact?.enter() ?? true, await uploader.mayBegin(control) else {
+            throw GigHiveError(.cancelled)
+        }
         let file = try OpenFile(upload)
         settlement.result.warnings += file.warnings
         let lock = try UploadOwnership.ofRow(earlier ?? settlement.record, in: uploader.directory)

@@ -29,11 +29,17 @@ extension Uploader {
     ///
     /// - Returns: The features of the tus server to use; nil for multipart.
     /// - Throws: `GigHiveError`: `.tusUnavailable` where tus was asked for and is not offered.
-    func tusFeatures(for upload: PreparedUpload) async throws(GigHiveError) -> TusFeatures? {
+    func tusFeatures(
+        for upload: PreparedUpload,
+        _ control: TransferControl,
+        _ onEvent: @Sendable (UploadEvent) -> Void
+    ) async throws(GigHiveError) -> TusFeatures? {
         let isNeeded = options.guest != nil || options.transport == .tus
         let isPreferred = upload.sizeBytes >= Self.smallestForTus || directLimit.isExceeded(by: upload.sizeBytes)
         guard isNeeded || (options.transport == .auto && isPreferred) else { return nil }
-        let features = try await isNeeded ? tusFeatures() : offeredTusFeatures(for: upload)
+        let features =
+            try await isNeeded
+            ? requiredTusFeatures(control, onEvent) : offeredTusFeatures(for: upload, control, onEvent)
         if let features, let limit = features.maximumBytes, upload.sizeBytes > limit {
             guard isNeeded else { return nil }
             throw GigHiveError(
@@ -51,15 +57,64 @@ extension Uploader {
     }
 
     /// For `auto`: falls back to multipart when the tus server is down and the file fits into one request.
-    private func offeredTusFeatures(for upload: PreparedUpload) async throws(GigHiveError) -> TusFeatures? {
+    private func offeredTusFeatures(
+        for upload: PreparedUpload,
+        _ control: TransferControl,
+        _ onEvent: @Sendable (UploadEvent) -> Void
+    ) async throws(GigHiveError) -> TusFeatures? {
         do throws(GigHiveError) {
-            return try await tusFeatures()
+            return try await tusFeatures(control, onEvent)
         } catch {
             let isDown = error.httpStatus.map { (502...504).contains($0) } ?? false
             guard isDown, !directLimit.isExceeded(by: upload.sizeBytes), !upload.warnings.contains(.aboveDirectLimit)
             else { throw error }
             return nil
         }
+    }
+
+    /// Where only tus will do.
+    private func requiredTusFeatures(
+        _ control: TransferControl,
+        _ onEvent: @Sendable (UploadEvent) -> Void
+    ) async throws(GigHiveError) -> TusFeatures? {
+        do throws(GigHiveError) {
+            return try await tusFeatures(control, onEvent)
+        } catch {
+            var error = error
+            if error.isOfTusServer, options.guest == nil { error.field = "transport" }
+            throw error
+        }
+    }
+
+    /// As `tusFeatures()`, with visible waits while the tus server is unavailable.
+    func tusFeatures(
+        _ control: TransferControl,
+        _ onEvent: @Sendable (UploadEvent) -> Void
+    ) async throws(GigHiveError) -> TusFeatures? {
+        var outage = OutageRetries(options.retry)
+        var attempt = 1
+        while true {
+            do throws(GigHiveError) {
+                return try await featureCache.features(of: tus, repeatsUnavailable: false)
+            } catch {
+                guard error.code == .serverUnavailable, let delay = outage.next(after: error) else { throw error }
+                // Only an upload that has begun is displayed. The slot is free again before it waits for anything else.
+                guard await mayBegin(control) else { throw GigHiveError(.cancelled) }
+                onEvent(.retrying(attempt: attempt, after: delay, because: error))
+                let isStopped = await control.waitForStop(upTo: delay)
+                turn?.end()
+                if isStopped { throw GigHiveError(.cancelled) }
+                attempt += 1
+            }
+        }
+    }
+
+    /// With `field` set where another transport takes a file that one request cannot carry.
+    func naming(transportOf result: UploadResult) -> UploadResult {
+        guard result.error?.code == .payloadTooLarge, options.transport == .multipart else { return result }
+        var result = result
+        result.error?.field = "transport"
+        return result
     }
 
     /// For `auto`: the alternative when the server refused the size of a request (trap T23).

@@ -8,6 +8,8 @@ public struct GigHiveClient: Sendable {
     public let authorization: Authorization?
     let http: HTTPClient
     let timeouts: TransferTimeouts
+    /// Whether queries are retried when the application is unavailable (503).
+    var repeatsUnavailable = true
 
     /// Makes a client.
     public init(
@@ -25,6 +27,22 @@ public struct GigHiveClient: Sendable {
     /// The same server with another proof of identity.
     func authorized(_ authorization: Authorization) -> GigHiveClient {
         GigHiveClient(server: server, http: http, authorization: authorization, timeouts: timeouts)
+    }
+
+    /// The same, for queries that an upload can do without: a 503 is retried once after a second, because the upload itself
+    /// meets it, and waits for it visibly.
+    func briefly<Value: Sendable>(
+        _ control: TransferControl,
+        _ query: (GigHiveClient) async throws(GigHiveError) -> Value
+    ) async throws(GigHiveError) -> Value {
+        var client = self
+        client.repeatsUnavailable = false
+        do throws(GigHiveError) {
+            return try await query(client)
+        } catch  where error.code == .serverUnavailable {
+            if await control.waitForStop(upTo: .seconds(1)) { throw GigHiveError(.cancelled) }
+            return try await query(client)
+        }
     }
 
     /// Asks whether an asset exists (`GET /api/uploads/<id>`, gighive contract 2.5).
@@ -156,6 +174,7 @@ public struct GigHiveClient: Sendable {
             server.resource(path, query: query + [("t", String(UnixTime.now()))]),
             authorization: isAuthorized ? authorization : nil,
             repeatability: .safe,
+            verdict: { [repeatsUnavailable] in repeatsUnavailable || $0.status != 503 ? .byStatus : .final },
             timeouts: timeouts,
             destination: .memory(limit: 64 << 20)
         )

@@ -144,8 +144,14 @@ struct EarlierUploads {
             }
             if needsListing { return nil }
         }
-        guard let asset = try await uploader.client.asset(fileID), asset.checksumSHA256 == checksum else { return nil }
-        return FileType(text: asset.fileType)
+        do throws(GigHiveError) {
+            let asset = try await uploader.client.briefly(control) { (client) async throws(GigHiveError) in
+                try await client.asset(fileID)
+            }
+            return asset?.checksumSHA256 == checksum ? FileType(text: asset?.fileType) : nil
+        } catch  where error.code == .serverUnavailable {
+            return nil
+        }
     }
 
     private struct FileType {

@@ -47,7 +47,7 @@ struct OutcomeInquiry: Sendable {
         case stopped
     }
 
-    let client: GigHiveClient
+    private(set) var client: GigHiveClient
     let schedule: Schedule
     /// SHA-256 of the bytes sent.
     let checksum: String
@@ -105,14 +105,20 @@ struct OutcomeInquiry: Sendable {
         }
     }
 
-    /// Whether the media are served, under this extension.
+    /// Whether the media are served, under this extension. A brief query: it decides only whether the listing is read.
     ///
-    /// - Returns: true also when the server does not let this user see.
+    /// - Returns: true also when the server does not let this user see; false when it is unavailable.
     /// - Throws: `GigHiveError` when the network failed.
     func isServed(control: TransferControl) async throws(GigHiveError) -> Bool {
         do {
-            return try await servedKind(control: control) != nil
-        } catch  where error.transport == nil {
+            return try await client.briefly(control) { (client) async throws(GigHiveError) in
+                var brief = self
+                brief.client = client
+                return try await brief.servedKind(control: control) != nil
+            }
+        } catch  where error.code == .serverUnavailable {
+            return false
+        } catch  where error.transport == nil && error.code != .cancelled {
             return true
         }
     }

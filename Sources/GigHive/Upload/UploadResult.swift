@@ -33,6 +33,8 @@ public struct UploadResult: Sendable {
     public var mediaURL: String?
     /// Status of the last answer.
     public var httpStatus: Int?
+    /// Whether a request of this run has carried content that the server may have kept or processed.
+    var hasSentContent = false
     /// Body bytes sent in the last try.
     public var bytesSent: Int64
     /// From preflight to end.

@@ -18,6 +18,7 @@ struct UploadRun {
     private let pass: EventPass
     private var settlement: UploadSettlement
     private var collisions: CollisionRetries
+    private var outage: OutageRetries
     /// Whether the response to an earlier attempt was lost: the server's copy may then be from that attempt.
     private var hasLostResponse = false
 
@@ -33,6 +34,7 @@ struct UploadRun {
         self.onEvent = onEvent
         pass = EventPass(uploader.events, upload.details)
         collisions = uploader.collisionRetries
+        outage = OutageRetries(uploader.options.retry)
         settlement = UploadSettlement(
             store: uploader.store,
             record: uploader.record(of: upload),
@@ -98,8 +100,15 @@ struct UploadRun {
 
     /// Passes the gate of the event first: a waiting upload must not hold a slot.
     private func mayBegin() async -> Bool {
-        guard !control.isStopRequested, await pass.enter() else { return false }
-        return await uploader.mayBegin(control)
+        while !control.isStopRequested, await uploader.contact?.enter() ?? true, await pass.enter(),
+            await uploader.mayBegin(control)
+        {
+            guard let contact = uploader.contact, !contact.isOpen else { return true }
+            // The server went away while this upload waited.
+            uploader.turn?.end()
+            pass.leave()
+        }
+        return false
     }
 
     private func ownership(of uploadID: String) throws(StoreError) -> UploadLock {
@@ -150,7 +159,7 @@ struct UploadRun {
             guard let again = await settle(attempt, since: began, file, rescue) else { break }
             pass.leave()
             guard await waitToRepeat(again), await mayBegin() else {
-                settlement.end(.cancelled, GigHiveError(.cancelled, transport: again.error.transport))
+                endUnrepeated(again.error)
                 break
             }
             do {
@@ -166,6 +175,15 @@ struct UploadRun {
         }
         if !settlement.keepsReply {
             uploader.giveBack(rescue)
+        }
+    }
+
+    /// The run ended before the next attempt: by the user, or by a failure of another upload.
+    private mutating func endUnrepeated(_ error: GigHiveError) {
+        if !control.isStopRequested, let failure = uploader.runFailure?() {
+            settlement.end(.failed, failure)
+        } else {
+            settlement.end(.cancelled, GigHiveError(.cancelled, transport: error.transport))
         }
     }
 
@@ -315,7 +333,9 @@ struct UploadRun {
                     transport: error.transport
                 )
             )
-        } else if mayRepeat && settlement.result.attempts <= uploader.options.retry.retries && file.isUnchanged {
+        } else if mayRepeat && settlement.result.attempts <= uploader.options.retry.retries && file.isUnchanged,
+            outage.mayWait(for: error)
+        {
             return again(error)
         } else {
             settlement.end(.failed, error)

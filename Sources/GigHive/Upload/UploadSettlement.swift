@@ -57,6 +57,9 @@ struct UploadSettlement {
         result.bytesSent = attempt.metrics.bodyBytesSent
         result.checksumSHA256 = record.checksumSHA256
         result.httpStatus = attempt.status
+        // A refused login and a server that is down have processed nothing.
+        if case .refused(let error, _) = attempt.verdict, error.endsRun || attempt.metrics.bodyBytesSent == 0 { return }
+        result.hasSentContent = true
     }
 
     /// The upload goes on, or begins, in this run, with these details from now on.

@@ -25,6 +25,10 @@ public struct Uploader: Sendable {
     var turn: TransferTurn?
     /// Set while a batch runs: called with a failure that ends the run, before another upload may begin.
     var onRunFailure: (@Sendable (GigHiveError) -> Void)?
+    /// Set while a batch runs: the failure of another upload that has ended the run.
+    var runFailure: (@Sendable () -> GigHiveError?)?
+    /// Set while a batch runs: whether the server is known to work.
+    var contact: ContactPass?
     /// Sizes that the server refused in one request.
     let directLimit = DirectLimit()
     /// Retries of uploads that the server lost in a race.
@@ -101,13 +105,13 @@ public struct Uploader: Sendable {
         await shielded(control) {
             do throws(GigHiveError) {
                 let upload = try asGuest(upload)
-                if let features = try await tusFeatures(for: upload) {
+                if let features = try await tusFeatures(for: upload, control, onEvent) {
                     return await sendOverTus(upload, features, control, onEvent)
                 }
                 var run = UploadRun(uploader: self, upload: upload, control: control, onEvent: onEvent)
                 let result = await run.perform()
                 guard let error = result.error, let features = await tusFeatures(for: upload, refused: error) else {
-                    return result
+                    return naming(transportOf: result)
                 }
                 onEvent(.restarting(because: error))
                 return await sendOverTus(upload, features, control, onEvent)

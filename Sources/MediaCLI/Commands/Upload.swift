@@ -125,7 +125,9 @@ struct Upload: ContextCommand {
                 details: details,
                 sending: sending,
                 shard: shard,
-                writesProgressRecords: global.progressEvents
+                writesProgressRecords: global.progressEvents,
+                pathCount: paths.count,
+                isUnrepeatable: paths.contains("-") || self.guest.eventLink.map { $0 != "ask" } ?? false
             ),
             tape: tape
         )

@@ -41,12 +41,36 @@ extension ErrorCatalogue {
                     + "event, but not in this one\(error.said)",
                 hint: error.fileID.map { "show the other copy with: mediactl media show \($0)" }
             )
+        case .serverUnavailable, .payloadTooLarge: serverLimitWords(for: error)
         case .serverError where refusedFlag(error) != nil:
             .table(
                 error,
                 hint: refusedFlag(error).map { "change the value of \($0); the server always refuses this one" }
             )
         default: Words(error)
+        }
+    }
+
+    /// A service that is not running, and a size that one request cannot carry: another transport may do.
+    private static func serverLimitWords(for error: GigHiveError) -> Words {
+        let hasAlternative = error.field == "transport"
+        switch error.code {
+        case .serverUnavailable where error.isOfTusServer:
+            return Words(
+                "the tus server is unavailable\(error.status)\(error.said)",
+                hint: hasAlternative
+                    ? "use --transport auto or --transport multipart, or run the same command again later"
+                    : "run the same command again when the tus server is available"
+            )
+        // PHP's limits (gighive contract, trap T23).
+        case .payloadTooLarge where error.httpStatus == 500:
+            return Words(
+                "the file exceeds the server's upload limit\(error.status): PHP upload_max_filesize or post_max_size",
+                hint: hasAlternative
+                    ? "upload it with --transport tus" : "ask the operator of the server to raise the limit"
+            )
+        case .payloadTooLarge where hasAlternative: return .table(error, hint: "upload it with --transport tus")
+        default: return Words(error)
         }
     }
 

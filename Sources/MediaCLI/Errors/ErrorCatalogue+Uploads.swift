@@ -21,7 +21,7 @@ extension ErrorCatalogue {
             // Only a detail can be corrected, not a type or size that the server refuses.
             diagnosis.hint = flag(for: error).map { "correct it and resume: mediactl uploads resume \(id) \($0) TEXT" }
         case .networkTimeout, .connectionLost, .cannotConnect, .unknownHost, .requestTimeout, .serverError, .locked,
-            .rateLimited:
+            .rateLimited, .serverUnavailable:
             let which = isOneOfMany ? "--all" : id
             diagnosis.hint = "run the same command again, or: mediactl uploads resume \(which)"
         default: break

@@ -147,6 +147,11 @@ final class Console: Sendable {
         }
     }
 
+    /// What to do next, apart from an error.
+    func hint(_ message: String) {
+        emit("hint:", message)
+    }
+
     /// What only `-v` shows.
     func trace(_ message: @autoclosure () -> String) {
         guard verbosity > 0 else { return }

@@ -4,7 +4,8 @@ internal import MediaStore
 
 /// The members of the records of `upload` and `uploads`.
 extension JSONRenderer {
-    static func upload(_ result: UploadResult, contact: String) -> JSONObject {
+    /// With `diagnosis` in place of what the result alone says about its error.
+    static func upload(_ result: UploadResult, contact: String, diagnosis: Diagnosis? = nil) -> JSONObject {
         [
             "path": path(result.path), "upload_id": JSONValue(result.uploadID),
             "state": .string(result.state.rawValue), "server": .string(result.server),
@@ -22,7 +23,8 @@ extension JSONRenderer {
             "transport_reason": JSONValue(result.plannedTransport?.reason),
             "guest_job_id": JSONValue(result.guest?.jobID),
             "warnings": .array(result.warnings.map { warning($0, in: result, contact: contact) }),
-            "exit_code": exitCode(result.exitCode), "error": error(of: result),
+            "exit_code": exitCode(result.exitCode),
+            "error": diagnosis.map { error($0) } ?? error(of: result),
         ]
     }
 

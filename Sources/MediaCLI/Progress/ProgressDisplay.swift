@@ -87,6 +87,12 @@ final class ProgressDisplay: Sendable {
         tick()
     }
 
+    /// An upload was not started after all.
+    func withdraw(_ index: Int) {
+        state.withLock { $0.running[index] = nil }
+        tick()
+    }
+
     /// The run is over: nothing is left on the screen.
     func close() {
         state.withLock { $0.running = [:] }
@@ -106,7 +112,8 @@ final class ProgressDisplay: Sendable {
             case .progress(let transfer):
                 state.bytesSent += state.running[index]?.take(transfer, at: now) ?? 0
                 state.rate.add(bytes: state.bytesSent, at: now)
-            case .retrying(_, let delay, _): state.running[index]?.enter(.retrying, at: now, limit: delay)
+            case .retrying(let attempt, let delay, let cause):
+                state.running[index]?.waitFor(attempt + 1, because: Self.reason(cause), at: now, limit: delay)
             case .resolving(let limit): state.running[index]?.enter(.resolving, at: now, limit: limit)
             case .resuming(let offset): state.running[index]?.begin(from: offset)
             case .proving(let bytes, let count): state.running[index]?.prove(bytes, of: count, at: now)
@@ -118,6 +125,11 @@ final class ProgressDisplay: Sendable {
         }
         tell(index, event)
         tick()
+    }
+
+    /// A few words: the line has a countdown too.
+    private static func reason(_ error: GigHiveError) -> String {
+        error.code.rawValue.replacing("_", with: " ") + (error.httpStatus.map { ", \($0)" } ?? "")
     }
 
     /// What is worth a line of its own.

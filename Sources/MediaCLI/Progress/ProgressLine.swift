@@ -32,7 +32,9 @@ enum ProgressLine {
         case .processing, .finalizing:
             return "\(size) sent  server is processing (\(Formats.clock(progress.phaseElapsed)))"
         case .receiving: return "\(size) sent  receiving the response"
-        case .retrying: return "waiting for attempt \(progress.attempt + 1)\(countdown(progress))"
+        case .retrying:
+            let reason = progress.reason.map { " (\($0))" } ?? ""
+            return "waiting for attempt \(progress.nextAttempt)\(reason)\(countdown(progress))"
         case .resolving: return "checking whether the server has the file\(countdown(progress))"
         case .quiet: return "the server may still be working\(countdown(progress))"
         case .waiting: return "waiting for the delete token (\(Formats.clock(progress.phaseElapsed)))"

@@ -23,12 +23,27 @@ struct RunningUpload: Sendable {
         lastRecord = nil
     }
 
+    /// Waits for an attempt; each wait has its own countdown.
+    mutating func waitFor(_ attempt: Int, because reason: String, at time: Duration, limit: Duration) {
+        enter(.retrying, at: time)
+        progress.nextAttempt = attempt
+        progress.reason = reason
+        progress.phaseLimit = limit
+        phaseBegan = time
+    }
+
     /// Takes a reading of the transfer.
     ///
     /// - Returns: How many bytes more than at the last reading the other side has.
     mutating func take(_ transfer: TransferProgress, at time: Duration) -> Int64 {
         let phase = UploadProgress.Phase(transfer.phase)
-        enter(progress.phase == .waiting && phase != .sending ? .waiting : phase, at: time)
+        if let wait = transfer.wait, progress.phase != .waiting {
+            // After a 429 or 503 all requests to the server wait. An attempt of the upload has only one request.
+            let attempt = max(transfer.attempt, progress.reason == nil ? 1 : progress.nextAttempt)
+            waitFor(attempt, because: progress.reason ?? "server busy or unavailable", at: time, limit: wait)
+        } else {
+            enter(progress.phase == .waiting && phase != .sending ? .waiting : phase, at: time)
+        }
         let gain = max(0, transfer.bytesAcknowledged - progress.bytesAcknowledged)
         progress.bytesAcknowledged = transfer.bytesAcknowledged
         progress.attempt = transfer.attempt

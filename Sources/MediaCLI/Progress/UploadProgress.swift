@@ -46,6 +46,10 @@ struct UploadProgress: Sendable, Equatable {
     /// Length of the body, or of the file as long as the body is not known.
     var byteCount: Int64
     var attempt = 1
+    /// The number of the attempt that is waited for.
+    var nextAttempt = 2
+    /// Why it is waited for.
+    var reason: String?
     /// Since the upload began.
     var elapsed = Duration.zero
     /// Since the phase began.

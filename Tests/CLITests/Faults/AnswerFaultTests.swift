@@ -95,7 +95,7 @@ import Testing
             page: 503,
             "503 Service Unavailable",
             headers: ["Retry-After: 1"],
-            ExpectedFault(7, "server_error", "(503)")
+            ExpectedFault(7, "server_unavailable", "server unavailable (503)", hint: "to continue: mediactl upload ")
         ),
         Row(page: 504, "504 Gateway Timeout", ExpectedFault(7, "server_error", "(504)")),
         Row(

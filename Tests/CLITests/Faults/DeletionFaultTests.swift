@@ -144,7 +144,7 @@ import Testing
         ("delete:reset,after=body", ExpectedFault(6, "connection_lost", "the connection was lost")),
         ("delete:stall,after=body", ExpectedFault(6, "network_timeout", "network timeout")),
         ("delete:status=500", ExpectedFault(7, "server_error", "the server failed (500)")),
-        ("delete:status=503", ExpectedFault(7, "server_error", "the server failed (503)")),
+        ("delete:status=503", ExpectedFault(7, "server_unavailable", "server unavailable (503)")),
         ("delete:status=429,retry-after=9", ExpectedFault(6, "rate_limited", "rate limited", hint: "in 9 s")),
         ("delete:status=423", ExpectedFault(10, "locked", "locked on the server (423)")),
         ("delete:status=403", ExpectedFault(4, "forbidden", "does not allow this (403)", hint: "uploader or admin")),

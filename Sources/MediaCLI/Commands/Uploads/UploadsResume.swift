@@ -59,7 +59,8 @@ struct UploadsResume: ContextCommand {
             uploaders: UploaderSource(settings: settings, store: store, servers: servers, guest: guest),
             corrections: details.given,
             isDryRun: dryRun,
-            writesProgressRecords: global.progressEvents
+            writesProgressRecords: global.progressEvents,
+            hasEventLink: guest.eventLink.map { $0 != "ask" } ?? false
         )
         return try await run.run(records)
     }

@@ -56,6 +56,7 @@ struct UploadBroadcast: Sendable {
             }
             display.begin(index, path: file.path, byteCount: file.sizeBytes)
         case .upload(let index, let event): display.handle(index, event)
+        case .withdrew(let index): display.withdraw(index)
         case .ended(let index, let result):
             ledger.end(index, result)
             display.end(index, byteCount: file.sizeBytes, isGood: result.exitCode == .success)

@@ -12,6 +12,7 @@ final class UploadLedger: Sendable {
         var codes: Set<ExitCode> = []
         var stored: [StoredFile] = []
         var verification: UploadVerification?
+        var runFailure: Diagnosis?
     }
 
     /// A file of the run that the server confirmed.
@@ -23,13 +24,21 @@ final class UploadLedger: Sendable {
 
     private let keepsLines: Bool
     private let keepsStored: Bool
+    private let endsWithRunFailure: Bool
     private let state: Mutex<State>
 
     /// - Parameters:
     ///   - entries: The files.
     ///   - keepsLines: Whether `lines` is used; a directory may be watched for months.
     ///   - keepsStored: Whether `stored` is used.
-    init(_ entries: [UploadPlan.Entry?] = [], keepsLines: Bool = true, keepsStored: Bool = false) {
+    ///   - endsWithRunFailure: Whether all files are for one server, whose failure decides how the program ends.
+    init(
+        _ entries: [UploadPlan.Entry?] = [],
+        keepsLines: Bool = true,
+        keepsStored: Bool = false,
+        endsWithRunFailure: Bool = true
+    ) {
+        self.endsWithRunFailure = endsWithRunFailure
         self.keepsLines = keepsLines
         self.keepsStored = keepsStored
         state = Mutex(State())
@@ -57,6 +66,9 @@ final class UploadLedger: Sendable {
         state.withLock { state in
             state.counts.add(result)
             state.codes.insert(result.exitCode)
+            if let error = result.error, error.endsRun, state.runFailure == nil {
+                state.runFailure = ErrorCatalogue.diagnosis(of: error)
+            }
             if keepsStored, let upload = StoredUpload(result) {
                 state.stored.append(StoredFile(index: index, path: result.path, upload: upload))
             }
@@ -94,10 +106,14 @@ final class UploadLedger: Sendable {
 
     var counts: UploadCounts { state.withLock { $0.counts } }
 
-    /// How the program ends: as its files, when they ended alike.
+    /// The failure that ended the run.
+    var runFailure: Diagnosis? { state.withLock { $0.runFailure } }
+
+    /// How the program ends: as the failure that ended the run, otherwise as its files, when they ended alike.
     var exitCode: ExitCode {
         state.withLock { state in
             guard state.verification?.missing.isEmpty ?? true else { return .partly }
+            if let failure = state.runFailure, endsWithRunFailure { return failure.exitCode }
             return ExitCode.batch(state.codes, isWhole: state.counts.notStarted == 0)
         }
     }

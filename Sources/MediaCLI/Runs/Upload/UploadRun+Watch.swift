@@ -21,7 +21,8 @@ extension UploadRun {
             console,
             contact: contact,
             fileCount: nil,
-            namesServer: settings.flags.server != nil
+            namesServer: settings.flags.server != nil,
+            continuation: request.continuation(console.context.arguments)
         )
         return await console.context.interruption.handling({ _ in }) {
             await send(watch, ledger, teller)
@@ -75,7 +76,10 @@ extension UploadRun {
         }
         await console.context.interruption.handling(onSignal) {
             await broadcast.run { announce in
-                await send(arrivals, again: { door.yield($0) }, ledger, control, announce)
+                await send(arrivals, again: { door.yield($0) }, ledger, control) { event, file in
+                    announce(event, file)
+                    if case .ended(_, let result) = event, result.error?.endsRun == true { close() }
+                }
             }
         }
         watching.cancel()

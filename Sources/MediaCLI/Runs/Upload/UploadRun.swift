@@ -44,7 +44,8 @@ struct UploadRun: Sendable {
             console,
             contact: contact,
             fileCount: entries.count,
-            namesServer: settings.flags.server != nil
+            namesServer: settings.flags.server != nil,
+            continuation: request.continuation(console.context.arguments)
         )
         // A signal between two files, or before a result is told, ends the loop and not the program.
         return await console.context.interruption.handling({ _ in }) {
@@ -64,12 +65,17 @@ struct UploadRun: Sendable {
     private func verify(_ ledger: UploadLedger) async {
         let stored = ledger.stored
         guard !stored.isEmpty, console.context.interruption.signal == nil else { return }
+        if let failure = ledger.runFailure { return tell(.impossible(failure), ledger) }
         let verifier = UploadVerifier(client: uploader.client)
         let verification =
             uploader.isGuest
             ? .impossible(.usage("an event link cannot read the listing"))
             : (try? await console.context.interruption.cancelling { await UploadVerification.of(stored, verifier) })
         guard let verification, console.context.interruption.signal == nil else { return }
+        tell(verification, ledger)
+    }
+
+    private func tell(_ verification: UploadVerification, _ ledger: UploadLedger) {
         ledger.note(verification)
         console.tell(verification)
     }
@@ -195,7 +201,7 @@ extension UploadBatch.Event {
     /// The item's place in the batch.
     var index: Int {
         switch self {
-        case .began(let index), .upload(let index, _), .ended(let index, _): index
+        case .began(let index), .upload(let index, _), .withdrew(let index), .ended(let index, _): index
         }
     }
 
@@ -204,6 +210,7 @@ extension UploadBatch.Event {
         switch self {
         case .began: .began(index)
         case .upload(_, let event): .upload(index, event)
+        case .withdrew: .withdrew(index)
         case .ended(_, let result): .ended(index, result)
         }
     }

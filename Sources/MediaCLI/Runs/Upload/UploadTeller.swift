@@ -24,10 +24,18 @@ final class UploadTeller: Sendable {
     private let fileCount: Int?
     /// Whether the command line specified the server.
     private let namesServer: Bool
+    private let continuation: Continuation
     private let state = Mutex(State())
 
-    init(_ console: Console, contact: String, fileCount: Int?, namesServer: Bool = false) {
+    init(
+        _ console: Console,
+        contact: String,
+        fileCount: Int?,
+        namesServer: Bool = false,
+        continuation: Continuation = Continuation(arguments: [])
+    ) {
         self.namesServer = namesServer
+        self.continuation = continuation
         self.console = console
         self.contact = contact
         self.fileCount = fileCount
@@ -40,12 +48,16 @@ final class UploadTeller: Sendable {
 
     /// One upload has ended; the warnings that were `said` were told before it began.
     func tell(_ result: UploadResult, said: [UploadWarning] = []) {
+        let diagnosis = diagnosis(of: result)
+        func record() -> JSONObject {
+            JSONRenderer.upload(result, contact: contact, diagnosis: isBatch ? nil : diagnosis)
+        }
         if result.isSkipped, isCrowd {
-            console.record(.item, JSONRenderer.upload(result, contact: contact))
+            console.record(.item, record())
             state.withLock { $0.unsaidSkips += 1 }
         } else {
             let lines = TextRenderer.upload(result, style: console.outputStyle, namesServer: namesServer)
-            console.result(JSONRenderer.upload(result, contact: contact), isCrowd ? Array(lines.prefix(1)) : lines)
+            console.result(record(), isCrowd ? Array(lines.prefix(1)) : lines)
         }
         if result.warnings.contains(.noDeleteToken), isNews(.noDeleteToken) {
             let message = NoTokenMessage(contact: contact)
@@ -53,16 +65,29 @@ final class UploadTeller: Sendable {
             console.announce(message.fields(of: result))
         }
         warn(result.warnings.filter { $0 != .noDeleteToken && !said.contains($0) }, of: result.path)
-        if let diagnosis = ErrorCatalogue.diagnosis(of: result, isOneOfMany: isBatch), result.state != .cancelled {
-            if result.error?.endsRun != true || isFirst(diagnosis) {
+        if let diagnosis, result.state != .cancelled {
+            if result.error?.endsRun == true {
+                complain(endingRun: diagnosis)
+            } else {
                 complain(diagnosis, of: result.path)
             }
         }
         showAsLastResort(result)
     }
 
-    private func isFirst(_ failure: Diagnosis) -> Bool {
-        !isBatch || state.withLock { $0.runFailures.insert(failure.code).inserted }
+    /// What went wrong with an upload. A run continues with the command line itself: a batch says so at its end.
+    private func diagnosis(of result: UploadResult) -> Diagnosis? {
+        var diagnosis = ErrorCatalogue.diagnosis(of: result, isOneOfMany: isBatch)
+        if result.error?.code == .serverUnavailable, result.error?.field == nil {
+            diagnosis?.hint = isBatch ? nil : "to continue: \(continuation.hint)"
+        }
+        return diagnosis
+    }
+
+    /// A failure that ends the run is reported once, and not as one of a file.
+    private func complain(endingRun failure: Diagnosis) {
+        guard state.withLock({ $0.runFailures.insert(failure.code).inserted }) else { return }
+        console.error(failure)
     }
 
     private func complain(_ diagnosis: Diagnosis, of path: [UInt8]) {
@@ -123,7 +148,8 @@ final class UploadTeller: Sendable {
         }
         // With --watch, the number of files is known only at the end.
         guard counts.items > 1 || fileCount == nil else { return }
-        if counts.notStarted > 0, console.context.interruption.signal == nil {
+        let hasFailed = state.withLock { !$0.runFailures.isEmpty }
+        if counts.notStarted > 0, !hasFailed, console.context.interruption.signal == nil {
             console.note("to upload the files that were not started, run the same command again")
         }
         let confirmed =
@@ -133,5 +159,8 @@ final class UploadTeller: Sendable {
                 + "\(Formats.bytes(counts.bytesSent)) sent"
                 + (counts.notStarted > 0 ? ", \(counts.notStarted) not started" : "")
         )
+        if hasFailed, console.context.interruption.signal == nil {
+            console.hint("to continue: \(continuation.hint)")
+        }
     }
 }

@@ -13,6 +13,8 @@ struct ResumptionRun: Sendable {
     let corrections: [String: String]
     let isDryRun: Bool
     let writesProgressRecords: Bool
+    /// Whether the command line has an event link in it.
+    let hasEventLink: Bool
 
     /// Goes on with them, and writes every record, text and summary.
     ///
@@ -24,8 +26,21 @@ struct ResumptionRun: Sendable {
         if records.isEmpty {
             console.note("no resumable uploads")
         }
-        let ledger = UploadLedger(records.map { _ in nil }, keepsLines: false)
-        let teller = UploadTeller(console, contact: settings.settings.contact.value, fileCount: records.count)
+        let ledger = UploadLedger(
+            records.map { _ in nil },
+            keepsLines: false,
+            endsWithRunFailure: Set(records.map(\.host)).count == 1
+        )
+        let teller = UploadTeller(
+            console,
+            contact: settings.settings.contact.value,
+            fileCount: records.count,
+            continuation: Continuation(
+                arguments: console.context.arguments,
+                pathCount: records.count,
+                isPrivate: hasEventLink
+            )
+        )
         return try await console.context.interruption.handling({ _ in }) {
             if isDryRun {
                 for (index, record) in records.enumerated() {
@@ -74,9 +89,12 @@ struct ResumptionRun: Sendable {
             drain: { isDrained.withLock { $0 = true } }
         )
         var interruption: CredentialError?
+        // The other uploads to a server that failed as a whole are not started.
+        var unusable: Set<Access> = []
         await broadcast.run { announce in
             for (index, record) in records.enumerated() {
                 guard console.context.interruption.signal == nil, !isDrained.withLock({ $0 }) else { return }
+                guard !unusable.contains(Access(record)) else { continue }
                 let file = UploadBroadcast.File(path: record.path, sizeBytes: record.sizeBytes)
                 let end: Result<UploadResult, CredentialError>
                 do {
@@ -94,7 +112,9 @@ struct ResumptionRun: Sendable {
                     end = .success(Self.result(of: record, failing: error))
                 }
                 switch end {
-                case .success(let result): announce(.ended(index, result), file)
+                case .success(let result):
+                    if result.error?.endsRun == true { unusable.insert(Access(record)) }
+                    announce(.ended(index, result), file)
                 case .failure(let error) where error.exitCode == ExitCode.interrupt.rawValue:
                     interruption = error
                     return
@@ -117,6 +137,17 @@ struct ResumptionRun: Sendable {
         )
         console.error(diagnosis.naming(record.path))
         ledger.skip(diagnosis.exitCode)
+    }
+
+    /// A server, and how it is logged in to.
+    private struct Access: Hashable {
+        var host: String
+        var isGuest: Bool
+
+        init(_ record: UploadRecord) {
+            host = record.host
+            isGuest = record.isGuest
+        }
     }
 
     /// The first signal stops it while bytes are being sent, and waits for the token afterwards; the second gives up.

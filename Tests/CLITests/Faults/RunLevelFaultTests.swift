@@ -1,0 +1,287 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import MediaCLI
+
+/// A failure of the login, the connection or the server ends a run of many files: one error, the files that were not started,
+/// and the command that continues.
+@Suite(.prompt) struct RunLevelFaultTests {
+    struct Row: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var faults: [String] = []
+        var arguments: [String] = []
+        /// Another server than the sandbox; SANDBOX is its host and port.
+        var server: String?
+        var environment: [String: String] = [:]
+        var exitCode: Int32
+        var code: String
+        var message: String
+        /// Requests that carry a file or announce one, at most.
+        var requests: Int
+        /// Attempts at all.
+        var warnings: Int
+    }
+
+    static let rows: [Row] = [
+        Row(
+            testDescription: "wrong password, multipart",
+            environment: ["MEDIACTL_PASSWORD": "canary-wrong"],
+            exitCode: 4,
+            code: "unauthorized",
+            message: "login failed (401)",
+            requests: 1,
+            warnings: 0
+        ),
+        Row(
+            testDescription: "wrong password, tus",
+            arguments: ["--transport", "tus"],
+            environment: ["MEDIACTL_PASSWORD": "canary-wrong"],
+            exitCode: 4,
+            code: "unauthorized",
+            message: "login failed (401)",
+            requests: 1,
+            warnings: 0
+        ),
+        Row(
+            testDescription: "PHP stopped",
+            faults: ["php:status=503"],
+            exitCode: 7,
+            code: "server_unavailable",
+            message: "server unavailable (503)",
+            requests: 3,
+            warnings: 2
+        ),
+        Row(
+            testDescription: "PHP stopped for an hour",
+            faults: ["php:status=503,retry-after=3600"],
+            exitCode: 7,
+            code: "server_unavailable",
+            message: "server unavailable (503)",
+            requests: 1,
+            warnings: 0
+        ),
+        Row(
+            testDescription: "tus stopped",
+            faults: ["tus:status=503"],
+            arguments: ["--transport", "tus"],
+            exitCode: 7,
+            code: "server_unavailable",
+            message: "the tus server is unavailable (503)",
+            requests: 3,
+            warnings: 2
+        ),
+        Row(
+            testDescription: "uploads over tus cannot be created",
+            faults: ["tus-create:status=503"],
+            arguments: ["--transport", "tus"],
+            exitCode: 7,
+            code: "server_unavailable",
+            message: "the tus server is unavailable (503)",
+            requests: 4,
+            warnings: 2
+        ),
+        Row(
+            testDescription: "refused connection",
+            server: "http://127.0.0.1:1",
+            exitCode: 6,
+            code: "cannot_connect",
+            message: "cannot connect to the server",
+            requests: 0,
+            warnings: 2
+        ),
+        Row(
+            // RFC 2606 section 2: .invalid never resolves.
+            testDescription: "unknown host",
+            server: "https://no-such.invalid",
+            exitCode: 6,
+            code: "unknown_host",
+            message: "cannot resolve host",
+            requests: 0,
+            warnings: 2
+        ),
+        Row(
+            testDescription: "no TLS",
+            server: "https://SANDBOX",
+            exitCode: 6,
+            code: "tls_failed",
+            message: "no secure connection",
+            requests: 0,
+            warnings: 0
+        ),
+    ]
+
+    @Test(arguments: rows) func endsARunWithOneError(_ row: Row) async throws {
+        let scene = try await BatchScene(faults: row.faults)
+        let files = try (0..<8).map { try scene.file("\($0).mp4") }
+        let address = String(scene.sandbox.baseURL.dropFirst("http://".count))
+        let server = row.server?.replacing("SANDBOX", with: address) ?? scene.sandbox.baseURL
+        let arguments = files + row.arguments + ["--server", server, "--user", "uploader", "--retries", "2"]
+        let report = scene.runner.home.file("report.json")
+        let result = try await scene.runner.run(
+            ["upload"] + arguments + ["--json", "--report", report],
+            extra: row.environment.merging(["MEDIACTL_SERVER": server]) { $1 }
+        )
+        #expect(result.exitCode == row.exitCode, "\(result)")
+
+        let items = try BatchScene.records(result, "item")
+        #expect(items.map { $0["state"] as? String } == ["failed"])
+        #expect((items.first?["error"] as? [String: Any])?["code"] as? String == row.code)
+        let summary = try #require(try BatchScene.records(result, "summary").first)
+        let counts = ["items": 8, "failed": 1, "cancelled": 0, "not_started": 7, "exit_code": Int(row.exitCode)]
+        for (name, count) in counts { #expect(summary[name] as? Int == count, "\(name)") }
+        let lines = try #require(try BatchScene.report(report)["items"] as? [[String: Any]])
+        #expect(lines.count { $0["state"] as? String == "not_started" } == 7)
+
+        let errors = result.errors.split(separator: "\n").map(String.init)
+        #expect(errors.count { $0.hasPrefix("mediactl: error: ") } == 1, "\(errors)")
+        #expect(errors.contains { $0.hasPrefix("mediactl: error: \(row.message)") }, "\(errors)")
+        let note = errors.last { $0.hasPrefix("mediactl: note: 0 of 8 files on the server, ") }
+        #expect(note?.hasSuffix(" sent, 7 not started") == true, "\(errors)")
+        let command = ["mediactl", "upload"] + arguments + ["--json", "--report", report]
+        #expect(errors.last == "mediactl: hint: to continue: \(command.joined(separator: " "))")
+        #expect(errors.count { $0.contains("failed: ") && $0.contains("retrying in") } == row.warnings, "\(errors)")
+        #expect(!result.errors.contains("canary"))
+        let requests = try await scene.sandbox.requests().filter { !$0.path.contains("__sandbox") }
+        #expect(requests.count == row.requests, "\(requests)")
+    }
+
+    /// What was sent before stays, and the exit code is that of the failure.
+    @Test func aServerThatGoesAwayMidRun() async throws {
+        let scene = try await BatchScene(faults: ["upload:status=503,skip=3"])
+        let files = try (0..<8).map { try scene.file("\($0).mp4") }
+        let result = try await scene.upload(files + ["--json", "--retries", "1", "-j", "1"])
+        #expect(result.exitCode == 7)
+        let summary = try #require(try BatchScene.records(result, "summary").first)
+        for (name, count) in ["done": 3, "failed": 1, "cancelled": 0, "not_started": 4] {
+            #expect(summary[name] as? Int == count, "\(name)")
+        }
+        #expect(
+            result.errors.contains("warning: cannot verify the files against the server's listing: server unavailable")
+        )
+        try await scene.sandbox.clearFaults()
+        let again = try await scene.upload(files + ["--json"])
+        #expect(again.exitCode == 0)
+        #expect(try scene.sandbox.storedFiles().count == 8)
+    }
+
+    /// A single 503 is overcome by the upload's own retry.
+    @Test func aSingleFailureEndsNothing() async throws {
+        let scene = try await BatchScene(faults: ["upload:status=503,skip=2,times=1"])
+        let files = try (0..<6).map { try scene.file("\($0).mp4") }
+        #expect(try await scene.upload(files).exitCode == 0)
+        #expect(try scene.sandbox.storedFiles().count == 6)
+    }
+
+    @Test func aSingleFileContinuesWithItsCommand() async throws {
+        let scene = try await BatchScene(faults: ["php:status=503"])
+        let file = try scene.file("my song.mp4")
+        let result = try await scene.upload([file, "--retries", "0"])
+        #expect(result.exitCode == 7)
+        #expect(
+            result.errors == """
+                mediactl: error: server unavailable (503)
+                mediactl: hint: to continue: mediactl upload '\(file)' --retries 0 --server \(scene.sandbox.baseURL) \
+                --user uploader
+
+                """
+        )
+    }
+
+    /// The other uploads to a server that failed as a whole are not started.
+    @Test func resumptionsEndToo() async throws {
+        let scene = try await BatchScene(faults: ["tus-patch:status=503"])
+        for name in ["a.mp4", "b.mp4", "c.mp4"] {
+            _ = try await scene.upload([try scene.file(name), "--transport", "tus", "--retries", "0"])
+        }
+        let login = ["--user", "uploader", "--retries", "0", "--json"]
+        let result = try await scene.runner.run(["uploads", "resume", "--all"] + login)
+        #expect(result.exitCode == 7)
+        let summary = try #require(try BatchScene.records(result, "summary").first)
+        #expect(summary["items"] as? Int == 3 && summary["failed"] as? Int == 1 && summary["not_started"] as? Int == 2)
+        #expect(result.errors.contains("hint: to continue: mediactl uploads resume --all --user uploader"))
+        try await scene.sandbox.clearFaults()
+        #expect(try await scene.runner.run(["uploads", "resume", "--all"] + login).exitCode == 0)
+        #expect(try scene.sandbox.storedFiles().count == 3)
+    }
+
+    /// A directory is not watched any longer when nothing can be uploaded.
+    @Test func aWatchEndsToo() async throws {
+        let scene = try await BatchScene()
+        try scene.file("drop/a.mp4")
+        let result = try await scene.upload(
+            ["--watch", scene.runner.home.file("drop")],
+            extra: ["MEDIACTL_PASSWORD": "canary-wrong"]
+        )
+        #expect(result.exitCode == 4)
+        #expect(result.errors.contains("hint: to continue: mediactl upload --watch "))
+    }
+
+    // MARK: Limits and services
+
+    @Test func aLimitOfPHPIsNamed() async throws {
+        let scene = try await BatchScene(faults: ["upload:file-limit=1000"])
+        let result = try await scene.upload([try scene.file("a.mp4"), "--transport", "multipart"])
+        #expect(result.exitCode == 2)
+        #expect(
+            result.errors == """
+                mediactl: error: the file exceeds the server's upload limit (500): PHP upload_max_filesize or post_max_size
+                mediactl: hint: upload it with --transport tus
+
+                """
+        )
+    }
+
+    @Test func aStoppedTusServerSuggestsTheOtherTransport() async throws {
+        let scene = try await BatchScene(faults: ["tus:status=503"])
+        let file = try scene.file("a.mp4")
+        let result = try await scene.upload([file, "--transport", "tus", "--retries", "0"])
+        #expect(result.exitCode == 7)
+        #expect(
+            result.errors == """
+                mediactl: error: the tus server is unavailable (503)
+                mediactl: hint: use --transport auto or --transport multipart, or run the same command again later
+
+                """
+        )
+    }
+
+    // MARK: The command line in a hint
+
+    @Test(
+        arguments: [
+            (["upload", "a.mp4"], 1, nil, "mediactl upload a.mp4"),
+            (["upload", "it's $HOME", ""], 2, nil, #"mediactl upload 'it'\''s $HOME' ''"#),
+            (["upload", "\u{1b}[2J1.mp4"], 1, nil, #"mediactl upload $'\033\1332J1.mp4'"#),
+            (["upload", "Größe.mp4"], 1, nil, "mediactl upload 'Größe.mp4'"),
+            (["upload", "-j", "2"], 9, nil, "run the same command again"),
+            (
+                ["upload", "--label", "x", "--server=https://h", "--password-stdin", "--user", "u"], 9,
+                "my report.json",
+                "run the same command again, or: mediactl upload --retry-failed 'my report.json' --server=https://h "
+                    + "--password-stdin --user u"
+            ),
+            ([], 0, nil, "run the same command again"),
+        ] as [([String], Int, String?, String)]
+    )
+    func theCommandIsQuotedForAShell(_ arguments: [String], _ paths: Int, _ report: String?, _ hint: String) {
+        #expect(Continuation(arguments: arguments, pathCount: paths, report: report).hint == hint)
+        #expect(Continuation(arguments: arguments, isPrivate: true).hint == "run the same command again")
+    }
+
+    /// A shell reads every quoted word as it was.
+    @Test func everyWordSurvivesAShell() async throws {
+        let words: [[UInt8]] = [
+            Array("a b".utf8), Array("'".utf8), Array("\\n$x`y`\"".utf8), [0x61, 0xff, 0x31], [0x0a, 0x37],
+            Array("\u{202e}x\u{301}".utf8),
+        ]
+        for word in words {
+            let result = try await ChildProcess.run(
+                "bash",
+                ["-c", "printf %s " + ShellWord.quoted(word) + " | xxd -p"]
+            )
+            let hex = word.map { String(format: "%02x", $0) }.joined()
+            #expect(result.output == hex + "\n", "\(word)")
+        }
+    }
+}
