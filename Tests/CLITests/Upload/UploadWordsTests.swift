@@ -204,4 +204,17 @@ import Testing
         UploadTeller(console.console(), contact: "c", fileCount: 5).conclude(counts)
         #expect(console.errors.contains("0 of 5 files on the server, 0 B sent, 3 not started"))
     }
+
+    @Test func summaryDoesNotCountMissingFiles() async throws {
+        let console = try TestConsole()
+        var counts = UploadCounts()
+        counts.items = 2
+        counts.ended = 2
+        counts.states[.done] = 2
+        let upload = StoredUpload(fileID: 1, checksumSHA256: "", eventDate: "2026-03-01", orgName: "Band")
+        let missing = UploadLedger.StoredFile(index: 0, path: [], upload: upload)
+        let verification = UploadVerification(missing: [missing])
+        UploadTeller(console.console(), contact: "c", fileCount: 2).conclude(counts, verification)
+        #expect(console.errors.contains("1 of 2 files on the server"))
+    }
 }

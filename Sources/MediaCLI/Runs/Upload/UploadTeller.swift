@@ -152,10 +152,12 @@ final class UploadTeller: Sendable {
         if counts.notStarted > 0, !hasFailed, console.context.interruption.signal == nil {
             console.note("to upload the files that were not started, run the same command again")
         }
-        let confirmed =
-            verification.map { $0.failure == nil ? ", \($0.confirmedCount) verified by its listing" : "" } ?? ""
+        let comparison = verification.flatMap { $0.failure == nil ? $0 : nil }
+        let confirmed = comparison.map { ", \($0.confirmedCount) verified by its listing" } ?? ""
+        // The listing contradicts the responses about those that it does not have.
+        let present = max(0, counts.good - (comparison?.missing.count ?? 0))
         console.note(
-            "\(counts.good) of \(Formats.count(counts.items, "file")) on the server\(confirmed), "
+            "\(present) of \(Formats.count(counts.items, "file")) on the server\(confirmed), "
                 + "\(Formats.bytes(counts.bytesSent)) sent"
                 + (counts.notStarted > 0 ? ", \(counts.notStarted) not started" : "")
         )

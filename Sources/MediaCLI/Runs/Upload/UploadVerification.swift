@@ -10,6 +10,12 @@ struct UploadVerification: Sendable {
     /// Why the listing could not be read; then no file is confirmed, and none is missing.
     var failure: Diagnosis?
 
+    init(missing: [UploadLedger.StoredFile], confirmed: Set<Int> = [], failure: Diagnosis? = nil) {
+        self.missing = missing
+        self.confirmed = confirmed
+        self.failure = failure
+    }
+
     /// Files that the listing has.
     var confirmedCount: Int { confirmed.count }
 
@@ -32,7 +38,7 @@ struct UploadVerification: Sendable {
 
     /// The listing cannot be read.
     static func impossible(_ failure: Diagnosis) -> UploadVerification {
-        UploadVerification(missing: [], confirmed: [], failure: failure)
+        UploadVerification(missing: [], failure: failure)
     }
 }
 
