@@ -82,7 +82,9 @@ struct UploadArguments: ParsableArguments {
 
     func validate() throws {
         guard
-            ([hookDelay ?? 0, hookWait ?? 0, ingestDelay, tusExpires ?? 0, races ?? 0]).allSatisfy({ (0...1e9).contains($0) }
+            ([hookDelay ?? 0, hookWait ?? 0, ingestDelay, tusExpires ?? 0, races ?? 0]).allSatisfy({
+                (0...1e9).contains($0)
+            }
             )
         else {
             throw ValidationError("seconds are a number from 0 on")

@@ -6,7 +6,7 @@ import HummingbirdCore
 struct StreamEndpoint {
     let folder: DataFolder
 
-    /// - Parameter kinds: The directories to search.
+    /// Searches the directories of these kinds.
     func reply(_ kinds: [MediaKind], _ fileName: String, _ request: Request) -> Reply {
         guard fileName.wholeMatch(of: /[0-9a-f]{64}\.[A-Za-z0-9]{2,5}/) != nil else { return .emptyPHP(.badRequest) }
         let files = kinds.lazy.compactMap { OpenFile(path: folder.mediaPath($0, fileName)) }

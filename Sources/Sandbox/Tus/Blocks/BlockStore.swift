@@ -14,9 +14,8 @@ struct BlockStore: Sendable {
     var folder: DataFolder { catalog.folder }
     private var queue: DatabaseQueue { catalog.queue }
 
-    /// Inserts a new upload and its empty file.
-    /// - Parameter isCounted: Whether the pending uploads are counted in the same transaction; the real server counts
-    ///   them without a lock.
+    /// Inserts a new upload and its empty file. If `isCounted`, the pending uploads are counted in the same transaction;
+    /// the real server counts them without a lock.
     func insert(_ upload: BlockUpload, isCounted: Bool) throws {
         try queue.write { db in
             if isCounted { try requirePlace(forGuest: upload.guestToken, db) }

@@ -25,7 +25,7 @@ extension BlockTusEndpoint {
         do {
             try await exchange.receiveBody(body.append)
             return (body, nil)
-        } catch where !(error is BodyTooLarge || error is SystemError) {
+        } catch  where !(error is BodyTooLarge || error is SystemError) {
             guard body.size > (settings.buffersBodies ? Self.firewallBuffer : 0) else { throw error }
             return (body, error)
         }
