@@ -25,7 +25,7 @@ public struct SandboxCommand: AsyncParsableCommand {
     )
     var users: [Account] = []
 
-    @Option(help: "Era of the GigHive wire: d1, d2 or d3.")
+    @Option(help: "Era of the GigHive wire: d1, d2, d3 or d4.")
     var dialect = Dialect.d3
 
     @Option(
@@ -40,7 +40,10 @@ public struct SandboxCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Answer 408 when a body stops coming for so long; about 10 on the real server, never by default.",
+            """
+            Answer 408 when a body stops coming for so long; about 10 on the real server, never by default (d4: 60, as on \
+            the real server).
+            """,
             valueName: "seconds"
         )
     )
@@ -67,8 +70,9 @@ public struct SandboxCommand: AsyncParsableCommand {
         guard bodyTimeout.map({ (0.001...86_400).contains($0) }) ?? true else {
             throw ValidationError("--body-timeout is a number of seconds up to a day")
         }
-        guard faults.allSatisfy({ $0.isPossible(in: dialect) }) else {
-            throw ValidationError("collision=sequence needs --dialect d1 or d2")
+        if let reason = faults.lazy.compactMap({ $0.refusal(in: dialect) }).first { throw ValidationError(reason) }
+        if let option = uploads.optionWithoutEffect(in: dialect) {
+            throw ValidationError("\(option) has no effect with --dialect \(dialect.rawValue)")
         }
         guard allowRemote || Self.isLoopback(address.host) else {
             throw ValidationError("\(address.host) is not loopback; add --allow-remote to listen there")
@@ -87,9 +91,9 @@ public struct SandboxCommand: AsyncParsableCommand {
                 dialect: dialect,
                 faults: faults,
                 maxBody: maxBody,
-                bodyTimeout: bodyTimeout,
+                bodyTimeout: bodyTimeout ?? (dialect == .d4 ? 60 : nil),
                 raceWindow: uploads.races,
-                tus: uploads.tus,
+                tus: uploads.tus(dialect),
                 finalize: uploads.finalize(dialect),
                 eventLinks: uploads.eventLinks,
                 photoSync: photoSync.settings,

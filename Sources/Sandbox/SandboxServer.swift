@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import HummingbirdCore
 import Logging
 import NIOCore
@@ -44,11 +45,15 @@ struct SandboxServer {
     }
 
     private static func channelHandlers(_ configuration: SandboxConfiguration) -> [any RemovableChannelHandler] {
-        let always: [any RemovableChannelHandler] = [HangUpHandler(), ContinueHandler(), BodyDeadlineHandler()]
+        let renderer = ReplyRenderer(dialect: configuration.dialect)
+        let hangUp = HangUpHandler(
+            reply: configuration.dialect == .d4 ? .webServerError(.badRequest) : nil,
+            renderer: renderer
+        )
+        let always: [any RemovableChannelHandler] = [hangUp, ContinueHandler(), BodyDeadlineHandler()]
         guard let seconds = configuration.bodyTimeout else { return always }
         return [
-            IdleStateHandler(readTimeout: .milliseconds(Int64(seconds * 1000))),
-            BodyTimeoutHandler(renderer: ReplyRenderer(dialect: configuration.dialect)),
+            IdleStateHandler(readTimeout: .milliseconds(Int64(seconds * 1000))), BodyTimeoutHandler(renderer: renderer),
         ] + always
     }
 }

@@ -8,6 +8,8 @@ struct CurlReply {
     var status = 0
     /// Names in lower case.
     var headers: [String: String] = [:]
+    /// All values of each header, in the order of the lines.
+    var headerLines: [String: [String]] = [:]
     var body = Data()
     var uploadedBytes = 0
 
@@ -40,6 +42,7 @@ func curl(_ arguments: [String]) async throws -> CurlReply {
         guard let colon = line.firstIndex(of: ":") else { continue }
         let value = line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
         reply.headers[line[..<colon].lowercased()] = value
+        reply.headerLines[line[..<colon].lowercased(), default: []].append(value)
     }
     return reply
 }

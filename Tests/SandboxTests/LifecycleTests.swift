@@ -56,7 +56,7 @@ import Testing
         ["--listen", "0.0.0.0:0"],
         ["--listen", "nonsense"],
         ["--fault", "upload:explode"],
-        ["--dialect", "d4"],
+        ["--dialect", "d5"],
         ["--user", "nopassword"],
         ["--body-timeout", "0"],
         ["--hook-delay", "-1"],

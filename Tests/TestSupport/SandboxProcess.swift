@@ -131,7 +131,7 @@ public final class SandboxProcess: Sendable {
 
     /// Starts a sandbox and waits until it listens.
     /// - Parameters:
-    ///   - dialect: `d1`, `d2` or `d3`.
+    ///   - dialect: `d1`, `d2`, `d3` or `d4`.
     ///   - faults: Faults in force from the start, as `--fault` takes them.
     ///   - arguments: More command line arguments.
     ///   - data: Where to store; a new directory when nil.

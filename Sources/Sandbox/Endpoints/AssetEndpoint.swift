@@ -7,7 +7,7 @@ struct AssetEndpoint {
     func reply(id: Int) throws -> Reply {
         guard let place = try catalog.asset(id) else { return .json(.notFound, ["error": "Not Found"]) }
         let asset = place.asset
-        guard catalog.dialect == .d3 else { return .json(.ok, fileJSON(place)) }
+        guard catalog.dialect >= .d3 else { return .json(.ok, fileJSON(place)) }
         return .json(
             .ok,
             [

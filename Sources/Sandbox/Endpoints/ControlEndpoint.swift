@@ -9,7 +9,7 @@ struct ControlEndpoint {
 
     let faults: FaultBook
     let log: RequestLog
-    let uploads: TusStore
+    let uploads: any TusService
     let guests: GuestBook
     let photos: PhotoControl
     let captures: CaptureControl
@@ -22,7 +22,7 @@ struct ControlEndpoint {
             faults.clear()
             return .json(.ok, ["added": 0])
         case (.get, "requests"): return .json(.ok, .array(log.all.map(Self.json)))
-        case (.get, "uploads"): return .json(.ok, .array(try uploads.all().map(Self.json)))
+        case (.get, "uploads"): return .json(.ok, .array(try uploads.summaries().map(Self.json)))
         case (.post, "event-links"): return try await addEventLink(request)
         case (let method, let path) where path.hasPrefix(PhotoControl.prefix):
             return try await photos.reply(method, path.split(separator: "/").dropFirst().map(String.init), request)
@@ -60,12 +60,12 @@ struct ControlEndpoint {
         return .json(.ok, ["token": .string(link.token)])
     }
 
-    private static func json(_ upload: TusUpload) -> JSONValue {
+    private static func json(_ upload: TusSummary) -> JSONValue {
         [
             "id": .string(upload.id),
             "offset": JSONValue(upload.offset),
             "length": JSONValue(upload.length),
-            "is_finished": .bool(upload.finishedAt != nil),
+            "is_finished": .bool(upload.isFinished),
         ]
     }
 
@@ -73,8 +73,8 @@ struct ControlEndpoint {
         let text = String(buffer: try await request.body.collect(upTo: 1 << 20))
         do {
             let added = try text.split(whereSeparator: \.isNewline).map { try FaultSyntax.parse(String($0)) }
-            guard added.allSatisfy({ $0.isPossible(in: guests.catalog.dialect) }) else {
-                return .json(.badRequest, ["error": "collision=sequence needs --dialect d1 or d2"])
+            if let reason = added.lazy.compactMap({ $0.refusal(in: guests.catalog.dialect) }).first {
+                return .json(.badRequest, ["error": .string(reason)])
             }
             faults.add(added)
             return .json(.ok, ["added": .int(added.count)])

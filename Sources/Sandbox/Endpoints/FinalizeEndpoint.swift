@@ -4,7 +4,7 @@ import HummingbirdCore
 import NIOCore
 
 /// `POST /api/uploads/finalize` and `/api/uploads.php/finalize` (gighive contract 4.2–4.4, for guests 6).
-struct FinalizeEndpoint {
+struct FinalizeEndpoint: FinalizeService {
     private static let bodyLimit = 1 << 20
 
     let catalog: Catalog
@@ -20,13 +20,11 @@ struct FinalizeEndpoint {
     }
 
     private func reply(to request: FinalizeRequest, _ exchange: Exchange) async throws -> Reply {
-        var link: EventLink?
-        if catalog.dialect == .d3, let token = exchange.uploadToken {
-            switch try guests.check(token) {
-            case .malformed: return .json(.badRequest, ["error": "invalid token"])
-            case .unusable: return .json(.notFound, ["error": "invalid or expired"])
-            case .valid(let found): link = found
-            }
+        let link: EventLink?
+        switch try guests.admission(catalog.dialect >= .d3 ? exchange.uploadToken : nil) {
+        case .refused(let reply): return reply
+        case .user: link = nil
+        case .guest(let found): link = found
         }
         guard let id = request.uploadID else { return .badRequest("Missing or invalid upload_id") }
         if exchange.plan.has(.forget) { try store.forget(id) }
@@ -99,7 +97,13 @@ struct FinalizeEndpoint {
         var reply = outcome.reply(in: catalog.dialect)
         guard case .stored(let record) = outcome, case .json(.object(var answer)) = reply.body else { return reply }
         if let link {
-            let job = try guests.addJob(for: link, record, displayName: request.text("display_name"))
+            let job = try guests.addJob(
+                for: link,
+                asset: record.asset.id,
+                label: record.fields.label,
+                displayName: request.text("display_name"),
+                upload: id
+            )
             answer["status_nonce"] = .string(job.nonce)
             answer["upload_job_id"] = .int(job.id)
             reply.body = .json(.object(answer))
@@ -117,9 +121,7 @@ struct FinalizeEndpoint {
         var form = request.fields(orFrom: upload.metadata)
         if let link {
             // Whatever else a guest says about the event is ignored.
-            guard let label = request.text("label"), label.utf8.count <= 255, request.acceptsTerms,
-                (request.text("display_name") ?? "").unicodeScalars.count <= 100
-            else { throw .badRequest("Missing or invalid token-mode fields (label, tos_accepted)") }
+            guard let label = request.guestLabel else { throw .badRequest(FinalizeRequest.invalidGuestFields) }
             form = link.fields
             form["label"] = label
         }

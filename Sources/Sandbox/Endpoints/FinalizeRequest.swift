@@ -41,10 +41,25 @@ struct FinalizeRequest {
         return fields
     }
 
+    static let invalidGuestFields = "Missing or invalid token-mode fields (label, tos_accepted)"
+
+    /// The label of a guest's upload; nil when a field that guests must send is missing or invalid.
+    var guestLabel: String? {
+        guard let label = text("label"), label.utf8.count <= 255, acceptsTerms,
+            (text("display_name") ?? "").unicodeScalars.count <= 100
+        else { return nil }
+        return label
+    }
+
     /// Nil unless it consists of what the server allows in an id.
     var uploadID: String? {
         guard let id = text("upload_id"), id.wholeMatch(of: /[A-Za-z0-9_\-]+/) != nil else { return nil }
         return id
+    }
+
+    /// The id as D4 takes it: only hex digits and dashes.
+    var blockUploadID: String? {
+        uploadID.flatMap { $0.wholeMatch(of: /[A-Fa-f0-9\-]+/) == nil ? nil : $0 }
     }
 
     /// The trimmed text of a field; nil when it is missing or blank.

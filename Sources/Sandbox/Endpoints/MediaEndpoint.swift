@@ -27,25 +27,31 @@ struct MediaEndpoint {
     /// The bytes of an asset, or the range of them that was asked for.
     func reply(serving asset: Asset, _ request: Request) -> Reply {
         let path = catalog.folder.mediaPath(asset.kind, asset.fileName)
+        let file = StoredRange(path: path, offset: 0, count: asset.size)
+        return Self.reply(serving: file, type: asset.mimeType, request)
+    }
+
+    /// The bytes of a whole file, or the range of them that was requested.
+    static func reply(serving file: StoredRange, type: String, _ request: Request) -> Reply {
+        let size = file.count
         var reply = Reply(
             status: .ok,
             origin: .application,
-            body: .file(StoredRange(path: path, offset: 0, count: asset.size)),
-            headers: [("Accept-Ranges", "bytes"), ("Content-Type", asset.mimeType)]
+            body: .file(file),
+            headers: [("Accept-Ranges", "bytes"), ("Content-Type", type)]
         )
-        guard let header = request.headers[.range], let range = ByteRange(header, size: asset.size) else {
-            return reply
-        }
+        guard let header = request.headers[.range], let range = ByteRange(header, size: size) else { return reply }
         guard let bytes = range.bytes else {
             reply = .webServerError(.rangeNotSatisfiable)
-            reply.headers.append(("Content-Range", "bytes */\(asset.size)"))
+            reply.headers.append(("Content-Range", "bytes */\(size)"))
             return reply
         }
+        var part = file
+        part.offset = bytes.lowerBound
+        part.count = bytes.count
         reply.status = .partialContent
-        reply.body = .file(StoredRange(path: path, offset: bytes.lowerBound, count: bytes.count))
-        reply.headers.append(
-            ("Content-Range", "bytes \(bytes.lowerBound)-\(bytes.upperBound - 1)/\(asset.size)")
-        )
+        reply.body = .file(part)
+        reply.headers.append(("Content-Range", "bytes \(bytes.lowerBound)-\(bytes.upperBound - 1)/\(size)"))
         return reply
     }
 }

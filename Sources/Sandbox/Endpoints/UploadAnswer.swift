@@ -9,7 +9,7 @@ struct UploadAnswer {
     }
 
     func json(_ dialect: Dialect) -> JSONObject {
-        var object = dialect == .d3 ? assetAnswer : fileAnswer
+        var object = dialect >= .d3 ? assetAnswer : fileAnswer
         // Missing, not null, when the bytes were known.
         if let token = record.deleteToken { object["delete_token"] = .string(token) }
         return object

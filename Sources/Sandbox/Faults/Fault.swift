@@ -37,7 +37,7 @@ struct Fault: Sendable, Equatable {
         case photosDelete = "photos-delete"
         case devices
         case login
-        /// All requests handled by PHP.
+        /// All requests handled by PHP; in D4 those below `/files/` too.
         case php
         /// All requests below `/files/`.
         case tus
@@ -53,10 +53,11 @@ struct Fault: Sendable, Equatable {
         case captureRead = "capture-read"
 
         /// Whether a fault of this place applies to a request of that one.
-        func covers(_ place: Place) -> Bool {
+        func covers(_ place: Place, in dialect: Dialect) -> Bool {
             switch self {
             case .php:
                 [.upload, .asset, .delete, .listing, .health, .finalize].contains(place) || place.isGuest
+                    || (dialect == .d4 && (place.isTus || place == .media))
             case .tus: place.isTus
             default: self == place
             }
@@ -182,6 +183,10 @@ struct Fault: Sendable, Equatable {
     /// `Retry-After` of a status, in seconds.
     var retryAfter: Int?
 
-    /// Whether it can strike a server of this dialect: D3 has no unique number in an event.
-    func isPossible(in dialect: Dialect) -> Bool { dialect != .d3 || effect != .collision(.sequence) }
+    /// Why it cannot strike a server of this dialect; nil when it can.
+    func refusal(in dialect: Dialect) -> String? {
+        guard case .collision(let key) = effect else { return nil }
+        if dialect >= .d3, key == .sequence { return "collision=sequence needs --dialect d1 or d2" }
+        return dialect == .d4 && place == .finalize ? "finalize:collision needs --dialect d1, d2 or d3" : nil
+    }
 }

@@ -31,8 +31,10 @@ final class FaultBook: Sendable {
     }
 
     private let state: Mutex<State>
+    private let dialect: Dialect
 
-    init(_ faults: [Fault]) {
+    init(_ faults: [Fault], _ dialect: Dialect) {
+        self.dialect = dialect
         state = Mutex(State(faults: faults.map(Counter.init)))
     }
 
@@ -53,11 +55,11 @@ final class FaultBook: Sendable {
     func take(for place: Fault.Place) -> FaultPlan {
         state.withLock { state in
             var striking: [Fault] = []
-            for index in state.faults.indices where state.faults[index].fault.place.covers(place) {
+            for index in state.faults.indices where state.faults[index].fault.place.covers(place, in: dialect) {
                 if state.faults[index].strikesNext() { striking.append(state.faults[index].fault) }
             }
             state.faults.removeAll(where: \.isSpent)
-            return FaultPlan(faults: striking, hold: state.hold)
+            return FaultPlan(faults: striking, isOfBlockTus: dialect == .d4 && place.isTus, hold: state.hold)
         }
     }
 }

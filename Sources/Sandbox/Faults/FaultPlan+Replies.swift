@@ -23,6 +23,7 @@ extension FaultPlan {
         case _ where fault.place.isPhotoSync: reply = photoSyncError(status, fault.place)
         case _ where fault.place.isCaptures: reply = .captureFault(status)
         case 401: reply = .unauthorized(realm: "GigHive")
+        case _ where isOfBlockTus: reply = BlockTusError.saying(code)?.reply ?? .webServerError(status)
         case _ where fault.place.isTus: reply = TusError.saying(code)?.reply ?? .webServerError(status)
         case 500 where fault.place.isGuest: reply = .guestServerError
         case 400, 403, 404, 405, 409, 423, 500:
@@ -54,6 +55,7 @@ extension FaultPlan {
             switch fault.effect {
             case .errorAfterStore where fault.place.isPhotoSync: photoSyncError(.internalServerError, fault.place)
             case .errorAfterStore where fault.place.isCaptures: .captureFault(.internalServerError)
+            case .errorAfterStore where isOfBlockTus: BlockTusError.exception.reply
             case .redirect(let address): redirect(to: address)
             case .contentType(let type): labelled(reply, type)
             case .endlessJSON(let bytes): Reply(status: .ok, origin: .photoSync, body: .endlessJSON(bytes: bytes))

@@ -1,6 +1,8 @@
 /// What will go wrong with one request.
 struct FaultPlan: Sendable {
     var faults: [Fault] = []
+    /// Whether the request is for the tus endpoint in PHP.
+    var isOfBlockTus = false
     /// Ends the wait of an answer that comes late.
     var hold = AnswerHold()
 

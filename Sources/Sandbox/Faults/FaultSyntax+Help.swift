@@ -5,7 +5,8 @@ extension FaultSyntax {
           WHERE  upload, asset, delete, listing, media, health,
                  tus-options, tus-create, tus-patch, tus-head, tus-delete, finalize,
                  token, guest-status, guest-delete,
-                 php (all of these but tus), tus (all below /files/),
+                 php (all of these but tus; d4: tus and media too),
+                 tus (all below /files/),
                  photos-health, photos-status, photos-list, photos-check,
                  photos-upload, photos-download, photos-thumbnail,
                  photos-legacy, photos-claim, photos-browse, photos-delete,
@@ -21,10 +22,11 @@ extension FaultSyntax {
                  file-limit=BYTES      PHP's 500 for larger files (upload)
                  post-limit=BYTES      PHP's 413 for larger forms (upload)
                  collision=KEY         lose a race: 500 "1062 Duplicate entry"
-                                       (upload, finalize); KEY is event,
-                                       sequence (d1, d2) or checksum
+                                       (upload; finalize up to d3); KEY is
+                                       event, sequence (d1, d2) or checksum
                  forget                the upload is gone: 404 (tus, finalize)
-                 expire                the upload has expired: 410 (tus)
+                 expire                the upload has expired: 410 (tus); d4: it is
+                                       24 h old, and does not count as pending
                  drop-answer           do the work, close without an answer
                  delay-answer=SECONDS  do the work, answer late
                  status-after=CODE     do the work, answer CODE

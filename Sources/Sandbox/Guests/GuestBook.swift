@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import HTTPTypes
 
 /// Event links and what guests did with them.
 struct GuestBook: Sendable {
@@ -19,6 +20,23 @@ struct GuestBook: Sendable {
         guard token.count <= 128 else { return .malformed }
         guard let link = try link(token, evenRevoked: false), !link.isExpired else { return .unusable }
         return .valid(link)
+    }
+
+    /// Who finalizes an upload.
+    enum Admission: Sendable {
+        /// Somebody without a token of a link: a user with a password.
+        case user
+        case guest(EventLink)
+        case refused(Reply)
+    }
+
+    func admission(_ token: String?) throws -> Admission {
+        guard let token else { return .user }
+        return switch try check(token) {
+        case .malformed: .refused(.json(.badRequest, ["error": "invalid token"]))
+        case .unusable: .refused(.json(.notFound, ["error": "invalid or expired"]))
+        case .valid(let link): .guest(link)
+        }
     }
 
     func link(_ token: String, evenRevoked: Bool = true) throws -> EventLink? {
@@ -58,12 +76,22 @@ struct GuestBook: Sendable {
 
     // MARK: Jobs
 
-    func addJob(for link: EventLink, _ record: IngestRecord, displayName: String?) throws -> (id: Int, nonce: String) {
+    /// Throws a constraint violation when the upload has a job already.
+    func addJob(
+        for link: EventLink,
+        asset: Int,
+        label: String,
+        displayName: String?,
+        upload: String
+    ) throws -> (id: Int, nonce: String) {
         let nonce = urlSafeText(randomBytes(24))
         return try queue.write { db in
             try db.execute(
-                sql: "INSERT INTO guest_job (nonce, token, asset_id, label, display_name) VALUES (?, ?, ?, ?, ?)",
-                arguments: [nonce, link.token, record.asset.id, record.fields.label, displayName]
+                sql: """
+                    INSERT INTO guest_job (nonce, token, asset_id, label, display_name, upload_id)
+                    VALUES (?, ?, ?, ?, ?, ?)
+                    """,
+                arguments: [nonce, link.token, asset, label, displayName, upload]
             )
             return (Int(db.lastInsertedRowID), nonce)
         }

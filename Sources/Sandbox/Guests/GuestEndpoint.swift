@@ -18,7 +18,14 @@ struct GuestEndpoint {
 
     func reply(_ call: GuestCall, to exchange: Exchange) async throws -> Reply {
         let body = try await exchange.collectBody(upTo: Self.bodyLimit)
-        guard catalog.dialect == .d3 else { return .webServerError(.notFound) }
+        guard catalog.dialect >= .d3 else { return .webServerError(.notFound) }
+        var reply = try reply(call, exchange, body)
+        // These scripts forbid caching; Apache adds its own line.
+        if [.status, .gallery, .delete].contains(call) { reply.headers.append(("Cache-Control", "no-store")) }
+        return reply
+    }
+
+    private func reply(_ call: GuestCall, _ exchange: Exchange, _ body: ByteBuffer) throws -> Reply {
         switch call {
         case .token: return try token(exchange)
         case .status: return try status(exchange.query["nonce"] ?? "")

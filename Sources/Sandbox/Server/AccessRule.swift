@@ -11,14 +11,15 @@ enum AccessRule: Sendable {
         switch path {
         case "/", "/index.php", "/db/health.php": self = .everybody
         // The scripts check the event link themselves.
-        case _ where dialect == .d3 && GuestCall(path: path) != nil: self = .everybody
+        case _ where dialect >= .d3 && GuestCall(path: path) != nil: self = .everybody
         case "/db/delete_media_files.php": self = .users(Self.uploaders, realm: "GigHive Admin")
         case _ where isBelow("/api/uploads.php") || isBelow("/api/media-files"):
             self = .users(Self.uploaders, realm: "GigHive Upload")
         case _ where isBelow("/api/uploads") || isBelow("/files"):
-            self = .users(Self.uploaders, realm: "GigHive Upload", orUploadToken: dialect == .d3)
+            self = .users(Self.uploaders, realm: "GigHive Upload", orUploadToken: dialect >= .d3)
         // D1 has no such pages: 404 for every user.
         case _ where isBelow("/admin") && dialect != .d1: self = .users(["admin"], realm: "GigHive Admin")
+        case _ where dialect == .d4 && isBelow("/media"): self = .anyUser
         case _ where ["/db", "/api", "/audio", "/video", "/docs"].contains(where: isBelow): self = .anyUser
         default: self = .everybody
         }

@@ -14,19 +14,40 @@ enum Route: Sendable {
     case listing
     case health
     case media(MediaKind, fileName: String)
+    /// A media file as PHP serves it (D4).
+    case stream([MediaKind], fileName: String)
     case home
+    /// A PHP script that does not exist (D4).
+    case missingScript
     case unknown
 
-    init(method: HTTPRequest.Method, path: String) {
+    init(method: HTTPRequest.Method, path: String, dialect: Dialect) {
+        self = dialect == .d4 ? Self.ofPHP(path, method: method) : Self.general(path, method: method)
+    }
+
+    /// D4: what D3 leaves to tusd and Apache goes to PHP as well (gighive-d4 contract 2).
+    private static func ofPHP(_ path: String, method: HTTPRequest.Method) -> Route {
+        if path == "/files" { return .tus(TusCall(method: method, path: "")) }
+        if path.hasPrefix("/media/") {
+            return .stream(MediaKind.allCases, fileName: String(path.dropFirst("/media/".count)))
+        }
+        switch general(path, method: method) {
+        case .media(let kind, let fileName): return .stream([kind], fileName: fileName)
+        case .unknown where path.hasSuffix(".php"): return .missingScript
+        case let route: return route
+        }
+    }
+
+    private static func general(_ path: String, method: HTTPRequest.Method) -> Route {
         switch path {
-        case "/": self = .home
-        case "/index.php": self = .home
-        case "/db/health.php": self = .health
-        case "/db/database.php": self = .listing
-        case "/db/delete_media_files.php": self = .delete
-        case "/api/uploads.php", "/api/uploads": self = method == .post ? .upload : .unknownUploadCall
-        case "/api/media-files": self = method == .post ? .upload : .mediaFilesListing
-        default: self = Self.below(path, method: method)
+        case "/": .home
+        case "/index.php": .home
+        case "/db/health.php": .health
+        case "/db/database.php": .listing
+        case "/db/delete_media_files.php": .delete
+        case "/api/uploads.php", "/api/uploads": method == .post ? .upload : .unknownUploadCall
+        case "/api/media-files": method == .post ? .upload : .mediaFilesListing
+        default: below(path, method: method)
         }
     }
 
@@ -57,8 +78,8 @@ enum Route: Sendable {
         case .delete: .delete
         case .listing: .listing
         case .health: .health
-        case .media: .media
-        case .unknownUploadCall, .mediaFilesListing, .home, .unknown: nil
+        case .media, .stream: .media
+        case .unknownUploadCall, .mediaFilesListing, .home, .missingScript, .unknown: nil
         }
     }
 }

@@ -9,8 +9,9 @@ struct Site: Sendable {
     let maxBody: Int
     let faults: FaultBook
     let catalog: Catalog
-    private let tus: TusEndpoint
-    private let finalize: FinalizeEndpoint
+    private let tus: any TusService
+    private let isTusOffered: Bool
+    private let finalize: any FinalizeService
     private let guests: GuestEndpoint
     private let photoSync: PhotoSyncSite
     private let captures: CaptureSite
@@ -20,7 +21,7 @@ struct Site: Sendable {
     init(configuration: SandboxConfiguration) throws {
         accounts = configuration.accounts
         maxBody = configuration.maxBody
-        faults = FaultBook(configuration.faults)
+        faults = FaultBook(configuration.faults, configuration.dialect)
         renderer = ReplyRenderer(dialect: configuration.dialect)
         let folder = try DataFolder(path: configuration.dataPath)
         catalog = try Catalog(
@@ -28,20 +29,39 @@ struct Site: Sendable {
             dialect: configuration.dialect,
             raceWindow: configuration.raceWindow
         )
-        let store = TusStore(catalog)
         let book = GuestBook(catalog: catalog)
-        tus = TusEndpoint(store: store, settings: configuration.tus)
-        finalize = FinalizeEndpoint(
-            catalog: catalog,
-            store: store,
-            desk: FinalizeDesk(),
-            guests: book,
-            settings: configuration.finalize
-        )
+        isTusOffered = configuration.tus.isOffered
+        (tus, finalize) = Self.resumableUploads(configuration, book)
         guests = GuestEndpoint(book: book, catalog: catalog)
         for link in configuration.eventLinks { try book.add(link) }
         photoSync = try PhotoSyncSite(folder: folder, settings: configuration.photoSync)
         captures = try CaptureSite(folder: folder, settings: configuration.captures)
+    }
+
+    /// The tus server of the dialect, and the finalize that belongs to it.
+    private static func resumableUploads(
+        _ configuration: SandboxConfiguration,
+        _ guests: GuestBook
+    ) -> (any TusService, any FinalizeService) {
+        guard configuration.dialect == .d4 else {
+            let store = TusStore(guests.catalog)
+            let finalize = FinalizeEndpoint(
+                catalog: guests.catalog,
+                store: store,
+                desk: FinalizeDesk(),
+                guests: guests,
+                settings: configuration.finalize
+            )
+            return (TusEndpoint(store: store, settings: configuration.tus), finalize)
+        }
+        let store = BlockStore(catalog: guests.catalog)
+        let tus = BlockTusEndpoint(
+            store: store,
+            guests: guests,
+            settings: configuration.tus,
+            ingestDelay: configuration.finalize.ingestDelay
+        )
+        return (tus, BlockFinalizeEndpoint(store: store, guests: guests))
     }
 
     /// Handles one request; the server's entry point.
@@ -50,8 +70,8 @@ struct Site: Sendable {
             let control = ControlEndpoint(
                 faults: faults,
                 log: log,
-                uploads: tus.store,
-                guests: finalize.guests,
+                uploads: tus,
+                guests: guests.book,
                 photos: PhotoControl(catalog: photoSync.catalog, rewriter: photoSync.rewriter),
                 captures: CaptureControl(site: captures)
             )
@@ -67,7 +87,7 @@ struct Site: Sendable {
         } else if let route = captures.route(request) {
             (answer, place) = ({ try await captures.answer(route, to: $0) }, route.place)
         } else {
-            let route = Route(method: request.method, path: request.uri.path)
+            let route = Route(method: request.method, path: request.uri.path, dialect: catalog.dialect)
             (answer, place) = ({ try await self.answer($0, route) }, route.place)
         }
         let exchange = exchange(request, channel, place)
@@ -110,7 +130,7 @@ struct Site: Sendable {
             return Answer(reply: reply)
         }
         do {
-            if case .tus(let call) = route, tus.settings.isOffered { return try await tus.answer(call, to: exchange) }
+            if case .tus(let call) = route, isTusOffered { return try await tus.answer(call, to: exchange) }
             return Answer(reply: try await work(exchange, route))
         } catch is BodyTooLarge {
             return Answer(reply: .webServerError(.requestEntityTooLarge), isEarly: true)
@@ -150,11 +170,20 @@ struct Site: Sendable {
         case .asset(let id): try AssetEndpoint(catalog: catalog).reply(id: id)
         case .listing: try ListingEndpoint(catalog: catalog).reply(query: exchange.query)
         case .media(let kind, let fileName): try MediaEndpoint(catalog: catalog).reply(kind, fileName, exchange.request)
+        case .stream(let kinds, let fileName):
+            StreamEndpoint(folder: catalog.folder).reply(kinds, fileName, exchange.request)
         case .health: Self.healthReply
         case .home: Reply(status: .ok, origin: .application, body: .html("<!doctype html>\n<title>Gighive</title>\n"))
         case .mediaFilesListing:
             .json(.notImplemented, ["error": "Not Implemented", "message": "Listing media files is not implemented"])
         case .unknownUploadCall: unknownUploadCall(exchange)
+        case .missingScript:
+            Reply(
+                status: .notFound,
+                origin: .application,
+                body: .html("File not found.\n"),
+                headers: [Reply.phpContentType]
+            )
         case .unknown, .upload, .delete, .tus, .finalize, .guest: .webServerError(.notFound)
         }
     }

@@ -36,4 +36,31 @@ struct Asset: Sendable {
     static func find(checksum: String, _ db: Database) throws -> Asset? {
         try Row.fetchOne(db, sql: "SELECT * FROM asset WHERE checksum = ?", arguments: [checksum]).map(Asset.init)
     }
+
+    /// Makes a row; the file must be put in place by the caller.
+    static func insert(
+        checksum: String,
+        fileExtension: String,
+        kind: MediaKind,
+        mimeType: String,
+        size: Int,
+        duration: Int?,
+        sourceName: String,
+        tokenHash: String?,
+        _ db: Database
+    ) throws -> Asset {
+        let row = try Row.fetchOne(
+            db,
+            sql: """
+                INSERT INTO asset (checksum, file_ext, file_type, mime_type, size_bytes, duration_seconds,
+                    source_relpath, delete_token_hash, created_at)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, datetime('now')) RETURNING *
+                """,
+            arguments: [
+                checksum, fileExtension, kind.rawValue, mimeType, size, duration, sourceName, tokenHash,
+            ]
+        )
+        guard let row else { throw DatabaseError(message: "asset was not inserted") }
+        return Asset(row)
+    }
 }

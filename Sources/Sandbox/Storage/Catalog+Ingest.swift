@@ -122,7 +122,7 @@ extension Catalog {
         _ db: Database
     ) throws -> IngestOutcome {
         if forced == .checksum { try storeForAnother(submission, db) }
-        if dialect != .d3, try forced == .sequence || isTaken(position, in: event, db) {
+        if dialect < .d3, try forced == .sequence || isTaken(position, in: event, db) {
             try submission.file.keep(at: folder.mediaPath(submission.kind, submission.fileName))
             return .collision(.sequence(position, ofEvent: event), on: .sequence)
         }
@@ -130,13 +130,13 @@ extension Catalog {
             switch dialect {
             case .d1: return try link(known, to: event, at: position, submission, token: nil, db)
             case .d2: return .duplicate(existingID: known.id, checksum: known.checksum)
-            case .d3: return .collision(.checksum(submission.checksum), on: .checksum)
+            case .d3, .d4: return .collision(.checksum(submission.checksum), on: .checksum)
             }
         }
         let token = Self.newToken()
         let asset = try insertAsset(submission, token: token, db)
         // D3 has no unique number in an event: it is read again.
-        let position = dialect == .d3 ? try nextPosition(in: event, db) : position
+        let position = dialect >= .d3 ? try nextPosition(in: event, db) : position
         return try link(asset, to: event, at: position, submission, token: token, db)
     }
 
@@ -153,7 +153,7 @@ extension Catalog {
         _ = try link(asset, to: event, at: try nextPosition(in: event, db), other, token: nil, db)
     }
 
-    private func isLinked(_ asset: Asset, to event: Int, _ db: Database) throws -> Bool {
+    func isLinked(_ asset: Asset, to event: Int, _ db: Database) throws -> Bool {
         try Bool.fetchOne(
             db,
             sql: "SELECT EXISTS (SELECT 1 FROM event_item WHERE asset_id = ? AND event_id = ?)",
@@ -169,7 +169,7 @@ extension Catalog {
         ) ?? false
     }
 
-    private func nextPosition(in event: Int, _ db: Database) throws -> Int {
+    func nextPosition(in event: Int, _ db: Database) throws -> Int {
         try Int.fetchOne(
             db,
             sql: "SELECT coalesce(max(position), 0) + 1 FROM event_item WHERE event_id = ?",
@@ -178,21 +178,17 @@ extension Catalog {
     }
 
     private func insertAsset(_ submission: Submission, token: String, _ db: Database) throws -> Asset {
-        let duration = MovieDuration.seconds(ofFileAt: submission.file.path)
-        let row = try Row.fetchOne(
-            db,
-            sql: """
-                INSERT INTO asset (checksum, file_ext, file_type, mime_type, size_bytes, duration_seconds,
-                    source_relpath, delete_token_hash, created_at)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, datetime('now')) RETURNING *
-                """,
-            arguments: [
-                submission.checksum, submission.fileExtension, submission.kind.rawValue, submission.mimeType,
-                submission.file.size, duration, submission.sourceName, Digest.hex(of: token),
-            ]
+        let asset = try Asset.insert(
+            checksum: submission.checksum,
+            fileExtension: submission.fileExtension,
+            kind: submission.kind,
+            mimeType: submission.mimeType,
+            size: submission.file.size,
+            duration: MovieDuration.seconds(ofFileAt: submission.file.path),
+            sourceName: submission.sourceName,
+            tokenHash: Digest.hex(of: token),
+            db
         )
-        guard let row else { throw DatabaseError(message: "asset was not inserted") }
-        let asset = Asset(row)
         try submission.file.keep(at: folder.mediaPath(asset.kind, asset.fileName))
         return asset
     }
@@ -207,17 +203,11 @@ extension Catalog {
     ) throws -> IngestOutcome {
         let fields = submission.fields
         guard fields.label.unicodeScalars.count <= 255 else {
-            return .storedThenFailed(message: UploadFields.tooLong(dialect == .d3 ? "label" : "title"))
+            return .storedThenFailed(message: UploadFields.tooLong(dialect >= .d3 ? "label" : "title"))
         }
-        try db.execute(
-            sql: """
-                INSERT INTO event_item (event_id, asset_id, position, label, participants) VALUES (?, ?, ?, ?, ?)
-                """,
-            arguments: [event, asset.id, position, fields.label, fields.participants]
-        )
-        let item = Int(db.lastInsertedRowID)
-        // Only D3 keeps participants of uploads.
-        guard dialect != .d3 || fields.participantNames.allSatisfy({ $0.unicodeScalars.count <= 255 }) else {
+        let item = try insertItem(asset, event: event, position: position, fields, db)
+        // The older releases do not keep participants of uploads.
+        guard dialect < .d3 || fields.participantNames.allSatisfy({ $0.unicodeScalars.count <= 255 }) else {
             return .storedThenFailed(message: UploadFields.tooLong("name"))
         }
         let row = try Row.fetchOne(db, sql: "SELECT event_type, keywords FROM event WHERE id = ?", arguments: [event])
@@ -235,6 +225,24 @@ extension Catalog {
                 deleteToken: token
             )
         )
+    }
+
+    /// Puts an asset into an event.
+    /// - Returns: The row's id.
+    func insertItem(
+        _ asset: Asset,
+        event: Int,
+        position: Int,
+        _ fields: UploadFields,
+        _ db: Database
+    ) throws -> Int {
+        try db.execute(
+            sql: """
+                INSERT INTO event_item (event_id, asset_id, position, label, participants) VALUES (?, ?, ?, ?, ?)
+                """,
+            arguments: [event, asset.id, position, fields.label, fields.participants]
+        )
+        return Int(db.lastInsertedRowID)
     }
 
     /// 32 bytes in hex (gighive contract, "delete token").

@@ -36,8 +36,8 @@ extension Catalog {
     func listing(_ query: ListingQuery) throws -> ListingPage {
         let (condition, arguments) = condition(of: query)
         // Only the newest era has the view by asset, which shows assets of no event too.
-        let isLibrarian = query.isLibrarian && dialect == .d3
-        let grouping = isLibrarian || dialect != .d3 ? "GROUP BY \(isLibrarian ? "" : "event.id, ")asset.id" : ""
+        let isLibrarian = query.isLibrarian && dialect >= .d3
+        let grouping = isLibrarian || dialect < .d3 ? "GROUP BY \(isLibrarian ? "" : "event.id, ")asset.id" : ""
         let order = isLibrarian ? "asset.id DESC" : "event.event_date DESC, event.id, event_item.position"
         let source = "FROM \(tables(isLibrarian: isLibrarian)) WHERE \(condition) \(grouping)"
         return try queue.read { db in
@@ -64,7 +64,7 @@ extension Catalog {
         if isLibrarian {
             return "asset LEFT JOIN event_item ON asset_id = asset.id LEFT JOIN event ON event.id = event_id"
         }
-        guard dialect != .d3 else {
+        guard dialect < .d3 else {
             return "asset JOIN event_item ON asset_id = asset.id JOIN event ON event.id = event_id"
         }
         // The older releases keep labels in a table of their own: a file is listed in every event that uses its label.
@@ -91,7 +91,7 @@ extension Catalog {
             "date": "event.event_date", "org_name": "event.org_name", "rating": "event.rating",
             "keywords": "event.keywords", "location": "event.location", "summary": "event.notes",
             "crew": "event_item.participants",
-            dialect == .d3 ? "item_label" : "song_title": "event_item.label", "file_type": "asset.file_type",
+            dialect >= .d3 ? "item_label" : "song_title": "event_item.label", "file_type": "asset.file_type",
             "source_relpath": "asset.source_relpath", "duration_seconds": "coalesce(asset.duration_seconds, '')",
             "media_info": "''", "tag": "''",
         ]

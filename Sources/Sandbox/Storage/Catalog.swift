@@ -100,6 +100,30 @@ struct Catalog: Sendable {
         migrator.registerMigration("labels") { db in
             try db.execute(sql: "CREATE INDEX event_item_label ON event_item(label COLLATE NOCASE)")
         }
+        migrator.registerMigration("blocks") { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE block_upload (
+                        id TEXT PRIMARY KEY,
+                        guest_token TEXT,
+                        state TEXT NOT NULL,
+                        length INTEGER NOT NULL,
+                        kind TEXT NOT NULL,
+                        mime_type TEXT NOT NULL,
+                        event_date TEXT,
+                        org_name TEXT,
+                        event_type TEXT NOT NULL,
+                        label TEXT NOT NULL,
+                        block_size INTEGER NOT NULL DEFAULT 0,
+                        block_count INTEGER NOT NULL DEFAULT 0,
+                        asset_id INTEGER,
+                        created_at REAL NOT NULL
+                    );
+                    ALTER TABLE guest_job ADD COLUMN upload_id TEXT;
+                    CREATE UNIQUE INDEX guest_job_upload ON guest_job(upload_id);
+                    """
+            )
+        }
         return migrator
     }
 }

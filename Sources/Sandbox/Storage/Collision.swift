@@ -18,7 +18,7 @@ struct DuplicateEntry: Sendable, Equatable {
 
     /// Two uploads created the event.
     static func event(date: String, orgName: String, _ dialect: Dialect) -> DuplicateEntry {
-        dialect == .d3
+        dialect >= .d3
             ? DuplicateEntry(value: "1-\(date)-\(orgName)", key: "uq_events_tenant_date_org")
             : DuplicateEntry(value: "\(date)-\(orgName)", key: "unique_session_date_org")
     }

@@ -2,12 +2,12 @@ import Foundation
 
 /// How the releases store and compare the names of organizations (gighive contract T27).
 enum OrganizationName {
-    /// The name as the database keeps it: D1 as sent, D2 as a comparison form, D3 with single blanks.
+    /// The name as the database keeps it: D1 as sent, D2 as a comparison form, D3 and D4 with single blanks.
     static func stored(_ name: String, _ dialect: Dialect) -> String {
         switch dialect {
         case .d1: name
         case .d2: comparisonForm(name)
-        case .d3: normalized(name)
+        case .d3, .d4: normalized(name)
         }
     }
 

@@ -31,7 +31,7 @@ struct UploadFields: Sendable {
             throw .badRequest("Invalid event_date format; expected YYYY-MM-DD")
         }
         let org = text("org_name", default: "Band")
-        orgName = dialect == .d3 ? OrganizationName.normalized(org) : org
+        orgName = dialect >= .d3 ? OrganizationName.normalized(org) : org
         let type = text("event_type", default: "band")
         eventType = type.isEmpty ? nil : type
         participants = text("participants")
@@ -51,7 +51,7 @@ struct UploadFields: Sendable {
             )
         }
         guard orgName.unicodeScalars.count <= 128 else { throw .database(Self.tooLong("org_name")) }
-        let types = ["band", "wedding"] + (dialect == .d3 ? ["other"] : [])
+        let types = ["band", "wedding"] + (dialect >= .d3 ? ["other"] : [])
         guard eventType.map(types.contains) ?? true else {
             throw .database("SQLSTATE[01000]: Warning: 1265 Data truncated for column 'event_type' at row 1")
         }
@@ -80,7 +80,8 @@ struct UploadFields: Sendable {
         return "\(fields.tm_year + 1900)-\(twoDigits(Int(fields.tm_mon) + 1))-\(twoDigits(Int(fields.tm_mday)))"
     }
 
-    private static func isCalendarDate(_ text: String) -> Bool {
+    /// Whether the text of a date names a day that exists.
+    static func isCalendarDate(_ text: String) -> Bool {
         let numbers = text.split(separator: "-").compactMap { Int($0) }
         guard numbers.count == 3, (1...12).contains(numbers[1]), numbers[0] > 0 else { return false }
         let (year, month, day) = (numbers[0], numbers[1], numbers[2])

@@ -4,7 +4,7 @@ import HummingbirdCore
 import NIOCore
 
 /// `/files/`: tus 1.0.0 as tusd answers it behind the web firewall (gighive contract 4.1).
-struct TusEndpoint {
+struct TusEndpoint: TusService {
     let store: TusStore
     let settings: TusSettings
 
@@ -16,6 +16,17 @@ struct TusEndpoint {
             return Answer(reply: error.reply, isEarly: !exchange.isBodyRead)
         } catch let error as SystemError {
             return Answer(reply: TusError.system(error).reply, isEarly: !exchange.isBodyRead)
+        }
+    }
+
+    func summaries() throws -> [TusSummary] {
+        try store.all().map { upload in
+            TusSummary(
+                id: upload.id,
+                offset: upload.offset,
+                length: upload.length,
+                isFinished: upload.finishedAt != nil
+            )
         }
     }
 

@@ -11,7 +11,7 @@ final class BodyTimeoutHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
 
-    private var isBodyDue = false
+    private var watch = BodyWatch()
     private let reply: ReplyRenderer.Rendered
 
     init(renderer: ReplyRenderer) {
@@ -21,26 +21,20 @@ final class BodyTimeoutHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        switch unwrapInboundIn(data) {
-        case .head: isBodyDue = true
-        case .body: break
-        case .end: isBodyDue = false
-        }
+        watch.received(unwrapInboundIn(data))
         context.fireChannelRead(data)
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        // `100 Continue` asks for the body; any other answer makes it superfluous.
-        if case .head(let head) = unwrapOutboundIn(data), head.status.kind != .informational { isBodyDue = false }
+        watch.sends(unwrapOutboundIn(data))
         context.write(data, promise: promise)
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        guard case .read? = event as? IdleStateHandler.IdleStateEvent, isBodyDue else {
+        guard case .read? = event as? IdleStateHandler.IdleStateEvent, watch.end() else {
             context.fireUserInboundEventTriggered(event)
             return
         }
-        isBodyDue = false
         reply.send(instead: context)
     }
 }

@@ -93,10 +93,15 @@ struct ReplyRenderer: Sendable {
 
     private func add(_ headers: [(name: String, value: String)], to head: inout HTTPResponse) {
         for (name, value) in headers {
-            if let field = HTTPField.Name(name) { head.headerFields[field] = value }
+            guard let field = HTTPField.Name(name) else { continue }
+            if field == .cacheControl {
+                // Apache adds its line to that of a script.
+                head.headerFields[values: field] = [value] + head.headerFields[values: field]
+            } else {
+                head.headerFields[field] = value
+            }
         }
     }
-
 }
 
 extension HTTPResponse.Status {
