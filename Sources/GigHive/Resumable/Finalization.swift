@@ -222,8 +222,7 @@ struct Finalization {
         return await control.waitForStop(upTo: delay) ? stopped(&settlement) : .request
     }
 
-    /// The upload id is used up. That the tus record goes is for tidiness, an ended row is never resumed; so is that the
-    /// parts go which it was joined from, and which the server would keep beside the file.
+    /// The upload ID is used up. Its record, and the parts that the server would keep beside the file, are removed.
     private func ended() async -> Step {
         for part in await journal.record.tusIDs where part != tusID {
             // Where one cannot be removed, the others are not worth the wait.
@@ -386,13 +385,10 @@ struct Finalization {
         case .present, .absent:
             try await journal.forget()
             return .end(.sendAgain(error))
-        case .unanswered(let reason):
-            settlement.end(.unknownOutcome, error.asUnknownOutcome(reason))
-            return .end(.settled)
-        case .stopped:
-            settlement.end(.unknownOutcome, error.asUnknownOutcome)
-            return .end(.settled)
+        case .unanswered(let reason): settlement.end(.unknownOutcome, error.asUnknownOutcome(reason))
+        case .stopped: settlement.end(.unknownOutcome, error.asUnknownOutcome)
         }
+        return .end(.settled)
     }
 
     private func waitForQuiet(since start: Date, endsWhenGone: Bool, _ settlement: inout UploadSettlement) async -> Step
