@@ -100,7 +100,8 @@ extension GigHiveError {
     /// Whether every further upload of the same run would fail for the same reason: it concerns the login, the connection or
     /// the server, not the file. A run ends with the first upload that fails this way after its retries.
     public var endsRun: Bool {
-        switch code {
+        guard !isIsolated else { return false }
+        return switch code {
         case .unauthorized, .unknownHost, .cannotConnect, .tlsFailed, .certificateUntrusted, .certificateNameMismatch,
             .pinnedKeyMismatch, .invalidEventLink, .termsNotAccepted, .serverUnavailable:
             true

@@ -161,6 +161,8 @@ public struct GigHiveError: Error, Sendable, CustomStringConvertible {
     public var retryAfterSeconds: Int?
     /// Whether it is about the tus server, which is a service apart from the application.
     package var isOfTusServer = false
+    /// Whether it was not retried, so that it shows nothing about the other uploads of the run.
+    var isIsolated = false
     /// The store's own error.
     public var store: StoreError?
     /// The transport's own error.

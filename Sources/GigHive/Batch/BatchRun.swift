@@ -5,6 +5,18 @@ internal import Synchronization
 /// The first failure that ended a run.
 private final class RunFailure: Sendable {
     private let first = Mutex<(item: Int, error: GigHiveError)?>(nil)
+    /// Items that met an unavailable server and were not retried, since the last item that did not.
+    private let outages = Mutex<Set<Int>>([])
+
+    /// - Returns: How many items in a row met an unavailable server.
+    func noteOutage(of item: Int) -> Int {
+        outages.withLock { outages in
+            outages.insert(item)
+            return outages.count
+        }
+    }
+
+    func endOutage() { outages.withLock { $0 = [] } }
 
     func note(_ error: GigHiveError, of item: Int) {
         first.withLock { $0 = $0 ?? (item, error) }
@@ -93,10 +105,17 @@ struct BatchRun: Sendable {
         }
     }
 
-    /// Ends the run: nothing more is begun.
-    private func endRun(_ error: GigHiveError, of index: Int) {
+    /// Ends the run: nothing more is begun. Without retries, a single 503 shows nothing about the server; three items in a
+    /// row do.
+    ///
+    /// - Returns: Whether the run ends.
+    @discardableResult private func endRun(_ error: GigHiveError, of index: Int) -> Bool {
+        if error.code == .serverUnavailable, uploader.options.retry.retries == 0, failure.noteOutage(of: index) < 3 {
+            return false
+        }
         failure.note(error, of: index)
         control.drain()
+        return true
     }
 
     /// - Returns: nil when the item was not begun after all, or not yet, or sent nothing before the run ended.
@@ -122,12 +141,16 @@ struct BatchRun: Sendable {
             uploader.runFailure = { [failure] in failure.other(than: index) }
             // An item of a file that others name too may meet the digest that one of them has found.
             uploader.askedDigest = queue.isNamedOnce(index) ? .some(digests[index]) : nil
-            let result = await uploader.upload(upload, control: transfer) { event in
+            var result = await uploader.upload(upload, control: transfer) { event in
                 pass.note(event)
                 events.upload(index, event)
             }
+            if let error = result.error, error.endsRun {
+                result.error?.isIsolated = !endRun(error, of: index)
+            } else {
+                failure.endOutage()
+            }
             last = result
-            if let error = result.error, error.endsRun { endRun(error, of: index) }
             if let other = failure.other(than: index), !transfer.isStopRequested, result.isUnfinished {
                 guard result.hasSentContent else {
                     if turn.hasBegun { events.withdrew(index) }
