@@ -161,6 +161,10 @@ public struct GigHiveError: Error, Sendable, CustomStringConvertible {
     public var retryAfterSeconds: Int?
     /// Whether it is about the tus server, which is a service apart from the application.
     package var isOfTusServer = false
+    /// Whether a tus server refuses further uploads because of those that were not completed (gighive-d4 contract 4.5).
+    package var isPendingLimit: Bool {
+        isOfTusServer && httpStatus == 429 && detail.contains("Too many pending uploads")
+    }
     /// The store's own error.
     public var store: StoreError?
     /// The transport's own error.
