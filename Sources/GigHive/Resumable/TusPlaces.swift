@@ -60,10 +60,11 @@ final class TusPlaces: Sendable {
     }
 
     fileprivate func giveBack(wasCreated: Bool) {
-        let (next, watching) = state.withLock { state in
+        let (next, watching) = state.withLock {
+            state -> (CheckedContinuation<Void, Never>?, [CheckedContinuation<Bool, Never>]) in
             let next = state.waiting.isEmpty ? nil : state.waiting.removeFirst()
             if next == nil { state.free += 1 }
-            guard wasCreated else { return (next, [CheckedContinuation<Bool, Never>]()) }
+            guard wasCreated else { return (next, []) }
             state.created -= 1
             defer { state.watching = [] }
             return (next, state.watching)
