@@ -22,7 +22,7 @@ extension TusUploadRun {
             ["participants", "keywords", "location", "rating", "notes"].contains($0)
         }
         if !ignored.isEmpty { settlement.result.warnings.append(.detailsIgnored(ignored)) }
-        onEvent(.limited(ignoredDetails: ignored))
+        onEvent(.limited(isWithoutToken: uploader.options.guest == nil, ignoredDetails: ignored))
     }
 
     /// Forgets an upload that the server cannot complete, the first time.

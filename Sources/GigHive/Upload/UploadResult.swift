@@ -136,8 +136,9 @@ public enum UploadEvent: Sendable {
     case proving(bytes: Int64, byteCount: Int64)
     /// The server has forgotten what was sent, or the file has changed: the upload starts anew.
     case restarting(because: GigHiveError)
-    /// The upload gets no delete token, and the server ignores these details. Before anything is sent.
-    case limited(ignoredDetails: [String])
+    /// Before anything is sent over tus: whether the upload gets no delete token although its user could use one, and the
+    /// details that the server ignores.
+    case limited(isWithoutToken: Bool, ignoredDetails: [String])
     /// Every byte is on the server; it is told what they are, and its answer is awaited.
     case finalizing
     /// An earlier finalize may still be at work; it is repeated after this time.

@@ -294,6 +294,7 @@ struct UploadSettlement {
                 .checksumMismatch,
                 detail: "sent \(sent), the server has \(stored)\(reply.fileID.map { " as \($0)" } ?? "")",
                 httpStatus: reply.status,
+                value: stored,
                 fileID: reply.fileID,
                 neededLogin: reply.deleteToken == nil && reply.guest == nil ? .admin : nil
             )
