@@ -29,8 +29,8 @@ extension TusClient {
             authorization: authorization,
             repeatability: repeatability,
             verdict: { head in
-                // A limit on uploads concerns no other request.
-                if case .atMostOnce = repeatability, head.status == 429 { return .final }
+                // A limit on unfinished uploads concerns no other request.
+                if method == .post, case .atMostOnce = repeatability, head.status == 429 { return .final }
                 return repeatsUnavailable || head.status != 503 ? .byStatus : .final
             },
             // Creation has checked the credentials, and a server that does not know the field costs a second a chunk.

@@ -135,7 +135,16 @@ struct TusSender {
         let started = ContinuousClock.now
         let chunk = offset..<min(offset + size.current, content.byteCount)
         let body = try ChunkBody(chunk, of: content, pipeline)
-        let (error, outcome) = await client.patch(id, body, of: content, options.checksum, control, onEvent)
+        let (error, outcome) = await client.patch(
+            id,
+            body,
+            of: content,
+            options.checksum,
+            // Such a server stores the file with its last chunk (gighive-d4 contract section 5).
+            completes: options.fixedChunkBytes != nil && chunk.upperBound == content.byteCount,
+            control,
+            onEvent
+        )
         bytesSent += outcome.bytesSent
         sentEnd = max(sentEnd, chunk.upperBound)
         guard let error else {
