@@ -109,8 +109,9 @@ struct Finalization {
         // Every byte is sent: an upload that waits for its event releases its slot, which another upload may need.
         uploader.turn?.end()
         // A file that is stored already is asked for in any case: a stop changes nothing about it.
-        guard isQuestion || !control.isStopRequested else { return stopped(&settlement) }
-        guard await isQuestion || pass.enter() else { return stopped(&settlement) }
+        if !isQuestion {
+            guard !control.isStopRequested, await pass.enter() else { return stopped(&settlement) }
+        }
         let rescue = try uploader.rescueFile(for: settlement.record.uploadID)
         try await journal.finalizing()
         onEvent(.finalizing)

@@ -10,8 +10,11 @@ extension TusUploadRun {
         guard features.offsetUnit == .chunks else { return true }
         guard !control.isStopRequested else { return false }
         uploader.turn?.end()
+        // In this order everywhere, so that no upload keeps a place while another with the pass waits for one.
+        place?.end()
+        place = nil
         guard await pass.enter() else { return false }
-        if place == nil { place = await uploader.tusPlaces.take() }
+        place = await uploader.tusPlaces.take()
         return await uploader.mayBegin(control)
     }
 

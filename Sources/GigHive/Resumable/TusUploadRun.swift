@@ -216,7 +216,8 @@ struct TusUploadRun {
             }
             let sent = try await transfer(file, journal)
             KillPoint.afterAllBytes.reach()
-            guard file.isUnchanged else {
+            // Where the file is stored with its last chunk, the result includes its ID.
+            guard file.isUnchanged || features.offsetUnit == .chunks else {
                 throw TusError(.prefixChanged, detail: "the file changed while it was sent")
             }
             uploader.keep(sent.checksum, of: upload, readingBegan: file.openedAt)
