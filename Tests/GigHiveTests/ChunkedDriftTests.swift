@@ -26,7 +26,7 @@ import Tus
         let offset = try await bench.uploader.tus.status(of: id).offset
         let path = bench.temporary.file("foreign")
         try Data(repeating: 1, count: byteCount).write(to: URL(fileURLWithPath: path))
-        _ = try ChildProcess.run(
+        _ = try await ChildProcess.run(
             "curl",
             [
                 "-s", "-u", "uploader:uploader", "-X", "PATCH", "-H", "Tus-Resumable: 1.0.0", "-H",
