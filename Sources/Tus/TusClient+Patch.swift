@@ -98,7 +98,13 @@ extension TusClient {
                 throw TusError(.sourceFailed, detail: "\(error)", underlying: error)
             }
         }
-        return request(.patch, try resource(id), headers: headers, body: chunk, repeatability: completes ? .atMostOnce : .resumable)
+        return request(
+            .patch,
+            try resource(id),
+            headers: headers,
+            body: chunk,
+            repeatability: completes ? .atMostOnce : .resumable
+        )
     }
 
     /// What a body of bytes of an upload is called.

@@ -96,7 +96,9 @@ import Tus
 
     /// Below 20 MiB the server keeps nothing of a chunk that was not complete (gighive-d4 contract 4.3).
     @Test(
-        arguments: ["reset,after=1", "reset,after=30000", "reset,after=65535", "drop-answer", "status=408", "status=400"]
+        arguments: [
+            "reset,after=1", "reset,after=30000", "reset,after=65535", "drop-answer", "status=408", "status=400",
+        ]
     )
     func anInterruptedChunkIsSentAgain(_ fault: String) async throws {
         let bench = try await start(faults: ["tus-patch:\(fault),times=1,skip=3"])
@@ -189,7 +191,10 @@ import Tus
         let bench = try await start()
         let items = try (0..<8).map { index in
             UploadBatch.Item.ready(
-                try bench.prepare(try bench.file(200_000, seed: UInt8(index), name: "c\(index).mp4"), label: "l\(index)")
+                try bench.prepare(
+                    try bench.file(200_000, seed: UInt8(index), name: "c\(index).mp4"),
+                    label: "l\(index)"
+                )
             )
         }
         let log = BatchLog()

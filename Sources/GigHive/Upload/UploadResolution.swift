@@ -78,7 +78,8 @@ struct UploadResolution {
             throw GigHiveError(.notResumable, detail: need, path: settlement.record.path)
         }
         do {
-            guard let tus = try uploader.store.tusRecord(uploadID), let tusID = tus.finalTusID ?? (tus.mayBeStored ? tus.parts[0].tusID : nil),
+            guard let tus = try uploader.store.tusRecord(uploadID),
+                let tusID = tus.finalTusID ?? (tus.mayBeStored ? tus.parts[0].tusID : nil),
                 let details = details ?? UploadDetails(settlement.record.fields)
             else {
                 throw GigHiveError(

@@ -49,7 +49,8 @@ extension UploadSettlement {
     /// Where the media of a reply is served, by the server's own name: over tus the extension comes from the media type and
     /// is often `bin` (gighive-d4 contract 4.6). nil where the name is not the served one.
     func servedURL(_ reply: UploadReply) -> String? {
-        guard reply.hasNoTokens, let name = reply.fileName, let kind = reply.fileType, ["audio", "video"].contains(kind),
+        guard reply.hasNoTokens, let name = reply.fileName, let kind = reply.fileType,
+            ["audio", "video"].contains(kind),
             SHA256Digest(hex: String(name.prefix(64))) != nil
         else { return nil }
         return "\(record.baseURL)/\(kind)/\(PercentEncoding.encode(name))"

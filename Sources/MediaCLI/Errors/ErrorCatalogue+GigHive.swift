@@ -182,7 +182,8 @@ extension ErrorCatalogue {
         guard error.neededLogin == .admin, let digest = error.value else {
             return "delete the bad copy with: mediactl uploads delete \(id)"
         }
-        return "an administrator can delete the bad copy: mediactl uploads delete \(id) --as-admin --sha256 \(clean(digest))"
+        let command = "mediactl uploads delete \(id) --as-admin --sha256 \(clean(digest))"
+        return "an administrator can delete the bad copy: \(command)"
     }
 
     private static func unstoredTokenHint(for error: GigHiveError, path: String) -> String {
