@@ -59,7 +59,7 @@ extension Uploader {
         guard features != nil || !isNeeded else {
             throw GigHiveError(.tusUnavailable, detail: "the server offers no resumable uploads", path: upload.path)
         }
-        if let features, features.offsetUnit == .chunks { try checkType(of: upload) }
+        if let features, features.offsetUnit == .chunks { try checkCreation(of: upload) }
         return features
     }
 
@@ -68,8 +68,17 @@ extension Uploader {
         !upload.warnings.contains(.aboveDirectLimit) && !directLimit.isExceeded(by: upload.sizeBytes)
     }
 
-    /// A server that counts chunks compares `filetype` with its list before it creates an upload (gighive-d4 contract 4.1).
-    private func checkType(of upload: PreparedUpload) throws(GigHiveError) {
+    /// What a server that counts chunks refuses when it creates an upload, or only after the last byte (gighive-d4 contract
+    /// 4.1 and 4.4).
+    private func checkCreation(of upload: PreparedUpload) throws(GigHiveError) {
+        // An event link's details come from the server, and were not checked.
+        let details = upload.details
+        _ = try UploadDetails.validated(
+            eventDate: details.eventDate,
+            orgName: details.orgName,
+            eventType: details.eventType,
+            label: details.label
+        )
         guard AcceptedMedia.types.contains(upload.contentType) else {
             throw GigHiveError(
                 .unsupportedMedia,

@@ -23,7 +23,7 @@ extension ErrorCatalogue {
             Words(
                 "the server has five unfinished tus uploads\(error.status), and accepts no more from any user; it deletes "
                     + "them after 24 hours",
-                hint: "use --transport multipart, or retry in 24 hours"
+                hint: "retry in 24 hours; files below 1 GiB can be uploaded with --transport multipart"
             )
         case .rateLimited:
             .table(
