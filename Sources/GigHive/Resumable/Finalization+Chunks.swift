@@ -51,3 +51,21 @@ extension Finalization {
         return await ended()
     }
 }
+
+extension TransferControl {
+    private static let abandonLook = Duration.milliseconds(100)
+
+    /// Runs a request under a control of its own, which a stop of this one does not end, only `abandon`: what the request asks
+    /// for has happened already.
+    func endedByAbandoning<Value: Sendable>(_ ask: (TransferControl) async -> Value) async -> Value {
+        let inner = TransferControl()
+        let watcher = Task {
+            while !isAbandoned {
+                guard (try? await Task.sleep(for: Self.abandonLook)) != nil else { return }
+            }
+            inner.abandon()
+        }
+        defer { watcher.cancel() }
+        return await ask(inner)
+    }
+}

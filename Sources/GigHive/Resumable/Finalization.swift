@@ -117,8 +117,11 @@ struct Finalization {
         onEvent(.finalizing)
         let began = ContinuousClock.now
         let pulse = journal.pulse(every: max(uploader.options.settleTime / 20, .milliseconds(1)))
-        let answer = await FinalizeRequest(tusID, details: details, sizeBytes: settlement.record.sizeBytes, uploader)
-            .send(rescue: rescue, control: isQuestion ? TransferControl() : control, onEvent: onEvent)
+        let request = FinalizeRequest(tusID, details: details, sizeBytes: settlement.record.sizeBytes, uploader)
+        let answer =
+            isQuestion
+            ? await control.endedByAbandoning { await request.send(rescue: rescue, control: $0, onEvent: onEvent) }
+            : await request.send(rescue: rescue, control: control, onEvent: onEvent)
         pulse.cancel()
         await pulse.value
         pass.leave(answer.dialect)
