@@ -27,6 +27,8 @@ extension Finalization {
         guard pendingRetries < uploader.pendingPauses.count else {
             var dead = error
             dead.code = .serverError
+            // A 201 next to this code would read as a contradiction.
+            dead.httpStatus = nil
             dead.detail = "the server never completed the upload"
             return .end(.dead(dead))
         }
