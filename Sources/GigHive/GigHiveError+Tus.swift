@@ -16,6 +16,10 @@ extension GigHiveError {
         switch error.kind {
         case .unsupported: code = .tusUnavailable
         case .gone: (code, isRetryable) = (.uploadExpired, true)
+        // The upload on the server is of no use; the file may be uploaded again.
+        case .dead: (code, isRetryable) = (.serverError, true)
+        // An event link that the server does not accept (gighive-d4 contract 4.1).
+        case .unauthorized where error.detail.contains("Invalid or expired upload token"): code = .invalidEventLink
         case .conflict, .checksumMismatch: (code, isRetryable) = (.unexpectedAnswer, true)
         case .refused, .unauthorized, .forbidden, .tooLarge, .locked, .rateLimited, .server, .redirected:
             let outcome = OutcomeTable.outcome(of: error.status ?? 500, from: .tus)

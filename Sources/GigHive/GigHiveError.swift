@@ -163,6 +163,10 @@ public struct GigHiveError: Error, Sendable, CustomStringConvertible {
     package var isOfTusServer = false
     /// Whether it was not retried, so that it shows nothing about the other uploads of the run.
     var isIsolated = false
+    /// Whether a tus server refuses further uploads because of those that were not completed (gighive-d4 contract 4.5).
+    package var isPendingLimit: Bool {
+        isOfTusServer && httpStatus == 429 && detail.contains("Too many pending uploads")
+    }
     /// The store's own error.
     public var store: StoreError?
     /// The transport's own error.

@@ -12,6 +12,12 @@ public struct TusRecord: Sendable, Equatable {
         public var tusID: String?
         /// `Upload-Expires`, where the server tells it.
         public var expiresAt: Date?
+        /// When creation was answered; nil if unknown.
+        public var createdAt: Date?
+        /// The size of all chunks but the last in bytes, where the server counts chunks; nil where chunks may differ. A
+        /// version that does not know this key drops it with its first write, so that a part that still has it was sent in
+        /// chunks of this size only.
+        public var chunkBytes: Int64?
         /// The newest proofs of what was sent, oldest first; two are enough.
         public var proofs: [Proof]
 
@@ -21,12 +27,16 @@ public struct TusRecord: Sendable, Equatable {
             byteCount: Int64,
             tusID: String? = nil,
             expiresAt: Date? = nil,
+            createdAt: Date? = nil,
+            chunkBytes: Int64? = nil,
             proofs: [Proof] = []
         ) {
             self.start = start
             self.byteCount = byteCount
             self.tusID = tusID
             self.expiresAt = expiresAt
+            self.createdAt = createdAt
+            self.chunkBytes = chunkBytes
             self.proofs = proofs
         }
     }
@@ -54,6 +64,12 @@ public struct TusRecord: Sendable, Equatable {
     /// When a finalize request was last about to be sent; nil when none ever was. From then on the server may have
     /// stored the file.
     public var finalizeStartedAt: Date?
+
+    /// Whether the server counts chunks. It then stores the file with the last chunk, before any finalize request.
+    public var isInChunks: Bool { parts.count == 1 && parts[0].chunkBytes != nil }
+
+    /// Whether the last byte may be on such a server, which has then stored the file.
+    public var mayBeStored: Bool { isInChunks && parts[0].proofs.last?.offset == parts[0].byteCount }
 
     /// Makes a record.
     public init(

@@ -15,6 +15,10 @@ struct ChunkSize {
     private var runNeeded = 2
 
     init(_ options: TusSendOptions) {
+        if let fixed = options.fixedChunkBytes {
+            (current, minimum, ceiling) = (max(1, fixed), max(1, fixed), max(1, fixed))
+            return
+        }
         current = max(1, options.chunkBytes)
         minimum = max(1, min(options.minimumChunkBytes, current))
         ceiling = max(options.maximumChunkBytes, current)

@@ -24,6 +24,15 @@ public struct TusFeatures: Sendable, Equatable {
         case concatenationUnfinished = "concatenation-unfinished"
     }
 
+    /// What `Upload-Offset` counts.
+    public enum OffsetUnit: Sendable {
+        /// The bytes that the server has, as tus 1.0.0 says.
+        case bytes
+        /// Chunks of the size of the first one: all chunks but the last must have this size, and 20 MiB at most (gighive-d4
+        /// contract 4.2 and 4.3).
+        case chunks
+    }
+
     /// `Tus-Version`, in the server's order.
     public var versions: [String]
     /// `Tus-Extension`; unknown ones are left out.
@@ -44,6 +53,14 @@ public struct TusFeatures: Sendable, Equatable {
         self.extensions = extensions
         self.maximumBytes = maximumBytes
         self.checksumAlgorithms = checksumAlgorithms
+    }
+}
+
+extension TusFeatures {
+    /// What `Upload-Offset` counts: chunks on a server that has a size limit and cannot delete uploads (gighive-d4 contract
+    /// section 1).
+    public var offsetUnit: OffsetUnit {
+        extensions.contains(.creation) && !extensions.contains(.termination) && maximumBytes != nil ? .chunks : .bytes
     }
 }
 

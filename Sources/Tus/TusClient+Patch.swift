@@ -12,7 +12,7 @@ struct ChunkOutcome {
 }
 
 extension TusClient {
-    /// Sends a chunk once.
+    /// Sends a chunk once. With `completes`, a stop after its last byte lets it wait for its answer.
     ///
     /// - Returns: The error is nil when the server has the whole chunk.
     func patch(
@@ -20,12 +20,13 @@ extension TusClient {
         _ chunk: ChunkBody,
         of content: TusContent,
         _ checksum: DigestAlgorithm?,
+        completes: Bool = false,
         _ control: TransferControl,
         _ onEvent: @escaping @Sendable (TusEvent) -> Void
     ) async -> (error: TusError?, outcome: ChunkOutcome) {
         let request: HTTPRequest
         do throws(TusError) {
-            request = try await patchRequest(id, chunk, of: content, checksum)
+            request = try await patchRequest(id, chunk, of: content, checksum, completes: completes)
         } catch {
             return (error, ChunkOutcome(answer: .failure(error), bytesSent: 0, isKept: false))
         }
@@ -76,7 +77,8 @@ extension TusClient {
         _ id: String,
         _ chunk: ChunkBody,
         of content: TusContent,
-        _ checksum: DigestAlgorithm?
+        _ checksum: DigestAlgorithm?,
+        completes: Bool
     ) async throws(TusError) -> HTTPRequest {
         var headers = [
             HTTPHeader("Upload-Offset", String(chunk.range(in: content).lowerBound)), Self.offsetStream,
@@ -96,7 +98,13 @@ extension TusClient {
                 throw TusError(.sourceFailed, detail: "\(error)", underlying: error)
             }
         }
-        return request(.patch, try resource(id), headers: headers, body: chunk, repeatability: .resumable)
+        return request(
+            .patch,
+            try resource(id),
+            headers: headers,
+            body: chunk,
+            repeatability: completes ? .atMostOnce : .resumable
+        )
     }
 
     /// What a body of bytes of an upload is called.

@@ -28,7 +28,11 @@ extension TusClient {
             body: body,
             authorization: authorization,
             repeatability: repeatability,
-            verdict: { repeatsUnavailable || $0.status != 503 ? .byStatus : .final },
+            verdict: { head in
+                // A limit on unfinished uploads concerns no other request.
+                if method == .post, case .atMostOnce = repeatability, head.status == 429 { return .final }
+                return repeatsUnavailable || head.status != 503 ? .byStatus : .final
+            },
             // Creation has checked the credentials, and a server that does not know the field costs a second a chunk.
             asksBeforeLargeBody: false,
             timeouts: timeouts,
@@ -56,13 +60,19 @@ extension TusClient {
         _ fields: [HTTPHeader],
         _ metadata: [TusMetadata],
         repeatsUnavailable: Bool = true,
+        isRepeatable: Bool = true,
         _ control: TransferControl
     ) async throws(TusError) -> TusCreation {
         var fields = fields
         if let value = try TusMetadata.fieldValue(of: metadata) { fields.append(HTTPHeader("Upload-Metadata", value)) }
         // libcurl would call an empty body a form.
         fields.append(HTTPHeader("Content-Type", ""))
-        let request = request(.post, headers: fields, repeatsUnavailable: repeatsUnavailable)
+        let request = request(
+            .post,
+            headers: fields,
+            repeatability: isRepeatable ? .safe : .atMostOnce,
+            repeatsUnavailable: repeatsUnavailable
+        )
         return try creation(of: await exchange(request, as: .create, control))
     }
 

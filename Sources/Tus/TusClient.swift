@@ -59,14 +59,15 @@ public struct TusClient: Sendable {
 
     /// Creates an upload (`POST`, extension "creation").
     ///
-    /// A lost answer leaves an empty upload on the server, which nobody knows of and which costs nothing; creation is
-    /// therefore repeated like any safe request.
+    /// A lost answer leaves an empty upload on the server, which costs nothing where the number of uploads is not limited;
+    /// creation is therefore repeated like any safe request, unless `isRepeatable` is false.
     ///
     /// - Parameters:
     ///   - byteCount: Length of the whole upload.
     ///   - metadata: `Upload-Metadata`.
     ///   - isPartial: Whether it will be joined with others (extension "concatenation").
     ///   - repeatsUnavailable: Whether a 503 is retried here, and not left to the caller.
+    ///   - isRepeatable: Whether the request may be sent again when its answer is lost.
     ///   - control: Stops it at once.
     /// - Returns: The upload's id.
     /// - Throws: `TusError`; `.tooLarge` when the server takes no upload of this length.
@@ -75,11 +76,18 @@ public struct TusClient: Sendable {
         metadata: [TusMetadata],
         isPartial: Bool = false,
         repeatsUnavailable: Bool = true,
+        isRepeatable: Bool = true,
         control: TransferControl = TransferControl()
     ) async throws(TusError) -> TusCreation {
         var headers = [HTTPHeader("Upload-Length", String(byteCount))]
         if isPartial { headers.append(HTTPHeader("Upload-Concat", "partial")) }
-        return try await create(headers, metadata, repeatsUnavailable: repeatsUnavailable, control)
+        return try await create(
+            headers,
+            metadata,
+            repeatsUnavailable: repeatsUnavailable,
+            isRepeatable: isRepeatable,
+            control
+        )
     }
 
     /// Joins finished partial uploads, in order, to one (extension "concatenation").

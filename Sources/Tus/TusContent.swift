@@ -66,6 +66,9 @@ public struct TusSendOptions: Sendable {
     /// Sends a checksum with each chunk (extension "checksum"), for which every chunk is read twice; nil for none. See
     /// `TusFeatures.preferredChecksum`.
     public var checksum: DigestAlgorithm?
+    /// The size of every chunk but the last in bytes, for a server whose offsets count chunks (`TusFeatures.OffsetUnit`):
+    /// chunks then never change, and an offset that they cannot have ends the upload as `.dead`; nil for chunks that adapt.
+    public var fixedChunkBytes: Int64?
 
     /// Makes a set of options; the defaults are those of the command line.
     public init(
@@ -76,7 +79,8 @@ public struct TusSendOptions: Sendable {
         lockLimit: Duration = .seconds(300),
         lockBackOff: Duration = .seconds(1),
         isNew: Bool = false,
-        checksum: DigestAlgorithm? = nil
+        checksum: DigestAlgorithm? = nil,
+        fixedChunkBytes: Int64? = nil
     ) {
         self.chunkBytes = chunkBytes
         self.minimumChunkBytes = minimumChunkBytes
@@ -86,7 +90,11 @@ public struct TusSendOptions: Sendable {
         self.lockBackOff = lockBackOff
         self.isNew = isNew
         self.checksum = checksum
+        self.fixedChunkBytes = fixedChunkBytes
     }
+
+    /// No chunk is longer than this.
+    var longestChunk: Int64 { fixedChunkBytes ?? max(chunkBytes, maximumChunkBytes) }
 }
 
 /// What came of sending a content to its end.

@@ -16,6 +16,9 @@ public struct TusError: Error, Sendable, CustomStringConvertible {
         case gone
         /// The server's offset or length is not what this upload can have (409 that persists, an offset that goes back).
         case conflict
+        /// The upload can never be completed, whatever is sent: the server marked it as failed, or its offset is not the end
+        /// of a chunk that was sent. A new one may begin.
+        case dead
         /// 413 for the smallest chunk, or for the upload as a whole.
         case tooLarge
         /// 423 for longer than the lock limit.
@@ -48,6 +51,8 @@ public struct TusError: Error, Sendable, CustomStringConvertible {
     public var detail: String
     /// Status of the answer, when there was one.
     public var status: Int?
+    /// `Upload-Offset` of the answer in bytes, when it had one.
+    public var uploadOffset: Int64?
     /// `Retry-After` in seconds.
     public var retryAfterSeconds: Int?
     /// The transport's error.

@@ -19,6 +19,7 @@ extension TusError {
             status: answer.status,
             retryAfterSeconds: RetryAfter.wish(in: answer.head).map { Int($0.components.seconds) }
         )
+        uploadOffset = answer.head.byteCount("Upload-Offset")
     }
 
     private static func kind(of answer: HTTPResponse, to verb: TusVerb) -> Kind {
@@ -79,7 +80,7 @@ extension TusError {
             default: true
             }
         case .unsupported, .refused, .unauthorized, .forbidden, .gone, .tooLarge, .locked, .redirected,
-            .prefixChanged, .sourceFailed, .journal, .cancelled:
+            .prefixChanged, .dead, .sourceFailed, .journal, .cancelled:
             false
         }
     }
@@ -88,5 +89,18 @@ extension TusError {
     var isCut: Bool {
         if let transport { return transport.metrics.bodyBytesSent > 0 }
         return status == 408 || status == 500 || status == 502 || status == 504
+    }
+}
+
+extension TusError {
+    /// What an answer to a `PATCH` means for the upload itself where offsets count chunks (gighive-d4 contract 4.1 and 4.4):
+    /// nil unless the server never completes it. A 500 ends an upload at once, and older releases have appended the bytes
+    /// besides, so that a second attempt would double them.
+    var asDead: TusError? {
+        guard transport == nil, status == 500 || (status == 409 && uploadOffset == nil) else { return nil }
+        var dead = self
+        dead.kind = .dead
+        if dead.detail.isEmpty { dead.detail = "the server could not store the chunk" }
+        return dead
     }
 }

@@ -51,7 +51,7 @@ struct TusSender {
             if !options.isNew {
                 offset = try await ask().offset
                 // The chunk of an earlier run may still be on its way.
-                sentEnd = offset + max(options.chunkBytes, options.maximumChunkBytes)
+                sentEnd = offset + options.longestChunk
                 try await provePrefix()
             }
             let resumedAt = offset
@@ -86,7 +86,7 @@ struct TusSender {
                     )
                 }
                 guard status.offset <= content.byteCount else {
-                    throw TusError(.conflict, detail: "the server has more bytes than the content")
+                    throw misplaced("the server has more bytes than the content")
                 }
                 return status
             } catch  where error.kind != .conflict {
@@ -135,12 +135,24 @@ struct TusSender {
         let started = ContinuousClock.now
         let chunk = offset..<min(offset + size.current, content.byteCount)
         let body = try ChunkBody(chunk, of: content, pipeline)
-        let (error, outcome) = await client.patch(id, body, of: content, options.checksum, control, onEvent)
+        let (error, outcome) = await client.patch(
+            id,
+            body,
+            of: content,
+            options.checksum,
+            // Such a server stores the file with its last chunk (gighive-d4 contract section 5).
+            completes: options.fixedChunkBytes != nil && chunk.upperBound == content.byteCount,
+            control,
+            onEvent
+        )
         bytesSent += outcome.bytesSent
         sentEnd = max(sentEnd, chunk.upperBound)
         guard let error else {
             size.completed(in: started.duration(to: .now))
             return advance(to: chunk.upperBound)
+        }
+        if options.fixedChunkBytes != nil {
+            return try await recover(from: error, chunk, isKept: outcome.isKept)
         }
         if error.kind == .tooLarge {
             guard size.refused(Int64(chunk.count)) else { throw error }
@@ -153,10 +165,37 @@ struct TusSender {
         try await settle(at: try await ask().offset, chunk, isKept: outcome.isKept)
     }
 
+    /// The same where offsets count chunks: the next chunk has the same size, and nothing is sent again after an answer that
+    /// ends the upload on the server (gighive-d4 contract 4.1 and 4.4).
+    private mutating func recover(from error: TusError, _ chunk: Range<Int64>, isKept: Bool) async throws(TusError) {
+        if let dead = error.asDead { throw dead }
+        if error.kind == .conflict, let found = error.uploadOffset {
+            // An earlier attempt of the same chunk has arrived after all, or nothing has.
+            if found <= offset { try await waitOut(error) }
+            return try await settle(at: found, chunk, isKept: isKept)
+        }
+        var error = error
+        // A body that a proxy ended early is refused as a bad request, and nothing of it is kept.
+        if error.status == 400 { error.kind = .unexpectedAnswer }
+        try await waitOut(error)
+        try await settle(at: try await ask().offset, chunk, isKept: isKept)
+    }
+
+    /// An offset that this upload cannot have. Where offsets count chunks the upload is beyond repair.
+    private func misplaced(_ detail: String) -> TusError {
+        TusError(options.fixedChunkBytes == nil ? .conflict : .dead, detail: detail)
+    }
+
+    /// Whether an offset is the end of a chunk, as far as the size of chunks tells.
+    private func isChunkEnd(_ found: Int64) -> Bool {
+        guard let chunk = options.fixedChunkBytes else { return true }
+        return found % chunk == 0 || found == content.byteCount
+    }
+
     /// Goes on from where the server says it is after a fault.
     private mutating func settle(at found: Int64, _ chunk: Range<Int64>, isKept: Bool) async throws(TusError) {
-        guard found >= offset, found <= max(offset, sentEnd) else {
-            throw TusError(.conflict, detail: "the server's offset is \(found) where \(offset) was due")
+        guard found >= offset, found <= max(offset, sentEnd), isChunkEnd(found) else {
+            throw misplaced("the server's offset is \(found) where \(offset) was due")
         }
         if found == chunk.upperBound && isKept {
             return advance(to: found)
@@ -183,8 +222,12 @@ struct TusSender {
     /// Reads again what the server has, and refuses to go on unless it is what was sent.
     private mutating func provePrefix() async throws(TusError) {
         guard offset > 0 else { return }
+        // A chunk's proof is kept before its last byte goes out: another offset comes from other bytes.
+        guard options.fixedChunkBytes == nil || content.proofs.contains(where: { $0.offset == offset }) else {
+            throw misplaced("the server's offset is \(offset), where no chunk ends")
+        }
         let file = try content.openChecked()
-        let longest = max(options.chunkBytes, options.maximumChunkBytes)
+        let longest = options.longestChunk
         let proven = content.proofs.filter { $0.offset <= offset }.max { $0.offset < $1.offset }
         let provenBytes = proven?.offset ?? 0
         // Before the last byte of a chunk goes out its proof is kept: only a part of one chunk can be without.

@@ -21,6 +21,9 @@ import Testing
         case .unsupportedMedia: "unsupported media"
         case .broken: "broken"
         case .collided: "collided"
+        case .pending: "pending"
+        case .dead: "dead"
+        case .deleted: "deleted"
         case .lost: "lost"
         }
     }
@@ -33,6 +36,7 @@ import Testing
             ),
             ("Upload not found or not finished yet", "too early"),
             ("Upload not found: no data or hook record for upload_id=ab", "unknown upload"),
+            ("Upload not found: upload_id=ab", "unknown upload"), ("Upload failed: upload_id=ab", "dead"),
             ("Upload data missing on disk", "used up"),
             ("Failed to move file (rename)", "used up"),
             ("Uploaded file is empty", "refused"),
@@ -47,6 +51,8 @@ import Testing
     @Test(
         arguments: [
             (200, #"{"id":8}"#, "stored"), (201, #"{"id":8}"#, "stored"), (201, "{}", "broken"), (400, "{}", "refused"),
+            (201, #"{"status":"pending","upload_id":"ab"}"#, "pending"),
+            (201, #"{"id":8,"asset_id":8,"file_name":"","size_bytes":0,"checksum_sha256":""}"#, "deleted"),
             (400, #"{"error":"Bad Request","message":"Unsupported media type"}"#, "unsupported media"),
             (400, "<title>Unsupported media type</title>", "refused"), (401, "<html>", "refused"),
             (408, "", "refused for now"), (409, "{}", "duplicate"),

@@ -251,6 +251,10 @@ public struct ServerCheckup: Sendable {
                 "extensions": names.joined(separator: " "), "versions": features.versions.joined(separator: " "),
             ]
             facts["max_size"] = features.maximumBytes.map(String.init)
+            if features.offsetUnit == .chunks {
+                facts["dialect"] = "d4"
+                return ServerCheck("tus", .passed, Self.chunkLimits(features), facts: facts)
+            }
             return ServerCheck(
                 "tus",
                 .passed,
@@ -269,6 +273,12 @@ public struct ServerCheckup: Sendable {
                 transport: error.transport
             )
         }
+    }
+
+    /// What tus is like on a server that counts chunks (gighive-d4 contract sections 3, 4.5 and 4.6).
+    private static func chunkLimits(_ features: TusFeatures) -> String {
+        "tus \(features.versions.joined(separator: ", ")) in PHP (dialect d4): no delete tokens and no deletion over tus; five "
+            + "unfinished uploads at most, for 24 hours; participants, keywords, location, rating and notes are ignored"
     }
 
     /// What the contract says and the settings allow; the server tells only its tus limit.

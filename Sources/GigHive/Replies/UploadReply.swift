@@ -50,6 +50,12 @@ package struct UploadReply: Sendable, Equatable {
     package var stored: StoredFacts?
     /// What a guest gets besides (gighive contract section 6).
     package var guest: GuestReceipt?
+    /// Whether the server has not completed the upload yet (gighive-d4 contract section 5).
+    package var isPending = false
+    /// Whether the server has stored the file and deleted it since: its digest is empty (gighive-d4 contract section 5).
+    package var isOfDeletedFile = false
+    /// Whether a server sent it that never has a delete token for uploads over tus (gighive-d4 contract section 1).
+    package var hasNoTokens = false
     /// The error's short name.
     package var error: String?
     /// The error in words; of an HTML page the title.
@@ -91,6 +97,9 @@ package struct UploadReply: Sendable, Equatable {
         if let nonce = members.text("status_nonce"), let jobID = members.identifier("upload_job_id") {
             guest = GuestReceipt(nonce: nonce, jobID: jobID)
         }
+        isPending = members.text("status") == "pending" && members.text("upload_id") != nil && fileID == nil
+        isOfDeletedFile = fileID != nil && members["checksum_sha256"]?.text == ""
+        hasNoTokens = members["db_done"] != nil
         stored = StoredFacts(members)
         error = members.text("error")
         message = members.text("message")

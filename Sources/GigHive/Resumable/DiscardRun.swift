@@ -1,3 +1,4 @@
+internal import Foundation
 internal import MediaStore
 internal import MediaTransport
 internal import Tus
@@ -52,11 +53,11 @@ struct DiscardRun {
         try? SpoolFile.kept(for: row.uploadID, in: uploader.directory)?.remove()
     }
 
-    private func removeBytes(of row: UploadRecord) async throws(GigHiveError) {
+    private mutating func removeBytes(of row: UploadRecord) async throws(GigHiveError) {
         do {
             guard let tus = try uploader.store.tusRecord(row.uploadID) else { return }
             for id in tus.tusIDs {
-                try await remove(id)
+                try await remove(id, of: tus)
             }
             try await TusJournal(tus, store: uploader.store).forget()
         } catch let error as GigHiveError {
@@ -68,11 +69,13 @@ struct DiscardRun {
         }
     }
 
-    private func remove(_ id: String) async throws(GigHiveError) {
+    private mutating func remove(_ id: String, of tus: TusRecord) async throws(GigHiveError) {
         do {
             try await uploader.tus.terminate(id)
         } catch  where error.kind == .unsupported {
-            // A server that cannot remove uploads keeps their bytes until it cleans up by itself.
+            // A server that cannot remove uploads keeps their bytes until it cleans up by itself (gighive-d4 contract 4.5).
+            let created = tus.parts.first { $0.tusID == id }?.createdAt
+            settlement.result.warnings.append(.keptByServer(until: created.map { $0 + 24 * 3600 }))
         } catch {
             guard evenUnreachable else { throw .tus(error) }
         }

@@ -17,28 +17,33 @@ struct Finalization {
         case settled
         /// The server has not got the bytes (any more), and has not stored them: they have to be sent.
         case sendAgain(GigHiveError)
+        /// The server can never complete this upload; another may begin.
+        case dead(GigHiveError)
     }
 
-    private enum Step {
+    enum Step {
         /// Send finalize (again).
         case request
         case end(End)
     }
 
-    private let uploader: Uploader
-    private let journal: TusJournal
-    private let tusID: String
+    let uploader: Uploader
+    let journal: TusJournal
+    let tusID: String
     private let details: UploadDetails
     private let fileName: String
     private let isSourceUnchanged: @Sendable () -> Bool
-    private let control: TransferControl
-    private let onEvent: @Sendable (UploadEvent) -> Void
-    private let quiet: ServerQuiet
+    let control: TransferControl
+    let onEvent: @Sendable (UploadEvent) -> Void
+    let quiet: ServerQuiet
     private let pass: EventPass
 
     /// When another finalize of this id was last in flight; a success without token is then a repeat, and its token lost.
-    private var lostAt: Date?
+    var lostAt: Date?
+    /// Whether the server stores the file with its last chunk, so that finalize only asks (gighive-d4 contract section 5).
+    var isQuestion = false
     private var hookRetries = 0
+    var pendingRetries = 0
     private var refusals = 0
     private var outage: OutageRetries
     private var losses = 0
@@ -56,6 +61,7 @@ struct Finalization {
         startedAt: Date?,
         journal: TusJournal,
         uploader: Uploader,
+        pass: EventPass? = nil,
         isSourceUnchanged: @escaping @Sendable () -> Bool = { true },
         control: TransferControl,
         onEvent: @escaping @Sendable (UploadEvent) -> Void
@@ -68,7 +74,7 @@ struct Finalization {
         self.isSourceUnchanged = isSourceUnchanged
         self.control = control
         self.onEvent = onEvent
-        pass = EventPass(uploader.events, details)
+        self.pass = pass ?? EventPass(uploader.events, details)
         collisions = uploader.collisionRetries
         outage = OutageRetries(uploader.options.retry)
         quiet = ServerQuiet(tusID: tusID, sizeBytes: sizeBytes, uploader: uploader, control: control, onEvent: onEvent)
@@ -76,6 +82,7 @@ struct Finalization {
     }
 
     mutating func run(_ settlement: inout UploadSettlement) async -> End {
+        isQuestion = await journal.record.isInChunks
         do throws(StoreError) {
             var step = await begin(&settlement)
             while case .request = step {
@@ -90,7 +97,8 @@ struct Finalization {
     }
 
     private func begin(_ settlement: inout UploadSettlement) async -> Step {
-        guard let lostAt else { return .request }
+        // A question may be repeated at once.
+        guard let lostAt, !isPureQuestion else { return .request }
         return await waitForQuiet(since: lostAt, endsWhenGone: true, &settlement)
     }
 
@@ -100,14 +108,20 @@ struct Finalization {
         defer { pass.leave() }
         // Every byte is sent: an upload that waits for its event releases its slot, which another upload may need.
         uploader.turn?.end()
-        guard !control.isStopRequested, await pass.enter() else { return stopped(&settlement) }
+        // A file that is stored already is asked for in any case: a stop changes nothing about it.
+        if !isQuestion {
+            guard !control.isStopRequested, await pass.enter() else { return stopped(&settlement) }
+        }
         let rescue = try uploader.rescueFile(for: settlement.record.uploadID)
         try await journal.finalizing()
         onEvent(.finalizing)
         let began = ContinuousClock.now
         let pulse = journal.pulse(every: max(uploader.options.settleTime / 20, .milliseconds(1)))
-        let answer = await FinalizeRequest(tusID, details: details, sizeBytes: settlement.record.sizeBytes, uploader)
-            .send(rescue: rescue, control: control, onEvent: onEvent)
+        let request = FinalizeRequest(tusID, details: details, sizeBytes: settlement.record.sizeBytes, uploader)
+        let answer =
+            isQuestion
+            ? await control.endedByAbandoning { await request.send(rescue: rescue, control: $0, onEvent: onEvent) }
+            : await request.send(rescue: rescue, control: control, onEvent: onEvent)
         pulse.cancel()
         await pulse.value
         pass.leave(answer.dialect)
@@ -130,6 +144,16 @@ struct Finalization {
             return await store(reply, answer.rescueError == nil ? rescue.path : nil, since: began, &settlement)
         case .duplicate(let reply):
             return await settleDuplicate(reply, since: began, &settlement)
+        case .collided(let error) where isOfOwnGuestUpload(error):
+            return try await settleGuestRepetition(error, &settlement)
+        case .pending(let error):
+            return try await waitForCompletion(error, &settlement)
+        case .dead(let error):
+            try await journal.finalizeRefused()
+            return .end(.dead(error))
+        case .deleted(let error):
+            try await journal.forget()
+            return fail(error, &settlement, isKnown: true)
         case .collided(let error):
             return try await settleCollision(error, &settlement)
         case .tooEarly(let error):
@@ -167,7 +191,7 @@ struct Finalization {
             reply.fileID = copy.fileID
         }
         KillPoint.beforeTokenCommit.reach()
-        if lostAt != nil && reply.isWithoutToken && reply.guest == nil {
+        if lostAt != nil && reply.isWithoutToken && reply.guest == nil && !reply.hasNoTokens {
             settlement.endAsRemembered(reply)
         } else {
             await settlement.commit(
@@ -183,7 +207,7 @@ struct Finalization {
         return await ended()
     }
 
-    private func inquiry(_ checksum: String, _ settlement: UploadSettlement) -> OutcomeInquiry {
+    func inquiry(_ checksum: String, _ settlement: UploadSettlement) -> OutcomeInquiry {
         uploader.inquiry(settlement.record, of: details, checksum: checksum, fileName: fileName)
     }
 
@@ -223,7 +247,7 @@ struct Finalization {
     }
 
     /// The upload ID is used up. Its record, and the parts that the server would keep beside the file, are removed.
-    private func ended() async -> Step {
+    func ended() async -> Step {
         for part in await journal.record.tusIDs where part != tusID {
             // Where one cannot be removed, the others are not worth the wait.
             guard (try? await uploader.tus.terminate(part, control: control)) != nil else { break }
@@ -255,7 +279,7 @@ struct Finalization {
 
     /// This finalize is not in flight any more. An earlier one whose answer was lost may be: this answer says nothing about
     /// it.
-    private func noteAnswered() async throws(StoreError) {
+    func noteAnswered() async throws(StoreError) {
         if let lostAt {
             try await journal.finalizing(at: lostAt)
         } else {
@@ -305,32 +329,6 @@ struct Finalization {
         return wasLost ? await waitForQuiet(since: since, endsWhenGone: false, &settlement) : .request
     }
 
-    /// The upload id is gone. Without an earlier finalize nothing was stored.
-    private func settleGone(
-        _ error: GigHiveError,
-        _ settlement: inout UploadSettlement
-    ) async throws(StoreError) -> Step {
-        guard let lostAt else {
-            try await journal.forget()
-            return .end(.sendAgain(error))
-        }
-        return try await ask(error, for: quiet.remaining(since: lostAt), &settlement)
-    }
-
-    /// A 500 of a script that has ended, perhaps after it had stored the file (trap T7): while tus has the bytes, it has not.
-    private func settleBroken(
-        _ error: GigHiveError,
-        _ settlement: inout UploadSettlement
-    ) async throws(StoreError) -> Step {
-        switch await quiet.look() {
-        case .complete, .incomplete:
-            try await noteAnswered()
-            return fail(error, &settlement)
-        case .gone, .unanswered:
-            return try await ask(error, for: nil, &settlement)
-        }
-    }
-
     private mutating func settleLoss(
         _ error: GigHiveError,
         _ settlement: inout UploadSettlement
@@ -341,52 +339,35 @@ struct Finalization {
         try await journal.finalizing(at: now)
         settlement.end(.unknownOutcome, error.asUnknownOutcome)
         guard !control.isStopRequested, losses <= max(1, uploader.options.retry.retries) else { return .end(.settled) }
+        if isPureQuestion {
+            let delay = uploader.options.retry.delay(after: losses, retryAfter: nil)
+            return await control.waitForStop(upTo: delay) ? .end(.settled) : .request
+        }
         return await waitForQuiet(since: now, endsWhenGone: true, &settlement)
     }
 
     // MARK: Ends
 
     /// Refused; the bytes stay on the server, so the upload can be resumed.
-    private func fail(_ error: GigHiveError, _ settlement: inout UploadSettlement) -> Step {
+    func fail(
+        _ error: GigHiveError,
+        _ settlement: inout UploadSettlement,
+        isKnown: Bool = false
+    ) -> Step {
         var error = error
         error.path = settlement.record.path
-        settlement.end(lostAt == nil ? .failed : .unknownOutcome, lostAt == nil ? error : error.asUnknownOutcome)
+        // The server may have stored the file already, and only the question has failed.
+        let isUnanswered = isQuestion && (error.httpStatus ?? 500) >= 500
+        let isKnown = isKnown || (lostAt == nil && !isUnanswered)
+        settlement.end(isKnown ? .failed : .unknownOutcome, isKnown ? error : error.asUnknownOutcome)
         return .end(.settled)
     }
 
-    private func stopped(_ settlement: inout UploadSettlement) -> Step {
-        if lostAt == nil {
+    func stopped(_ settlement: inout UploadSettlement) -> Step {
+        if lostAt == nil, !isQuestion {
             settlement.suspend(GigHiveError(.cancelled, path: settlement.record.path))
         } else {
             settlement.end(.unknownOutcome, GigHiveError(.outcomeUnknown, detail: "stopped", isRetryable: true))
-        }
-        return .end(.settled)
-    }
-
-    /// Asks for the file by its digest, for as long as the server may still be working on it (nil: it has finished).
-    private func ask(
-        _ error: GigHiveError,
-        for limit: Duration?,
-        _ settlement: inout UploadSettlement
-    ) async throws(StoreError) -> Step {
-        guard let checksum = settlement.record.checksumSHA256 else {
-            settlement.end(.unknownOutcome, error.asUnknownOutcome)
-            return .end(.settled)
-        }
-        onEvent(.resolving(for: limit ?? .zero))
-        switch await inquiry(checksum, settlement).run(for: limit, control: control) {
-        case .present(let copy) where copy.placement != .otherEvent:
-            settlement.endAsPresent(copy, cause: error)
-            return await ended()
-        case .present where limit == nil, .absent where limit == nil:
-            // What failed once will fail again; sending everything anew is the user's to decide.
-            try await journal.forget()
-            return fail(error, &settlement)
-        case .present, .absent:
-            try await journal.forget()
-            return .end(.sendAgain(error))
-        case .unanswered(let reason): settlement.end(.unknownOutcome, error.asUnknownOutcome(reason))
-        case .stopped: settlement.end(.unknownOutcome, error.asUnknownOutcome)
         }
         return .end(.settled)
     }

@@ -10,6 +10,13 @@ enum FinalizeVerdict: Sendable {
     /// The database refused a row because another upload wrote the same key first (trap T19): the server has finished, has
     /// the file or not, and may have consumed the uploaded data.
     case collided(GigHiveError)
+    /// The server has not completed the upload, although it may claim all its bytes: ask again a little later (gighive-d4
+    /// contract section 10).
+    case pending(GigHiveError)
+    /// The server can never complete the upload.
+    case dead(GigHiveError)
+    /// Stored, and deleted since.
+    case deleted(GigHiveError)
     /// tus has not told the application yet that the upload is complete: ask again a little later (trap T9).
     case tooEarly(GigHiveError)
     /// The application does not know the upload id.
@@ -79,6 +86,18 @@ enum FinalizeVerdict: Sendable {
     }
 
     private static func success(_ reply: UploadReply) -> FinalizeVerdict {
+        if reply.isPending {
+            let detail = "the server has not completed the upload yet"
+            return .pending(
+                GigHiveError(.unexpectedAnswer, detail: detail, httpStatus: reply.status, isRetryable: true)
+            )
+        }
+        if reply.isOfDeletedFile {
+            let detail = "the file was stored, and has been deleted from the server since"
+            return .deleted(
+                GigHiveError(.uploadExpired, detail: detail, httpStatus: reply.status, fileID: reply.fileID)
+            )
+        }
         if reply.saysStored {
             return .stored(reply)
         }
@@ -91,6 +110,12 @@ enum FinalizeVerdict: Sendable {
         }
         let message = reply.message ?? ""
         let says = { (words: String) in message.contains(words) }
+        if says("Upload failed: upload_id=") {
+            return .dead(error)
+        }
+        if says("Upload not found: upload_id=") {
+            return .unknownUpload(error)
+        }
         if says("hook output has not been written yet") || says("Upload not found or not finished yet") {
             return .tooEarly(error)
         }

@@ -15,10 +15,12 @@ actor TusJournal {
         self.store = store
     }
 
-    /// Creation of a part was answered.
-    func created(_ part: Int, _ creation: TusCreation) async throws(StoreError) {
+    /// Creation of a part was answered. `chunkBytes` is the size of its chunks where it must not change.
+    func created(_ part: Int, _ creation: TusCreation, chunkBytes: Int64? = nil) async throws(StoreError) {
         record.parts[part].tusID = creation.id
         record.parts[part].expiresAt = creation.expiresAt
+        record.parts[part].createdAt = Date()
+        record.parts[part].chunkBytes = chunkBytes
         record.parts[part].proofs = []
         try await save()
     }
@@ -27,6 +29,8 @@ actor TusJournal {
     func lost(_ part: Int) async throws(StoreError) {
         record.parts[part].tusID = nil
         record.parts[part].expiresAt = nil
+        record.parts[part].createdAt = nil
+        record.parts[part].chunkBytes = nil
         record.parts[part].proofs = []
         record.finalTusID = nil
         try await save()
@@ -45,6 +49,17 @@ actor TusJournal {
     func completed(as tusID: String) async throws(StoreError) {
         guard record.finalTusID != tusID else { return }
         record.finalTusID = tusID
+        try await save()
+    }
+
+    /// The last chunk has not arrived after all: the server has stored nothing, and sending continues.
+    func undelivered() async throws(StoreError) {
+        for part in record.parts.indices {
+            let end = record.parts[part].byteCount
+            record.parts[part].proofs.removeAll { $0.offset == end }
+        }
+        record.finalTusID = nil
+        record.finalizeStartedAt = nil
         try await save()
     }
 

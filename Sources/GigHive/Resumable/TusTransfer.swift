@@ -19,6 +19,8 @@ struct TusTransfer: Sendable {
     let options: TusSendOptions
     let control: TransferControl
     let tally: TransferTally
+    /// This upload's place where the server limits unfinished uploads; nil elsewhere.
+    var place: TusPlace?
     let onEvent: @Sendable (UploadEvent) -> Void
 
     /// - Returns: The id to finalize, and the digest of the whole file.
@@ -97,6 +99,10 @@ struct TusTransfer: Sendable {
                 let id: String
                 if let known = try await known(index, control) {
                     id = known
+                    place?.noteCreated()
+                    if options.fixedChunkBytes != nil {
+                        options.fixedChunkBytes = await journal.record.parts[index].chunkBytes
+                    }
                 } else {
                     id = try await create(index, parts, control)
                     options.isNew = true
@@ -125,6 +131,13 @@ struct TusTransfer: Sendable {
     private func known(_ index: Int, _ control: TransferControl) async throws(TusError) -> String? {
         let part = await journal.record.parts[index]
         guard let id = part.tusID else { return nil }
+        // Chunks of another size would destroy the file (gighive-d4 contract 4.2).
+        if options.fixedChunkBytes != nil, !Uploader.fixedChunkSizes.contains(part.chunkBytes ?? 0) {
+            let detail = "the size of its chunks is unknown"
+            onEvent(.restarting(because: GigHiveError(.notResumable, detail: detail, path: upload.path)))
+            try await TusError.journalling { () async throws(StoreError) in try await journal.lost(index) }
+            return nil
+        }
         let status = try await tus.status(of: id, control: control)
         guard status.byteCount == nil || status.byteCount == part.byteCount else {
             throw TusError(.gone, detail: "the server has another upload under this id")
@@ -140,23 +153,28 @@ struct TusTransfer: Sendable {
     ) async throws(TusError) -> String {
         let isPartial = parts.count > 1
         let creation = try await creation(of: parts[index].byteCount, isPartial: isPartial, control)
+        place?.noteCreated()
         if !isPartial {
             _ = try finalizable(creation)
         }
         KillPoint.afterCreate.reach()
-        try await TusError.journalling { () async throws(StoreError) in try await journal.created(index, creation) }
+        try await TusError.journalling { () async throws(StoreError) in
+            try await journal.created(index, creation, chunkBytes: options.fixedChunkBytes)
+        }
         KillPoint.afterTusID.reach()
         return creation.id
     }
 
-    /// With visible waits while the tus server is unavailable.
+    /// With visible waits while the tus server is unavailable, and while it is full of this process's own uploads.
     private func creation(
         of byteCount: Int64,
         isPartial: Bool,
         _ control: TransferControl
     ) async throws(TusError) -> TusCreation {
         var outage = OutageRetries(options.retry)
+        var connections = OutageRetries(options.retry)
         var attempt = 1
+        var mayRepeat = true
         while true {
             do throws(TusError) {
                 return try await tus.create(
@@ -164,11 +182,26 @@ struct TusTransfer: Sendable {
                     metadata: isPartial ? [] : metadata,
                     isPartial: isPartial,
                     repeatsUnavailable: false,
+                    isRepeatable: place == nil,
                     control: control
                 )
             } catch {
                 let reason = GigHiveError.tus(error, path: upload.path)
-                guard reason.code == .serverUnavailable, let delay = outage.next(after: reason) else { throw error }
+                var delay: Duration?
+                if reason.isPendingLimit, let place {
+                    guard await place.waitForAnother() else { throw error }
+                    if control.isStopRequested { throw TusError(.cancelled) }
+                    continue
+                } else if reason.code == .serverUnavailable {
+                    delay = outage.next(after: reason)
+                } else if place != nil, error.transport?.isBeforeRequest == true, reason.isRetryable {
+                    delay = connections.next(after: reason)
+                } else if place != nil, mayRepeat, error.isUnclear {
+                    // A creation whose answer was lost blocks one of five places for a day (gighive-d4 contract 4.5).
+                    mayRepeat = false
+                    delay = connections.next(after: reason)
+                }
+                guard let delay else { throw error }
                 onEvent(.retrying(attempt: attempt, after: delay, because: reason))
                 if await control.waitForStop(upTo: delay) { throw TusError(.cancelled) }
                 attempt += 1
@@ -236,6 +269,18 @@ struct TusTransfer: Sendable {
             }
         case .retrying(let attempt, let delay, let error):
             onEvent(.retrying(attempt: attempt, after: delay, because: .tus(error, path: upload.path)))
+        }
+    }
+}
+
+extension TusError {
+    /// Whether the server may have acted on a request that failed.
+    fileprivate var isUnclear: Bool {
+        switch kind {
+        case .network: true
+        case .server: status == 502 || status == 504
+        case .rateLimited: status == 408
+        default: false
         }
     }
 }

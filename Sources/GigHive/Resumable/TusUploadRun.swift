@@ -11,16 +11,22 @@ struct TusUploadRun {
     /// How often in one call everything may have to be sent again because the server lost it before it was stored.
     private static let restartLimit = 2
 
-    private let uploader: Uploader
-    private let upload: PreparedUpload
-    private let features: TusFeatures
+    let uploader: Uploader
+    let upload: PreparedUpload
+    let features: TusFeatures
     private let continued: UploadRecord?
-    private let control: TransferControl
-    private let onEvent: @Sendable (UploadEvent) -> Void
+    let control: TransferControl
+    let onEvent: @Sendable (UploadEvent) -> Void
     private let started = ContinuousClock.now
     private let tally = TransferTally()
     private let lookAhead: LookAhead?
-    private var settlement: UploadSettlement
+    /// Shared with the finalization where the file is stored with its last chunk.
+    let pass: EventPass
+    /// This upload's place where the server limits unfinished uploads.
+    var place: TusPlace?
+    /// Whether the upload began again because the server could not complete the first one.
+    var hasBegunAgain = false
+    var settlement: UploadSettlement
 
     /// Goes on with the row `continued`, or, when that is nil, with what the journal has of the same file.
     init(
@@ -37,7 +43,10 @@ struct TusUploadRun {
         self.continued = continued
         self.control = control
         self.onEvent = onEvent
-        lookAhead = LookAhead(uploader, upload, control: control)
+        // An upload that is stopped blocks one of five places for a day, so it is not stopped for a copy on the server.
+        lookAhead =
+            features.offsetUnit == .chunks ? nil : LookAhead(uploader, upload, control: control)
+        pass = EventPass(uploader.events, upload.details)
         settlement = UploadSettlement(planning: upload, uploader)
     }
 
@@ -133,9 +142,18 @@ struct TusUploadRun {
                 uploader.onRunFailure?(error)
             }
         }
+        defer {
+            place?.end()
+            pass.leave()
+        }
+        tellLimits()
         var restarts = 0
         var collisions = uploader.collisionRetries
         while true {
+            guard await enterServer() else {
+                settlement.suspend(GigHiveError(.cancelled, path: upload.path))
+                return
+            }
             guard let tusID = await send(file, journal) else { return }
             var finalization = Finalization(
                 tusID,
@@ -145,11 +163,22 @@ struct TusUploadRun {
                 startedAt: nil,
                 journal: journal,
                 uploader: uploader,
+                pass: pass,
                 isSourceUnchanged: { file.isUnchanged },
                 control: control,
                 onEvent: onEvent
             )
-            guard case .sendAgain(let error) = await finalization.run(&settlement) else { return }
+            let error: GigHiveError
+            switch await finalization.run(&settlement) {
+            case .settled: return
+            case .sendAgain(let reason): error = reason
+            case .dead(let reason):
+                guard await beginsAgain(journal) else {
+                    settlement.end(.failed, reason)
+                    return
+                }
+                error = reason
+            }
             if error.code == .serverRace {
                 guard let delay = collisions.next() else {
                     settlement.end(.failed, error)
@@ -187,7 +216,8 @@ struct TusUploadRun {
             }
             let sent = try await transfer(file, journal)
             KillPoint.afterAllBytes.reach()
-            guard file.isUnchanged else {
+            // Where the file is stored with its last chunk, the result includes its ID.
+            guard file.isUnchanged || features.offsetUnit == .chunks else {
                 throw TusError(.prefixChanged, detail: "the file changed while it was sent")
             }
             uploader.keep(sent.checksum, of: upload, readingBegan: file.openedAt)
@@ -197,6 +227,11 @@ struct TusUploadRun {
             }
             return sent.tusID
         } catch {
+            if error.kind == .dead, await beginsAgain(journal) {
+                onEvent(.restarting(because: .tus(error, path: upload.path)))
+                return await send(file, journal)
+            }
+            if error.kind == .cancelled, let tusID = await deliveredBeforeStop(journal) { return tusID }
             await endSending(error, file, journal)
             return nil
         }
@@ -214,6 +249,7 @@ struct TusUploadRun {
             options: uploader.chunks(for: features),
             control: lookAhead?.control ?? control,
             tally: tally,
+            place: place,
             onEvent: lookAhead?.observing(onEvent) ?? onEvent
         )
         lookAhead?.begin()
@@ -309,6 +345,9 @@ extension Uploader {
         var chunks = options.chunks
         chunks.retry = options.retry
         chunks.checksum = chunks.checksum ?? features.preferredChecksum
+        if features.offsetUnit == .chunks {
+            chunks.fixedChunkBytes = min(max(chunks.chunkBytes, 1), Self.fixedChunkSizes.upperBound)
+        }
         return chunks
     }
 }

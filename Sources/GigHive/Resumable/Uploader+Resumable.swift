@@ -108,7 +108,8 @@ extension Uploader {
     private static func mayBeFinalizing(_ record: UploadRecord, in store: TokenStore) throws(GigHiveError) -> Bool {
         guard record.transport == .tus, !record.state.isSettled else { return false }
         do {
-            return try store.tusRecord(record.uploadID)?.finalizeStartedAt != nil
+            guard let tus = try store.tusRecord(record.uploadID) else { return false }
+            return tus.finalizeStartedAt != nil || tus.mayBeStored
         } catch {
             throw .store(error)
         }

@@ -6,6 +6,10 @@ extension Uploader {
     /// From this size on, `auto` takes tus: many proxies stop bodies of 100 MB, and a cut costs a whole body.
     static let smallestForTus: Int64 = 64 << 20
 
+    /// Sizes of chunks that a server which counts chunks receives whole: a longer body may be stored torn (gighive-d4
+    /// contract 4.3). 16 MiB leaves room below its limit of 20 MiB.
+    static let fixedChunkSizes: ClosedRange<Int64> = 1...(16 << 20)
+
     /// What the server's tus side offers; asked once an uploader.
     ///
     /// - Returns: nil when there is no tus server.
@@ -40,6 +44,8 @@ extension Uploader {
         let features =
             try await isNeeded
             ? requiredTusFeatures(control, onEvent) : offeredTusFeatures(for: upload, control, onEvent)
+        // Only a multipart upload gets a delete token there (gighive-d4 contract section 3).
+        if !isNeeded, features?.offsetUnit == .chunks, fitsDirectly(upload) { return nil }
         if let features, let limit = features.maximumBytes, upload.sizeBytes > limit {
             guard isNeeded else { return nil }
             throw GigHiveError(
@@ -53,7 +59,34 @@ extension Uploader {
         guard features != nil || !isNeeded else {
             throw GigHiveError(.tusUnavailable, detail: "the server offers no resumable uploads", path: upload.path)
         }
+        if let features, features.offsetUnit == .chunks { try checkCreation(of: upload) }
         return features
+    }
+
+    /// Whether one request can carry a file, as far as is known.
+    func fitsDirectly(_ upload: PreparedUpload) -> Bool {
+        !upload.warnings.contains(.aboveDirectLimit) && !directLimit.isExceeded(by: upload.sizeBytes)
+    }
+
+    /// What a server that counts chunks refuses when it creates an upload, or only after the last byte (gighive-d4 contract
+    /// 4.1 and 4.4).
+    private func checkCreation(of upload: PreparedUpload) throws(GigHiveError) {
+        // An event link's details come from the server, and were not checked.
+        let details = upload.details
+        _ = try UploadDetails.validated(
+            eventDate: details.eventDate,
+            orgName: details.orgName,
+            eventType: details.eventType,
+            label: details.label
+        )
+        guard AcceptedMedia.types.contains(upload.contentType) else {
+            throw GigHiveError(
+                .unsupportedMedia,
+                detail: "\(upload.contentType) over tus",
+                path: upload.path,
+                value: upload.contentType
+            )
+        }
     }
 
     /// For `auto`: falls back to multipart when the tus server is down and the file fits into one request.
@@ -66,8 +99,7 @@ extension Uploader {
             return try await tusFeatures(control, onEvent)
         } catch {
             let isDown = error.httpStatus.map { (502...504).contains($0) } ?? false
-            guard isDown, !directLimit.isExceeded(by: upload.sizeBytes), !upload.warnings.contains(.aboveDirectLimit)
-            else { throw error }
+            guard isDown, fitsDirectly(upload) else { throw error }
             return nil
         }
     }

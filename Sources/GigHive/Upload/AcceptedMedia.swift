@@ -8,6 +8,18 @@ enum AcceptedMedia {
         "rmvb", "rv", "wmv", "vob", "m2v", "bup", "ifo",
     ]
 
+    /// The media types of the same list.
+    static let types: Set<String> = {
+        let names = [
+            "audio": "mpeg mp3 wav x-wav aac flac mp4 aiff x-aiff ogg vorbis basic x-au au mp2 mpeg2 x-ms-wma "
+                + "vnd.rn-realaudio x-pn-realaudio",
+            "video": "mp4 quicktime x-matroska webm x-msvideo mpeg mp2t ogg x-flv mxf vnd.rn-realvideo "
+                + "x-ms-wmv x-ms-asf",
+            "application": "ogg mxf vnd.rn-realmedia vnd.ms-asf",
+        ]
+        return Set(names.flatMap { family, names in names.split(separator: " ").map { "\(family)/\($0)" } })
+    }()
+
     /// `audio` or `video`; nil for an extension that servers do not know.
     static func kind(ofExtension pathExtension: String) -> String? {
         if audio.contains(pathExtension) {

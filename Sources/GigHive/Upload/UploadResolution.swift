@@ -78,7 +78,8 @@ struct UploadResolution {
             throw GigHiveError(.notResumable, detail: need, path: settlement.record.path)
         }
         do {
-            guard let tus = try uploader.store.tusRecord(uploadID), let tusID = tus.finalTusID,
+            guard let tus = try uploader.store.tusRecord(uploadID),
+                let tusID = tus.finalTusID ?? (tus.mayBeStored ? tus.parts[0].tusID : nil),
                 let details = details ?? UploadDetails(settlement.record.fields)
             else {
                 throw GigHiveError(
@@ -98,7 +99,14 @@ struct UploadResolution {
                 control: control,
                 onEvent: onEvent
             )
-            if case .sendAgain(let error) = await finalization.run(&settlement) {
+            if settlement.record.checksumSHA256 == nil, tus.mayBeStored, let whole = tus.parts[0].proofs.last {
+                settlement.note(checksum: whole.digest)
+            }
+            switch await finalization.run(&settlement) {
+            case .settled: break
+            case .sendAgain(let error): settlement.end(.failed, error)
+            case .dead(let error):
+                try await TusJournal(tus, store: uploader.store).forget()
                 settlement.end(.failed, error)
             }
         } catch let error as StoreError {

@@ -1,3 +1,4 @@
+public import Foundation
 public import MediaStore
 public import MediaTransport
 
@@ -108,6 +109,13 @@ public enum UploadWarning: Sendable, Equatable {
     case rescued(uploadID: String, fileID: Int64)
     /// The size is over the limit that Apache sets for direct bodies (1 GiB); the server will probably refuse it.
     case aboveDirectLimit
+    /// The server ignores these details of uploads over tus.
+    case detailsIgnored([String])
+    /// The server cannot delete an unfinished upload: it keeps its data, and counts it, until then; nil if the time is
+    /// unknown.
+    case keptByServer(until: Date?)
+    /// A guest upload is stored, but the response with its status code was lost: it cannot be followed or hidden.
+    case guestReceiptLost
     /// The extension and the content disagree about the type.
     case typeMismatch(declared: String, sniffed: String)
 }
@@ -128,6 +136,9 @@ public enum UploadEvent: Sendable {
     case proving(bytes: Int64, byteCount: Int64)
     /// The server has forgotten what was sent, or the file has changed: the upload starts anew.
     case restarting(because: GigHiveError)
+    /// Before anything is sent over tus: whether the upload gets no delete token although its user could use one, and the
+    /// details that the server ignores.
+    case limited(isWithoutToken: Bool, ignoredDetails: [String])
     /// Every byte is on the server; it is told what they are, and its answer is awaited.
     case finalizing
     /// An earlier finalize may still be at work; it is repeated after this time.

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import MediaCrypto
 internal import MediaFiles
 internal import MediaStore
 internal import MediaTransport
@@ -43,6 +44,16 @@ extension UploadSettlement {
     func knownTokens(fileID: Int64?, checksum: String?) -> [TokenEntry] {
         guard let checksum, let rows = try? store.tokens(host: record.host, checksumSHA256: checksum) else { return [] }
         return rows.filter { !$0.isSuperseded && (fileID == nil || $0.fileID == fileID) }
+    }
+
+    /// Where the media of a reply is served, by the server's own name: over tus the extension comes from the media type and
+    /// is often `bin` (gighive-d4 contract 4.6). nil where the name is not the served one.
+    func servedURL(_ reply: UploadReply) -> String? {
+        guard reply.hasNoTokens, let name = reply.fileName, let kind = reply.fileType,
+            ["audio", "video"].contains(kind),
+            SHA256Digest(hex: String(name.prefix(64))) != nil
+        else { return nil }
+        return "\(record.baseURL)/\(kind)/\(PercentEncoding.encode(name))"
     }
 
     /// Where the media is served: `/audio/` or `/video/`, then digest and extension (trap T16).

@@ -173,6 +173,13 @@ struct UploadSettlement {
         end(.tokenLost, GigHiveError(.tokenLost, detail: detail, httpStatus: reply.status, fileID: reply.fileID))
     }
 
+    /// The server has stored a guest's upload, and its only response with a receipt was lost.
+    mutating func endWithoutReceipt() {
+        result.error = nil
+        result.warnings += [.notVerified, .guestReceiptLost]
+        end(.done, nil)
+    }
+
     /// The server has answered with success: stores the token, what a guest gets, and the end in one transaction.
     ///
     /// A file that changed under way, or arrived damaged, ends as `failed` with its token stored, so that the bad copy
@@ -227,7 +234,8 @@ struct UploadSettlement {
         result.hasDeleteToken = entry != nil || !tokens.isEmpty
         result.isDeletableDuplicate = !tokens.isEmpty
         // A guest takes the file back with the receipt.
-        if reply.deleteToken == nil && tokens.isEmpty && reply.guest == nil {
+        // Damaged bytes have an error with the server's digest instead.
+        if reply.deleteToken == nil && tokens.isEmpty && reply.guest == nil && problem?.code != .checksumMismatch {
             result.warnings.append(.noDeleteToken)
         }
         if reply.hasUnusableToken {
@@ -258,7 +266,7 @@ struct UploadSettlement {
         result.guest = reply.guest ?? result.guest
         result.httpStatus = reply.status
         result.isVerified = reply.checksumSHA256 != nil && reply.checksumSHA256 == record.checksumSHA256
-        result.mediaURL = mediaURL(fileType: reply.fileType)
+        result.mediaURL = servedURL(reply) ?? mediaURL(fileType: reply.fileType)
         if reply.checksumSHA256 == nil {
             result.warnings.append(.notVerified)
         }
@@ -284,9 +292,11 @@ struct UploadSettlement {
         if let stored = reply.checksumSHA256, stored != sent {
             return GigHiveError(
                 .checksumMismatch,
-                detail: "sent \(sent), the server has \(stored)",
+                detail: "sent \(sent), the server has \(stored)\(reply.fileID.map { " as \($0)" } ?? "")",
                 httpStatus: reply.status,
-                fileID: reply.fileID
+                value: stored,
+                fileID: reply.fileID,
+                neededLogin: reply.deleteToken == nil && reply.guest == nil ? .admin : nil
             )
         }
         guard isSourceUnchanged else {

@@ -14,6 +14,9 @@ public struct Uploader: Sendable {
     /// Pauses after which finalize is sent again to a server whose tus side has not told it yet that an upload is complete
     /// (gighive contract 4.4).
     let hookPauses: [Duration]
+    /// Pauses after which finalize is sent again to a server that still reports a complete upload as pending; it never ends
+    /// afterwards (gighive-d4 contract section 10).
+    var pendingPauses: [Duration] = [0.5, 1, 2, 5, 10].map { .seconds($0) }
     let featureCache = TusFeatureCache()
     let hashes: HashCache?
     let inventory: ServerInventory
@@ -31,6 +34,8 @@ public struct Uploader: Sendable {
     var contact: ContactPass?
     /// Sizes that the server refused in one request.
     let directLimit = DirectLimit()
+    /// The uploads that this process has on a server that limits unfinished ones.
+    let tusPlaces = TusPlaces()
     /// Retries of uploads that the server lost in a race.
     var collisionRetries = CollisionRetries()
     /// Which uploads of one event must not be stored at the same time.
@@ -129,7 +134,13 @@ public struct Uploader: Sendable {
         _ onEvent: @escaping @Sendable (UploadEvent) -> Void
     ) async -> UploadResult {
         var run = TusUploadRun(self, upload, features: features, control: control, onEvent: onEvent)
-        return await run.perform()
+        let result = await run.perform()
+        guard let error = result.error, error.isPendingLimit, options.guest == nil, fitsDirectly(upload) else {
+            return result
+        }
+        onEvent(.restarting(because: error))
+        var direct = UploadRun(uploader: self, upload: upload, control: control, onEvent: onEvent)
+        return await direct.perform()
     }
 
     /// Asks the server about an upload that a dead process left in `sending`, `sent` or `unknown_outcome`, and settles

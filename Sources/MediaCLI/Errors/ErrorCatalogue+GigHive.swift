@@ -19,6 +19,12 @@ extension ErrorCatalogue {
         // Nothing was sent: there are no credentials for this server.
         case .unauthorized where error.httpStatus == nil && !error.detail.isEmpty: Words(clean(error.detail), hint: nil)
         case .forbidden: .table(error, hint: loginHint(error.neededLogin))
+        case .rateLimited where error.isPendingLimit:
+            Words(
+                "the server has five unfinished tus uploads\(error.status), and accepts no more from any user; it deletes "
+                    + "them after 24 hours",
+                hint: "retry in 24 hours; files below 1 GiB can be uploaded with --transport multipart"
+            )
         case .rateLimited:
             .table(
                 error,
@@ -152,7 +158,7 @@ extension ErrorCatalogue {
         case .checksumMismatch:
             Words(
                 "the server's copy differs from the source\(error.said)",
-                hint: error.fileID.map { "delete the bad copy with: mediactl uploads delete \($0)" }
+                hint: badCopyHint(for: error)
             )
         case .tokenLost:
             Words(
@@ -168,6 +174,16 @@ extension ErrorCatalogue {
             )
         default: noTokenWords(for: error)
         }
+    }
+
+    /// Without a delete token only an administrator can delete the copy, and only by the digest that it has.
+    private static func badCopyHint(for error: GigHiveError) -> String? {
+        guard let id = error.fileID else { return nil }
+        guard error.neededLogin == .admin, let digest = error.value else {
+            return "delete the bad copy with: mediactl uploads delete \(id)"
+        }
+        let command = "mediactl uploads delete \(id) --as-admin --sha256 \(clean(digest))"
+        return "an administrator can delete the bad copy: \(command)"
     }
 
     private static func unstoredTokenHint(for error: GigHiveError, path: String) -> String {

@@ -103,8 +103,14 @@ extension JSONRenderer {
             "previous_state": .string(record.state.rawValue), "state": .string((row.state ?? record.state).rawValue),
             "host": .string(record.host), "server": .string(record.baseURL),
             "size_bytes": .integer(record.sizeBytes), "exit_code": exitCode(row.exitCode),
-            "error": error(row.error),
+            "kept_until": keptUntil(row.warning), "error": error(row.error),
         ]
+    }
+
+    /// How long the server keeps what it has of a discarded upload; null if it keeps nothing, or the time is unknown.
+    private static func keptUntil(_ warning: UploadWarning?) -> JSONValue {
+        guard case .keptByServer(let date?) = warning else { return .null }
+        return time(date)
     }
 
     // MARK: Tokens

@@ -43,6 +43,9 @@ extension UploadWarning {
         case .rescued: "rescued"
         case .aboveDirectLimit: "above_direct_limit"
         case .typeMismatch: "type_mismatch"
+        case .detailsIgnored: "details_ignored"
+        case .keptByServer: "kept_by_server"
+        case .guestReceiptLost: "guest_receipt_lost"
         }
     }
 }

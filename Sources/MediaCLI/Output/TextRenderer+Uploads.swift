@@ -80,6 +80,13 @@ extension TextRenderer {
         case .rescued(let uploadID, let fileID):
             "stored the delete token of \(fileID) from an interrupted upload (\(TerminalText.escaped(uploadID)))"
         case .aboveDirectLimit: "the file is larger than 1 GiB; the server will probably refuse it"
+        case .detailsIgnored(let names):
+            "the server ignores these details of uploads over tus: \(names.joined(separator: ", "))"
+        case .keptByServer(let date):
+            "the server cannot delete unfinished uploads: it keeps the data, and counts the upload as one of five, "
+                + (date.map { "until \(Formats.timestamp($0))" } ?? "for up to 24 hours after its start")
+        case .guestReceiptLost:
+            "the file is stored, but the response with its status code was lost: it cannot be followed or hidden from here"
         case .typeMismatch(let declared, let sniffed):
             "the extension is \(TerminalText.escaped(declared)), the content is \(TerminalText.escaped(sniffed))"
         }
@@ -94,6 +101,7 @@ extension TextRenderer {
     static func discarded(_ row: DiscardedUpload, style: Style) -> [String] {
         let name = "\(TerminalText.escaped(row.record.uploadID)) \(ErrorCatalogue.quoted(row.record.path))"
         return switch row.end {
+        case .discarded where row.warning != nil: ["removed the local entry of \(name)"]
         case .discarded: ["\(style.green("discarded")) \(name)"]
         case .planned: ["\(name) would be discarded"]
         case .declined: ["\(name) was not discarded"]
@@ -291,7 +299,7 @@ extension PlannedTransport {
         switch self {
         case .multipartAsSet, .tusAsSet: "set with --transport or in the settings"
         case .multipartForSize: "smaller than 64 MiB"
-        case .tusForSize: "64 MiB or larger; multipart if the server does not support tus"
+        case .tusForSize: "64 MiB or larger; multipart if the server has no tus, or no delete tokens with it"
         case .tusForGuest: "event links require it"
         }
     }

@@ -24,6 +24,7 @@ final class ProgressDisplay: Sendable {
         var lastLook: Duration?
         /// How long a stop waits for the token; nil for as long as it takes.
         var waitLimit: Duration?
+        var hasSaidNoToken = false
         var hasSaidWaiting = false
 
         var indices: [Int] { running.keys.sorted() }
@@ -120,7 +121,7 @@ final class ProgressDisplay: Sendable {
             case .restarting: state.running[index]?.begin(from: 0)
             case .finalizing: state.running[index]?.enter(.finalizing, at: now)
             case .waitingForQuiet(let limit): state.running[index]?.enter(.quiet, at: now, limit: limit)
-            case .waitingForToken: break
+            case .waitingForToken, .limited: break
             }
         }
         tell(index, event)
@@ -153,8 +154,23 @@ final class ProgressDisplay: Sendable {
                 "\(name)an earlier request may still be running on the server; retrying in at most \(Formats.span(limit))"
             )
         case .waitingForToken: sayWaiting()
+        case .limited(let isWithoutToken, let ignored):
+            if isWithoutToken { tellNoToken() }
+            if !ignored.isEmpty {
+                console.warning("\(name)\(TextRenderer.warning(.detailsIgnored(ignored)))")
+            }
         case .progress, .proving, .finalizing: break
         }
+    }
+
+    /// Before the first upload over tus to a server without delete tokens for such uploads.
+    private func tellNoToken() {
+        let isFirst = state.withLock { state in
+            defer { state.hasSaidNoToken = true }
+            return !state.hasSaidNoToken
+        }
+        guard isFirst else { return }
+        console.note("uploads over tus get no delete token from this server: only an administrator can delete them")
     }
 
     private func name(_ index: Int) -> String? {

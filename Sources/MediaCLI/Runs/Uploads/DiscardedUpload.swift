@@ -1,3 +1,4 @@
+internal import GigHive
 internal import MediaStore
 
 /// An upload that was to be given up, and what came of it.
@@ -14,6 +15,8 @@ struct DiscardedUpload: Sendable {
     /// The journal's state now, where it changed.
     var state: UploadState?
     var error: (any Error)?
+    /// What the server keeps of it.
+    var warning: UploadWarning?
 
     var exitCode: ExitCode {
         switch end {

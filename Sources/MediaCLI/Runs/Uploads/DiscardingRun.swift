@@ -19,7 +19,7 @@ struct DiscardingRun: Sendable {
         }
         console.record(.start, ["items": JSONValue(records.count), "dry_run": .bool(isDryRun)])
         try console.requireOutput()
-        let lines = ["This discards, and removes from the server, the data of:"] + records.map(TextRenderer.brief)
+        let lines = try announcement(of: records)
         let isConfirmed = try await isDryRun ? false : confirmation.ask(lines, question, on: console)
         return try await console.context.interruption.handling({ _ in }) {
             var rows: [DiscardedUpload] = []
@@ -34,6 +34,11 @@ struct DiscardingRun: Sendable {
                     break
                 }
                 console.result(JSONRenderer.discarded(row), TextRenderer.discarded(row, style: console.outputStyle))
+                if let warning = row.warning {
+                    console.warning(
+                        "\(ErrorCatalogue.quoted(record.path)): \(TextRenderer.warning(warning))"
+                    )
+                }
                 if let error = row.error {
                     console.error(ErrorCatalogue.diagnosis(of: error))
                 }
@@ -41,6 +46,17 @@ struct DiscardingRun: Sendable {
             }
             return finish(rows, of: records.count)
         }
+    }
+
+    /// What will be discarded, and where the server keeps its data.
+    private func announcement(of records: [UploadRecord]) throws -> [String] {
+        let kept = try records.filter { try uploaders.store.store.tusRecord($0.uploadID)?.isInChunks ?? false }
+        let removed = records.filter { record in !kept.contains { $0.uploadID == record.uploadID } }
+        func section(_ title: String, _ records: [UploadRecord]) -> [String] {
+            records.isEmpty ? [] : [title] + records.map(TextRenderer.brief)
+        }
+        return section("This discards, and removes from the server, the data of:", removed)
+            + section("This removes the local entries of (the server keeps the data for up to 24 hours):", kept)
     }
 
     /// - Throws: `CredentialError` when a prompt was interrupted.
@@ -57,7 +73,8 @@ struct DiscardingRun: Sendable {
                 record: record,
                 end: isGivenUp ? .discarded : .failed,
                 state: result.state,
-                error: isGivenUp ? nil : result.error
+                error: isGivenUp ? nil : result.error,
+                warning: result.warnings.first { if case .keptByServer = $0 { true } else { false } }
             )
         } catch let error as CredentialError where error.exitCode == ExitCode.interrupt.rawValue {
             throw error

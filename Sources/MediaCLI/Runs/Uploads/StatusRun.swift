@@ -80,6 +80,8 @@ struct StatusRun: Sendable {
         let tus = try store.store.tusRecord(record.uploadID)
         guard tus?.finalizeStartedAt == nil else { return nil }
         guard try !JournalSelection.isBeingSent(record, in: store) else { return .running }
+        // A server that counts chunks has stored the file if its last chunk has arrived.
+        guard tus?.mayBeStored != true else { return nil }
         return .resumable(sentBytes: tus?.provenBytes ?? 0)
     }
 

@@ -1,0 +1,73 @@
+internal import MediaStore
+internal import MediaTransport
+
+/// Responses of servers that store the file with its last chunk (gighive-d4 contract sections 5 and 8).
+extension Finalization {
+    /// Whether finalize changes nothing on the server; for a guest it registers the upload.
+    var isPureQuestion: Bool { isQuestion && uploader.options.guest == nil }
+
+    /// The server has not completed the upload. What it lacks is sent when it claims less than the whole file; one that it
+    /// claims whole and never completes is of no use (gighive-d4 contract 4.2).
+    mutating func waitForCompletion(
+        _ error: GigHiveError,
+        _ settlement: inout UploadSettlement
+    ) async throws(StoreError) -> Step {
+        try await journal.finalizeRefused()
+        switch await quiet.look() {
+        case .complete: break
+        case .incomplete:
+            try await journal.undelivered()
+            return .end(.sendAgain(error))
+        case .gone(let gone):
+            try await journal.forget()
+            return .end(.sendAgain(gone))
+        case .unanswered(let reason):
+            return fail(reason, &settlement)
+        }
+        guard pendingRetries < uploader.pendingPauses.count else {
+            var dead = error
+            dead.code = .serverError
+            // A 201 next to this code would read as a contradiction.
+            dead.httpStatus = nil
+            dead.detail = "the server never completed the upload"
+            return .end(.dead(dead))
+        }
+        let pause = uploader.pendingPauses[pendingRetries]
+        pendingRetries += 1
+        onEvent(.retrying(attempt: pendingRetries, after: pause, because: error))
+        return await control.waitForStop(upTo: pause) ? stopped(&settlement) : .request
+    }
+
+    /// Whether a response is about the upload that is being finalized: an earlier finalize of a guest has succeeded.
+    func isOfOwnGuestUpload(_ error: GigHiveError) -> Bool {
+        uploader.options.guest != nil && error.detail.contains("uq_upload_jobs_job_id") && error.detail.contains(tusID)
+    }
+
+    /// The file is stored, and the only response with the guest's receipt is lost.
+    func settleGuestRepetition(
+        _ error: GigHiveError,
+        _ settlement: inout UploadSettlement
+    ) async throws(StoreError) -> Step {
+        guard case .complete = await quiet.look() else { return fail(error, &settlement) }
+        settlement.endWithoutReceipt()
+        return await ended()
+    }
+}
+
+extension TransferControl {
+    private static let abandonLook = Duration.milliseconds(100)
+
+    /// Runs a request under a control of its own, which a stop of this one does not end, only `abandon`: what the request asks
+    /// for has happened already.
+    func endedByAbandoning<Value: Sendable>(_ ask: (TransferControl) async -> Value) async -> Value {
+        let inner = TransferControl()
+        let watcher = Task {
+            while !isAbandoned {
+                guard (try? await Task.sleep(for: Self.abandonLook)) != nil else { return }
+            }
+            inner.abandon()
+        }
+        defer { watcher.cancel() }
+        return await ask(inner)
+    }
+}

@@ -1,0 +1,312 @@
+import Foundation
+import MediaStore
+import MediaTransport
+import TestSupport
+import Testing
+import Tus
+
+@testable import GigHive
+
+/// Uploads over tus to servers that count chunks (gighive-d4 contract), against the sandbox.
+@Suite struct ChunkedServerTests {
+    private func start(faults: [String] = [], retries: Int = 3) async throws -> ResumableBench {
+        try ResumableBench(try await SandboxProcess.start(dialect: "d4", faults: faults), retries: retries)
+    }
+
+    private func post(_ bench: ResumableBench) async throws -> Int { try await bench.count("POST", "/files/") }
+
+    // MARK: Whole uploads
+
+    @Test func anUploadIsVerifiedAndHasNoToken() async throws {
+        let bench = try await start()
+        let path = try bench.file()
+        let log = EventLog()
+        let result = await bench.uploader.upload(try bench.prepare(path), onEvent: log.add)
+        #expect(result.error == nil)
+        #expect(result.state == .done)
+        #expect(result.isVerified == true)
+        #expect(!result.hasDeleteToken)
+        #expect(result.warnings == [.noDeleteToken])
+        #expect(try await bench.stored() == [try bench.checksum(path)])
+        #expect(try await bench.count("PATCH", "/files/") == 10)
+        #expect(try await bench.titles() == ["one"])
+        // The missing token is reported before anything is sent.
+        guard case .limited(isWithoutToken: true, ignoredDetails: [])? = log.all.first else {
+            Issue.record("\(log.all)")
+            return
+        }
+    }
+
+    @Test func ignoredDetailsAreReported() async throws {
+        let bench = try await start()
+        let details = try UploadDetails.validated(
+            eventDate: "2026-03-01",
+            orgName: "Band",
+            label: "one",
+            participants: "A, B",
+            keywords: "k",
+            location: "here",
+            rating: "3",
+            notes: "n"
+        )
+        let names = ["participants", "keywords", "location", "rating", "notes"]
+        let upload = try bench.uploader.prepare(.file(path: try bench.file()), details: details)
+        let result = await bench.uploader.upload(upload)
+        #expect(result.warnings.contains(.detailsIgnored(names)))
+    }
+
+    @Test(
+        arguments: [
+            ("a.mkv", "bin"), ("a.m4a", "bin"), ("a.flac", "bin"), ("a.mov", "mov"), ("a.mp3", "mp3"), ("a.mp4", "mp4"),
+        ]
+    )
+    func theLinkIsServed(_ name: String, _ pathExtension: String) async throws {
+        let bench = try await start()
+        let result = await bench.uploader.upload(try bench.prepare(try bench.file(70_000, name: name)))
+        let link = try #require(result.mediaURL)
+        #expect(link.hasSuffix(".\(pathExtension)"))
+        let path = String(link.dropFirst(bench.client.server.description.count))
+        let response = try await bench.client.http.execute(bench.client.request(.get, path))
+        #expect(response.status == 200)
+    }
+
+    @Test func aTypeThatTheServerRefusesIsNotSent() async throws {
+        var bench = try await start()
+        bench.options.anyExtension = true
+        let result = await bench.uploader.upload(try bench.prepare(try bench.file(name: "a.xyz")))
+        #expect(result.error?.code == .unsupportedMedia)
+        #expect(try await post(bench) == 0)
+    }
+
+    // MARK: Transport
+
+    @Test(arguments: [("d3", 65, true), ("d4", 65, false), ("d4", 1025, true)])
+    func autoPrefersMultipartForItsToken(_ dialect: String, _ mebibytes: Int, _ isTus: Bool) async throws {
+        var bench = try ResumableBench(try await SandboxProcess.start(dialect: dialect))
+        bench.options.transport = .auto
+        let path = bench.temporary.file("large.mp4")
+        try Data().write(to: URL(fileURLWithPath: path))
+        try FileHandle(forWritingTo: URL(fileURLWithPath: path)).truncate(atOffset: UInt64(mebibytes << 20))
+        let upload = try bench.prepare(Array(path.utf8))
+        let features = try await bench.uploader.tusFeatures(for: upload, TransferControl(), { _ in })
+        #expect((features != nil) == isTus)
+    }
+
+    // MARK: Interruptions
+
+    /// Below 20 MiB the server keeps nothing of a chunk that was not complete (gighive-d4 contract 4.3).
+    @Test(
+        arguments: [
+            "reset,after=1", "reset,after=30000", "reset,after=65535", "drop-answer", "status=408", "status=400",
+        ]
+    )
+    func anInterruptedChunkIsSentAgain(_ fault: String) async throws {
+        let bench = try await start(faults: ["tus-patch:\(fault),times=1,skip=3"])
+        let path = try bench.file()
+        let result = await bench.uploader.upload(try bench.prepare(path))
+        #expect(result.error == nil)
+        #expect(result.state == .done)
+        #expect(result.isVerified == true)
+        #expect(try await bench.stored() == [try bench.checksum(path)])
+        #expect(try await post(bench) == 1)
+    }
+
+    @Test(arguments: [ResumableBench.chunkBytes, 2 * ResumableBench.chunkBytes])
+    func aResumedUploadKeepsItsChunkSize(_ chunkBytes: Int64) async throws {
+        var bench = try await start()
+        let path = try bench.file()
+        #expect(try await bench.stopped(try bench.prepare(path)).state == .cancelled)
+        let row = try #require(try bench.row())
+        #expect(try bench.store.tusRecord(row.uploadID)?.parts.first?.chunkBytes == ResumableBench.chunkBytes)
+        bench.options.chunks.chunkBytes = chunkBytes
+        bench.options.chunks.maximumChunkBytes = 4 * chunkBytes
+        let result = await bench.uploader.resume(row)
+        #expect(result.state == .done)
+        #expect(result.bytesSent < 640 << 10)
+        #expect(try await bench.stored() == [try bench.checksum(path)])
+        #expect(try await post(bench) == 1)
+    }
+
+    @Test func aResumptionWithoutAChunkSizeBeginsANewUpload() async throws {
+        let bench = try await start()
+        let path = try bench.file()
+        _ = try await bench.stopped(try bench.prepare(path))
+        let row = try #require(try bench.row())
+        var record = try #require(try bench.store.tusRecord(row.uploadID))
+        record.parts[0].chunkBytes = nil
+        try await bench.store.save(record)
+        let result = await bench.uploader.resume(row)
+        #expect(result.state == .done)
+        #expect(try await post(bench) == 2)
+        #expect(try await bench.stored() == [try bench.checksum(path)])
+    }
+
+    // MARK: Failed uploads
+
+    @Test func aFailedUploadBeginsAgainOnce() async throws {
+        let bench = try await start(faults: ["tus-patch:status=500,times=1,skip=2"])
+        let path = try bench.file()
+        let log = EventLog()
+        let result = await bench.uploader.upload(try bench.prepare(path), onEvent: log.add)
+        #expect(result.state == .done)
+        #expect(try await post(bench) == 2)
+        #expect(log.contains { if case .restarting = $0 { true } else { false } })
+        #expect(try await bench.stored() == [try bench.checksum(path)])
+    }
+
+    @Test func anUploadThatFailsTwiceIsNotResumable() async throws {
+        let bench = try await start(faults: ["tus-patch:status=500,every=3"])
+        let result = await bench.uploader.upload(try bench.prepare(try bench.file()))
+        #expect(result.state == .failed)
+        #expect(result.error?.code == .serverError)
+        #expect(try await post(bench) == 2)
+        #expect(try !Uploader.isResumable(try #require(try bench.row()), in: bench.store))
+    }
+
+    // MARK: Unfinished uploads
+
+    /// Uploads of other users that were never completed.
+    private func leaveUnfinished(_ count: Int, on bench: ResumableBench) async throws {
+        for _ in 0..<count {
+            _ = try await bench.uploader.tus.create(
+                byteCount: 10,
+                metadata: [TusMetadata("filename", "x.mp4"), TusMetadata("filetype", "video/mp4")]
+            )
+        }
+    }
+
+    @Test func aFullServerGetsAMultipartUpload() async throws {
+        let bench = try await start()
+        try await leaveUnfinished(5, on: bench)
+        let log = EventLog()
+        let result = await bench.uploader.upload(try bench.prepare(try bench.file()), onEvent: log.add)
+        #expect(result.state == .done)
+        #expect(result.transport == .multipart)
+        #expect(result.hasDeleteToken)
+        #expect(log.contains { if case .restarting(let error) = $0 { error.isPendingLimit } else { false } })
+        #expect(try await post(bench) == 6)
+    }
+
+    @Test func aBatchHasFourUploadsAtATime() async throws {
+        let bench = try await start()
+        let items = try (0..<8).map { index in
+            UploadBatch.Item.ready(
+                try bench.prepare(
+                    try bench.file(200_000, seed: UInt8(index), name: "c\(index).mp4"),
+                    label: "l\(index)"
+                )
+            )
+        }
+        let log = BatchLog()
+        let batch = UploadBatch(uploader: bench.uploader, options: UploadBatch.Options(jobs: 8))
+        await batch.run(items, onEvent: log.note)
+        for index in items.indices { #expect(log[index]?.state == .done) }
+        #expect(try await bench.sandbox.requests().allSatisfy { $0.status != 429 })
+    }
+
+    @Test func aFifthUploadWaits() async throws {
+        let places = TusPlaces()
+        var held: [TusPlace] = []
+        for _ in 0..<TusPlaces.limit { held.append(await places.take()) }
+        let fifth = Task { await places.take() }
+        let first = held[0]
+        #expect(await !first.waitForAnother())
+        held[1].noteCreated()
+        let watcher = Task { await first.waitForAnother() }
+        await Task.yield()
+        held[1].end()
+        held[1].end()
+        await fifth.value.end()
+        held[2].noteCreated()
+        held[2].end()
+        _ = await watcher.value
+    }
+
+    @Test(arguments: [(1, 2, UploadState.done), (5, 2, .failed)])
+    func aCreationIsRepeatedOnce(_ lost: Int, _ posts: Int, _ state: UploadState) async throws {
+        let bench = try await start(faults: ["tus-create:drop-answer,times=\(lost)"])
+        let result = await bench.uploader.upload(try bench.prepare(try bench.file()))
+        #expect(result.state == state)
+        #expect(try await post(bench) == posts)
+    }
+
+    @Test func aDiscardedUploadStaysOnTheServer() async throws {
+        let bench = try await start()
+        _ = try await bench.stopped(try bench.prepare(try bench.file()))
+        let row = try #require(try bench.row())
+        let created = try #require(try bench.store.tusRecord(row.uploadID)?.parts.first?.createdAt)
+        let result = await bench.uploader.discard(row)
+        #expect(result.error == nil)
+        #expect(result.state == .cancelled)
+        #expect(result.warnings == [.keptByServer(until: created + 24 * 3600)])
+        #expect(try !Uploader.isResumable(try #require(try bench.row()), in: bench.store))
+    }
+
+    // MARK: Stored with the last chunk
+
+    @Test func aStopAfterTheLastChunkEndsAsStored() async throws {
+        let bench = try await start()
+        let path = try bench.file()
+        let control = TransferControl()
+        let result = await bench.uploader.upload(try bench.prepare(path), control: control) { event in
+            if case .progress(let progress) = event, progress.bytesAcknowledged == 640 << 10 { control.stop() }
+        }
+        #expect(result.state == .done)
+        #expect(result.isVerified == true)
+        #expect(try await bench.stored() == [try bench.checksum(path)])
+    }
+
+    @Test(arguments: ["finalize:drop-answer,times=1", "finalize:status=504,times=1"])
+    func aLostResponseCostsNothing(_ fault: String) async throws {
+        let bench = try await start(faults: [fault])
+        let result = await bench.uploader.upload(try bench.prepare(try bench.file()))
+        #expect(result.state == .done)
+        #expect(result.isVerified == true)
+        #expect(try await post(bench) == 1)
+    }
+
+    @Test func anUnfinishedFinalizeIsResolvedLater() async throws {
+        let bench = try await start(faults: ["finalize:status=503"], retries: 0)
+        let path = try bench.file()
+        let first = await bench.uploader.upload(try bench.prepare(path))
+        // The server has the whole file, so it is not called failed.
+        #expect(first.state == .unknownOutcome)
+        try await bench.sandbox.clearFaults()
+        let result = await bench.uploader.resolve(try #require(try bench.row()))
+        #expect(result.state == .done)
+        #expect(result.isVerified == true)
+        #expect(try await bench.count("PATCH", "/files/") == 10)
+    }
+
+    // MARK: Guests
+
+    @Test func aGuestWhoseReceiptIsLostIsToldSo() async throws {
+        let secret = "CANARY-guest_0123456789abcdefghijklmnopqrst"
+        let sandbox = try await SandboxProcess.start(
+            dialect: "d4",
+            faults: ["finalize:drop-answer,times=1"],
+            arguments: ["--event-link-token", "\(secret)=2026-03-01,Wedding,wedding,14"]
+        )
+        var bench = try ResumableBench(sandbox, retries: 3)
+        let token = try #require(EventToken("\(sandbox.baseURL)/upload/\(secret)"))
+        bench.options.guest = try await bench.client.guestAccess(token, displayName: nil).acceptingTerms()
+        let log = EventLog()
+        let result = await bench.uploader.upload(try bench.prepare(try bench.file()), onEvent: log.add)
+        #expect(result.error == nil)
+        #expect(result.state == .done)
+        #expect(result.guest == nil)
+        #expect(result.warnings.contains(.guestReceiptLost))
+        #expect(log.contains { if case .limited(isWithoutToken: false, _) = $0 { true } else { false } })
+    }
+
+    // MARK: Doctor
+
+    @Test func theCheckNamesTheDialect() async throws {
+        let bench = try await start()
+        let checks = await ServerCheckup(client: bench.client, maximumBytes: 1 << 40).run()
+        let tus = try #require(checks.first { $0.name == "tus" })
+        #expect(tus.status == .passed)
+        #expect(tus.facts["dialect"] == "d4")
+        #expect(tus.detail.contains("no delete tokens"))
+    }
+}
