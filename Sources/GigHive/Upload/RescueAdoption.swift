@@ -91,9 +91,12 @@ public enum RescueAdoption {
             await settlement.commit(reply, isSourceUnchanged: true, rescuePath: abandoned.file.path)
         case .duplicate(let reply):
             settlement.endAsUnconfirmedDuplicate(reply)
-        case .tooEarly, .unknownUpload, .refused, .unsupportedMedia:
+        case .tooEarly, .pending, .dead, .unknownUpload, .refused, .unsupportedMedia:
             guard !isRepeat, let tus = try settlement.store.tusRecord(settlement.record.uploadID) else { return }
             try await TusJournal(tus, store: settlement.store).finalizeRefused()
+        case .deleted(let error):
+            settlement.end(.failed, error)
+            try await TusJournal(TusRecord(uploadID: settlement.record.uploadID, parts: []), store: settlement.store).forget()
         case .usedUp, .broken, .collided, .lost:
             break
         }
