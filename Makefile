@@ -12,8 +12,10 @@ dist/mediactl dist/man/mediactl.1 bench: export MEDIACTL_WARNINGS_AS_ERRORS := 0
 
 # lld, because the default linker knows neither safe folding nor packed relocations: smaller, and quicker to start. Nobody
 # links with a program, so it exports nothing. docs/packaging.md has what each of them saves.
-RELEASE_FLAGS := --static-swift-stdlib -Xswiftc -use-ld=lld -Xlinker -s -Xlinker --icf=safe \
-	-Xlinker --no-export-dynamic -Xlinker -z -Xlinker pack-relative-relocs
+# No RUNPATH: a library beside the program must not be loaded. `-z now` makes the whole table of functions read-only.
+RELEASE_FLAGS := --static-swift-stdlib --disable-local-rpath \
+	-Xswiftc -use-ld=lld -Xlinker -s -Xlinker --icf=safe -Xlinker --no-export-dynamic \
+	-Xlinker -z -Xlinker pack-relative-relocs -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now
 SWIFT_DIRS := $(wildcard Sources Tests Benchmarks Fuzz)
 
 .DEFAULT_GOAL := help
@@ -42,6 +44,7 @@ dist/mediactl: Package.swift $(shell find Sources -type f)
 	@scripts/setup.sh build
 	swift build -c release --product mediactl $(RELEASE_FLAGS)
 	bin=$$(swift build -c release $(RELEASE_FLAGS) --show-bin-path) && \
+		scripts/check-binary.sh "$$bin/mediactl" && \
 		install -D -m 644 "$$bin/mediactl.product/Objects.LinkFileList" $@.objects && install -m 755 "$$bin/mediactl" $@
 
 man: dist/man/mediactl.1 ## manual pages and shell completions: dist/man, dist/completions

@@ -95,6 +95,10 @@ quietly in_root apt-get install -y --no-install-recommends "${dependencies[@]}"
 in_root dpkg-query -W >"$work/packages-before"
 list_root >"$work/before"
 
+dpkg-deb --fsys-tarfile "$package" | tar --extract --to-stdout ./usr/bin/mediactl >"$work/mediactl"
+scripts/check-binary.sh "$work/mediactl"
+say "ok: no RUNPATH, full RELRO"
+
 cp "$package" "$root/tmp/mediactl.deb"
 quietly in_root apt-get install -y --no-install-recommends /tmp/mediactl.deb
 in_root dpkg-query -W >"$work/packages-installed"

@@ -27,6 +27,7 @@ need() { # need PACKAGE CHECK…: PACKAGE is wanted when CHECK fails
 }
 
 need_for_build() {
+    need binutils has_command readelf
     need pkg-config has_command pkg-config
     need libcurl4-openssl-dev has_library "libcurl >= 7.85"
     need libsqlite3-dev has_library sqlite3
