@@ -209,6 +209,6 @@ public struct GigHiveError: Error, Sendable, CustomStringConvertible {
 
     /// Code and detail, for logs.
     public var description: String {
-        detail.isEmpty ? code.rawValue : "\(code.rawValue): \(detail)"
+        detail.isEmpty ? code.rawValue : "\(code.rawValue): \(KnownSecrets.masked(detail))"
     }
 }

@@ -15,6 +15,7 @@ public final class HTTPClient: Sendable {
     /// - Throws: `TransportError` of kind `.unusable` when libcurl cannot be set up.
     public init(configuration: HTTPClientConfiguration = HTTPClientConfiguration()) throws(TransportError) {
         self.configuration = configuration
+        ProxyChoice.passwords().forEach(KnownSecrets.add)
         quiet = QuietPeriods(policy: configuration.retry)
         loop = try TransferLoop(configuration: configuration)
     }
@@ -45,6 +46,7 @@ public final class HTTPClient: Sendable {
         progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(TransportError) -> HTTPResponse {
         let started = ContinuousClock.now
+        KnownSecrets.add(request)
         var attempt = 1
         while true {
             while let wait = quiet.remaining(for: request.url.origin) {

@@ -60,7 +60,8 @@ public struct TransferTimeouts: Sendable {
     public var connect: Duration
     /// No progress while the body is being sent, or while an answer is being received.
     public var stall: Duration
-    /// From the last body byte to the first byte of the answer. The server may hash and probe for minutes (trap T20).
+    /// From the last body byte to the end of the response; to its first byte for a download (a GET whose content goes to a
+    /// receiver). The server may hash and probe for minutes (trap T20).
     public var answer: Duration
 
     /// Makes a set of limits; the defaults are those of the command line.
@@ -99,6 +100,8 @@ public struct HTTPRequest: Sendable {
     public var body: (any RequestBody)?
     /// Sent only when its origin is the request's.
     public var authorization: Authorization?
+    /// Secrets in the address, header fields or body, which no error may repeat (`KnownSecrets`).
+    package var tokens: [String] = []
     /// Whether it may be repeated.
     public var repeatability: Repeatability
     /// Says what an answer means for the next try. Runs on the caller's task, and sees the content of an answer in memory.

@@ -17,4 +17,23 @@ package enum PercentEncoding {
         }
         return encoded
     }
+
+    /// A text with each `%XX` decoded; what is not such a triplet stays.
+    package static func decode(_ text: String) -> String {
+        var decoded: [UInt8] = []
+        var rest = Array(text.utf8)[...]
+        while let byte = rest.first {
+            let digits = rest.dropFirst().prefix(2)
+            if byte == UInt8(ascii: "%"), digits.count == 2,
+                let value = UInt8(String(decoding: digits, as: UTF8.self), radix: 16)
+            {
+                decoded.append(value)
+                rest = rest.dropFirst(3)
+            } else {
+                decoded.append(byte)
+                rest = rest.dropFirst()
+            }
+        }
+        return String(decoding: decoded, as: UTF8.self)
+    }
 }

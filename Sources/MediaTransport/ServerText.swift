@@ -3,6 +3,9 @@ package enum ServerText {
     /// In characters.
     private static let longest = 300
 
+    /// Free text, such as a message: as `cut`, without known secrets.
+    package static func sentence(_ text: String) -> String { cut(KnownSecrets.masked(text)) }
+
     /// Without blanks around, and not longer than anybody reads.
     package static func cut(_ text: String) -> String {
         let trimmed = text.trimmingBlanks()

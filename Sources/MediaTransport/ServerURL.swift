@@ -10,10 +10,10 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
     /// The effective port, the scheme's default when the address named none.
     public let port: Int
 
-    /// Whether the address is spelled as loopback (`localhost`, `*.localhost`, `127.0.0.0/8`, `[::1]`).
+    /// Whether the address is loopback: `localhost`, `*.localhost` (RFC 6761 section 6.3), `127.0.0.0/8`, `[::1]`. An invalid
+    /// address such as `127.0.0.1.5` is a host name, which a resolver may map to any machine.
     public var isLoopback: Bool {
-        host == "localhost" || host.hasSuffix(".localhost") || host == "[::1]"
-            || (host.hasPrefix("127.") && host.allSatisfy { $0.isNumber || $0 == "." })
+        host == "localhost" || host.hasSuffix(".localhost") || IPAddress(host)?.isLoopback == true
     }
 
     /// Whether `port` is what `scheme` means without one.

@@ -63,7 +63,8 @@ extension Transfer {
 
     private func detail(of code: CURLcode) -> String {
         let text = String(cString: errorBuffer)
-        return text.isEmpty ? String(cString: curl_easy_strerror(code)) : text
+        // libcurl repeats an invalid proxy address with its password.
+        return text.isEmpty ? String(cString: curl_easy_strerror(code)) : KnownSecrets.masked(text)
     }
 
     private func kind(of code: CURLcode) -> TransportError.Kind {

@@ -148,6 +148,6 @@ public struct PhotoSyncError: Error, Sendable, CustomStringConvertible {
 
     /// Code and detail, for logs.
     public var description: String {
-        detail.isEmpty ? code.rawValue : "\(code.rawValue): \(detail)"
+        detail.isEmpty ? code.rawValue : "\(code.rawValue): \(KnownSecrets.masked(detail))"
     }
 }

@@ -82,5 +82,7 @@ public struct TusError: Error, Sendable, CustomStringConvertible {
     }
 
     /// Kind and detail, for logs.
-    public var description: String { detail.isEmpty ? kind.rawValue : "\(kind.rawValue): \(detail)" }
+    public var description: String {
+        detail.isEmpty ? kind.rawValue : "\(kind.rawValue): \(KnownSecrets.masked(detail))"
+    }
 }

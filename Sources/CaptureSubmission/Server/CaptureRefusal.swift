@@ -27,10 +27,10 @@ struct CaptureRefusal {
         let text = body.prefix(Self.longestBody)
         if let error = JSONValue.object(in: text)?["error"]?.members {
             serverCode = error["code"]?.text.flatMap(Self.code)
-            sentence = ServerText.cut(error["message"]?.text ?? "")
+            sentence = ServerText.sentence(error["message"]?.text ?? "")
         } else {
             serverCode = nil
-            sentence = head.mediaType == "text/plain" ? ServerText.cut(String(decoding: text, as: UTF8.self)) : ""
+            sentence = head.mediaType == "text/plain" ? ServerText.sentence(String(decoding: text, as: UTF8.self)) : ""
         }
     }
 
@@ -69,8 +69,8 @@ struct CaptureRefusal {
 
     private func value(_ code: CaptureError.Code) -> String? {
         switch code {
-        case .redirected: head.value(of: "Location").map(ServerText.cut)
-        case .clockWrong: head.value(of: "Date").map(ServerText.cut)
+        case .redirected: head.value(of: "Location").map(ServerText.sentence)
+        case .clockWrong: head.value(of: "Date").map(ServerText.sentence)
         default: nil
         }
     }
@@ -80,7 +80,7 @@ struct CaptureRefusal {
         switch head.mediaType {
         case nil, "application/json", "text/plain": "without a reason"
         case "text/html": "an HTML page"
-        case let type?: "content of type \(ServerText.cut(type))"
+        case let type?: "content of type \(ServerText.sentence(type))"
         }
     }
 }

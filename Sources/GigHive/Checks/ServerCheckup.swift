@@ -158,7 +158,7 @@ public struct ServerCheckup: Sendable {
 
     private func health() async throws(GigHiveError) -> ServerCheck {
         let (isHealthy, message) = try await client.health()
-        return ServerCheck("health", isHealthy ? .passed : .failed, message)
+        return ServerCheck("health", isHealthy ? .passed : .failed, KnownSecrets.masked(message))
     }
 
     /// Login, and what only a user who is logged in can ask: role and tus.

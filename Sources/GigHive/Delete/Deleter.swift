@@ -67,7 +67,7 @@ public struct Deleter: Sendable {
             // out, because with admin credentials they would delete without a look at the token (trap T10).
             let body =
                 #"{"file_id":\#(entry.fileID),"asset_id":\#(entry.fileID),"delete_token":\#(JSONText.quoted(entry.token.secret))}"#
-            let answer = await send(body, fileID: entry.fileID)
+            let answer = await send(body, fileID: entry.fileID, token: entry.token)
             switch answer {
             case .rejected(let status):
                 return await settleRejected(entry, status, onInvalidToken)
@@ -149,10 +149,12 @@ public struct Deleter: Sendable {
         case unclear(GigHiveError, isClaimed: Bool)
     }
 
-    private func send(_ body: String, fileID: Int64) async -> Answer {
+    private func send(_ body: String, fileID: Int64, token: DeleteToken? = nil) async -> Answer {
         let response: HTTPResponse
+        var request = client.post("/db/delete_media_files.php", json: body)
+        request.tokens = token.map { [$0.secret] } ?? []
         do {
-            response = try await client.http.execute(client.post("/db/delete_media_files.php", json: body))
+            response = try await client.http.execute(request)
         } catch {
             let wasSent = error.metrics.bodyComplete
             return wasSent ? .unclear(.transport(error), isClaimed: true) : .refused(.transport(error))

@@ -14,7 +14,7 @@ extension GigHiveClient {
     ///   a display name that is too long.
     public func guestAccess(_ token: EventToken, displayName: String?) async throws(GigHiveError) -> GuestAccess {
         let displayName = try displayName.flatMap { name throws(GigHiveError) in try GuestName.checked(name) }
-        let response = try await ask("/api/upload-token.php", [("token", token.secret)])
+        let response = try await ask("/api/upload-token.php", (name: "token", value: token.secret))
         let content = ReplyText.content(of: response.body)
         guard response.status == 200 else {
             throw GuestRefusal.error(response.head, content)
@@ -39,7 +39,7 @@ extension GigHiveClient {
     /// - Returns: nil when the server knows no such upload.
     /// - Throws: `GigHiveError`.
     public func guestStatus(_ receipt: GuestReceipt) async throws(GigHiveError) -> GuestStatus? {
-        let response = try await ask("/api/guest-status.php", [("nonce", receipt.nonce)])
+        let response = try await ask("/api/guest-status.php", (name: "nonce", value: receipt.nonce))
         let content = ReplyText.content(of: response.body)
         let members = content.members
         if response.status == 404, content.form == .json, members.text("error") == "not found" {
@@ -67,6 +67,7 @@ extension GigHiveClient {
         let body = JSONText.object([("nonce", .string(receipt.nonce)), ("upload_job_id", .number(receipt.jobID))])
         var request = post("/api/guest-delete.php", json: body)
         request.authorization = nil
+        request.tokens = [receipt.nonce]
         let response = try await send(request, control: TransferControl())
         let content = ReplyText.content(of: response.body)
         guard response.status == 200 else {
@@ -81,9 +82,11 @@ extension GigHiveClient {
     /// valid for a day (gighive contract section 6).
     private func ask(
         _ path: String,
-        _ query: [(name: String, value: String)]
+        _ secret: (name: String, value: String)
     ) async throws(GigHiveError) -> HTTPResponse {
-        try await send(request(.get, path, query, isAuthorized: false), control: TransferControl())
+        var request = request(.get, path, [secret], isAuthorized: false)
+        request.tokens = [secret.value]
+        return try await send(request, control: TransferControl())
     }
 }
 

@@ -17,7 +17,8 @@ extension ErrorCatalogue {
         case .invalidDetail, .fileUnreadable, .notRegularFile, .fileTooLarge, .unknownExtension, .sourceChanged:
             localWords(for: error)
         // Nothing was sent: there are no credentials for this server.
-        case .unauthorized where error.httpStatus == nil && !error.detail.isEmpty: Words(clean(error.detail), hint: nil)
+        case .unauthorized where error.httpStatus == nil && !error.detail.isEmpty:
+            Words(foreign(error.detail), hint: nil)
         case .forbidden: .table(error, hint: loginHint(error.neededLogin))
         case .rateLimited where error.isPendingLimit:
             Words(

@@ -61,7 +61,7 @@ extension CataloguedError {
 
     /// The same, with other words for when nothing was said.
     func said(else fallback: String) -> String {
-        let text = explanation.isEmpty ? fallback : ErrorCatalogue.clean(explanation)
+        let text = explanation.isEmpty ? fallback : ErrorCatalogue.foreign(explanation)
         return text.isEmpty ? "" : ": \(text)"
     }
 

@@ -25,12 +25,19 @@ enum ErrorCatalogue {
         case let error as SpoolError: diagnosis(of: error)
         case let error as SourceFileError: diagnosis(of: error)
         case let error as TransportError:
-            Diagnosis("transport_failed", "the network cannot be used: \(clean(error.description))", exitCode: .network)
-        default: Diagnosis("internal_error", clean(String(describing: error)), exitCode: .failure)
+            Diagnosis(
+                "transport_failed",
+                "the network cannot be used: \(foreign(error.description))",
+                exitCode: .network
+            )
+        default: Diagnosis("internal_error", foreign(String(describing: error)), exitCode: .failure)
         }
     }
 
     // MARK: Words
+
+    /// Free text of a server, or one that may repeat it: as `clean`, without known secrets.
+    static func foreign(_ text: String) -> String { clean(KnownSecrets.masked(text)) }
 
     /// Foreign text, safe for a terminal and on one line, without the full stop that servers like.
     static func clean(_ text: String) -> String {

@@ -168,7 +168,8 @@ public struct PhotoSyncClient: Sendable {
             ("deviceName", .string(deviceName)), ("platform", .string(RegisteredDevice.ownPlatform)),
             ("fcmToken", .string(deviceToken)),
         ])
-        let request = openRequest(.post, "/api/mobile/auth/login", body: body, repeatability: .atMostOnce)
+        var request = openRequest(.post, "/api/mobile/auth/login", body: body, repeatability: .atMostOnce)
+        request.tokens = [password]
         let answer = try await answer(to: request)
         // A proxy may have changed the type; a key is a key.
         if answer.status == 200, let reply = try? LoginReply(reading: answer.body) { return reply }

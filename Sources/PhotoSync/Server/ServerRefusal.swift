@@ -27,7 +27,7 @@ struct ServerRefusal {
             let members = JSONValue.object(in: body) ?? [:]
             sentence = ServerText.cut(members["error"]?.text ?? "")
             isSetupGate = response.status == 503 && (sentence == "Setup required" || members["setupUrl"] != nil)
-            setupPlace = members["setupUrl"]?.text.map(ServerText.cut)
+            setupPlace = members["setupUrl"]?.text.map(ServerText.sentence)
         case "text/plain":
             sentence = ServerText.cut(String(decoding: body, as: UTF8.self))
             isSetupGate = false
@@ -61,11 +61,11 @@ struct ServerRefusal {
         let outcome = outcome(of: call)
         return PhotoSyncError(
             PhotoSyncError.Code(rawValue: outcome.code) ?? .unexpectedAnswer,
-            detail: sentence.isEmpty ? "status \(head.status), \(form)" : sentence,
+            detail: sentence.isEmpty ? "status \(head.status), \(form)" : KnownSecrets.masked(sentence),
             httpStatus: head.status,
             isRetryable: outcome.isRetryable,
             value: (300..<400).contains(head.status)
-                ? head.value(of: "Location").map(ServerText.cut) : isSetupGate ? setupPlace : nil
+                ? head.value(of: "Location").map(ServerText.sentence) : isSetupGate ? setupPlace : nil
         )
     }
 
@@ -87,7 +87,7 @@ struct ServerRefusal {
         case nil: "without a reason"
         case "text/html": "an HTML page"
         case "application/json", "text/plain": "without a reason"
-        case let type?: "content of type \(ServerText.cut(type))"
+        case let type?: "content of type \(ServerText.sentence(type))"
         }
     }
 }

@@ -60,7 +60,7 @@ struct ImmichClient: Sendable {
         guard (200..<300).contains(response.status) else { throw refusal(response).error(needing: level) }
         if response.body.isEmpty { return .null }
         guard let value = JSONReader.value(of: response.body[...]) else {
-            let type = response.head.mediaType.map(ServerText.cut) ?? "of no type"
+            let type = response.head.mediaType.map(ServerText.sentence) ?? "of no type"
             throw AlbumError(.unreachable(retryAfter: nil), detail: "the answer is \(type), not JSON")
         }
         return value
@@ -68,7 +68,7 @@ struct ImmichClient: Sendable {
 
     /// What an answer without success says.
     func refusal(_ response: HTTPResponse) -> ImmichRefusal {
-        ImmichRefusal(response, hiding: authorization?.apiKey)
+        ImmichRefusal(response)
     }
 
     /// Trying again within a command is worth a moment, not minutes.
@@ -82,12 +82,12 @@ extension AlbumError {
     init(_ error: TransportError) {
         self.init(
             error.kind == .cancelled ? .cancelled : .unreachable(retryAfter: error.head.flatMap(RetryAfter.wish)),
-            detail: ServerText.cut(error.detail)
+            detail: ServerText.sentence(error.detail)
         )
     }
 
     /// An id that no server of this kind makes: a mistake of the caller's.
     static func malformed(_ id: String) -> AlbumError {
-        AlbumError(.rejected(status: nil), detail: "no id of an album or asset: \(ServerText.cut(id))")
+        AlbumError(.rejected(status: nil), detail: "no id of an album or asset: \(ServerText.sentence(id))")
     }
 }

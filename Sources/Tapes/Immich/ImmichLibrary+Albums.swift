@@ -167,7 +167,7 @@ extension ImmichLibrary {
     private static func verdict(_ element: JSONValue) -> (id: String, Verdict)? {
         guard let members = element.members, let id = members["id"]?.text else { return nil }
         if case .bool(true)? = members["success"] { return (id.lowercased(), .done) }
-        return (id.lowercased(), .refused(members["error"]?.text.map(ServerText.cut) ?? "unknown"))
+        return (id.lowercased(), .refused(members["error"]?.text.map(ServerText.sentence) ?? "unknown"))
     }
 
     /// The place of an album.

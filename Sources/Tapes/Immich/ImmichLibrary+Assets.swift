@@ -48,7 +48,7 @@ extension ImmichLibrary {
         if let asset = asset(result["assetId"], isTrashed: result["isTrashed"]) { return asset }
         switch result["action"]?.text {
         case "accept": return nil
-        case "reject": return .rejected(ServerText.cut(result["reason"]?.text ?? "refused"))
+        case "reject": return .rejected(ServerText.sentence(result["reason"]?.text ?? "refused"))
         default: return .failed(noAnswer)
         }
     }

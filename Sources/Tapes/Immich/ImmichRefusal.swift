@@ -16,24 +16,16 @@ struct ImmichRefusal {
     private let mediaType: String?
     private let place: String?
 
-    /// Reads an answer.
-    ///
-    /// - Parameters:
-    ///   - response: Of any status but success.
-    ///   - key: Never seen again, even when the answer repeats it.
-    init(_ response: HTTPResponse, hiding key: String?) {
-        func shown(_ text: String) -> String {
-            guard let key, !key.isEmpty else { return ServerText.cut(text) }
-            return ServerText.cut(text.replacing(key, with: "***"))
-        }
+    /// Reads a response of any status but success.
+    init(_ response: HTTPResponse) {
         status = response.status
         retryAfter = RetryAfter.wish(in: response.head)
-        mediaType = response.head.mediaType.map(shown)
-        place = response.head.value(of: "Location").map(shown)
+        mediaType = response.head.mediaType.map(ServerText.sentence)
+        place = response.head.value(of: "Location").map(ServerText.sentence)
         let members = JSONValue.object(in: response.body.prefix(Self.longestBody)) ?? [:]
-        sentence = shown(Self.sentence(of: members))
+        sentence = ServerText.cut(Self.sentence(of: members))
         correlation = (response.head.value(of: "X-Correlation-ID") ?? members["correlationId"]?.text).map {
-            String(shown($0).prefix(64))
+            String(ServerText.sentence($0).prefix(64))
         }
     }
 
@@ -73,7 +65,8 @@ struct ImmichRefusal {
 
     /// For people and logs.
     var detail: String {
-        var text = sentence.isEmpty ? "status \(status), \(mediaType ?? "without content")" : sentence
+        var text =
+            sentence.isEmpty ? "status \(status), \(mediaType ?? "without content")" : KnownSecrets.masked(sentence)
         if (300..<400).contains(status), let place { text += ": redirected to \(place)" }
         if status == 404 { text += ": wrong address, or too old" }
         return correlation.map { "\(text) (correlation id \($0))" } ?? text

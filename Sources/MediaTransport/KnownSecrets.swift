@@ -1,0 +1,226 @@
+internal import Foundation
+internal import Synchronization
+
+/// The secrets that this process has sent, and the one place that masks them in the free text of others: an error page may
+/// repeat the request that it is about.
+///
+/// Only free text is masked (messages, details, bodies that are shown); ids, states, names and keys are not, since a short
+/// password may be a part of them.
+package enum KnownSecrets {
+    /// What stands in place of a secret.
+    package static let mask = "***"
+
+    /// Shorter secrets are not searched for: they are parts of too many words.
+    static let shortest = 4
+    /// Texts of at least this many bytes may have been cut off inside a secret.
+    static let cutLength = 150
+    /// Tokens are used once, and a run may use a million of them; a server can repeat the last ones only.
+    static let keptTokens = 64
+
+    private struct State {
+        var credentials: Set<[UInt8]> = []
+        var tokens: [[UInt8]] = []
+    }
+
+    private static let state = Mutex(State())
+
+    /// Adds a password or key, which stays known until the process ends.
+    package static func add(_ secret: String) {
+        let bytes = Array(secret.utf8)
+        guard bytes.count >= shortest else { return }
+        state.withLock { _ = $0.credentials.insert(bytes) }
+    }
+
+    /// Adds a token that is used once, such as a delete token.
+    package static func addToken(_ token: String) {
+        let bytes = Array(token.utf8)
+        guard bytes.count >= shortest else { return }
+        state.withLock { state in
+            guard !state.tokens.contains(bytes) else { return }
+            if state.tokens.count == keptTokens { state.tokens.removeFirst() }
+            state.tokens.append(bytes)
+        }
+    }
+
+    /// Adds the secrets of a request that is about to be sent.
+    static func add(_ request: HTTPRequest) {
+        switch request.authorization?.scheme {
+        case .basic(let user, let password)?:
+            add(password)
+            add(base64("\(user):\(password)"))
+        case .header(_, let value)?: add(value)
+        case nil: break
+        }
+        request.tokens.forEach(addToken)
+    }
+
+    /// Base64 of a text without padding, so that it is found with and without it.
+    package static func base64(_ text: String) -> String {
+        String(Data(text.utf8).base64EncodedString().prefix { $0 != "=" })
+    }
+
+    /// Replaces each known secret in a text, also where the text has it URL-encoded, JSON-escaped or HTML-escaped, and a
+    /// part of one at the end, where the text may have been cut off.
+    ///
+    /// - Parameter text: Free text of a server, or one that contains such text.
+    /// - Returns: The text with `***` in place of each secret.
+    package static func masked(_ text: String) -> String {
+        let secrets = state.withLock { Array($0.credentials) + $0.tokens }
+        guard !secrets.isEmpty, !text.isEmpty else { return text }
+        let bytes = Array(text.utf8)
+        var found: [Range<Int>] = []
+        for view in DecodedText.views(of: bytes) {
+            for secret in secrets { found += view.ranges(of: secret) }
+        }
+        guard !found.isEmpty else { return text }
+        var result: [UInt8] = []
+        var end = 0
+        for range in found.sorted(by: { $0.lowerBound < $1.lowerBound }) where range.upperBound > end {
+            if range.lowerBound >= end {
+                result += bytes[end..<range.lowerBound]
+                result += Array(mask.utf8)
+            }
+            end = range.upperBound
+        }
+        return String(decoding: result + bytes[end...], as: UTF8.self)
+    }
+}
+
+/// A text with one kind of escapes undone, and where each of its bytes came from.
+private struct DecodedText {
+    private var bytes: [UInt8] = []
+    /// Offset of each byte in the original, and the original's length at the end.
+    private var offsets: [Int] = []
+
+    /// The text as it is, and with each kind of escapes undone that occurs in it.
+    static func views(of text: [UInt8]) -> [DecodedText] {
+        var views = [DecodedText(text) { _ in nil }]
+        if text.contains(UInt8(ascii: "%")) {
+            views.append(DecodedText(text, percentEscape))
+        }
+        if text.contains(UInt8(ascii: "+")) {
+            // In forms, a plus sign is a blank.
+            views.append(DecodedText(text) { $0.first == UInt8(ascii: "+") ? ([0x20], 1) : percentEscape($0) })
+        }
+        if text.contains(UInt8(ascii: "\\")) {
+            views.append(DecodedText(text, jsonEscape))
+        }
+        if text.contains(UInt8(ascii: "&")) {
+            views.append(DecodedText(text, entity))
+        }
+        return views
+    }
+
+    private init(_ text: [UInt8], _ unescape: (ArraySlice<UInt8>) -> (bytes: [UInt8], length: Int)?) {
+        bytes.reserveCapacity(text.count)
+        offsets.reserveCapacity(text.count + 1)
+        var position = 0
+        while position < text.count {
+            let escape = unescape(text[position...])
+            for byte in escape?.bytes ?? [text[position]] {
+                bytes.append(byte)
+                offsets.append(position)
+            }
+            position += escape?.length ?? 1
+        }
+        offsets.append(text.count)
+    }
+
+    /// Where a secret is in the original text.
+    func ranges(of secret: [UInt8]) -> [Range<Int>] {
+        var found: [Range<Int>] = []
+        var start = 0
+        while let match = firstIndex(of: secret, from: start) {
+            found.append(original(match..<match + secret.count))
+            start = match + secret.count
+        }
+        // An ellipsis marks where we cut the text.
+        let ellipsis = Array("…".utf8)
+        let isMarked = bytes.suffix(ellipsis.count).elementsEqual(ellipsis)
+        guard isMarked || bytes.count >= KnownSecrets.cutLength else { return found }
+        let end = isMarked ? bytes.count - ellipsis.count : bytes.count
+        for length in stride(from: min(secret.count - 1, end - start), through: KnownSecrets.shortest, by: -1)
+        where bytes[end - length..<end].elementsEqual(secret[..<length]) {
+            found.append(original(end - length..<end))
+            break
+        }
+        return found
+    }
+
+    private func original(_ range: Range<Int>) -> Range<Int> {
+        offsets[range.lowerBound]..<max(offsets[range.lowerBound] + 1, offsets[range.upperBound])
+    }
+
+    private func firstIndex(of secret: [UInt8], from start: Int) -> Int? {
+        guard let first = secret.first, bytes.count >= secret.count else { return nil }
+        let last = bytes.count - secret.count
+        var position = start
+        while position <= last {
+            guard let next = bytes[position...last].firstIndex(of: first) else { return nil }
+            if bytes[next..<next + secret.count].elementsEqual(secret) { return next }
+            position = next + 1
+        }
+        return nil
+    }
+
+    // MARK: Escapes
+
+    /// `%2F` (RFC 3986 section 2.1).
+    private static func percentEscape(_ text: ArraySlice<UInt8>) -> (bytes: [UInt8], length: Int)? {
+        guard text.first == UInt8(ascii: "%"), let value = hexadecimal(text.dropFirst().prefix(2), count: 2) else {
+            return nil
+        }
+        return ([UInt8(truncatingIfNeeded: value)], 3)
+    }
+
+    /// `\"`, `\/`, `\u00e9` and the like (RFC 8259 section 7).
+    private static func jsonEscape(_ text: ArraySlice<UInt8>) -> (bytes: [UInt8], length: Int)? {
+        guard text.first == UInt8(ascii: "\\"), let kind = text.dropFirst().first else { return nil }
+        switch kind {
+        case UInt8(ascii: "n"): return ([0x0a], 2)
+        case UInt8(ascii: "r"): return ([0x0d], 2)
+        case UInt8(ascii: "t"): return ([0x09], 2)
+        case UInt8(ascii: "b"): return ([0x08], 2)
+        case UInt8(ascii: "f"): return ([0x0c], 2)
+        case UInt8(ascii: "u"):
+            guard let first = hexadecimal(text.dropFirst(2).prefix(4), count: 4) else { return nil }
+            let rest = text.dropFirst(6)
+            if (0xd800..<0xdc00).contains(first), rest.starts(with: [UInt8(ascii: "\\"), UInt8(ascii: "u")]),
+                let second = hexadecimal(rest.dropFirst(2).prefix(4), count: 4), (0xdc00..<0xe000).contains(second)
+            {
+                return utf8(0x10000 + (first - 0xd800) << 10 + (second - 0xdc00), 12)
+            }
+            return utf8(first, 6)
+        default: return ([kind], 2)
+        }
+    }
+
+    /// `&amp;`, `&#039;`, `&#x27;` and the like.
+    private static func entity(_ text: ArraySlice<UInt8>) -> (bytes: [UInt8], length: Int)? {
+        guard text.first == UInt8(ascii: "&"), let end = text.prefix(12).firstIndex(of: UInt8(ascii: ";")) else {
+            return nil
+        }
+        let name = String(decoding: text[(text.startIndex + 1)..<end], as: UTF8.self)
+        let length = end - text.startIndex + 1
+        let named: [String: UInt8] = ["quot": 0x22, "amp": 0x26, "apos": 0x27, "lt": 0x3c, "gt": 0x3e]
+        if let byte = named[name] { return ([byte], length) }
+        let number =
+            name.lowercased().hasPrefix("#x")
+            ? UInt32(name.dropFirst(2), radix: 16)
+            : name.hasPrefix("#") ? UInt32(name.dropFirst()) : nil
+        return number.flatMap { utf8($0, length) }
+    }
+
+    private static func utf8(_ scalar: UInt32, _ length: Int) -> (bytes: [UInt8], length: Int)? {
+        Unicode.Scalar(scalar).map { (Array(String(Character($0)).utf8), length) }
+    }
+
+    private static func hexadecimal(_ digits: ArraySlice<UInt8>, count: Int) -> UInt32? {
+        guard digits.count == count, digits.allSatisfy({ isHexadecimal($0) }) else { return nil }
+        return UInt32(String(decoding: digits, as: UTF8.self), radix: 16)
+    }
+
+    private static func isHexadecimal(_ byte: UInt8) -> Bool {
+        (0x30...0x39).contains(byte) || (0x41...0x46).contains(byte) || (0x61...0x66).contains(byte)
+    }
+}

@@ -1,0 +1,241 @@
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+/// Error pages that repeat the request that they are about, credentials included: none of it is printed or stored.
+@Suite struct EchoedSecretTests {
+    private static let user = "uploader"
+    /// Each kind of escape changes something of it.
+    private static let password = #"canary-pa"ss/wö&rd+%41<1"#
+    private static let key = "canary-key-" + String(repeating: "5", count: 53)
+
+    /// What a page makes of a request: the request as it came, and the password decoded and in each usual form.
+    private static func echo(_ head: String, _ body: [UInt8]) -> String {
+        var page = "the request was: " + String(decoding: body.prefix(2000), as: UTF8.self)
+        page += " " + head.replacing("\r\n", with: " ")
+        return page + " with " + forms(of: password).joined(separator: ", ")
+    }
+
+    private static func forms(of secret: String) -> [String] {
+        let unreserved = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "-._~"))
+        let url = secret.addingPercentEncoding(withAllowedCharacters: unreserved) ?? ""
+        let html = secret.replacing("&", with: "&amp;").replacing("\"", with: "&quot;").replacing("<", with: "&lt;")
+        return [secret, url, String(quoted(secret).dropFirst().dropLast()), html]
+    }
+
+    private static func quoted(_ text: String) -> String {
+        let data = try? JSONSerialization.data(withJSONObject: [text])
+        return String(decoding: (data ?? Data()).dropFirst().dropLast(), as: UTF8.self)
+    }
+
+    /// A server that handles some requests and repeats all others in an error page.
+    private static func server(
+        status: Int = 400,
+        type: String = "application/json",
+        _ page: @escaping @Sendable (String) -> String,
+        handling: @escaping @Sendable (String, ScriptedServer.Connection) throws -> Bool = { _, _ in false }
+    ) throws -> ScriptedServer {
+        try ScriptedServer { connection, _ in
+            while true {
+                let request = try connection.readRequest()
+                if try handling(request.head, connection) { continue }
+                try connection.answer(status, page(echo(request.head, request.body)), type: type)
+            }
+        }
+    }
+
+    @Sendable private static func gigHivePage(_ echo: String) -> String {
+        #"{"error":"Bad Request","message":\#(quoted(echo))}"#
+    }
+
+    /// Runs a command as text, with traces, and as JSON. The page must be in the output, masked.
+    private func expectMasked(
+        _ bench: Bench,
+        _ command: [String],
+        extra: [String: String] = [:],
+        secrets: [String] = [password, Data("\(user):\(password)".utf8).base64EncodedString()]
+    ) async throws {
+        for options in [[], ["-vv"], ["--json", "-vv"]] {
+            let result = try await bench.runner.run(command + options + ["--no-input"], extra: extra)
+            #expect(result.exitCode != 0)
+            let written = result.output + result.errors
+            #expect(written.contains("***"), "\(command): \(written)")
+            for form in secrets.flatMap(Self.forms) {
+                #expect(!written.contains(form.trimmingCharacters(in: ["="])), "\(command + options): \(written)")
+            }
+            // The part at which a text is cut off.
+            #expect(!written.contains("canary-"), "\(command + options): \(written)")
+        }
+        let files = FileManager.default.enumerator(atPath: bench.runner.home.path)?.compactMap { $0 as? String } ?? []
+        for name in files where !name.contains("rescue-") {
+            let content = FileManager.default.contents(atPath: bench.runner.home.file(name)) ?? Data()
+            #expect(content.range(of: Data("canary-".utf8)) == nil, "\(command): \(name)")
+        }
+    }
+
+    private func bench(_ server: ScriptedServer) throws -> Bench { try Bench(server.address, password: Self.password) }
+
+    @Test func multipart() async throws {
+        let bench = try bench(try Self.server(Self.gigHivePage))
+        try await expectMasked(bench, ["upload", bench.file(), "--transport", "multipart"] + bench.login)
+    }
+
+    @Test func plainPage() async throws {
+        let server = try Self.server(type: "text/html", { "<title>\($0)</title>" })
+        let bench = try bench(server)
+        try await expectMasked(bench, ["upload", bench.file(), "--transport", "multipart"] + bench.login)
+    }
+
+    @Test func tus() async throws {
+        let server = try Self.server(type: "text/plain", { $0 }) { head, connection in
+            guard head.hasPrefix("OPTIONS /files") else { return false }
+            let fields = ["Tus-Resumable: 1.0.0", "Tus-Version: 1.0.0", "Tus-Extension: creation,termination"]
+            try connection.answer(200, "", headers: fields)
+            return true
+        }
+        let bench = try bench(server)
+        try await expectMasked(bench, ["upload", bench.file(), "--transport", "tus", "--retries", "0"] + bench.login)
+    }
+
+    @Test func finalize() async throws {
+        let server = try Self.server(Self.gigHivePage) { head, connection in
+            let fields = ["Tus-Resumable: 1.0.0", "Tus-Version: 1.0.0", "Tus-Extension: creation,termination"]
+            switch head.prefix(while: { $0 != " " }) {
+            case "OPTIONS": try connection.answer(200, "", headers: fields)
+            case "POST" where head.hasPrefix("POST /files"):
+                try connection.answer(201, "", headers: fields + ["Location: /files/0123456789abcdef0123456789abcdef"])
+            case "PATCH":
+                try connection.write("HTTP/1.1 204 No Content\r\nTus-Resumable: 1.0.0\r\nUpload-Offset: 3\r\n\r\n")
+            case "HEAD" where head.hasPrefix("HEAD /files"):
+                try connection.write(
+                    "HTTP/1.1 200 OK\r\nTus-Resumable: 1.0.0\r\nUpload-Offset: 3\r\nUpload-Length: 3\r\n\r\n"
+                )
+            default: return false
+            }
+            return true
+        }
+        let bench = try bench(server)
+        try await expectMasked(
+            bench,
+            ["upload", bench.file(), "--transport", "tus", "--again", "--retries", "0"] + bench.login
+        )
+    }
+
+    @Test func listing() async throws {
+        let bench = try bench(try Self.server(Self.gigHivePage))
+        try await expectMasked(bench, ["media", "list"] + bench.login)
+    }
+
+    @Test func deletion() async throws {
+        final class Once: Sendable {
+            let isOver = Atomic(false)
+        }
+        let once = Once()
+        let server = try Self.server(Self.gigHivePage) { head, connection in
+            guard head.hasPrefix("POST /api/uploads"), !once.isOver.exchange(true, ordering: .relaxed) else {
+                return false
+            }
+            try connection.answer(201, KnownFile.abc.reply)
+            return true
+        }
+        let bench = try bench(server)
+        let upload = try await bench.runner.run(["upload", bench.file(), "--transport", "multipart"] + bench.login)
+        #expect(upload.exitCode == 0, "\(upload.errors)")
+        let token = KnownFile.abc.token
+        let basic = Data("\(Self.user):\(Self.password)".utf8).base64EncodedString()
+        try await expectMasked(
+            bench,
+            ["uploads", "delete", "18", "--yes", "--retries", "0"] + bench.login,
+            secrets: [Self.password, basic, token]
+        )
+        let shown = try await bench.runner.run(["uploads", "list", "--show-token", "--json"])
+        #expect(shown.items.first?["delete_token"] as? String == token, "what was asked for stays as it is")
+    }
+
+    @Test func doctor() async throws {
+        let server = try Self.server(Self.gigHivePage) { head, connection in
+            guard head.hasPrefix("GET /db/health.php") else { return false }
+            let message = Self.quoted(Self.echo(head, []))
+            try connection.answer(200, #"{"status":"error","message":\#(message)}"#)
+            return true
+        }
+        let bench = try bench(server)
+        try await expectMasked(bench, ["doctor"] + bench.login)
+    }
+
+    @Test func smoke() async throws {
+        let bench = try bench(try Self.server(Self.gigHivePage))
+        let junit = bench.runner.home.file("smoke.xml")
+        try await expectMasked(bench, ["smoke", "--junit", junit, "--retries", "0"] + bench.login)
+        let report = String(decoding: FileManager.default.contents(atPath: junit) ?? Data(), as: UTF8.self)
+        #expect(report.contains("***") && !report.contains("canary-"))
+    }
+
+    @Test(arguments: ["application/json", "text/plain"]) func sync(_ type: String) async throws {
+        let isJSON = type == "application/json"
+        let server = try Self.server(type: type, { isJSON ? #"{"error":\#(Self.quoted($0))}"# : $0 })
+        let bench = try Bench(server.address, password: "")
+        for command in [["sync"], ["sync", "status"]] {
+            try await expectMasked(
+                bench,
+                command + ["--server", server.address, "--retries", "0"],
+                extra: ["MEDIACTL_API_KEY": Self.key],
+                secrets: [Self.key]
+            )
+        }
+    }
+
+    @Test func photoLogin() async throws {
+        let server = try Self.server(status: 401, { #"{"error":\#(Self.quoted($0))}"# })
+        let bench = try bench(server)
+        try await expectMasked(
+            bench,
+            ["login", "--email", "a@example.test", "--yes", "--server", server.address, "--retries", "0"],
+            secrets: [Self.password]
+        )
+    }
+
+    @Test func tapes() async throws {
+        let server = try Self.server({ #"{"message":\#(Self.quoted($0)),"statusCode":400}"# })
+        let bench = try Bench(server.address, password: "")
+        for command in [["tapes", "library", "status"], ["tapes", "library", "init"]] {
+            try await expectMasked(
+                bench,
+                command + ["--library-url", server.address, "--retries", "0"],
+                extra: ["MEDIACTL_API_KEY": Self.key],
+                secrets: [Self.key]
+            )
+        }
+    }
+
+    /// Captures need no login; what a proxy adds is a secret all the same.
+    @Test func hashOnlyThroughAProxy() async throws {
+        let proxyPassword = "canary-proxy-pw%21"
+        let server = try Self.server({ #"{"error":{"code":"BROKEN","message":\#(Self.quoted($0))}}"# })
+        let bench = try Bench(server.address, password: "")
+        let basic = Data("ann:canary-proxy-pw!".utf8).base64EncodedString()
+        try await expectMasked(
+            bench,
+            ["hash-only", "register", "--server", "http://captures.example.test", "--allow-http", "--retries", "0"],
+            extra: ["http_proxy": "http://ann:\(proxyPassword)@127.0.0.1:\(server.port)"],
+            secrets: [proxyPassword, "canary-proxy-pw!", basic]
+        )
+    }
+
+    /// The token of an event link in the address of the request.
+    @Test func guest() async throws {
+        let token = "canary_token_of_an_event_link_1234567890_ab"
+        let server = try Self.server(Self.gigHivePage)
+        let bench = try Bench(server.address, password: "")
+        let secrets = try TemporaryDirectory()
+        let link = secrets.file("link")
+        try Data("\(server.address)/upload/\(token)\n".utf8).write(to: URL(fileURLWithPath: link))
+        chmod(link, 0o600)
+        try await expectMasked(
+            bench,
+            ["upload", bench.file(), "--event-link-file", link, "--accept-terms", "--retries", "0"],
+            secrets: [token]
+        )
+    }
+}
