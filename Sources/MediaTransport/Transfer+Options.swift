@@ -31,6 +31,10 @@ extension Transfer {
         try set(CURLOPT_REDIR_PROTOCOLS_STR, "http,https")
         try set(CURLOPT_FOLLOWLOCATION, 0)
         try set(CURLOPT_NOSIGNAL, 1)
+        if request.url.origin.scheme == "http", ProxyChoice.variable(for: request.url.origin) == nil {
+            // An empty text overrides the environment.
+            try set(CURLOPT_PROXY, "")
+        }
         try set(CURLOPT_USERAGENT, configuration.userAgent)
         try set(CURLOPT_TCP_KEEPALIVE, 1)
         try set(CURLOPT_TCP_KEEPIDLE, 30)

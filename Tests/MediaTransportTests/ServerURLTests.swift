@@ -64,11 +64,13 @@ struct ServerURLTests {
     }
 
     @Test(
-        "loopback is what is spelled so",
+        "loopback is a loopback address or a name that resolves to one",
         arguments: [
             ("http://localhost", true), ("http://sub.localhost", true), ("http://127.0.0.1:1", true),
             ("http://127.9.9.9", true), ("http://[::1]", true), ("http://127.example.org", false),
-            ("http://localhost.example.org", false), ("http://192.168.0.1", false),
+            ("http://localhost.example.org", false), ("http://192.168.0.1", false), ("http://127.0.0.1.5", false),
+            ("http://127.999.1.1", false), ("http://127..1", false), ("http://127.0.0.1a", false),
+            ("http://[::2]", false), ("http://[::ffff:127.0.0.1]", false), ("http://[0:0:0:0:0:0:0:1]", true),
         ]
     )
     func loopback(text: String, isLoopback: Bool) throws {

@@ -6,7 +6,7 @@ extension CredentialSearch {
     ///
     /// - Throws: `CredentialError`.
     func givenKey() async throws(CredentialError) -> String? {
-        try Credentials.refuseClearText(origin, allowed: server.allowHTTP.value)
+        try Credentials.refuseClearText(origin, allowed: server.allowHTTP.value, environment: environment)
         guard !flags.apiKeyStdin || flags.apiKeyFile == nil else {
             throw .usage("only one of --api-key-stdin and --api-key-file can be used")
         }
@@ -45,7 +45,7 @@ extension CredentialSearch {
     ///
     /// - Throws: `CredentialError`.
     func password(for email: String, at address: String) async throws(CredentialError) -> String {
-        try Credentials.refuseClearText(origin, allowed: server.allowHTTP.value)
+        try Credentials.refuseClearText(origin, allowed: server.allowHTTP.value, environment: environment)
         guard !flags.passwordStdin || flags.passwordFile == nil else {
             throw .usage("only one of --password-stdin and --password-file can be used")
         }

@@ -20,7 +20,7 @@ struct CredentialSearch: Sendable {
     ///
     /// - Throws: `CredentialError`; what `CredentialSurroundings.beforePrompt` throws.
     func run() async throws -> Authorization {
-        try Credentials.refuseClearText(origin, allowed: server.allowHTTP.value)
+        try Credentials.refuseClearText(origin, allowed: server.allowHTTP.value, environment: environment)
         if let secret = try await fromFlags() { return try await authorization(secret) }
         if let secret = try await fromEnvironment() { return try await authorization(secret) }
         if let password = try await fromCommand() { return try await authorization(.password(password)) }

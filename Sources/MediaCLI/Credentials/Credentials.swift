@@ -37,13 +37,22 @@ enum Credentials {
     ///   - origin: Where it would go.
     ///   - allowed: Whether the user allows it.
     ///   - what: What would go.
+    ///   - environment: May set a proxy, which is another machine even for a server on this one.
     /// - Throws: `CredentialError` (usage).
     static func refuseClearText(
         _ origin: Origin,
         allowed: Bool,
-        of what: String = "credentials"
+        of what: String = "credentials",
+        environment: [String: String]
     ) throws(CredentialError) {
-        guard origin.scheme == "http", !origin.isLoopback, !allowed else { return }
+        guard origin.scheme == "http", !allowed else { return }
+        if origin.isLoopback {
+            guard let variable = ProxyChoice.variable(for: origin, in: { environment[$0] }) else { return }
+            throw .usage(
+                "refusing to send \(what) to \(origin) unencrypted through the proxy set by \(variable)",
+                hint: "run: export no_proxy=\"$no_proxy,\(origin.host.filter { !"[]".contains($0) })\""
+            )
+        }
         throw .usage(
             "refusing to send \(what) to \(origin) unencrypted",
             hint: "use https://, or add --allow-http (allow_http: true in a profile) on a trusted network"

@@ -68,6 +68,14 @@ actor ServerSession {
         GigHiveClient(server: server, http: http, authorization: nil, timeouts: settings.timeouts)
     }
 
+    /// A client for a guest, whose requests have a secret in place of a login.
+    ///
+    /// - Throws: `CredentialError` when the secret would be sent unencrypted; `SettingsError`.
+    func guestClient(for server: ServerURL) throws -> GigHiveClient {
+        try settings.refuseClearText(server.origin, .uploadsURL)
+        return anonymousClient(for: server)
+    }
+
     /// Makes the first contact with a server whose certificate the user may have to decide about, before anything else is
     /// asked or shown. Does nothing off a terminal.
     ///

@@ -27,7 +27,12 @@ extension SettingsSession {
     /// - Throws: `CredentialError` (usage); `SettingsError`.
     func refuseClearText(_ origin: Origin, _ service: SettingKey, of what: String = "credentials") throws {
         let isAllowed = try trusts.server(origin, of: service).allowHTTP.value
-        try Credentials.refuseClearText(origin, allowed: isAllowed, of: what)
+        try Credentials.refuseClearText(
+            origin,
+            allowed: isAllowed,
+            of: what,
+            environment: console.context.environment
+        )
     }
 
     /// One line for each exchange. The query is left out: it may hold what others should not see.
@@ -36,7 +41,7 @@ extension SettingsSession {
         let outcome =
             switch exchange.outcome {
             case .success(let status): "\(status)"
-            case .failure(let error): "no answer (\(ErrorCatalogue.clean(error.description)))"
+            case .failure(let error): "no answer (\(ErrorCatalogue.foreign(error.description)))"
             }
         console.trace(
             "\(exchange.method.rawValue) \(address): \(outcome), \(exchange.bodyBytesSent) bytes sent, "

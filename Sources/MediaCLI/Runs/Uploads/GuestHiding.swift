@@ -48,7 +48,7 @@ struct GuestHiding: Sendable {
             guard let receipt = try store.guestReceipt(record.uploadID) else {
                 throw GigHiveError(.noDeleteToken, fileID: upload.fileID)
             }
-            let client = await servers.anonymousClient(for: try ServerURL(record.baseURL))
+            let client = try await servers.guestClient(for: try ServerURL(record.baseURL))
             guard let status = try await client.guestStatus(receipt) else { return ending(.failed, unknown) }
             var asked = self
             let state = GuestState(status.state)
@@ -67,7 +67,7 @@ struct GuestHiding: Sendable {
             guard let receipt = try store.guestReceipt(record.uploadID) else {
                 throw GigHiveError(.noDeleteToken, fileID: upload.fileID)
             }
-            let client = await servers.anonymousClient(for: try ServerURL(record.baseURL))
+            let client = try await servers.guestClient(for: try ServerURL(record.baseURL))
             try await client.guestHide(receipt)
             try await store.note(record.uploadID, UploadChange(failureCode: UploadRecord.hidden))
             try store.note(GuestStanding(state: GuestState.hidden.rawValue, notedAt: now), of: record.uploadID)

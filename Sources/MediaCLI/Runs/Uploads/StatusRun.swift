@@ -98,7 +98,7 @@ struct StatusRun: Sendable {
                 )
             return JournalRow(record: record, result: await resolve(record, uploader))
         }
-        let client = await servers.anonymousClient(for: try ServerURL(record.baseURL))
+        let client = try await servers.guestClient(for: try ServerURL(record.baseURL))
         let state = try await client.guestStatus(receipt)?.state
         let standing = state.map { GuestStanding(state: GuestState($0).rawValue, notedAt: console.context.now()) }
         if let standing { try store.store.note(standing, of: record.uploadID) }
