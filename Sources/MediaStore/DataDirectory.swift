@@ -16,8 +16,8 @@ public struct DataDirectory: Sendable {
     /// A link is followed only when the user or root made it. A directory that also holds other things (a home
     /// directory, `/tmp`) keeps its own permissions, and so do those things; one that others may write to is refused.
     ///
-    /// - Throws: `StoreError`: `.unsafe` when it belongs to another user, is no directory, or is open to others' writing
-    ///   and holds more than the store; `.notWritable`, `.full`.
+    /// - Throws: `StoreError`: `.unsafe` when it belongs to another user, is no directory, is open to others' writing and
+    ///   holds more than the store, or has a link in place of something of the store; `.notWritable`, `.full`.
     public static func open(_ path: String) throws(StoreError) -> DataDirectory {
         let absolute = try absolutePath(path)
         try create(absolute)
@@ -41,10 +41,38 @@ public struct DataDirectory: Sendable {
         }
         let locks = resolved + "/" + lockDirectoryName
         try create(locks)
+        try refuseLinks(in: resolved)
         warnings += try tightenEntries(of: resolved, where: isOfStore)
         warnings += try tightenEntries(of: locks) { _ in true }
         for part in Part.allCases { warnings += try tighten(part, in: resolved) }
         return DataDirectory(path: resolved, warnings: warnings)
+    }
+
+    /// Refuses links in place of what the store keeps: they could lead its writing anywhere. Only the directory itself may be
+    /// reached through one.
+    private static func refuseLinks(in directory: String) throws(StoreError) {
+        for name in try entries(of: directory) where isOfStore(name) {
+            let path = directory + "/" + name
+            guard let status = try FileStatus(at: path) else { continue }
+            let isDirectory = name == lockDirectoryName || Part(rawValue: name) != nil
+            try refuseLink(path, status, isDirectory: isDirectory)
+            guard isDirectory else { continue }
+            for entry in try entries(of: path) {
+                guard let status = try FileStatus(at: path + "/" + entry) else { continue }
+                try refuseLink(path + "/" + entry, status, isDirectory: false)
+            }
+        }
+    }
+
+    private static func refuseLink(
+        _ path: String,
+        _ status: FileStatus,
+        isDirectory: Bool
+    ) throws(StoreError) {
+        guard !status.isSymbolicLink else { throw StoreError(.unsafe, path: path, detail: "it is a symbolic link") }
+        guard !isDirectory || (status.isDirectory && status.isOwnedByUser) else {
+            throw StoreError(.unsafe, path: path, detail: "not a directory of this user")
+        }
     }
 
     /// Whether an entry of the directory is the store's own, by its name.

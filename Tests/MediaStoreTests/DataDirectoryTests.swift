@@ -111,14 +111,36 @@ struct DataDirectoryTests {
         #expect(try storeErrorKind { _ = try DataDirectory.open(link) } == .unsafe)
     }
 
-    @Test("a link inside is not followed when permissions are tightened")
+    @Test("a link inside is refused, and not followed when permissions are tightened")
     func linkInside() throws {
         let target = try temporary.get().file("elsewhere")
         #expect(FileManager.default.createFile(atPath: target, contents: nil))
         #expect(chmod(target, 0o644) == 0)
         let directory = try DataDirectory.open(temporary.get().file("data"))
         #expect(symlink(target, directory.file("rescue-link")) == 0)
-        #expect(try DataDirectory.open(directory.path).warnings == [])
+        #expect(try storeErrorKind { _ = try DataDirectory.open(directory.path) } == .unsafe)
         #expect(try permissions(target) == 0o644)
+    }
+
+    @Test(
+        "a link in place of anything of the store is refused",
+        arguments: [
+            "locks", "tokens.sqlite", "tokens.sqlite-wal", "library.sqlite", "index.sqlite", "spool-1", "captures",
+            "captures/0f1e2d3c-4b5a-4978-8695-a4b3c2d1e0ff", "capture-keys", "capture-keys/device.pem",
+            "capture-counters", "locks/uploads.lock",
+        ]
+    )
+    func links(name: String) throws {
+        let elsewhere = try temporary.get().file("elsewhere")
+        #expect(mkdir(elsewhere, 0o700) == 0)
+        let directory = try DataDirectory.open(temporary.get().file("data"))
+        for part in DataDirectory.Part.allCases { _ = try directory.make(part) }
+        let path = directory.file(name)
+        rmdir(path)
+        #expect(symlink(elsewhere, path) == 0)
+        #expect(try storeErrorKind { _ = try DataDirectory.open(directory.path) } == .unsafe)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: elsewhere) == [])
+        #expect(unlink(path) == 0)
+        _ = try DataDirectory.open(directory.path)
     }
 }

@@ -11,6 +11,8 @@ enum SmallFile {
         case tooLarge
         case notUTF8
         case notRegular
+        case foreign
+        case writableByOthers
         case cancelled
 
         /// Lower case, no full stop.
@@ -21,6 +23,8 @@ enum SmallFile {
             case .tooLarge: "it is larger than 1 MiB"
             case .notUTF8: "it is not UTF-8"
             case .notRegular: "it is not a regular file"
+            case .foreign: "it belongs to another user"
+            case .writableByOthers: "other users can write to it"
             case .cancelled: "interrupted"
             }
         }
@@ -31,13 +35,16 @@ enum SmallFile {
 
     private static let limit = 1 << 20
 
-    /// The text of a regular file, which nobody can keep waiting.
-    static func text(atPath path: String) throws(Failure) -> String {
+    /// The text of a regular file that only this user and root can change: it may run programs (`password_command`) and
+    /// says which server is trusted.
+    static func trustedText(atPath path: String) throws(Failure) -> String {
         let descriptor = try opened(path)
         defer { close(descriptor) }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw .system(errno) }
         guard status.st_mode & S_IFMT == S_IFREG else { throw .notRegular }
+        guard status.st_uid == geteuid() || status.st_uid == 0 else { throw .foreign }
+        guard status.st_mode & (S_IWGRP | S_IWOTH) == 0 else { throw .writableByOthers }
         return try text(from: descriptor, isCancelled: { false })
     }
 

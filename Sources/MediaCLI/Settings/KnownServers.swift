@@ -82,11 +82,9 @@ struct KnownServers: Sendable, Equatable {
 
     private static func content(_ path: String) throws(SettingsError) -> String {
         do {
-            return try SmallFile.text(atPath: path)
+            return try SmallFile.trustedText(atPath: path)
         } catch {
-            guard error == .missing else {
-                throw SettingsError(file: path, rule: "cannot be read: \(error.reason)")
-            }
+            guard error == .missing else { throw SettingsError(refusing: path, error) }
             return ""
         }
     }

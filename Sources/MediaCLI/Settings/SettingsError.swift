@@ -1,3 +1,4 @@
+internal import Glibc
 internal import MediaFiles
 
 /// A setting that cannot be used. Always exit code 2.
@@ -24,5 +25,19 @@ struct SettingsError: Error, Sendable, Equatable {
         let subject = key.flatMap { $0 == "HOME" ? nil : $0 }
         let statement = value.map { "\"\($0)\" \(rule)" } ?? rule
         return TerminalText.escaped([place, subject, statement].compactMap { $0 }.joined(separator: ": "))
+    }
+}
+
+extension SettingsError {
+    /// A file of settings that cannot be read, or that others can change.
+    init(refusing path: String, _ failure: SmallFile.Failure) {
+        let quoted = TerminalText.escaped(path)
+        switch failure {
+        case .foreign:
+            self.init(file: path, rule: "refused: \(failure.reason)", hint: "run: sudo chown \(geteuid()) '\(quoted)'")
+        case .writableByOthers:
+            self.init(file: path, rule: "refused: \(failure.reason)", hint: "run: chmod go-w '\(quoted)'")
+        default: self.init(file: path, rule: "cannot be read: \(failure.reason)")
+        }
     }
 }
