@@ -200,6 +200,25 @@ extension OutcomeTable {
                 isRetryable: false,
                 when: mayAct
             ),
+            // Without a code of the application, a proxy may have sent it while the server goes on.
+            Refinement(
+                .captures,
+                408...408,
+                .any,
+                "hash-only 1.3",
+                "unknown_outcome",
+                isRetryable: false,
+                when: isWholeSubmission
+            ),
+            Refinement(
+                .captures,
+                429...429,
+                .any,
+                "hash-only 1.3",
+                "unknown_outcome",
+                isRetryable: false,
+                when: isWholeSubmission
+            ),
             // A capture is sent again by the next retry only, which asks first.
             Refinement(.captures, 501...501, .any, "hash-only 1.3", "server_error", isRetryable: true),
         ]
@@ -231,6 +250,9 @@ extension OutcomeTable {
         if case .registration = $0 { true } else { false }
     }
     private static let isSubmission: @Sendable (Call) -> Bool = { if case .submission = $0 { true } else { false } }
+    private static let isWholeSubmission: @Sendable (Call) -> Bool = {
+        if case .submission(isWhole: true) = $0 { true } else { false }
+    }
     private static let mayAct: @Sendable (Call) -> Bool = {
         switch $0 {
         case .registration(isWhole: true), .submission(isWhole: true): true

@@ -159,7 +159,7 @@ import Testing
         let control = TransferControl()
         var bench = try Workbench(
             try FakeGigHive { _, connection, _, _ in
-                try connection.answer(429, "", headers: ["Retry-After: 120"])
+                try connection.answer(503, "", headers: ["Retry-After: 120"])
                 return true
             },
             retries: 3

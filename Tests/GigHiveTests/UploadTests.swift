@@ -152,7 +152,8 @@ import Testing
         #expect(details == ["words", "the web server refused the size of the request"])
     }
 
-    @Test(arguments: [408, 429]) func aRefusedUploadIsSentAgain(_ status: Int) async throws {
+    /// The server may have stored a body that it has whole, whatever status a proxy sends.
+    @Test(arguments: [408, 429]) func aRefusedUploadIsSentAgainOnlyAfterAsking(_ status: Int) async throws {
         let bench = try Workbench(
             try FakeGigHive { request, connection, _, number in
                 guard request.path == "/api/uploads.php", number == 1 else { return false }
@@ -173,6 +174,27 @@ import Testing
         #expect(bench.server.uploads.count == 2)
         #expect(bench.rescueFiles.isEmpty)
         #expect(try bench.row()?.attempts == 2)
+        let paths = bench.server.requests.map(\.path)
+        let first = try #require(paths.firstIndex(of: "/api/uploads.php"))
+        let again = try #require(paths.lastIndex(of: "/api/uploads.php"))
+        #expect(paths[first..<again].contains("/db/database.php"))
+    }
+
+    /// The same, and the file is there: it is not sent again.
+    @Test(arguments: [408, 429]) func aRefusedUploadThatWasStoredIsFound(_ status: Int) async throws {
+        let bench = try Workbench(
+            try FakeGigHive { request, connection, server, _ in
+                guard request.path == "/api/uploads.php" else { return false }
+                _ = server.store(request.fileContent)
+                try connection.answer(status, "{}")
+                return true
+            },
+            retries: 3
+        )
+        let result = await bench.uploader.upload(try bench.prepare())
+        #expect(result.state == .tokenLost)
+        #expect(result.fileID == 18)
+        #expect(bench.server.uploads.count == 1)
     }
 
     @Test func anEarlierRefusalIsNotInTheRescueFileOfTheNextTry() async throws {

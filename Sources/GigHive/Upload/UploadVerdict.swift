@@ -32,8 +32,8 @@ enum UploadVerdict: Sendable {
         case 409:
             return .duplicate(reply)
         case 408, 429:
-            // The server says that it has dropped the request.
-            return .refused(error, mayRepeat: true)
+            // A proxy may send it while the application goes on with a body that it has whole.
+            return bodyComplete ? .unknown(error, isSettled: false) : .refused(error, mayRepeat: true)
         case 500 where error.code == .serverRace && bodyComplete:
             return .collided(error)
         case 500 where error.code == .payloadTooLarge:
