@@ -1,5 +1,5 @@
-internal import Foundation
 internal import Glibc
+internal import MediaSystem
 
 /// Addresses of a host name, as the system finds them.
 package enum NameLookup {
@@ -13,7 +13,10 @@ package enum NameLookup {
     /// - Throws: `TransportError` of kind `.unknownHost`.
     package static func addresses(host: String, port: Int) async throws(TransportError) -> [String] {
         let result = await withCheckedContinuation { continuation in
-            Thread.detachNewThread { continuation.resume(returning: Result { try lookUp(host, port) }) }
+            let code = DedicatedThread.start {
+                continuation.resume(returning: Result { try lookUp(host, port) })
+            }
+            guard code == 0 else { return continuation.resume(returning: .failure(TransportError.noThread(code))) }
         }
         do {
             return try result.get()

@@ -1,6 +1,6 @@
 internal import CCurl
 internal import CCurlShims
-internal import Foundation
+internal import MediaSystem
 
 /// What a TLS server shows of itself, trusted or not.
 package struct PeerCertificate: Sendable, Equatable {
@@ -34,9 +34,10 @@ extension HTTPClient {
         let address = origin.description + "/"
         let milliseconds = limit.milliseconds
         let result = await withCheckedContinuation { continuation in
-            Thread.detachNewThread {
+            let code = DedicatedThread.start {
                 continuation.resume(returning: fetchCertificate(address, limitMilliseconds: milliseconds))
             }
+            guard code == 0 else { return continuation.resume(returning: .failure(.noThread(code))) }
         }
         return try result.get()
     }

@@ -2,6 +2,9 @@ internal import CCurl
 internal import CCurlShims
 
 extension Transfer {
+    /// Of all heads of a response, interim ones included, and its trailers. libcurl itself counts the bytes of one head only.
+    private static let headerByteLimit = 300 << 10
+
     /// Fills libcurl's upload buffer from the body.
     fileprivate func readBody(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         guard let reader else { return 0 }
@@ -55,7 +58,16 @@ extension Transfer {
 
     /// One header line, the status line and the closing empty line included. Returns false to abort.
     fileprivate func receiveHeaderLine(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        lastActivity = .now
+        headerBytesReceived += bytes.count
+        guard headerBytesReceived <= Self.headerByteLimit else {
+            callbackError = TransportError(
+                .responseTooLarge,
+                detail: "more than \(Self.headerByteLimit) bytes of headers"
+            )
+            return false
+        }
+        // Interim responses do not show that a server takes the body.
+        if phase != .sending { lastActivity = .now }
         let line = bytes[...].trimmingBlanks()
         if line.starts(with: "HTTP/".utf8) {
             let text = String(decoding: line, as: UTF8.self)

@@ -41,6 +41,7 @@ extension Transfer {
             }
         }
         let next = currentPhase(sent: sent)
+        if requestEnd == nil, next == .processing || next == .receiving { requestEnd = now }
         if next != phase {
             phase = next
             lastActivity = now
@@ -75,11 +76,17 @@ extension Transfer {
     /// The limit that has run out, if one has. libcurl itself watches the connecting.
     func overdue(at now: ContinuousClock.Instant) -> TransportError.Kind? {
         let silence = now - lastActivity
+        if !isDownload, let requestEnd, now - requestEnd > request.timeouts.answer { return .answerTimeout }
         switch phase {
         case .connecting, .waitingToRetry: return nil
         case .sending, .receiving: return silence > request.timeouts.stall ? .stalled : nil
         case .processing: return silence > request.timeouts.answer ? .answerTimeout : nil
         }
+    }
+
+    /// Whether the content is the point of the request, which may take as long as it makes progress.
+    private var isDownload: Bool {
+        if case .receiver = request.destination { request.method == .get } else { false }
     }
 
     /// Whether the caller's wish ends the transfer now. After the last body byte of an at-most-once request only

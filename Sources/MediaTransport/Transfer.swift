@@ -31,6 +31,8 @@ final class Transfer {
     var hasBegunReceiver = false
     var body: [UInt8] = []
     var bytesReceived: Int64 = 0
+    /// Of all heads and trailers together.
+    var headerBytesReceived = 0
 
     /// What a callback ran into; it outranks libcurl's code, which only says "aborted by callback".
     var callbackError: TransportError?
@@ -39,6 +41,8 @@ final class Transfer {
     var phase = TransferProgress.Phase.connecting
     var bytesAcknowledged: Int64 = 0
     var lastActivity = ContinuousClock.now
+    /// When the whole request was out, or the final head had arrived.
+    var requestEnd: ContinuousClock.Instant?
     var lastLook = ContinuousClock.now - .seconds(1)
     var lastReport = ContinuousClock.now
     var reported: TransferProgress?

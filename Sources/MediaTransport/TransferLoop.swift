@@ -1,6 +1,6 @@
 internal import CCurl
 internal import CCurlShims
-internal import Foundation
+internal import MediaSystem
 internal import Synchronization
 
 /// A request on its way to the loop.
@@ -63,10 +63,22 @@ final class TransferLoop: Sendable {
             return inbox.isRunning ? .wake : .start
         }
         switch action {
-        case .start: Thread.detachNewThread { self.run() }
+        case .start: start()
         case .wake: wake()
         case .refuse: complete(.failure(TransportError(.unusable, detail: "the client was shut down")))
         }
+    }
+
+    /// Starts the thread. Where the system gives none, the waiting requests fail, and the next one tries again.
+    private func start() {
+        let code = DedicatedThread.start { self.run() }
+        guard code != 0 else { return }
+        let waiting = inbox.withLock { inbox in
+            defer { inbox.submissions = [] }
+            inbox.isRunning = false
+            return inbox.submissions
+        }
+        for (_, complete) in waiting { complete(.failure(.noThread(code))) }
     }
 
     /// Refuses new requests, cancels running ones and lets the thread end.

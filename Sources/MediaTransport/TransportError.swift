@@ -1,3 +1,5 @@
+internal import MediaSystem
+
 /// Why a transfer ended without an answer.
 public struct TransportError: Error, Sendable, CustomStringConvertible {
     /// The cause, as far as a caller decides by it.
@@ -80,11 +82,16 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
 
     /// Kind and detail, for logs.
     public var description: String {
-        detail.isEmpty ? "\(kind)" : "\(kind): \(detail)"
+        detail.isEmpty ? "\(kind)" : "\(kind): \(KnownSecrets.masked(detail))"
     }
 }
 
 extension TransportError {
+    /// The system gives no thread; `code` is an `errno`.
+    static func noThread(_ code: Int32) -> TransportError {
+        TransportError(.unusable, detail: "cannot start a thread: \(SystemError.words(code))")
+    }
+
     /// Whether the server's certificate or key was refused, so that nothing was sent.
     package var isTrustRefused: Bool {
         [.certificateUntrusted, .certificateNameMismatch, .pinnedKeyMismatch].contains(kind)

@@ -162,7 +162,7 @@ extension OutcomeTable {
             6,
             "connecting, sending or waiting for the response took too long",
             "network timeout{said}",
-            hint: "retry, or raise --connect-timeout, --stall-timeout or --answer-timeout",
+            hint: "retry, or raise --connect-timeout, --stall-timeout or --response-timeout",
             isRetryable: true
         ),
         OutcomeCode(

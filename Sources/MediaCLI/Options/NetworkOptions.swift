@@ -38,8 +38,14 @@ struct NetworkOptions: ParsableArguments {
     var stallTimeout: String?
 
     @Option(
-        help: ArgumentHelp("Maximum wait for the response after the last byte (default: 600s).", valueName: "time")
+        help: ArgumentHelp(
+            "Maximum time from the last byte sent to the end of the response (default: 600s).",
+            valueName: "time"
+        )
     )
+    var responseTimeout: String?
+
+    @Option(help: .hidden)
     var answerTimeout: String?
 
     @Option(
@@ -60,6 +66,9 @@ struct NetworkOptions: ParsableArguments {
         guard !insecure || caFile == nil else {
             throw ValidationError("--insecure cannot be combined with --cacert.")
         }
+        guard answerTimeout == nil || responseTimeout == nil else {
+            throw ValidationError("--answer-timeout is the old name of --response-timeout; use only one of them.")
+        }
     }
 
     /// The given flags with these.
@@ -72,6 +81,7 @@ struct NetworkOptions: ParsableArguments {
         flags.http2 = http2 ? true : nil
         flags.connectTimeout = connectTimeout
         flags.stallTimeout = stallTimeout
+        flags.responseTimeout = responseTimeout
         flags.answerTimeout = answerTimeout
         flags.limitRate = limitRate
         flags.retries = retries

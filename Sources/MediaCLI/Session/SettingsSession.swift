@@ -36,6 +36,7 @@ struct SettingsSession: Sendable {
         )
         console.use(settings.color.value)
         console.use(HintOptions(server: flags.server, user: flags.user))
+        for note in settings.notes { console.note(note) }
         for warning in settings.warnings {
             console.warning(warning.message, hint: warning.hint)
         }
@@ -139,7 +140,7 @@ struct SettingsSession: Sendable {
         TransferTimeouts(
             connect: settings.connectTimeout.value,
             stall: settings.stallTimeout.value,
-            answer: settings.answerTimeout.value
+            answer: settings.responseTimeout.value
         )
     }
 

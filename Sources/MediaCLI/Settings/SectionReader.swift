@@ -69,7 +69,8 @@ struct SectionReader {
             guard let word = keyNode.scalar?.string else { throw error(keyNode, nil, "is not the name of a setting") }
             let name = group + word
             let path = section.keyPrefix + name
-            if let key = SettingKey(rawValue: name) {
+            if let key = SettingKey(rawValue: name) ?? SettingKey.deprecated[name] {
+                if SettingKey.deprecated[name] != nil { section.deprecated.append((name, key)) }
                 guard section.values[key] == nil else { throw error(keyNode, path, "is set twice") }
                 let text = try scalar(value, of: key, path)
                 section.values[key] = (text, value.mark?.line ?? keyNode.mark?.line ?? 1)

@@ -13,7 +13,7 @@ enum SettingKey: String, CaseIterable, Sendable {
     case http2
     case connectTimeout = "connect_timeout"
     case stallTimeout = "stall_timeout"
-    case answerTimeout = "answer_timeout"
+    case responseTimeout = "response_timeout"
     case finishTimeout = "finish_timeout"
     case settleTimeout = "settle_timeout"
     case limitRate = "limit_rate"
@@ -48,6 +48,14 @@ enum SettingKey: String, CaseIterable, Sendable {
         case .deleteAssociatedAlbum: "MEDIACTL_FEATURE_DELETE_ALBUM"
         default: "MEDIACTL_" + rawValue.replacing(".", with: "_").uppercased()
         }
+    }
+
+    /// Settings whose name has changed, by their old name, which is still accepted.
+    static let deprecated: [String: SettingKey] = ["answer_timeout": .responseTimeout]
+
+    /// The old name of the setting as an environment variable; nil if it never had another.
+    var deprecatedVariable: String? {
+        Self.deprecated.first { $0.value == self }.map { "MEDIACTL_" + $0.key.uppercased() }
     }
 
     /// Whether the settings file must have a YAML boolean here.

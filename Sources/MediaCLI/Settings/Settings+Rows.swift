@@ -32,7 +32,7 @@ extension Settings {
         add(.http2, http2)
         add(.connectTimeout, connectTimeout)
         add(.stallTimeout, stallTimeout)
-        add(.answerTimeout, answerTimeout)
+        add(.responseTimeout, responseTimeout)
         add(.finishTimeout, finishTimeout)
         add(.settleTimeout, settleTimeout)
         add(SettingKey.limitRate.rawValue, limitRate) { $0.map { String($0) } ?? "none" }

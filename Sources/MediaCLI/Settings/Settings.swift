@@ -27,7 +27,7 @@ struct Settings: Sendable {
     var http2: Setting<Bool>
     var connectTimeout: Setting<Duration>
     var stallTimeout: Setting<Duration>
-    var answerTimeout: Setting<Duration>
+    var responseTimeout: Setting<Duration>
     var finishTimeout: Setting<Duration>
     /// How long a server is asked for a file whose answer was lost.
     var settleTimeout: Setting<Duration>
@@ -67,6 +67,8 @@ struct Settings: Sendable {
     private(set) var vaultKeyCommand: Setting<[String]>?
     /// What is said of names that are no settings: in the settings file, then in the environment.
     private(set) var warnings: [SettingsError] = []
+    /// Old names that are still accepted, each with its replacement.
+    private(set) var notes: [String] = []
     /// The sections of the settings file in use that hold a `password_command`, the profile first.
     private(set) var passwordCommands: [SettingsFile.Section] = []
     /// The sources in use, by precedence, each with the servers it applies to.
@@ -96,7 +98,7 @@ struct Settings: Sendable {
         http2 = try layers.find(.http2, or: false, SettingValue.boolean)
         connectTimeout = try layers.find(.connectTimeout, or: .seconds(30), SettingValue.timeout)
         stallTimeout = try layers.find(.stallTimeout, or: .seconds(60), SettingValue.timeout)
-        answerTimeout = try layers.find(.answerTimeout, or: .seconds(600), SettingValue.timeout)
+        responseTimeout = try layers.find(.responseTimeout, or: .seconds(600), SettingValue.timeout)
         finishTimeout = try layers.find(.finishTimeout, or: .seconds(30), SettingValue.timeoutOrZero)
         settleTimeout = try layers.find(.settleTimeout, or: .seconds(330), SettingValue.timeout)
         limitRate = try layers.find(.limitRate, or: nil, SettingValue.rate)
@@ -151,6 +153,7 @@ struct Settings: Sendable {
         var settings = try Settings(layers: layers)
         settings.profile = profile
         settings.warnings = file.warnings + (try UnknownSetting.warnings(in: environment))
+        settings.notes = Self.notes(flags: flags, environment: environment, file: file)
         let sections = [selected, file.global].compactMap { $0 }
         settings.sources =
             [ServerSource(flags: flags), ServerSource(environment: environment)]
@@ -166,6 +169,25 @@ struct Settings: Sendable {
                 section.pathMap.map { Setting(value: $0, origin: section.origin) }
             }.first
         return settings
+    }
+
+    private static func notes(
+        flags: SettingsFlags,
+        environment: [String: String],
+        file: SettingsFile
+    ) -> [String] {
+        var notes: [String] = []
+        if flags.answerTimeout != nil { notes.append("--answer-timeout is deprecated; use --response-timeout") }
+        for key in SettingKey.allCases {
+            guard let old = key.deprecatedVariable, environment[old]?.isEmpty == false else { continue }
+            notes.append("\(old) is deprecated; use \(key.environmentVariable)")
+        }
+        for section in [file.global] + file.profiles.values.sorted(by: { $0.keyPrefix < $1.keyPrefix }) {
+            notes += section.deprecated.map { name, key in
+                "\(section.keyPrefix)\(name) is deprecated; use \(key.rawValue)"
+            }
+        }
+        return notes
     }
 }
 

@@ -16,6 +16,8 @@ struct SettingsFile: Sendable {
         var vaultKeyCommand: [String]?
         /// `albums.path_map`
         var pathMap: [PathPrefix]?
+        /// Old names that it uses, in the order of the file.
+        var deprecated: [(name: String, key: SettingKey)] = []
         /// What is said of names that are no settings, in the order of the file.
         var unknown: [SettingsError] = []
 
@@ -44,10 +46,10 @@ struct SettingsFile: Sendable {
         let path = locations.configFile
         let text: String
         do {
-            text = try SmallFile.text(atPath: path)
+            text = try SmallFile.trustedText(atPath: path)
         } catch {
             let isOptional = error == .missing && !locations.isConfigFileNamed
-            guard isOptional else { throw SettingsError(file: path, rule: "cannot be read: \(error.reason)") }
+            guard isOptional else { throw SettingsError(refusing: path, error) }
             text = ""
         }
         return try SettingsFile(text: text, path: path, home: home)

@@ -13,6 +13,8 @@ struct SettingsFlags: Sendable, Equatable {
     var http2: Bool?
     var connectTimeout: String?
     var stallTimeout: String?
+    var responseTimeout: String?
+    /// The old name of `responseTimeout`.
     var answerTimeout: String?
     var finishTimeout: String?
     var settleTimeout: String?
@@ -34,7 +36,7 @@ struct SettingsFlags: Sendable, Equatable {
             .server: server, .user: user, .caFile: caFile, .pinnedKey: pinnedKey,
             .insecure: insecure.map(String.init), .allowHTTP: allowHTTP.map(String.init),
             .http2: http2.map(String.init), .connectTimeout: connectTimeout, .stallTimeout: stallTimeout,
-            .answerTimeout: answerTimeout, .finishTimeout: finishTimeout,
+            .responseTimeout: responseTimeout ?? answerTimeout, .finishTimeout: finishTimeout,
             .settleTimeout: settleTimeout, .limitRate: limitRate, .retries: retries, .color: color,
             .orgName: orgName, .eventType: eventType, .jobs: jobs, .transport: transport, .chunkSize: chunkSize,
             .captureProfile: captureProfile, .libraryURL: libraryURL, .albumsLibrary: albumsLibrary,

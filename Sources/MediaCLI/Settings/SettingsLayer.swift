@@ -20,12 +20,18 @@ struct SettingsLayer: Sendable {
 
     /// The environment. An empty variable counts as absent.
     init(environment: [String: String]) {
-        provider = EnvironmentVariablesProvider(environmentVariables: environment.filter { !$0.value.isEmpty })
-            .prefixKeys(with: "mediactl")
+        let environment = environment.filter { !$0.value.isEmpty }
+        provider = EnvironmentVariablesProvider(environmentVariables: environment).prefixKeys(with: "mediactl")
+        let variable = { @Sendable (key: SettingKey) -> String in
+            guard environment[key.environmentVariable] == nil, let old = key.deprecatedVariable,
+                environment[old] != nil
+            else { return key.environmentVariable }
+            return old
+        }
         // The provider puts a prefix and capitals to it.
-        name = { String($0.environmentVariable.dropFirst("MEDIACTL_".count)).lowercased() }
-        origin = { .environment($0.environmentVariable) }
-        blame = { SettingsError(key: $0.environmentVariable, rule: "") }
+        name = { String(variable($0).dropFirst("MEDIACTL_".count)).lowercased() }
+        origin = { .environment(variable($0)) }
+        blame = { SettingsError(key: variable($0), rule: "") }
     }
 
     /// A section of the settings file.

@@ -80,7 +80,7 @@ struct UnknownSetting: Sendable {
             SettingKey.allCases.map { ($0.environmentVariable, $0) },
             uniquingKeysWith: { first, _ in first }
         )
-        let known = settings.keys.sorted() + otherVariables
+        let known = settings.keys.sorted() + SettingKey.allCases.compactMap(\.deprecatedVariable) + otherVariables
         let prefix = "MEDIACTL_"
         var warnings: [SettingsError] = []
         for variable in environment.keys.sorted()

@@ -95,8 +95,8 @@ import Testing
     @Test func silenceAfterTheBody() async throws {
         let sandbox = try await SandboxProcess.start(faults: ["upload:stall,after=body"])
         let stage = try FaultStage(sandbox.baseURL)
-        let report = try await stage.upload(["--stall-timeout", "0.2s", "--answer-timeout", "1s"])
-        report.expect(ExpectedFault(6, "network_timeout", "network timeout", hint: "--answer-timeout"))
+        let report = try await stage.upload(["--stall-timeout", "0.2s", "--response-timeout", "1s"])
+        report.expect(ExpectedFault(6, "network_timeout", "network timeout", hint: "--response-timeout"))
         #expect(try stage.states() == [.failed])
         #expect(try sandbox.storedFiles().isEmpty)
         #expect(try await sandbox.posts() == 1)

@@ -152,7 +152,7 @@ import Testing
     ])
     func deletionThatDidNotHappen(_ text: String, _ fault: ExpectedFault) async throws {
         let scene = try await Scene(faults: [text])
-        let report = try await scene.stage.delete(["1", "--yes", "--answer-timeout", "1s"])
+        let report = try await scene.stage.delete(["1", "--yes", "--response-timeout", "1s"])
         report.expect(fault)
         #expect(try report.item().state == "failed")
         try await scene.expectUntouched(posts: 1)

@@ -40,7 +40,7 @@ func resolve(
         let settings = try await resolve(file: "")
         #expect(settings.connectTimeout.value == .seconds(30))
         #expect(settings.stallTimeout.value == .seconds(60))
-        #expect(settings.answerTimeout.value == .seconds(600))
+        #expect(settings.responseTimeout.value == .seconds(600))
         #expect(settings.finishTimeout.value == .seconds(30))
         #expect(settings.settleTimeout.value == .seconds(330))
         #expect(settings.retries == Setting(value: 3, origin: .builtIn))
@@ -83,7 +83,7 @@ func resolve(
         let values: [SettingKey: String] = [
             .server: "a", .uploadsURL: "b", .syncURL: "c", .captureURL: "d", .libraryURL: "e", .user: "u",
             .caFile: "/ca", .pinnedKey: pin, .insecure: "1", .allowHTTP: "yes", .http2: "true", .connectTimeout: "1",
-            .stallTimeout: "2", .answerTimeout: "3", .finishTimeout: "4", .settleTimeout: "8", .limitRate: "5",
+            .stallTimeout: "2", .responseTimeout: "3", .finishTimeout: "4", .settleTimeout: "8", .limitRate: "5",
             .retries: "6", .maxBytes: "7", .contact: "c@d", .orgName: "O", .eventType: "wedding", .color: "never",
             .jobs: "9", .transport: "tus", .chunkSize: "65536", .captureProfile: "reference", .captureRPID: "f",
             .albumsEnabled: "0", .albumsLibrary: "immich", .albumsFolderRoot: "/albums", .albumsUpload: "0",

@@ -1,0 +1,122 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A settings file runs programs and says which servers are trusted: it must be the user's own.
+@Suite struct SettingsFileTrustTests {
+    private struct Scene {
+        let runner: BinaryRunner
+        let config: String
+        let marker: String
+
+        init(name: String = "config.yaml", permissions: mode_t) throws {
+            runner = try BinaryRunner()
+            marker = runner.home.file("was-run")
+            let directory = runner.home.file("config/mediactl")
+            try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+            config = directory + "/" + name
+            let text = """
+                server: http://127.0.0.1:9
+                user: ann
+                password_command: [/usr/bin/touch, "\(marker)"]
+                """
+            try Data((name == "config.yaml" ? text : "").utf8).write(to: URL(fileURLWithPath: config))
+            chmod(config, permissions)
+        }
+
+        func list() async throws -> ChildResult {
+            try await runner.run(["media", "list", "--no-input", "--retries", "0"])
+        }
+    }
+
+    @Test(arguments: [0o620, 0o602, 0o666, 0o664] as [mode_t])
+    func aFileThatOthersCanWriteIsRefused(_ permissions: mode_t) async throws {
+        let scene = try Scene(permissions: permissions)
+        let result = try await scene.list()
+        #expect(result.exitCode == 2)
+        #expect(result.errors.contains("refused: other users can write to it"))
+        #expect(result.errors.contains("hint: run: chmod go-w '\(scene.config)'"))
+        #expect(!FileManager.default.fileExists(atPath: scene.marker))
+    }
+
+    @Test(arguments: [0o600, 0o644, 0o440] as [mode_t])
+    func aFileThatOthersCanOnlyReadIsUsed(_ permissions: mode_t) async throws {
+        let scene = try Scene(permissions: permissions)
+        let result = try await scene.list()
+        #expect(!result.errors.contains("refused"))
+        #expect(FileManager.default.fileExists(atPath: scene.marker))
+    }
+
+    @Test(.enabled(if: OtherUser.isAvailable, OtherUser.requirement))
+    func aFileOfAnotherUserIsRefused() async throws {
+        let scene = try Scene(permissions: 0o600)
+        #expect(chown(scene.config, OtherUser.id, OtherUser.id) == 0)
+        let result = try await scene.list()
+        #expect(result.exitCode == 2)
+        #expect(result.errors.contains("refused: it belongs to another user"))
+        #expect(!FileManager.default.fileExists(atPath: scene.marker))
+    }
+
+    @Test func knownServersThatOthersCanWriteAreRefused() async throws {
+        let scene = try Scene(name: "known_servers", permissions: 0o666)
+        let result = try await scene.runner.run(
+            ["media", "list", "--server", "https://127.0.0.1:9", "--no-input", "--retries", "0", "--user", "a"],
+            extra: ["MEDIACTL_PASSWORD": "secret-word"]
+        )
+        #expect(result.exitCode == 2)
+        #expect(result.errors.contains("known_servers: refused: other users can write to it"))
+    }
+}
+
+/// The names of settings before they were changed.
+@Suite struct DeprecatedSettingTests {
+    private func config(
+        _ arguments: [String] = [],
+        _ file: String = "",
+        extra: [String: String] = [:]
+    ) async throws -> ChildResult {
+        let runner = try BinaryRunner()
+        let path = runner.home.file("c.yaml")
+        try Data(file.utf8).write(to: URL(fileURLWithPath: path))
+        return try await runner.run(["config", "show", "--config", path] + arguments, extra: extra)
+    }
+
+    private func timeout(_ result: ChildResult) -> String? {
+        let row = result.lines.first { $0.hasPrefix("response_timeout ") }
+        return row.map { String($0.split(separator: " ")[1]) }
+    }
+
+    @Test func theOldNamesAreAcceptedWithANote() async throws {
+        let flag = try await config(["--answer-timeout", "7s"])
+        #expect(timeout(flag) == "7s")
+        #expect(flag.errors.contains("note: --answer-timeout is deprecated; use --response-timeout"))
+        let variable = try await config(extra: ["MEDIACTL_ANSWER_TIMEOUT": "8"])
+        #expect(timeout(variable) == "8s")
+        #expect(variable.errors.contains("MEDIACTL_ANSWER_TIMEOUT is deprecated; use MEDIACTL_RESPONSE_TIMEOUT"))
+        let file = try await config([], "answer_timeout: 9s")
+        #expect(timeout(file) == "9s")
+        #expect(file.errors.contains("answer_timeout is deprecated; use response_timeout"))
+    }
+
+    @Test func theNewNamesNeedNoNote() async throws {
+        let flag = try await config(["--response-timeout", "7s"])
+        #expect(timeout(flag) == "7s" && flag.errors.isEmpty)
+        let variable = try await config(
+            extra: ["MEDIACTL_ANSWER_TIMEOUT": "8", "MEDIACTL_RESPONSE_TIMEOUT": "9"]
+        )
+        #expect(timeout(variable) == "9s")
+        let file = try await config([], "response_timeout: 9s")
+        #expect(timeout(file) == "9s" && file.errors.isEmpty)
+    }
+
+    @Test func bothNamesAtOnceAreRefused() async throws {
+        #expect(try await config(["--answer-timeout", "7s", "--response-timeout", "8s"]).exitCode == 2)
+        #expect(try await config([], "answer_timeout: 1s\nresponse_timeout: 2s").exitCode == 2)
+    }
+
+    @Test func anInvalidValueNamesTheVariableThatWasSet() async throws {
+        let result = try await config(extra: ["MEDIACTL_ANSWER_TIMEOUT": "soon"])
+        #expect(result.exitCode == 2)
+        #expect(result.errors.contains("error: MEDIACTL_ANSWER_TIMEOUT"))
+    }
+}

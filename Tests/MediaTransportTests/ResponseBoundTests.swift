@@ -1,0 +1,119 @@
+import Foundation
+import MediaTransport
+import TestSupport
+import Testing
+
+/// What a server may send besides the content, and for how long.
+@Suite("Bounds of a response")
+struct ResponseBoundTests {
+    /// Sends the same text until the client closes the connection.
+    private func endless(
+        _ start: String,
+        _ text: String,
+        pause: useconds_t = 0
+    ) throws -> ScriptedServer {
+        try ScriptedServer { connection, _ in
+            try connection.readRequest()
+            try connection.write(start)
+            while true {
+                try connection.write(text)
+                if pause > 0 { usleep(pause) }
+            }
+        }
+    }
+
+    private func failure(
+        of server: ScriptedServer,
+        _ timeouts: TransferTimeouts,
+        _ method: HTTPMethod = .get,
+        _ destination: ResponseDestination = .memory(limit: 8 << 20)
+    ) async throws -> TransportError? {
+        let http = try client()
+        let request = HTTPRequest(
+            method,
+            try server.url(),
+            repeatability: .atMostOnce,
+            timeouts: timeouts,
+            destination: destination
+        )
+        return await transportError { () async throws(TransportError) in try await http.execute(request) }
+    }
+
+    private static let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n"
+
+    @Test(
+        "endless heads and trailers are too large",
+        arguments: [
+            (chunked, "X-Trailer: " + String(repeating: "x", count: 1000) + "\r\n"),
+            ("", "HTTP/1.1 102 Processing\r\nX-Interim: " + String(repeating: "x", count: 1000) + "\r\n\r\n"),
+        ]
+    )
+    func endlessHeaders(start: String, text: String) async throws {
+        let server = try endless(start, text)
+        let error = try await failure(of: server, TransferTimeouts(stall: .seconds(600), answer: .seconds(600)))
+        #expect(error?.kind == .responseTooLarge)
+    }
+
+    @Test(
+        "drips and interim responses do not extend the time for a response",
+        arguments: [
+            ("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", " "),
+            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "1\r\n \r\n"),
+            ("HTTP/1.1 200 OK\r\n", "X: 1\r\n"),
+            ("", "HTTP/1.1 102 Processing\r\n\r\n"),
+        ]
+    )
+    func drips(start: String, text: String) async throws {
+        let server = try endless(start, text, pause: 50_000)
+        let error = try await failure(of: server, TransferTimeouts(stall: .seconds(600), answer: .milliseconds(500)))
+        #expect(error?.kind == .answerTimeout)
+    }
+
+    private final class Sink: ResponseReceiver {
+        func begin(_: HTTPResponseHead) {}
+        func receive(_: UnsafeRawBufferPointer) {}
+    }
+
+    @Test("the response to an upload has its limit although a receiver takes it")
+    func upload() async throws {
+        let server = try endless("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", " ", pause: 50_000)
+        let timeouts = TransferTimeouts(stall: .seconds(600), answer: .milliseconds(500))
+        #expect(try await failure(of: server, timeouts, .post, .receiver(Sink()))?.kind == .answerTimeout)
+    }
+
+    @Test("a download takes as long as bytes arrive")
+    func download() async throws {
+        let server = try ScriptedServer { connection, _ in
+            try connection.readRequest()
+            try connection.write("HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n")
+            for _ in 0..<20 {
+                try connection.write("x")
+                usleep(50_000)
+            }
+        }
+        let timeouts = TransferTimeouts(stall: .seconds(60), answer: .milliseconds(500))
+        #expect(try await failure(of: server, timeouts, .get, .receiver(Sink())) == nil)
+    }
+
+    @Test("interim responses do not hide a peer that stops reading")
+    func interimWhileSending() async throws {
+        let server = try ScriptedServer(receiveBuffer: 4096) { connection, _ in
+            try connection.readHead()
+            try connection.write("HTTP/1.1 100 Continue\r\n\r\n")
+            while true {
+                try connection.write("HTTP/1.1 102 Processing\r\n\r\n")
+                usleep(50_000)
+            }
+        }
+        let http = try client()
+        let request = HTTPRequest(
+            .post,
+            try server.url(),
+            body: CountingBody(50 << 20),
+            repeatability: .atMostOnce,
+            timeouts: TransferTimeouts(stall: .milliseconds(500), answer: .seconds(600))
+        )
+        let error = await transportError { () async throws(TransportError) in try await http.execute(request) }
+        #expect(error?.kind == .stalled)
+    }
+}
