@@ -26,7 +26,7 @@ import Testing
         await interruption.handling({ log.add("\($0.signal.name) \($0.count)") }) {
             interruption.receive(.interrupt)
             #expect(log.all == ["SIGINT 1"])
-            interruption.receive(.terminate)
+            interruption.receive(.interrupt)
         }
         #expect(log.all == ["SIGINT 1", "SIGINT 2", "end SIGINT true"])
     }
@@ -47,5 +47,52 @@ import Testing
             await interruption.asking { interruption.receive(.interrupt) }
         }
         #expect(log.all == ["end false"])
+    }
+
+    /// Times that a test sets.
+    private final class Clock: Sendable {
+        private let time = Mutex(ContinuousClock.now)
+        var now: ContinuousClock.Instant { time.withLock { $0 } }
+        func advance(_ duration: Duration) { time.withLock { $0 += duration } }
+    }
+
+    /// The signals, with the seconds before each, and what handlers and the end of the program get.
+    @Test(
+        arguments: [
+            // The end of a session, and a shutdown.
+            ([(0, .terminate), (0, .hangup)], ["SIGTERM 1"]),
+            ([(0, .hangup), (0.5, .terminate), (5, .alarm)], ["SIGHUP 1"]),
+            ([(0, .interrupt), (0, .interrupt)], ["SIGINT 1", "SIGINT 2", "end SIGINT"]),
+            ([(0, .terminate), (0.9, .terminate)], ["SIGTERM 1"]),
+            ([(0, .terminate), (1, .terminate)], ["SIGTERM 1", "SIGTERM 2", "end SIGTERM"]),
+            ([(0, .terminate), (0.5, .terminate), (0.5, .terminate)], ["SIGTERM 1", "SIGTERM 2", "end SIGTERM"]),
+            ([(0, .terminate), (5, .interrupt), (0, .interrupt)], ["SIGTERM 1", "SIGINT 2", "end SIGTERM"]),
+            // Ctrl-C waits without a limit; a signal of the system sets one.
+            ([(0, .interrupt), (5, .terminate), (0, .hangup)], ["SIGINT 1", "SIGTERM 1"]),
+            ([(0, .user2), (0, .cpuLimit)], ["SIGUSR2 1"]),
+        ] as [([(Double, StopSignal)], [String])]
+    )
+    func onlyARepeatGivesUp(_ signals: [(Double, StopSignal)], _ expected: [String]) async {
+        let log = Log()
+        let clock = Clock()
+        let interruption = Interruption(now: { clock.now })
+        interruption.onEnd { request, _ in log.add("end \(request.signal.name)") }
+        await interruption.handling({ log.add("\($0.signal.name) \($0.count)") }) {
+            for (pause, signal) in signals {
+                clock.advance(.milliseconds(Int(pause * 1000)))
+                interruption.receive(signal)
+            }
+        }
+        #expect(log.all == expected)
+        #expect(interruption.signal == signals[0].1)
+    }
+
+    @Test(
+        arguments: [
+            (StopSignal.user2, 12), (.alarm, 14), (.cpuLimit, 24), (.hangup, 1), (.terminate, 15),
+        ] as [(StopSignal, Int32)]
+    )
+    func theExitCodeIs128AndTheNumber(_ signal: StopSignal, _ number: Int32) {
+        #expect(signal.exitCode.rawValue == 128 + number)
     }
 }

@@ -16,7 +16,10 @@ enum ExitCode: Int32, Sendable, CaseIterable {
     case hangup = 129
     case interrupt = 130
     case quit = 131
+    case user2 = 140
+    case alarm = 142
     case terminate = 143
+    case cpuLimit = 152
 
     /// What it means, for `mediactl help exit-codes`.
     var meaning: String {
@@ -37,7 +40,10 @@ enum ExitCode: Int32, Sendable, CaseIterable {
         case .hangup: "ended by SIGHUP"
         case .interrupt: "ended by SIGINT"
         case .quit: "ended by SIGQUIT"
+        case .user2: "ended by SIGUSR2"
+        case .alarm: "ended by SIGALRM"
         case .terminate: "ended by SIGTERM"
+        case .cpuLimit: "ended by SIGXCPU"
         }
     }
 

@@ -5,6 +5,10 @@ enum StopSignal: Sendable, CaseIterable {
     case interrupt
     case terminate
     case hangup
+    case user2
+    case alarm
+    /// The limit of CPU time is reached; the hard limit kills.
+    case cpuLimit
     /// Ctrl-\: leave at once, as it is.
     case quit
 
@@ -13,6 +17,9 @@ enum StopSignal: Sendable, CaseIterable {
         case .interrupt: .interrupt
         case .terminate: .terminate
         case .hangup: .hangup
+        case .user2: .user2
+        case .alarm: .alarm
+        case .cpuLimit: .cpuLimit
         case .quit: .quit
         }
     }
@@ -23,6 +30,9 @@ enum StopSignal: Sendable, CaseIterable {
         case .interrupt: "SIGINT"
         case .terminate: "SIGTERM"
         case .hangup: "SIGHUP"
+        case .user2: "SIGUSR2"
+        case .alarm: "SIGALRM"
+        case .cpuLimit: "SIGXCPU"
         case .quit: "SIGQUIT"
         }
     }
@@ -31,18 +41,26 @@ enum StopSignal: Sendable, CaseIterable {
 /// What the user wants stopped, and who listens. Work that must not be torn in the middle registers a handler; while
 /// there is none, a signal ends the program at once.
 final class Interruption: Sendable {
-    /// One signal, with its number in order from 1.
+    /// A request to stop, and how often it has been made: 1 stops, 2 gives up, 3 leaves at once.
+    ///
+    /// The end of a session or a shutdown sends different signals right after each other, and some programs send one twice.
+    /// Only a second SIGINT (Ctrl-C), or the same signal again after a second, therefore counts as a repeat.
     struct Request: Sendable, Equatable {
         var signal: StopSignal
         var count: Int
 
-        /// Whether it is the second or a later one: give up now.
+        /// Whether it has been repeated: give up now.
         var isFinal: Bool { count > 1 }
     }
+
+    /// After this time the same signal is a repeat.
+    static let repeatAfter = Duration.seconds(1)
 
     private struct State {
         var first: StopSignal?
         var count = 0
+        /// When each signal last counted.
+        var arrivals: [StopSignal: ContinuousClock.Instant] = [:]
         var nextKey = 0
         var handlers: [Int: @Sendable (Request) -> Void] = [:]
         /// Questions that are open: a signal then ends the program whatever the handlers.
@@ -52,6 +70,12 @@ final class Interruption: Sendable {
     }
 
     private let state = Mutex(State())
+    private let now: @Sendable () -> ContinuousClock.Instant
+
+    /// - Parameter now: The monotonic clock.
+    init(now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
+        self.now = now
+    }
 
     /// The first signal received; nil as long as there was none.
     var signal: StopSignal? {
@@ -75,21 +99,38 @@ final class Interruption: Sendable {
 
     /// A stop signal has arrived. SIGQUIT ends the program at once, whatever is in flight: the journal is right.
     func receive(_ signal: StopSignal) {
+        let arrival = now()
+        let isCounted = state.withLock { state in
+            let earlier = state.arrivals[signal]
+            let isRepeat = earlier.map { signal == .interrupt || arrival - $0 >= Self.repeatAfter } ?? false
+            // After Ctrl-C, which waits as long as it takes, another signal sets a limit.
+            let setsLimit = earlier == nil && state.arrivals.keys.allSatisfy { $0 == .interrupt }
+            if earlier == nil || isRepeat { state.arrivals[signal] = arrival }
+            if isRepeat || state.first == nil { state.count += 1 }
+            return isRepeat || setsLimit || signal == .quit || state.questions > 0
+        }
+        if isCounted { handOver(signal) }
+    }
+
+    /// The time to wait after a signal is over: as if it had been repeated.
+    func giveUp(after signal: StopSignal) {
+        state.withLock { $0.count += 1 }
+        handOver(signal)
+    }
+
+    private func handOver(_ signal: StopSignal) {
         let (request, handlers, endProgram) = state.withLock { state in
-            state.count += 1
             let first = signal == .quit ? signal : state.first ?? signal
             state.first = first
             let isAtOnce = state.questions > 0 || signal == .quit
-            return (
-                Request(signal: first, count: state.count), isAtOnce ? [] : Array(state.handlers.values),
-                state.endProgram
-            )
+            let request = Request(signal: signal, count: state.count)
+            return (request, isAtOnce ? [] : Array(state.handlers.values), state.endProgram)
         }
         for handler in handlers {
             handler(request)
         }
         if handlers.isEmpty || request.isFinal {
-            endProgram?(request, !handlers.isEmpty)
+            endProgram?(Request(signal: self.signal ?? signal, count: request.count), !handlers.isEmpty)
         }
     }
 

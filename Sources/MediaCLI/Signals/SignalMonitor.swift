@@ -12,6 +12,9 @@ final class SignalMonitor: Sendable {
         var watched: [(Int32, @Sendable () -> Void)] = [
             (SIGINT, { @Sendable in interruption.receive(.interrupt) }),
             (SIGTERM, { @Sendable in interruption.receive(.terminate) }),
+            (SIGUSR2, { @Sendable in interruption.receive(.user2) }),
+            (SIGALRM, { @Sendable in interruption.receive(.alarm) }),
+            (SIGXCPU, { @Sendable in interruption.receive(.cpuLimit) }),
             (SIGQUIT, { @Sendable in interruption.receive(.quit) }),
             (SIGUSR1, { @Sendable in interruption.receiveStatusRequest() }),
         ]

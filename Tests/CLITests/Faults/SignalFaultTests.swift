@@ -115,7 +115,7 @@ import Testing
     }
 
     @Test func interruptBetweenTwoTries() async throws {
-        let sandbox = try await SandboxProcess.start(faults: ["upload:status=429,retry-after=110"])
+        let sandbox = try await SandboxProcess.start(faults: ["upload:status=503,retry-after=110"])
         let stage = try FaultStage(sandbox.baseURL)
         let child = try stage.startUpload(["--retries", "3"])
         try await child.wait(for: #""phase":"retrying""#)

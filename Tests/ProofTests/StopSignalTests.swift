@@ -1,0 +1,63 @@
+import Foundation
+import MediaStore
+import TestSupport
+import Testing
+
+/// Signals while the server processes an upload whose bytes it has: the token is waited for.
+@Suite struct StopSignalTests {
+    /// A server that has the body, and answers when the test says so.
+    private struct Processing {
+        let bodyRead = Gate()
+        let mayAnswer = Gate()
+        let server: ProofServer
+
+        init() throws {
+            server = try ProofServer { [bodyRead, mayAnswer] connection, request, _ in
+                bodyRead.open()
+                mayAnswer.wait()
+                try connection.answer(201, request.file?.reply ?? "{}")
+            }
+        }
+    }
+
+    @Test(
+        arguments: [
+            // A logout, and a shutdown: two different signals, or one twice.
+            ([SIGTERM, SIGHUP], 143), ([SIGHUP, SIGTERM, SIGHUP], 129), ([SIGTERM, SIGTERM], 143),
+            ([SIGUSR2], 140), ([SIGALRM], 142), ([SIGXCPU], 152), ([SIGINT, SIGTERM, SIGHUP], 130),
+        ] as [([Int32], Int32)]
+    )
+    func theTokenIsKept(_ signals: [Int32], _ exitCode: Int32) async throws {
+        let processing = try Processing()
+        let bench = try Bench(processing.server.address)
+        let child = try bench.runner.start(["upload", try bench.file(), "--json"] + bench.login)
+        #expect(await processing.bodyRead.opened())
+        child.signal(signals[0])
+        try await child.wait(for: "for the delete token")
+        for signal in signals.dropFirst() { child.signal(signal) }
+        // SIGUSR1 shows the status: by then, the signals before it have been handled.
+        child.signal(SIGUSR1)
+        processing.mayAnswer.open()
+        let result = try await child.finish()
+        #expect(result.exitCode == exitCode)
+        #expect(result.states == ["done"])
+        #expect(try bench.tokens().map(\.token.secret) == [KnownFile.abc.token])
+    }
+
+    @Test func theSameSignalASecondLaterGivesUp() async throws {
+        let processing = try Processing()
+        let bench = try Bench(processing.server.address)
+        let child = try bench.runner.start(["upload", try bench.file(), "--json"] + bench.login)
+        #expect(await processing.bodyRead.opened())
+        child.signal(SIGTERM)
+        try await child.wait(for: "for the delete token")
+        // A second on the clock of the program, which it read before it wrote that.
+        let end = ContinuousClock.now + .seconds(1)
+        while ContinuousClock.now < end { try await Task.sleep(for: .milliseconds(20)) }
+        child.signal(SIGTERM)
+        let result = try await child.finish()
+        processing.mayAnswer.open()
+        #expect(result.exitCode == 143)
+        #expect(result.states == ["unknown_outcome"])
+    }
+}
