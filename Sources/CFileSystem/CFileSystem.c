@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -62,4 +63,8 @@ int spawn_close_others(posix_spawn_file_actions_t *actions) {
 
 int spawn_in_directory(posix_spawn_file_actions_t *actions, int directory) {
     return posix_spawn_file_actions_addfchdir_np(actions, directory);
+}
+
+void use_one_arena(void) {
+    mallopt(M_ARENA_MAX, 1);
 }

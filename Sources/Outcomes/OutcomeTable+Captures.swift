@@ -193,6 +193,7 @@ extension OutcomeTable {
         ),
         OutcomeCode("cancelled", 130, "cancelled"),
         OutcomeCode("internal_error", 1, "a defect of mediactl", "internal error{said}"),
+        OutcomeCode("resources_exhausted", 1, "not enough threads or file descriptors to run"),
         OutcomeCode("usage", 2, "wrong usage"),
         OutcomeCode("invalid_setting", 2, "a setting with an invalid value, or an unknown one"),
         OutcomeCode("invalid_server", 2, "the server's address cannot be used"),

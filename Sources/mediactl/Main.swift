@@ -7,6 +7,8 @@ enum Main {
     // Not `async`: the main queue of an asynchronous `main` opens descriptors before the first statement.
     static func main() {
         Program.prepareProcess()
+        // A pool of threads that cannot grow would wait for ever.
+        if let code = Program.refuseTooFewResources() { _exit(code) }
         Task {
             let code = await Program.run()
             fflush(nil)

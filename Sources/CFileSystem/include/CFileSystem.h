@@ -54,4 +54,7 @@ int spawn_close_others(posix_spawn_file_actions_t *actions);
 /// Returns 0, or the error number.
 int spawn_in_directory(posix_spawn_file_actions_t *actions, int directory);
 
+/// Makes all threads share one arena of malloc(3). Each other one takes 64 MiB of addresses.
+void use_one_arena(void);
+
 #endif

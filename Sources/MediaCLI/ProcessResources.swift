@@ -1,0 +1,78 @@
+internal import Foundation
+internal import MediaFiles
+internal import MediaSystem
+
+/// What the program needs of the system before it can do anything: libdispatch and libcurl wait for ever, or end the process,
+/// where there is no thread and no file descriptor.
+enum ProcessResources {
+    /// Threads that run at the same time besides one for each core: the transfer loop, signals, digests and files.
+    private static let extraThreads = 4
+    /// Descriptors that a transfer opens at the same time: databases, locks, the file, sockets, and those of the runtime.
+    private static let descriptorCount = 24
+
+    /// What is missing; nil when there is enough.
+    static func shortage() -> Diagnosis? {
+        AddressSpace.saveIfLimited()
+        if let code = missingDescriptors() {
+            return Diagnosis(
+                "resources_exhausted",
+                "not enough file descriptors: \(SystemError.words(code))",
+                hint: "raise the limit with: ulimit -n 1024",
+                exitCode: .failure
+            )
+        }
+        if let code = missingThreads() {
+            return Diagnosis(
+                "resources_exhausted",
+                "cannot start threads: \(SystemError.words(code))",
+                hint: "raise the limits of processes and memory (ulimit -u, ulimit -v)",
+                exitCode: .failure
+            )
+        }
+        return nil
+    }
+
+    /// Opens and closes as many descriptors as are needed.
+    ///
+    /// - Returns: The `errno` of the first that was refused.
+    private static func missingDescriptors() -> Int32? {
+        var opened: [Int32] = []
+        defer { opened.forEach { close($0) } }
+        for _ in 0..<descriptorCount {
+            // The standard streams are open (`StandardStreams`).
+            let descriptor = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3)
+            guard descriptor >= 0 else { return errno }
+            opened.append(descriptor)
+        }
+        return nil
+    }
+
+    /// Runs as many threads at once as are needed, and lets them end.
+    ///
+    /// - Returns: The `errno` of the first that was refused.
+    private static func missingThreads() -> Int32? {
+        let end = DispatchSemaphore(value: 0)
+        var started = 0
+        var code: Int32 = 0
+        while code == 0, started < extraThreads + ProcessInfo.processInfo.activeProcessorCount {
+            code = DedicatedThread.start { end.wait() }
+            if code == 0 { started += 1 }
+        }
+        for _ in 0..<started { end.signal() }
+        return code == 0 ? nil : code
+    }
+}
+
+extension Program {
+    /// Reports a lack of threads or file descriptors, before anything needs them.
+    ///
+    /// - Returns: The exit code when the program cannot run; nil when it can.
+    public static func refuseTooFewResources() -> Int32? {
+        guard let shortage = ProcessResources.shortage() else { return nil }
+        let isJSON = CommandLine.arguments.dropFirst().contains("--json")
+        let preferences = OutputPreferences(isJSON: isJSON)
+        let context = CommandContext.process(interruption: Interruption())
+        Console(context, schema: "mediactl.error/1", preferences: preferences).fail(shortage)
+        return shortage.exitCode.rawValue
+    }
+}
