@@ -138,7 +138,11 @@ extension FileIdentity {
     /// Whether a change after this moment could leave mtime and ctime as they are. A ctime in the future comes from
     /// another machine's clock, and tells nothing; an mtime in the future is anybody's to set.
     fileprivate func mayChangeUnseen(after date: Date) -> Bool {
-        let moment = Int64((date.timeIntervalSince1970 * 1e9).rounded())
+        // From the year 2262 on, nanoseconds do not fit: nothing can be said about a change then.
+        guard let moment = Int64(exactly: (date.timeIntervalSince1970 * 1e9).rounded()), moment.magnitude < 1 << 62
+        else {
+            return true
+        }
         let isCoarse = modificationNanoseconds % 1_000_000_000 == 0 && changeNanoseconds % 1_000_000_000 == 0
         let margin: Int64 = isCoarse ? 2_000_000_000 : HashCache.restAfterChange
         let recent = (moment - margin)...(moment + margin)

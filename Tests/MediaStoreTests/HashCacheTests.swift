@@ -38,6 +38,15 @@ struct HashCacheTests {
 
     // MARK: What is kept
 
+    /// Nanoseconds since 1970 end in 2262, and clocks are set wrong.
+    @Test("a clock of any year crashes nothing", arguments: [253_402_300_799, -62_135_596_800, 9_223_372_036])
+    func clocks(seconds: Int) throws {
+        let cache = try HashCache(directory: directory) { Date(timeIntervalSince1970: Double(seconds)) }
+        cache.keep(digest, for: identity())
+        #expect(cache.digest(of: identity()) == nil || cache.digest(of: identity()) == digest)
+        cache.flush()
+    }
+
     @Test("digests of many files come in their order, written or still waiting, and not those of others")
     func digestsOfMany() throws {
         let others = ["1b", "2c"].map { String(repeating: $0, count: 32) }
