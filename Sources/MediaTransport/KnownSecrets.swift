@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Synchronization
 
-/// The secrets that this process has sent, and the one place that masks them in the free text of others: an error page may
+/// The secrets that this process sends, and the one place that masks them in the free text of others: an error page may
 /// repeat the request that it is about.
 ///
 /// Only free text is masked (messages, details, bodies that are shown); ids, states, names and keys are not, since a short
@@ -44,14 +44,18 @@ package enum KnownSecrets {
 
     /// Adds the secrets of a request that is about to be sent.
     static func add(_ request: HTTPRequest) {
-        switch request.authorization?.scheme {
-        case .basic(let user, let password)?:
+        if let authorization = request.authorization { add(authorization) }
+        request.tokens.forEach(addToken)
+    }
+
+    /// Adds the secret of a login, also in the form in which HTTP Basic sends it (RFC 7617).
+    package static func add(_ authorization: Authorization) {
+        switch authorization.scheme {
+        case .basic(let user, let password):
             add(password)
             add(base64("\(user):\(password)"))
-        case .header(_, let value)?: add(value)
-        case nil: break
+        case .header(_, let value): add(value)
         }
-        request.tokens.forEach(addToken)
     }
 
     /// Base64 of a text without padding, so that it is found with and without it.

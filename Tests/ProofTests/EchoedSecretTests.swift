@@ -10,11 +10,11 @@ import Testing
     private static let password = #"canary-pa"ss/wö&rd+%41<1"#
     private static let key = "canary-key-" + String(repeating: "5", count: 53)
 
-    /// What a page makes of a request: the request as it came, and the password decoded and in each usual form.
-    private static func echo(_ head: String, _ body: [UInt8]) -> String {
+    /// What a page makes of a request: the request as it came, and a secret decoded and in each usual form.
+    private static func echo(_ head: String, _ body: [UInt8], _ secret: String) -> String {
         var page = "the request was: " + String(decoding: body.prefix(2000), as: UTF8.self)
         page += " " + head.replacing("\r\n", with: " ")
-        return page + " with " + forms(of: password).joined(separator: ", ")
+        return page + " with " + forms(of: secret).joined(separator: ", ")
     }
 
     private static func forms(of secret: String) -> [String] {
@@ -33,6 +33,7 @@ import Testing
     private static func server(
         status: Int = 400,
         type: String = "application/json",
+        secret: String = password,
         _ page: @escaping @Sendable (String) -> String,
         handling: @escaping @Sendable (String, ScriptedServer.Connection) throws -> Bool = { _, _ in false }
     ) throws -> ScriptedServer {
@@ -40,7 +41,7 @@ import Testing
             while true {
                 let request = try connection.readRequest()
                 if try handling(request.head, connection) { continue }
-                try connection.answer(status, page(echo(request.head, request.body)), type: type)
+                try connection.answer(status, page(echo(request.head, request.body, secret)), type: type)
             }
         }
     }
@@ -156,7 +157,7 @@ import Testing
     @Test func doctor() async throws {
         let server = try Self.server(Self.gigHivePage) { head, connection in
             guard head.hasPrefix("GET /db/health.php") else { return false }
-            let message = Self.quoted(Self.echo(head, []))
+            let message = Self.quoted(Self.echo(head, [], Self.password))
             try connection.answer(200, #"{"status":"error","message":\#(message)}"#)
             return true
         }
@@ -174,7 +175,7 @@ import Testing
 
     @Test(arguments: ["application/json", "text/plain"]) func sync(_ type: String) async throws {
         let isJSON = type == "application/json"
-        let server = try Self.server(type: type, { isJSON ? #"{"error":\#(Self.quoted($0))}"# : $0 })
+        let server = try Self.server(type: type, secret: Self.key, { isJSON ? #"{"error":\#(Self.quoted($0))}"# : $0 })
         let bench = try Bench(server.address, password: "")
         for command in [["sync"], ["sync", "status"]] {
             try await expectMasked(
@@ -197,7 +198,7 @@ import Testing
     }
 
     @Test func tapes() async throws {
-        let server = try Self.server({ #"{"message":\#(Self.quoted($0)),"statusCode":400}"# })
+        let server = try Self.server(secret: Self.key, { #"{"message":\#(Self.quoted($0)),"statusCode":400}"# })
         let bench = try Bench(server.address, password: "")
         for command in [["tapes", "library", "status"], ["tapes", "library", "init"]] {
             try await expectMasked(
@@ -212,7 +213,9 @@ import Testing
     /// Captures need no login; what a proxy adds is a secret all the same.
     @Test func hashOnlyThroughAProxy() async throws {
         let proxyPassword = "canary-proxy-pw%21"
-        let server = try Self.server({ #"{"error":{"code":"BROKEN","message":\#(Self.quoted($0))}}"# })
+        let server = try Self.server(secret: proxyPassword) {
+            #"{"error":{"code":"BROKEN","message":\#(Self.quoted($0))}}"#
+        }
         let bench = try Bench(server.address, password: "")
         let basic = Data("ann:canary-proxy-pw!".utf8).base64EncodedString()
         try await expectMasked(
@@ -226,7 +229,7 @@ import Testing
     /// The token of an event link in the address of the request.
     @Test func guest() async throws {
         let token = "canary_token_of_an_event_link_1234567890_ab"
-        let server = try Self.server(Self.gigHivePage)
+        let server = try Self.server(secret: token, Self.gigHivePage)
         let bench = try Bench(server.address, password: "")
         let secrets = try TemporaryDirectory()
         let link = secrets.file("link")

@@ -22,6 +22,8 @@ public struct GigHiveClient: Sendable {
         self.http = http
         self.authorization = authorization
         self.timeouts = timeouts
+        // Requests without a login go to the same server.
+        if let authorization { KnownSecrets.add(authorization) }
     }
 
     /// The same server with another proof of identity.
