@@ -31,7 +31,7 @@ import Tus
         #expect(try await bench.count("PATCH", "/files/") == 10)
         #expect(try await bench.titles() == ["one"])
         // The missing token is reported before anything is sent.
-        guard case .limited(isWithoutToken: true, ignoredDetails: [])? = log.all.first else {
+        guard case .limited(TusLimits(isWithoutToken: true))? = log.all.first else {
             Issue.record("\(log.all)")
             return
         }
@@ -63,11 +63,27 @@ import Tus
     func theLinkIsServed(_ name: String, _ pathExtension: String) async throws {
         let bench = try await start()
         let result = await bench.uploader.upload(try bench.prepare(try bench.file(70_000, name: name)))
-        let link = try #require(result.mediaURL)
-        #expect(link.hasSuffix(".\(pathExtension)"))
-        let path = String(link.dropFirst(bench.client.server.description.count))
-        let response = try await bench.client.http.execute(bench.client.request(.get, path))
-        #expect(response.status == 200)
+        // The second upload is skipped, and its link comes from the listing.
+        let again = await bench.uploader.upload(try bench.prepare(Array(bench.temporary.file(name).utf8)))
+        #expect(again.state == .duplicate)
+        for result in [result, again] {
+            let link = try #require(result.mediaURL)
+            #expect(link.hasSuffix(".\(pathExtension)"))
+            let path = String(link.dropFirst(bench.client.server.description.count))
+            let response = try await bench.client.http.execute(bench.client.request(.get, path))
+            #expect(response.status == 200)
+        }
+    }
+
+    @Test func aLongOrganizationIsNotSent() async throws {
+        let bench = try await start()
+        let path = try bench.file()
+        _ = try await bench.stopped(try bench.prepare(path))
+        let row = try #require(try bench.row())
+        var details = try bench.details()
+        details.orgName = String(repeating: "o", count: 129)
+        #expect(await bench.uploader.resume(row, details: details).error?.code == .invalidDetail)
+        #expect(try await post(bench) == 1)
     }
 
     @Test func aTypeThatTheServerRefusesIsNotSent() async throws {
@@ -76,6 +92,36 @@ import Tus
         let result = await bench.uploader.upload(try bench.prepare(try bench.file(name: "a.xyz")))
         #expect(result.error?.code == .unsupportedMedia)
         #expect(try await post(bench) == 0)
+    }
+
+    // MARK: Known content
+
+    /// The server answers 201 with the file that it has, and keeps its label (gighive-d4 contract section 6).
+    @Test(arguments: [
+        (false, "2026-03-01", UploadState.duplicate), (true, "2026-03-01", .duplicate), (false, "2026-03-02", .linked),
+    ])
+    func contentThatTheServerHasIsNotANewFile(_ again: Bool, _ date: String, _ state: UploadState) async throws {
+        var bench = try await start()
+        #expect(await bench.uploader.upload(try bench.prepare(try bench.file())).state == .done)
+        bench.options.again = again
+        let copy = try bench.prepare(try bench.file(name: "copy.mp4"), label: "two", date: date)
+        let result = await bench.uploader.upload(copy)
+        #expect(result.state == state)
+        #expect(result.fileID == 1)
+        #expect(try await post(bench) == (again || state == .linked ? 2 : 1))
+    }
+
+    @Test func otherDetailsBeginANewUpload() async throws {
+        let bench = try await start()
+        let path = try bench.file()
+        _ = try await bench.stopped(try bench.prepare(path))
+        let row = try #require(try bench.row())
+        let log = EventLog()
+        let result = await bench.uploader.resume(row, details: try bench.details(label: "two"), onEvent: log.add)
+        #expect(result.state == .done)
+        #expect(log.contains { if case .restarting = $0 { true } else { false } })
+        #expect(try await bench.titles() == ["two"])
+        #expect(try await post(bench) == 2)
     }
 
     // MARK: Transport
@@ -90,6 +136,18 @@ import Tus
         let upload = try bench.prepare(Array(path.utf8))
         let features = try await bench.uploader.tusFeatures(for: upload, TransferControl(), { _ in })
         #expect((features != nil) == isTus)
+    }
+
+    @Test(arguments: ["d3", "d4"])
+    func autoResumesAnInterruptedUpload(_ dialect: String) async throws {
+        var bench = try ResumableBench(try await SandboxProcess.start(dialect: dialect), retries: 3)
+        let path = try bench.file()
+        _ = try await bench.stopped(try bench.prepare(path))
+        bench.options.transport = .auto
+        let result = await bench.uploader.upload(try bench.prepare(path))
+        #expect(result.state == .done)
+        #expect(result.transport == .tus)
+        #expect(try await post(bench) == 1)
     }
 
     // MARK: Interruptions
@@ -183,43 +241,41 @@ import Tus
         #expect(result.state == .done)
         #expect(result.transport == .multipart)
         #expect(result.hasDeleteToken)
-        #expect(log.contains { if case .restarting(let error) = $0 { error.isPendingLimit } else { false } })
+        #expect(log.contains { if case .switching(.multipart, let error) = $0 { error.isPendingLimit } else { false } })
         #expect(try await post(bench) == 6)
     }
 
-    @Test func aBatchHasFourUploadsAtATime() async throws {
+    @Test func aResumedUploadWithoutAPlaceIsSentByMultipart() async throws {
         let bench = try await start()
-        let items = try (0..<8).map { index in
-            UploadBatch.Item.ready(
-                try bench.prepare(
-                    try bench.file(200_000, seed: UInt8(index), name: "c\(index).mp4"),
-                    label: "l\(index)"
-                )
-            )
-        }
-        let log = BatchLog()
-        let batch = UploadBatch(uploader: bench.uploader, options: UploadBatch.Options(jobs: 8))
-        await batch.run(items, onEvent: log.note)
-        for index in items.indices { #expect(log[index]?.state == .done) }
-        #expect(try await bench.sandbox.requests().allSatisfy { $0.status != 429 })
+        let path = try bench.file()
+        _ = try await bench.stopped(try bench.prepare(path))
+        let row = try #require(try bench.row())
+        var record = try #require(try bench.store.tusRecord(row.uploadID))
+        record.parts[0].tusID = "00000000-0000-4000-8000-000000000000"
+        try await bench.store.save(record)
+        try await leaveUnfinished(4, on: bench)
+        let result = await bench.uploader.resume(row)
+        #expect(result.state == .done)
+        #expect(result.transport == .multipart)
+        #expect(result.hasDeleteToken)
+        #expect(try await bench.stored() == [try bench.checksum(path)])
     }
 
-    @Test func aFifthUploadWaits() async throws {
-        let places = TusPlaces()
-        var held: [TusPlace] = []
-        for _ in 0..<TusPlaces.limit { held.append(await places.take()) }
-        let fifth = Task { await places.take() }
-        let first = held[0]
-        #expect(await !first.waitForAnother())
-        held[1].noteCreated()
-        let watcher = Task { await first.waitForAnother() }
-        await Task.yield()
-        held[1].end()
-        held[1].end()
-        await fifth.value.end()
-        held[2].noteCreated()
-        held[2].end()
-        _ = await watcher.value
+    @Test(arguments: 0...TusPlaces.limit)
+    func otherProcessesTakePlaces(_ count: Int) async throws {
+        let bench = try await start()
+        let name = SourceLock.name(ofPlaceOn: bench.client.server.scope, isGuest: false)
+        let locks = try (0..<count).map { try #require(try UploadLock.acquire("\(name)-\($0)", in: bench.directory)) }
+        let upload = try bench.prepare(try bench.file())
+        let control = TransferControl()
+        let running = Task { await bench.uploader.upload(upload, control: control) }
+        if count == TusPlaces.limit {
+            try await Task.sleep(for: .milliseconds(300))
+            #expect(try await post(bench) == 0)
+            locks.last?.release()
+        }
+        #expect(await running.value.state == .done)
+        for lock in locks { lock.release() }
     }
 
     @Test(arguments: [(1, 2, UploadState.done), (5, 2, .failed)])
@@ -296,7 +352,7 @@ import Tus
         #expect(result.state == .done)
         #expect(result.guest == nil)
         #expect(result.warnings.contains(.guestReceiptLost))
-        #expect(log.contains { if case .limited(isWithoutToken: false, _) = $0 { true } else { false } })
+        #expect(log.contains { if case .limited(let limits) = $0 { !limits.isWithoutToken } else { false } })
     }
 
     // MARK: Doctor

@@ -1,6 +1,7 @@
 internal import MediaFiles
 internal import MediaStore
 internal import MediaTransport
+internal import Tus
 
 /// One call of `Uploader.resume`.
 struct ResumeRun: Sendable {
@@ -26,11 +27,15 @@ struct ResumeRun: Sendable {
             throw GigHiveError(.notResumable, detail: "its state is \(record.state.rawValue)", path: record.path)
         }
         try checkAccess()
+        try checkDetails()
         var settled: UploadResult?
         if try isUnsettled() {
             let end = await uploader.resolve(record, details: details, control: control, onEvent: onEvent)
             guard end.error?.code != .notResumable, try uploader.canGoOn(record, after: end) else { return end }
             settled = end
+            if record.transport == .tus, let error = end.error, try isForgotten() {
+                onEvent(.restarting(because: error))
+            }
         }
         let upload = try prepared()
         if record.transport == .multipart {
@@ -41,15 +46,8 @@ struct ResumeRun: Sendable {
         guard let features = try await uploader.tusFeatures(control, onEvent) else {
             throw GigHiveError(.tusUnavailable, detail: "the server offers no resumable uploads", path: record.path)
         }
-        var run = TusUploadRun(
-            uploader,
-            upload,
-            features: features,
-            continuing: record,
-            control: control,
-            onEvent: onEvent
-        )
-        return await run.perform()
+        if features.offsetUnit == .chunks { try uploader.checkCreation(of: upload) }
+        return await uploader.sendOverTus(upload, features, continuing: record, control, onEvent)
     }
 
     /// Whether the server may have stored it already.
@@ -57,6 +55,29 @@ struct ResumeRun: Sendable {
         switch record.transport {
         case .multipart: !record.state.isFinal
         case .tus: record.state == .finalized ? true : try uploader.mayBeFinalizing(record)
+        }
+    }
+
+    /// Details cannot be corrected after the last chunk where the server stores the file with it (gighive-d4 contract 5).
+    private func checkDetails() throws(GigHiveError) {
+        guard let details, details != UploadDetails(record.fields) else { return }
+        let tus: TusRecord?
+        do {
+            tus = try uploader.store.tusRecord(record.uploadID)
+        } catch {
+            throw .store(error)
+        }
+        guard tus?.mayBeStored == true else { return }
+        let detail = "the server may have stored the file with its earlier details; run mediactl uploads status"
+        throw GigHiveError(.notResumable, detail: detail, path: record.path)
+    }
+
+    /// Whether the server has nothing of the upload that could be resumed.
+    private func isForgotten() throws(GigHiveError) -> Bool {
+        do {
+            return try uploader.store.tusRecord(record.uploadID)?.tusIDs.isEmpty ?? true
+        } catch {
+            throw .store(error)
         }
     }
 

@@ -36,16 +36,17 @@ extension Uploader {
     func tusFeatures(
         for upload: PreparedUpload,
         _ control: TransferControl,
-        _ onEvent: @Sendable (UploadEvent) -> Void
+        _ onEvent: @escaping @Sendable (UploadEvent) -> Void
     ) async throws(GigHiveError) -> TusFeatures? {
         let isNeeded = options.guest != nil || options.transport == .tus
         let isPreferred = upload.sizeBytes >= Self.smallestForTus || directLimit.isExceeded(by: upload.sizeBytes)
-        guard isNeeded || (options.transport == .auto && isPreferred) else { return nil }
+        let isUnfinished = !isNeeded && options.transport == .auto ? isUnfinished(upload, control, onEvent) : false
+        guard isNeeded || isUnfinished || (options.transport == .auto && isPreferred) else { return nil }
         let features =
             try await isNeeded
             ? requiredTusFeatures(control, onEvent) : offeredTusFeatures(for: upload, control, onEvent)
         // Only a multipart upload gets a delete token there (gighive-d4 contract section 3).
-        if !isNeeded, features?.offsetUnit == .chunks, fitsDirectly(upload) { return nil }
+        if !isNeeded, !isUnfinished, features?.offsetUnit == .chunks, fitsDirectly(upload) { return nil }
         if let features, let limit = features.maximumBytes, upload.sizeBytes > limit {
             guard isNeeded else { return nil }
             throw GigHiveError(
@@ -63,6 +64,17 @@ extension Uploader {
         return features
     }
 
+    /// Whether an upload of the same file over tus was interrupted, so that `auto` resumes it.
+    private func isUnfinished(
+        _ upload: PreparedUpload,
+        _ control: TransferControl,
+        _ onEvent: @escaping @Sendable (UploadEvent) -> Void
+    ) -> Bool {
+        let earlier = EarlierTusUploads(uploader: self, upload: upload, control: control, onEvent: onEvent)
+        guard let row = try? earlier.resumable(), let tus = try? store.tusRecord(row.uploadID) else { return false }
+        return tus.parts.contains { $0.tusID != nil && !$0.proofs.isEmpty && !$0.needsChunkSize }
+    }
+
     /// Whether one request can carry a file, as far as is known.
     func fitsDirectly(_ upload: PreparedUpload) -> Bool {
         !upload.warnings.contains(.aboveDirectLimit) && !directLimit.isExceeded(by: upload.sizeBytes)
@@ -70,7 +82,7 @@ extension Uploader {
 
     /// What a server that counts chunks refuses when it creates an upload, or only after the last byte (gighive-d4 contract
     /// 4.1 and 4.4).
-    private func checkCreation(of upload: PreparedUpload) throws(GigHiveError) {
+    func checkCreation(of upload: PreparedUpload) throws(GigHiveError) {
         // An event link's details come from the server, and were not checked.
         let details = upload.details
         _ = try UploadDetails.validated(
@@ -156,7 +168,9 @@ extension Uploader {
         guard error.code == .payloadTooLarge, options.transport == .auto else { return nil }
         directLimit.note(refused: upload.sizeBytes)
         guard let features = try? await tusFeatures() else { return nil }
-        return upload.sizeBytes > features.maximumBytes ?? .max ? nil : features
+        guard upload.sizeBytes <= features.maximumBytes ?? .max else { return nil }
+        if features.offsetUnit == .chunks, (try? checkCreation(of: upload)) == nil { return nil }
+        return features
     }
 
     /// How long the server may still be working on a file whose response was lost: it hashes, moves and probes the file
@@ -191,6 +205,11 @@ extension Uploader {
 }
 
 extension PreparedUpload {
+    /// Those that apply to a transport: tus has no limit for one request (gighive contract 2.6).
+    public func warnings(over transport: UploadTransport) -> [UploadWarning] {
+        transport == .tus ? warnings.filter { $0 != .aboveDirectLimit } : warnings
+    }
+
     /// The same file with other details.
     func with(_ details: UploadDetails) -> PreparedUpload {
         PreparedUpload(
