@@ -77,6 +77,8 @@ class Batches:
         if wrong:
             self.tally.false_batches += 1
             self.tally.failures.append(f"batch {number}: {'; '.join(sorted(set(wrong)))}")
+        if self.server.tus:
+            self.server.tus.expire(self.server.tus.counted())
         for machine in machines:
             shutil.rmtree(machine.path, ignore_errors=True)
             machine.close()
