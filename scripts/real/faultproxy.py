@@ -228,10 +228,12 @@ class FaultProxy:
             client.connection.shutdown(socket.SHUT_RDWR)
             client.connection.close()
         if action is None and not watchers:
-            while data := server.recv(1 << 16):
+            data = closing(server.recv(1 << 16))
+            while data:
                 client.connection.sendall(data)
+                data = server.recv(1 << 16)
             return False
-        response = b""
+        response = closing(server.recv(1 << 16))
         while data := server.recv(1 << 16):
             response += data
         call(watchers, "response")
@@ -247,6 +249,13 @@ class FaultProxy:
             time.sleep(self.LATE_SECONDS)
             client.connection.sendall(response)
         return False
+
+
+def closing(response):
+    """The start of a response, which announces that the connection ends after it."""
+    if not response or field(response.split(b"\r\n\r\n")[0], b"connection"):
+        return response
+    return response.replace(b"\r\n", b"\r\nConnection: close\r\n", 1)
 
 
 def call(watchers, moment):
