@@ -200,11 +200,7 @@ def spoiled(name, size, sent, *options, codes=(0,)):
         stage.expect("uploads created", len(numbers), 1)
         content = file.path.read_bytes()
         for offset, length, place in sent:
-            status, _, _ = stage.server.exchange("PATCH", f"/files/{numbers.copy().pop()}", headers={
-                "Tus-Resumable": "1.0.0", "Upload-Offset": str(offset * MIB),
-                "Content-Type": "application/offset+octet-stream",
-            }, body=content[place * MIB: (place + length) * MIB])
-            stage.claim(f"foreign PATCH {offset}+{length}: {status}")
+            send(stage, *numbers, offset * MIB, content[place * MIB: (place + length) * MIB])
         for words in options:
             stage.check(machine.run(*words), [file], event)
         result = machine.upload([file], event)
@@ -229,6 +225,51 @@ spoiled("8, 12, 4 of 40, resumed", 40, [(8, 12, 8), (16, 4, 16)], RESUME)
 spoiled("completed with other bytes", 20, [(8, 8, 0), (16, 4, 0)], codes=(0, 3, 8, 10, 11, 13))
 spoiled("more bytes than the file has", 20, [(8, 16, 0)])
 spoiled("more bytes than the file has, resumed", 20, [(8, 16, 0)], RESUME)
+
+
+def send(stage, number, offset, content):
+    """A PATCH by another client."""
+    status, _, _ = stage.server.exchange("PATCH", f"/files/{number}", headers={
+        "Tus-Resumable": "1.0.0", "Upload-Offset": str(offset), "Content-Type": "application/offset+octet-stream",
+    }, body=content)
+    stage.claim(f"foreign PATCH at {offset // MIB} MiB: {status}")
+
+
+def overtaken(name, size, chunk, length, spliced):
+    """Another client sends bytes at the offset of a chunk just before mediactl does."""
+
+    @scenario(f"interrupted by another client: {name}", releases=D4, needs=("tus",))
+    def run(stage):
+        machine, event = stage.behind_proxy(transport="tus"), stage.event("overtaken")
+        file = stage.maker.large(machine, size * MIB)
+        before = {upload.number for upload in stage.server.tus.uploads()}
+        garbage = stage.maker.random.randbytes(length * MIB)
+
+        def overtake():
+            numbers = {upload.number for upload in stage.server.tus.uploads()} - before
+            send(stage, numbers.pop(), (chunk - 1) * 8 * MIB, garbage)
+
+        stage.proxy.watch(PATCH, "request", overtake, chunk)
+        result = machine.upload([file], event)
+        truth = stage.check(result, [file], event)
+        stage.expect("stored with the right bytes", truth.has(file, event), not spliced)
+        if spliced:
+            wrong = [row for row in truth.stored if row.org == event[1] and row.digest != file.digest]
+            stage.expect("copies with other bytes", len(wrong), 1)
+            text = result.errors + str(result.records)
+            for what in (str(wrong[0].number), wrong[0].digest):
+                stage.expect(f"{what[:12]} in the message", what in text, True)
+        stage.all_stored(machine.upload([file], event), [file], event, 0) if not spliced else stage.check(
+            machine.upload([file], event), [file], event)
+        remove(stage, event)
+
+
+overtaken("a chunk of the same size with other bytes", 24, 2, 8, True)
+overtaken("the last chunk with other bytes", 24, 3, 8, True)
+overtaken("a smaller chunk", 24, 2, 4, False)
+overtaken("a larger chunk", 40, 2, 16, False)
+overtaken("a first chunk of another size", 40, 1, 4, False)
+overtaken("more bytes than the file has", 24, 2, 24, False)
 
 
 @scenario("interrupted, then expired and removed on the server", releases=D4, needs=("tus",))
