@@ -108,8 +108,8 @@ class FaultProxy:
             self.cut, self.passed, self.struck = (re.compile(pattern.encode()), position, kind), 0, 0
 
     def watch(self, pattern, moment, call, number=1, after=0):
-        """Calls a function once, in the exchange of this number among those that match: at its "request", in its "body" after
-        this many bytes, at its "response", or once it has "passed"."""
+        """Calls a function in one of the next exchanges that match, selected by its number: at its "request", in its "body"
+        after this many bytes, at its "response", or once that has "passed"."""
         with self.lock:
             self.watchers.append([re.compile(pattern.encode()), moment, call, number, after])
 

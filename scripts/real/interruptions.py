@@ -77,7 +77,7 @@ RECOVERIES = {
 }
 
 
-def killed(moment, recovery, count=1):
+def killed(moment, recovery):
     @scenario(f"20 MiB over tus, interrupted by SIGKILL {moment}, {recovery}", releases=D4, needs=("tus",))
     def run(stage):
         machine, event = stage.behind_proxy(transport="tus"), stage.event("killed")
@@ -111,6 +111,53 @@ def report(stage, result, file, event):
 for kill_moment in MOMENTS:
     for kill_recovery in RECOVERIES:
         killed(kill_moment, kill_recovery)
+
+
+def interrupted_once(stage, name):
+    """A machine whose upload of a file over tus was killed after its first chunk."""
+    machine, event, holder = stage.behind_proxy(transport="tus"), stage.event(name), {}
+    file = stage.maker.large(machine, 20 * MIB)
+    stage.proxy.watch(PATCH, "passed", lambda: holder["process"].send_signal(signal.SIGKILL), 1)
+    process = holder["process"] = machine.start(*machine.upload_arguments([file], event))
+    machine.finish(process)
+    return machine, file, event
+
+
+@scenario("20 MiB over tus, interrupted, then the same command with another label", releases=D4, needs=("tus",))
+def other_label(stage):
+    machine, file, event = interrupted_once(stage, "label")
+    stage.stored_once(machine.upload([file], event, "--label", f"other {stage.maker.tag}"), [file], event)
+
+
+@scenario("20 MiB over tus, interrupted, then the same command with another event", releases=D4, needs=("tus",))
+def other_event(stage):
+    machine, file, _ = interrupted_once(stage, "event")
+    other = stage.event("other")
+    stage.stored_once(machine.upload([file], other), [file], other)
+
+
+@scenario("20 MiB over tus, interrupted, then resumed with another organization", releases=D4, needs=("tus",))
+def other_organization(stage):
+    machine, file, event = interrupted_once(stage, "organization")
+    other = stage.event("other")
+    result = machine.run("uploads", "resume", "--all", "--org-name", other[1], *SETTLE)
+    truth = stage.check(result, [file], other)
+    places = [one for one in (event, other) if truth.has(file, one)]
+    stage.expect("events with the file", len(places), 1)
+    verified = machine.run("uploads", "verify")
+    stage.claim(f"verify: exit {verified.code}")
+    stage.expect_code(verified, 0)
+
+
+@scenario("20 MiB over tus, interrupted, then with multipart, then resumed", releases=D4, needs=("tus",))
+def multipart_meanwhile(stage):
+    machine, file, event = interrupted_once(stage, "meanwhile")
+    stage.stored_once(machine.upload([file], event, transport="multipart"), [file], event)
+    result = machine.run("uploads", "resume", "--all", *SETTLE)
+    truth = stage.check(result, [file], event)
+    stage.expect("rows of the file", len(truth.rows(file, event)), 1)
+    if any(item.state == "linked" for item in result.items):
+        stage.row.wrong.append("linked, but the event had the file")
 
 
 def killed_at_random(number):
@@ -186,7 +233,7 @@ for chunk_action in ("reset-body", "leave", "lose", "cut", "gateway", "stopped")
 
 
 def spoiled(name, size, sent, *options, codes=(0,)):
-    """Another client sends a chunk of another size while mediactl is interrupted; (offset, bytes) of each."""
+    """Another client sends chunks while mediactl is interrupted: offset, length and place in the file of each, in MiB."""
 
     @scenario(f"interrupted, then spoiled by another client: {name}", releases=D4, needs=("tus",))
     def run(stage):
@@ -259,8 +306,11 @@ def overtaken(name, size, chunk, length, spliced):
             text = result.errors + str(result.records)
             for what in (str(wrong[0].number), wrong[0].digest):
                 stage.expect(f"{what[:12]} in the message", what in text, True)
-        stage.all_stored(machine.upload([file], event), [file], event, 0) if not spliced else stage.check(
-            machine.upload([file], event), [file], event)
+        # The second upload stores the right bytes beside the others.
+        again = machine.upload([file], event)
+        truth = stage.check(again, [file], event)
+        stage.expect_code(again, 0)
+        stage.expect("rows of the file", len(truth.rows(file, event)), 1)
         remove(stage, event)
 
 
@@ -274,22 +324,14 @@ overtaken("more bytes than the file has", 24, 2, 24, False)
 
 @scenario("interrupted, then expired and removed on the server", releases=D4, needs=("tus",))
 def expired(stage):
-    machine, event = stage.behind_proxy(transport="tus"), stage.event("expired")
-    file, holder = stage.maker.large(machine, 20 * MIB), {}
-    stage.proxy.watch(PATCH, "passed", lambda: holder["process"].send_signal(signal.SIGKILL), 1)
-    process = holder["process"] = machine.start(*machine.upload_arguments([file], event))
-    machine.finish(process)
+    machine, file, event = interrupted_once(stage, "expired")
     stage.server.tus.expire(stage.server.tus.counted())
     stage.stored_once(machine.upload([file], event), [file], event)
 
 
 @scenario("a file modified while it is interrupted over tus", releases=D4, needs=("tus",))
 def modified(stage):
-    machine, event = stage.behind_proxy(transport="tus"), stage.event("modified")
-    file, holder = stage.maker.large(machine, 20 * MIB), {}
-    stage.proxy.watch(PATCH, "passed", lambda: holder["process"].send_signal(signal.SIGKILL), 1)
-    process = holder["process"] = machine.start(*machine.upload_arguments([file], event))
-    machine.finish(process)
+    machine, file, event = interrupted_once(stage, "modified")
     with file.path.open("r+b") as source:
         source.write(b"changed")
     changed = type(file)(file.path)
@@ -298,7 +340,9 @@ def modified(stage):
 
 
 def killed_guest(moment):
-    @scenario(f"a guest, interrupted by SIGKILL {moment}, then the same command", releases=D4, needs=("guest_link", "tus"))
+    name = f"a guest, interrupted by SIGKILL {moment}, then the same command"
+
+    @scenario(name, releases=D4, needs=("guest_link", "tus"))
     def run(stage):
         machine, event = guest(stage, stage.behind_proxy())
         file, holder = stage.maker.large(machine, 20 * MIB), {}
@@ -318,10 +362,6 @@ for guest_moment in MOMENTS:
 
 @scenario("five uploads of another client while one is interrupted", releases=D4, needs=("tus",))
 def taken_meanwhile(stage):
-    machine, event = stage.behind_proxy(transport="tus"), stage.event("meanwhile")
-    file, holder = stage.maker.large(machine, 20 * MIB), {}
-    stage.proxy.watch(PATCH, "passed", lambda: holder["process"].send_signal(signal.SIGKILL), 1)
-    process = holder["process"] = machine.start(*machine.upload_arguments([file], event))
-    machine.finish(process)
+    machine, file, event = interrupted_once(stage, "meanwhile")
     foreign(stage, 5)
     stage.stored_once(machine.upload([file], event), [file], event)

@@ -40,7 +40,7 @@ import subprocess
 import sys
 import time
 
-import interruptions  # noqa: F401, adds its scenarios and those of large
+import interruptions  # noqa: F401 - it adds its scenarios, and those of large.py
 from batches import Batches
 from client import mediactl
 from operations import can_run, stops_server
