@@ -232,7 +232,7 @@ for chunk_action in ("reset-body", "leave", "lose", "cut", "gateway", "stopped")
 # Uploads that another client has spoiled
 
 
-def spoiled(name, size, sent, *options, codes=(0,)):
+def spoiled(name, size, sent, *options):
     """Another client sends chunks while mediactl is interrupted: offset, length and place in the file of each, in MiB."""
 
     @scenario(f"interrupted, then spoiled by another client: {name}", releases=D4, needs=("tus",))
@@ -252,8 +252,8 @@ def spoiled(name, size, sent, *options, codes=(0,)):
             stage.check(machine.run(*words), [file], event)
         result = machine.upload([file], event)
         truth = stage.check(result, [file], event)
-        stage.expect_code(result, *codes)
-        stage.expect("files in the event", truth.count(event), 1)
+        stage.expect_code(result, 0)
+        # What the other client has completed is in the event as well.
         stage.expect("rows of the file", len(truth.rows(file, event)), 1)
         remove(stage, event)
 
@@ -269,7 +269,7 @@ spoiled("8, 4 of 16", 16, [(8, 4, 8)])
 spoiled("8, 4 of 16, resumed", 16, [(8, 4, 8)], RESUME)
 spoiled("8, 12, 4 of 40", 40, [(8, 12, 8), (16, 4, 16)])
 spoiled("8, 12, 4 of 40, resumed", 40, [(8, 12, 8), (16, 4, 16)], RESUME)
-spoiled("completed with other bytes", 20, [(8, 8, 0), (16, 4, 0)], codes=(0, 3, 8, 10, 11, 13))
+spoiled("completed with other bytes", 20, [(8, 8, 0), (16, 4, 0)])
 spoiled("more bytes than the file has", 20, [(8, 16, 0)])
 spoiled("more bytes than the file has, resumed", 20, [(8, 16, 0)], RESUME)
 
