@@ -229,6 +229,28 @@ for chunk_action in ("reset-body", "leave", "lose", "cut", "gateway", "stopped")
         broken_chunk(chunk_action, chunk_number)
 
 
+def without_creation(action, most):
+    @scenario(f"20 MiB over tus, interrupted at every creation: {action}", releases=D4, needs=("tus",))
+    def run(stage):
+        machine, event = stage.behind_proxy(transport="tus"), stage.event("creation")
+        file = stage.maker.large(machine, 20 * MIB)
+        before = len(stage.server.tus.uploads())
+        stage.proxy.arm(POST, action, 20)
+        stage.none_stored(machine.upload([file], event, *FAST), [file], event, 6, 7)
+        created = len(stage.server.tus.uploads()) - before
+        stage.claim(f"{created} created")
+        # Each takes a place for 24 hours.
+        if created > most:
+            stage.row.unmet.append(f"{created} uploads created, at most {most} wanted")
+        stage.proxy.disarm()
+        stage.stored_once(machine.upload([file], event), [file], event)
+
+
+without_creation("lose", 2)
+without_creation("gateway", 2)
+without_creation("stopped", 0)
+
+
 # Uploads that another client has spoiled
 
 
