@@ -34,7 +34,7 @@ extension GigHiveError {
         var described = GigHiveError(
             code,
             // A web page in place of a tus response is what the status says.
-            detail: code == .serverUnavailable ? "" : error.detail,
+            detail: code == .serverUnavailable ? "" : message(in: error.detail),
             httpStatus: error.status,
             isRetryable: isRetryable,
             path: path,
@@ -43,5 +43,12 @@ extension GigHiveError {
         )
         described.isOfTusServer = true
         return described
+    }
+
+    /// The message of a response in JSON, which servers with tus in PHP send (gighive-d4 contract 4.1); any other text as it is.
+    private static func message(in detail: String) -> String {
+        guard detail.hasPrefix("{") else { return detail }
+        let members = ReplyText.content(of: Array(detail.utf8)).members
+        return members.text("message") ?? members.text("error") ?? detail
     }
 }

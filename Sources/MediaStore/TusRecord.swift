@@ -39,6 +39,10 @@ public struct TusRecord: Sendable, Equatable {
             self.chunkBytes = chunkBytes
             self.proofs = proofs
         }
+
+        /// Whether the server counts chunks, by the form of its ID (UUID; gighive-d4 contract section 1), and their size is
+        /// not known.
+        public var needsChunkSize: Bool { chunkBytes == nil && tusID.flatMap { UUID(uuidString: $0) } != nil }
     }
 
     /// What the first bytes of a part hash to.

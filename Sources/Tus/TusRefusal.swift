@@ -54,7 +54,7 @@ extension TusError {
         if (300..<400).contains(answer.status), let location = answer.head.value(of: "Location") {
             return "redirected to \(location)"
         }
-        if isWebPage(answer) { return "the answer is a web page, not a tus server's" }
+        if isWebPage(answer) { return "the response is a web page, not from a tus server" }
         return String(decoding: answer.body.prefix(300), as: UTF8.self)
     }
 

@@ -224,7 +224,7 @@ struct TusSender {
         guard offset > 0 else { return }
         // A chunk's proof is kept before its last byte goes out: another offset comes from other bytes.
         guard options.fixedChunkBytes == nil || content.proofs.contains(where: { $0.offset == offset }) else {
-            throw misplaced("the server's offset is \(offset), where no chunk ends")
+            throw misplaced("the server's offset, \(offset) bytes, is not the end of a chunk")
         }
         let file = try content.openChecked()
         let longest = options.longestChunk

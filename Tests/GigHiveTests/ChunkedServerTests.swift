@@ -31,7 +31,7 @@ import Tus
         #expect(try await bench.count("PATCH", "/files/") == 10)
         #expect(try await bench.titles() == ["one"])
         // The missing token is reported before anything is sent.
-        guard case .limited(isWithoutToken: true, ignoredDetails: [])? = log.all.first else {
+        guard case .limited(TusLimits(isWithoutToken: true))? = log.all.first else {
             Issue.record("\(log.all)")
             return
         }
@@ -94,6 +94,36 @@ import Tus
         #expect(try await post(bench) == 0)
     }
 
+    // MARK: Known content
+
+    /// The server answers 201 with the file that it has, and keeps its label (gighive-d4 contract section 6).
+    @Test(arguments: [
+        (false, "2026-03-01", UploadState.duplicate), (true, "2026-03-01", .duplicate), (false, "2026-03-02", .linked),
+    ])
+    func contentThatTheServerHasIsNotANewFile(_ again: Bool, _ date: String, _ state: UploadState) async throws {
+        var bench = try await start()
+        #expect(await bench.uploader.upload(try bench.prepare(try bench.file())).state == .done)
+        bench.options.again = again
+        let copy = try bench.prepare(try bench.file(name: "copy.mp4"), label: "two", date: date)
+        let result = await bench.uploader.upload(copy)
+        #expect(result.state == state)
+        #expect(result.fileID == 1)
+        #expect(try await post(bench) == (again || state == .linked ? 2 : 1))
+    }
+
+    @Test func otherDetailsBeginANewUpload() async throws {
+        let bench = try await start()
+        let path = try bench.file()
+        _ = try await bench.stopped(try bench.prepare(path))
+        let row = try #require(try bench.row())
+        let log = EventLog()
+        let result = await bench.uploader.resume(row, details: try bench.details(label: "two"), onEvent: log.add)
+        #expect(result.state == .done)
+        #expect(log.contains { if case .restarting = $0 { true } else { false } })
+        #expect(try await bench.titles() == ["two"])
+        #expect(try await post(bench) == 2)
+    }
+
     // MARK: Transport
 
     @Test(arguments: [("d3", 65, true), ("d4", 65, false), ("d4", 1025, true)])
@@ -106,6 +136,18 @@ import Tus
         let upload = try bench.prepare(Array(path.utf8))
         let features = try await bench.uploader.tusFeatures(for: upload, TransferControl(), { _ in })
         #expect((features != nil) == isTus)
+    }
+
+    @Test(arguments: ["d3", "d4"])
+    func autoResumesAnInterruptedUpload(_ dialect: String) async throws {
+        var bench = try ResumableBench(try await SandboxProcess.start(dialect: dialect), retries: 3)
+        let path = try bench.file()
+        _ = try await bench.stopped(try bench.prepare(path))
+        bench.options.transport = .auto
+        let result = await bench.uploader.upload(try bench.prepare(path))
+        #expect(result.state == .done)
+        #expect(result.transport == .tus)
+        #expect(try await post(bench) == 1)
     }
 
     // MARK: Interruptions
@@ -199,7 +241,7 @@ import Tus
         #expect(result.state == .done)
         #expect(result.transport == .multipart)
         #expect(result.hasDeleteToken)
-        #expect(log.contains { if case .restarting(let error) = $0 { error.isPendingLimit } else { false } })
+        #expect(log.contains { if case .switching(.multipart, let error) = $0 { error.isPendingLimit } else { false } })
         #expect(try await post(bench) == 6)
     }
 
@@ -234,41 +276,6 @@ import Tus
         }
         #expect(await running.value.state == .done)
         for lock in locks { lock.release() }
-    }
-
-    @Test func aBatchHasFourUploadsAtATime() async throws {
-        let bench = try await start()
-        let items = try (0..<8).map { index in
-            UploadBatch.Item.ready(
-                try bench.prepare(
-                    try bench.file(200_000, seed: UInt8(index), name: "c\(index).mp4"),
-                    label: "l\(index)"
-                )
-            )
-        }
-        let log = BatchLog()
-        let batch = UploadBatch(uploader: bench.uploader, options: UploadBatch.Options(jobs: 8))
-        await batch.run(items, onEvent: log.note)
-        for index in items.indices { #expect(log[index]?.state == .done) }
-        #expect(try await bench.sandbox.requests().allSatisfy { $0.status != 429 })
-    }
-
-    @Test func aFifthUploadWaits() async throws {
-        let places = TusPlaces()
-        var held: [TusPlace] = []
-        for _ in 0..<TusPlaces.limit { held.append(await places.take()) }
-        let fifth = Task { await places.take() }
-        let first = held[0]
-        #expect(await !first.waitForAnother())
-        held[1].noteCreated()
-        let watcher = Task { await first.waitForAnother() }
-        await Task.yield()
-        held[1].end()
-        held[1].end()
-        await fifth.value.end()
-        held[2].noteCreated()
-        held[2].end()
-        _ = await watcher.value
     }
 
     @Test(arguments: [(1, 2, UploadState.done), (5, 2, .failed)])
@@ -345,7 +352,7 @@ import Tus
         #expect(result.state == .done)
         #expect(result.guest == nil)
         #expect(result.warnings.contains(.guestReceiptLost))
-        #expect(log.contains { if case .limited(isWithoutToken: false, _) = $0 { true } else { false } })
+        #expect(log.contains { if case .limited(let limits) = $0 { !limits.isWithoutToken } else { false } })
     }
 
     // MARK: Doctor

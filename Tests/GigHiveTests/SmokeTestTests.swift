@@ -22,6 +22,19 @@ import Testing
         #expect(try bench.store.tokens(host: nil).map(\.fileID) == [1])
     }
 
+    /// Nobody but an administrator can delete a file that was uploaded over tus there (gighive-d4 contract section 7).
+    @Test(arguments: [("uploader", false), ("admin", true)])
+    func aServerWithoutTokensKeepsNoTestFile(_ user: String, _ isAdmin: Bool) async throws {
+        let bench = try ResumableBench(try await SandboxProcess.start(dialect: "d4"), user: user)
+        let checks = await SmokeTest(uploader: bench.uploader).run(in: bench.temporary.path)
+        let upload = try #require(checks.first { $0.name == "upload" })
+        #expect(upload.error?.code == (isAdmin ? nil : .forbidden))
+        #expect(checks.first { $0.name == "token" }?.status == .skipped)
+        #expect(checks.first { $0.name == "gone" }?.status == (isAdmin ? .passed : .skipped))
+        #expect(try await bench.stored().isEmpty)
+        #expect(try await bench.count("POST", "/files/") == (isAdmin ? 1 : 0))
+    }
+
     @Test func aStoppedTestSaysThatItsFileIsGone() async throws {
         let bench = try ResumableBench(try await SandboxProcess.start())
         let control = TransferControl()

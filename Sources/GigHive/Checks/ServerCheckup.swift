@@ -277,8 +277,8 @@ public struct ServerCheckup: Sendable {
 
     /// What tus is like on a server that counts chunks (gighive-d4 contract sections 3, 4.5 and 4.6).
     private static func chunkLimits(_ features: TusFeatures) -> String {
-        "tus \(features.versions.joined(separator: ", ")) in PHP (dialect d4): no delete tokens and no deletion over tus; five "
-            + "unfinished uploads at most, for 24 hours; participants, keywords, location, rating and notes are ignored"
+        "tus \(features.versions.joined(separator: ", ")) in PHP (dialect d4): no delete tokens over tus; at most five "
+            + "unfinished uploads, shared by all users, each for up to 24 hours; participants, keywords, location, rating and notes are ignored"
     }
 
     /// What the contract says and the settings allow; the server tells only its tus limit.

@@ -38,6 +38,23 @@ extension Finalization {
         return await control.waitForStop(upTo: pause) ? stopped(&settlement) : .request
     }
 
+    /// Content that the server had gets the ID that it has, and in an event that has it nothing changes (gighive-d4 contract
+    /// section 6). The response does not show that; a listing or an upload from this machine does.
+    func stateOfKnownContent(_ reply: UploadReply, _ record: UploadRecord) -> UploadState? {
+        guard reply.hasNoTokens, uploader.options.guest == nil, let fileID = reply.fileID else { return nil }
+        if let storedBefore, storedBefore.fileID == fileID {
+            return storedBefore.isInEvent ? .duplicate : .linked
+        }
+        guard let checksum = record.checksumSHA256,
+            let rows = try? uploader.store.uploads(checksumSHA256: checksum, host: record.host)
+        else { return nil }
+        let earlier = rows.filter { $0.fileID == fileID && $0.uploadID != record.uploadID && $0.state.isStored }
+        guard !earlier.isEmpty,
+            (try? uploader.store.isRemoved(host: record.host, fileID: fileID, checksumSHA256: checksum)) == false
+        else { return nil }
+        return earlier.contains { $0.fields.event == record.fields.event } ? .duplicate : .linked
+    }
+
     /// Whether a response is about the upload that is being finalized: an earlier finalize of a guest has succeeded.
     func isOfOwnGuestUpload(_ error: GigHiveError) -> Bool {
         uploader.options.guest != nil && error.detail.contains("uq_upload_jobs_job_id") && error.detail.contains(tusID)
@@ -69,5 +86,12 @@ extension TransferControl {
         }
         defer { watcher.cancel() }
         return await ask(inner)
+    }
+}
+
+extension [UploadField] {
+    fileprivate var event: InventoryEvent {
+        let values = Dictionary(map { ($0.name, $0.value) }) { first, _ in first }
+        return InventoryEvent(date: values["event_date"] ?? "", orgName: values["org_name"] ?? "")
     }
 }

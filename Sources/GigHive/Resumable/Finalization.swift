@@ -37,6 +37,8 @@ struct Finalization {
     let onEvent: @Sendable (UploadEvent) -> Void
     let quiet: ServerQuiet
     private let pass: EventPass
+    /// The content on the server before the upload.
+    let storedBefore: ServerInventory.Stored?
 
     /// When another finalize of this id was last in flight; a success without token is then a repeat, and its token lost.
     var lostAt: Date?
@@ -62,6 +64,7 @@ struct Finalization {
         journal: TusJournal,
         uploader: Uploader,
         pass: EventPass? = nil,
+        storedBefore: ServerInventory.Stored? = nil,
         isSourceUnchanged: @escaping @Sendable () -> Bool = { true },
         control: TransferControl,
         onEvent: @escaping @Sendable (UploadEvent) -> Void
@@ -74,6 +77,7 @@ struct Finalization {
         self.isSourceUnchanged = isSourceUnchanged
         self.control = control
         self.onEvent = onEvent
+        self.storedBefore = storedBefore
         self.pass = pass ?? EventPass(uploader.events, details)
         collisions = uploader.collisionRetries
         outage = OutageRetries(uploader.options.retry)
@@ -197,14 +201,24 @@ struct Finalization {
             await settlement.commit(
                 reply,
                 isSourceUnchanged: isSourceUnchanged(),
-                tokenless: reply.isWithoutToken
-                    ? await uploader.duplicateCheck(details, control)
-                        .state(ofTokenless: reply, checksum: settlement.record.checksumSHA256, since: began) : nil,
+                tokenless: await tokenlessState(reply, since: began, settlement.record),
                 rescuePath: rescuePath
             )
         }
         KillPoint.afterTokenCommit.reach()
         return await ended()
+    }
+
+    /// The state after a success without a token; nil if nothing else is known.
+    private func tokenlessState(
+        _ reply: UploadReply,
+        since began: ContinuousClock.Instant,
+        _ record: UploadRecord
+    ) async -> UploadState? {
+        guard reply.isWithoutToken else { return nil }
+        if let state = stateOfKnownContent(reply, record) { return state }
+        return await uploader.duplicateCheck(details, control)
+            .state(ofTokenless: reply, checksum: record.checksumSHA256, since: began)
     }
 
     func inquiry(_ checksum: String, _ settlement: UploadSettlement) -> OutcomeInquiry {

@@ -27,6 +27,7 @@ struct ResumeRun: Sendable {
             throw GigHiveError(.notResumable, detail: "its state is \(record.state.rawValue)", path: record.path)
         }
         try checkAccess()
+        try checkDetails()
         var settled: UploadResult?
         if try isUnsettled() {
             let end = await uploader.resolve(record, details: details, control: control, onEvent: onEvent)
@@ -55,6 +56,20 @@ struct ResumeRun: Sendable {
         case .multipart: !record.state.isFinal
         case .tus: record.state == .finalized ? true : try uploader.mayBeFinalizing(record)
         }
+    }
+
+    /// Details cannot be corrected after the last chunk where the server stores the file with it (gighive-d4 contract 5).
+    private func checkDetails() throws(GigHiveError) {
+        guard let details, details != UploadDetails(record.fields) else { return }
+        let tus: TusRecord?
+        do {
+            tus = try uploader.store.tusRecord(record.uploadID)
+        } catch {
+            throw .store(error)
+        }
+        guard tus?.mayBeStored == true else { return }
+        let detail = "the server may have stored the file with its earlier details; run mediactl uploads status"
+        throw GigHiveError(.notResumable, detail: detail, path: record.path)
     }
 
     /// Whether the server has nothing of the upload that could be resumed.

@@ -142,6 +142,13 @@ struct TusTransfer: Sendable {
         guard status.byteCount == nil || status.byteCount == part.byteCount else {
             throw TusError(.gone, detail: "the server has another upload under this id")
         }
+        // The end of a chunk that was sent has a proof.
+        guard
+            options.fixedChunkBytes == nil || status.offset == 0
+                || part.proofs.contains(where: { $0.offset == status.offset })
+        else {
+            throw TusError(.dead, detail: "the server's offset, \(status.offset) bytes, is not the end of a chunk")
+        }
         onEvent(.resuming(from: tally.reached(status.offset, in: index)))
         return id
     }

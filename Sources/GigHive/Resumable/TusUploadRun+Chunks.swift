@@ -46,7 +46,54 @@ extension TusUploadRun {
             ["participants", "keywords", "location", "rating", "notes"].contains($0)
         }
         if !ignored.isEmpty { settlement.result.warnings.append(.detailsIgnored(ignored)) }
-        onEvent(.limited(isWithoutToken: uploader.options.guest == nil, ignoredDetails: ignored))
+        let largest = Uploader.fixedChunkSizes.upperBound
+        onEvent(
+            .limited(
+                TusLimits(
+                    isWithoutToken: uploader.options.guest == nil,
+                    ignoredDetails: ignored,
+                    reducedChunkBytes: uploader.options.chunks.chunkBytes > largest ? largest : nil,
+                    isInOnePart: uploader.options.parallelParts > 1
+                )
+            )
+        )
+    }
+
+    /// Looks for the content on the server before an upload is created: such a server accepts content that it has, and keeps
+    /// the details of the first upload (gighive-d4 contract section 6).
+    ///
+    /// - Returns: The result if the event has the content.
+    mutating func findContent() async throws(GigHiveError) -> UploadResult? {
+        guard features.offsetUnit == .chunks, uploader.options.guest == nil, let digest = await contentDigest() else {
+            return nil
+        }
+        if !uploader.options.again {
+            let uploads = EarlierUploads(uploader: uploader, upload: upload, control: control, onEvent: onEvent)
+            if let known = try await uploads.known(digest, isServed: true) { return known }
+        }
+        let event = InventoryEvent(upload.details)
+        if case .stored(let stored) = try await uploader.inventory.find(digest, in: event, control: control) {
+            storedBefore = stored
+        }
+        return nil
+    }
+
+    private func contentDigest() async -> String? {
+        if let known = uploader.knownDigest(upload) { return known }
+        guard let identity = upload.identity else { return nil }
+        return await FileDigest.hex(path: upload.path, identity: identity)
+    }
+
+    /// An upload keeps the details that it was created with (gighive-d4 contract 4.6). With other details it begins again.
+    func forgetOtherDetails(of row: UploadRecord, _ record: TusRecord) async throws(StoreError) -> TusRecord {
+        guard features.offsetUnit == .chunks, !record.tusIDs.isEmpty,
+            row.fields.storedOverTus != upload.details.fields.storedOverTus
+        else { return record }
+        let detail = "this server does not change the details of an upload that was started"
+        onEvent(.restarting(because: GigHiveError(.notResumable, detail: detail, path: upload.path)))
+        let journal = TusJournal(record, store: uploader.store)
+        try await journal.forget()
+        return await journal.record
     }
 
     /// Forgets an upload that the server cannot complete, the first time.
@@ -73,5 +120,12 @@ extension TusUploadRun {
         } catch {
             return nil
         }
+    }
+}
+
+extension [UploadField] {
+    /// Those that a server with tus in PHP stores.
+    fileprivate var storedOverTus: [UploadField] {
+        filter { ["event_date", "org_name", "event_type", "label"].contains($0.name) }
     }
 }

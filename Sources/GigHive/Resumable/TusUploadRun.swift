@@ -24,6 +24,8 @@ struct TusUploadRun {
     let pass: EventPass
     /// This upload's place where the server limits unfinished uploads.
     var place: TusPlace?
+    /// The content on the server before this upload, if it had it.
+    var storedBefore: ServerInventory.Stored?
     /// Whether the upload began again because the server could not complete the first one.
     var hasBegunAgain = false
     var settlement: UploadSettlement
@@ -77,6 +79,10 @@ struct TusUploadRun {
                 return
             }
             earlier = try uploads.resumable()
+            if earlier == nil, let known = try await findContent() {
+                settlement.adopt(known)
+                return
+            }
         }
         guard await uploader.contact?.enter() ?? true, await uploader.mayBegin(control) else {
             throw GigHiveError(.cancelled)
@@ -124,13 +130,14 @@ struct TusUploadRun {
         settlement.result.path = upload.path
         settlement.result.fileName = upload.fileName
         settlement.result.warnings += warnings
-        let record = try uploader.store.tusRecord(row.uploadID) ?? TusRecord(uploadID: row.uploadID, parts: [])
+        var record = try uploader.store.tusRecord(row.uploadID) ?? TusRecord(uploadID: row.uploadID, parts: [])
         guard record.finalizeStartedAt == nil else {
             let detail = "another process has finalized it"
             settlement.result.error = GigHiveError(.outcomeUnknown, detail: detail, isRetryable: true)
             return nil
         }
         guard !row.state.isSettled, row.state != .finalized else { return nil }
+        record = try await forgetOtherDetails(of: row, record)
         return TusJournal(record, store: uploader.store)
     }
 
@@ -164,6 +171,7 @@ struct TusUploadRun {
                 journal: journal,
                 uploader: uploader,
                 pass: pass,
+                storedBefore: storedBefore,
                 isSourceUnchanged: { file.isUnchanged },
                 control: control,
                 onEvent: onEvent
@@ -328,8 +336,7 @@ extension UploadSettlement {
     fileprivate init(planning upload: PreparedUpload, _ uploader: Uploader) {
         var result = UploadResult(of: upload, server: uploader.client.server.description)
         result.transport = .tus
-        // The limit of direct bodies is none for tus (gighive contract 2.6).
-        result.warnings = upload.warnings.filter { $0 != .aboveDirectLimit }
+        result.warnings = upload.warnings(over: .tus)
         var record = uploader.record(of: upload)
         record.state = .planned
         record.transport = .tus

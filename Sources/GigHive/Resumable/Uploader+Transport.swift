@@ -36,16 +36,17 @@ extension Uploader {
     func tusFeatures(
         for upload: PreparedUpload,
         _ control: TransferControl,
-        _ onEvent: @Sendable (UploadEvent) -> Void
+        _ onEvent: @escaping @Sendable (UploadEvent) -> Void
     ) async throws(GigHiveError) -> TusFeatures? {
         let isNeeded = options.guest != nil || options.transport == .tus
         let isPreferred = upload.sizeBytes >= Self.smallestForTus || directLimit.isExceeded(by: upload.sizeBytes)
-        guard isNeeded || (options.transport == .auto && isPreferred) else { return nil }
+        let isUnfinished = !isNeeded && options.transport == .auto ? isUnfinished(upload, control, onEvent) : false
+        guard isNeeded || isUnfinished || (options.transport == .auto && isPreferred) else { return nil }
         let features =
             try await isNeeded
             ? requiredTusFeatures(control, onEvent) : offeredTusFeatures(for: upload, control, onEvent)
         // Only a multipart upload gets a delete token there (gighive-d4 contract section 3).
-        if !isNeeded, features?.offsetUnit == .chunks, fitsDirectly(upload) { return nil }
+        if !isNeeded, !isUnfinished, features?.offsetUnit == .chunks, fitsDirectly(upload) { return nil }
         if let features, let limit = features.maximumBytes, upload.sizeBytes > limit {
             guard isNeeded else { return nil }
             throw GigHiveError(
@@ -61,6 +62,17 @@ extension Uploader {
         }
         if let features, features.offsetUnit == .chunks { try checkCreation(of: upload) }
         return features
+    }
+
+    /// Whether an upload of the same file over tus was interrupted, so that `auto` resumes it.
+    private func isUnfinished(
+        _ upload: PreparedUpload,
+        _ control: TransferControl,
+        _ onEvent: @escaping @Sendable (UploadEvent) -> Void
+    ) -> Bool {
+        let earlier = EarlierTusUploads(uploader: self, upload: upload, control: control, onEvent: onEvent)
+        guard let row = try? earlier.resumable(), let tus = try? store.tusRecord(row.uploadID) else { return false }
+        return tus.parts.contains { $0.tusID != nil && !$0.proofs.isEmpty && !$0.needsChunkSize }
     }
 
     /// Whether one request can carry a file, as far as is known.
@@ -193,6 +205,11 @@ extension Uploader {
 }
 
 extension PreparedUpload {
+    /// Those that apply to a transport: tus has no limit for one request (gighive contract 2.6).
+    public func warnings(over transport: UploadTransport) -> [UploadWarning] {
+        transport == .tus ? warnings.filter { $0 != .aboveDirectLimit } : warnings
+    }
+
     /// The same file with other details.
     func with(_ details: UploadDetails) -> PreparedUpload {
         PreparedUpload(

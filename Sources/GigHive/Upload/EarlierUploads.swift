@@ -101,12 +101,12 @@ struct EarlierUploads {
         return try await sentFromHere(checksum)
     }
 
-    /// As above, for a digest.
-    func known(_ checksum: String) async throws(GigHiveError) -> UploadResult? {
+    /// As above, for a digest. With `isServed` the listing is read without a look at the media first.
+    func known(_ checksum: String, isServed: Bool = false) async throws(GigHiveError) -> UploadResult? {
         if let end = try await sentFromHere(checksum) {
             return end
         }
-        return try await listed(checksum)
+        return try await listed(checksum, isServed: isServed)
     }
 
     private func sentFromHere(_ checksum: String) async throws(GigHiveError) -> UploadResult? {
@@ -156,8 +156,8 @@ struct EarlierUploads {
 
     /// The end when the listing shows the bytes in that event. A single question begins with whether the media are served
     /// at all, which is cheaper than the listing and nearly always no.
-    private func listed(_ checksum: String) async throws(GigHiveError) -> UploadResult? {
-        if await !uploader.inventory.isWorthListing() {
+    private func listed(_ checksum: String, isServed: Bool) async throws(GigHiveError) -> UploadResult? {
+        if !isServed, await !uploader.inventory.isWorthListing() {
             let inquiry = uploader.inquiry(upload, checksum: checksum)
             guard try await inquiry.isServed(control: control) else { return nil }
         }

@@ -32,6 +32,8 @@ public struct UploadResult: Sendable {
     public var stored: StoredFacts?
     /// Address of the stored media.
     public var mediaURL: String?
+    /// Whether the server has no delete tokens for such uploads, as an event `limited` said before.
+    public var isTokenlessByDesign = false
     /// Status of the last answer.
     public var httpStatus: Int?
     /// Whether a request of this run has carried content that the server may have kept or processed.
@@ -120,6 +122,18 @@ public enum UploadWarning: Sendable, Equatable {
     case typeMismatch(declared: String, sniffed: String)
 }
 
+/// What a server with tus in PHP does not support of an upload (gighive-d4 contract sections 3 and 4).
+public struct TusLimits: Sendable, Equatable {
+    /// Whether the upload gets no delete token although its user could use one.
+    public var isWithoutToken: Bool
+    /// Names of the details that the server ignores.
+    public var ignoredDetails: [String] = []
+    /// The chunk size in bytes that is used because the requested one is too large; nil if it is not.
+    public var reducedChunkBytes: Int64?
+    /// Whether parallel parts were requested; the file is sent in one.
+    public var isInOnePart = false
+}
+
 /// What is happening to one upload.
 public enum UploadEvent: Sendable {
     /// Bytes, phases.
@@ -136,9 +150,10 @@ public enum UploadEvent: Sendable {
     case proving(bytes: Int64, byteCount: Int64)
     /// The server has forgotten what was sent, or the file has changed: the upload starts anew.
     case restarting(because: GigHiveError)
-    /// Before anything is sent over tus: whether the upload gets no delete token although its user could use one, and the
-    /// details that the server ignores.
-    case limited(isWithoutToken: Bool, ignoredDetails: [String])
+    /// Before anything is sent over tus, what the server does not support.
+    case limited(TusLimits)
+    /// The file is uploaded with another transport instead.
+    case switching(to: UploadTransport, because: GigHiveError)
     /// Every byte is on the server; it is told what they are, and its answer is awaited.
     case finalizing
     /// An earlier finalize may still be at work; it is repeated after this time.

@@ -263,6 +263,7 @@ struct UploadSettlement {
         result.fileID = reply.fileID
         result.fileType = reply.fileType
         result.stored = reply.stored
+        result.isTokenlessByDesign = reply.hasNoTokens
         result.guest = reply.guest ?? result.guest
         result.httpStatus = reply.status
         result.isVerified = reply.checksumSHA256 != nil && reply.checksumSHA256 == record.checksumSHA256

@@ -31,6 +31,9 @@ enum UploadVerdict: Sendable {
             return success(reply, bodyComplete: bodyComplete)
         case 409:
             return .duplicate(reply)
+        case 400 where !isJSON && !bodyComplete:
+            // From a web server or proxy that did not receive the whole request; the application responds in JSON.
+            return .refused(error, mayRepeat: true)
         case 408, 429:
             // The server says that it has dropped the request.
             return .refused(error, mayRepeat: true)

@@ -147,7 +147,7 @@ public struct Uploader: Sendable {
         guard let error = result.error, error.isPendingLimit, options.guest == nil, fitsDirectly(upload) else {
             return result
         }
-        onEvent(.restarting(because: error))
+        onEvent(.switching(to: .multipart, because: error))
         var direct = UploadRun(uploader: self, upload: upload, control: control, onEvent: onEvent)
         return await direct.perform()
     }

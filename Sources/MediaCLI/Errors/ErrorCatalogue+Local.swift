@@ -111,7 +111,7 @@ extension ErrorCatalogue {
                 "cannot read standard input: \(SystemError.words(errno))",
                 exitCode: .usage
             )
-        case .cancelled: Diagnosis("cancelled", "cancelled", exitCode: .interrupt)
+        case .cancelled: Diagnosis("cancelled", "canceled", exitCode: .interrupt)
         }
     }
 }

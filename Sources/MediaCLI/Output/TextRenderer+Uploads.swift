@@ -61,8 +61,14 @@ extension TextRenderer {
         guard result.guest == nil else {
             return ["  it is shown once the organizer approves it; to check: mediactl uploads status"]
         }
-        guard let id = result.fileID, result.hasDeleteToken || result.isDeletableDuplicate else { return [] }
+        guard let id = result.fileID else { return [] }
         let server = namesServer ? " --server \(TerminalText.escaped(result.server))" : ""
+        if result.isTokenlessByDesign, result.warnings.contains(.noDeleteToken) {
+            return [
+                "  no delete token; an administrator can delete it: mediactl uploads delete \(id) --as-admin\(server)"
+            ]
+        }
+        guard result.hasDeleteToken || result.isDeletableDuplicate else { return [] }
         return ["  to delete: mediactl uploads delete \(id)\(server)"]
     }
 
@@ -83,8 +89,8 @@ extension TextRenderer {
         case .detailsIgnored(let names):
             "the server ignores these details of uploads over tus: \(names.joined(separator: ", "))"
         case .keptByServer(let date):
-            "the server cannot delete unfinished uploads: it keeps the data, and counts the upload as one of five, "
-                + (date.map { "until \(Formats.timestamp($0))" } ?? "for up to 24 hours after its start")
+            "the server cannot delete unfinished uploads: it keeps the data, and the upload occupies one of the five places "
+                + "for unfinished uploads, \(date.map { "until \(Formats.timestamp($0))" } ?? "for 24 hours after its start")"
         case .guestReceiptLost:
             "the file is stored, but the response with its status code was lost: it cannot be followed or hidden from here"
         case .typeMismatch(let declared, let sniffed):

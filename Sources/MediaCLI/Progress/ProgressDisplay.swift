@@ -24,7 +24,7 @@ final class ProgressDisplay: Sendable {
         var lastLook: Duration?
         /// How long a stop waits for the token; nil for as long as it takes.
         var waitLimit: Duration?
-        var hasSaidNoToken = false
+        var hasSaidLimits = false
         var hasSaidWaiting = false
 
         var indices: [Int] { running.keys.sorted() }
@@ -121,6 +121,7 @@ final class ProgressDisplay: Sendable {
             case .restarting: state.running[index]?.begin(from: 0)
             case .finalizing: state.running[index]?.enter(.finalizing, at: now)
             case .waitingForQuiet(let limit): state.running[index]?.enter(.quiet, at: now, limit: limit)
+            case .switching: state.running[index]?.begin(from: 0)
             case .waitingForToken, .limited: break
             }
         }
@@ -154,23 +155,34 @@ final class ProgressDisplay: Sendable {
                 "\(name)an earlier request may still be running on the server; retrying in at most \(Formats.span(limit))"
             )
         case .waitingForToken: sayWaiting()
-        case .limited(let isWithoutToken, let ignored):
-            if isWithoutToken { tellNoToken() }
-            if !ignored.isEmpty {
-                console.warning("\(name)\(TextRenderer.warning(.detailsIgnored(ignored)))")
+        case .switching(let transport, let cause):
+            let reason = ErrorCatalogue.diagnosis(of: cause).message
+            console.note("\(name)uploading with \(transport.rawValue) instead: \(reason)")
+        case .limited(let limits):
+            printOnce(limits)
+            if !limits.ignoredDetails.isEmpty {
+                console.warning("\(name)\(TextRenderer.warning(.detailsIgnored(limits.ignoredDetails)))")
             }
         case .progress, .proving, .finalizing: break
         }
     }
 
-    /// Before the first upload over tus to a server without delete tokens for such uploads.
-    private func tellNoToken() {
+    /// Before the first upload over tus to a server that does not support everything.
+    private func printOnce(_ limits: TusLimits) {
         let isFirst = state.withLock { state in
-            defer { state.hasSaidNoToken = true }
-            return !state.hasSaidNoToken
+            defer { state.hasSaidLimits = true }
+            return !state.hasSaidLimits
         }
         guard isFirst else { return }
-        console.note("uploads over tus get no delete token from this server: only an administrator can delete them")
+        if limits.isWithoutToken {
+            console.note("uploads over tus get no delete token from this server: only an administrator can delete them")
+        }
+        if let size = limits.reducedChunkBytes {
+            console.note("chunks are reduced to \(Formats.bytes(size)), the largest size that this server accepts")
+        }
+        if limits.isInOnePart {
+            console.note("this server does not accept parallel parts; each file is sent in one")
+        }
     }
 
     private func name(_ index: Int) -> String? {

@@ -92,7 +92,7 @@ struct TransferOptions: ParsableArguments, Sendable {
 
     @Option(
         help: ArgumentHelp(
-            "Initial chunk size of tus uploads (default: 8M, minimum: 64K); adjusted automatically.",
+            "Initial chunk size of tus uploads (default: 8M, minimum: 64K); adjusted if the server permits it.",
             valueName: "size"
         )
     )

@@ -86,11 +86,11 @@ struct UploadBroadcast: Sendable {
 }
 
 extension UploadBroadcast.File {
-    init(_ entry: UploadPlan.Entry) {
+    init(_ entry: UploadPlan.Entry, _ uploader: Uploader) {
         path = entry.input.path
         sizeBytes = entry.sizeBytes
         if case .ready(let upload) = entry.item {
-            warnings = upload.warnings
+            warnings = upload.warnings(over: uploader.plannedTransport(of: upload).transport)
         }
     }
 }

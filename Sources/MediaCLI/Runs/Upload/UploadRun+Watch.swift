@@ -107,7 +107,7 @@ extension UploadRun {
                     continue
                 }
                 let index = ledger.add(entry)
-                let file = UploadBroadcast.File(entry)
+                let file = UploadBroadcast.File(entry, uploader)
                 // What the server had when the last file came may be gone by now.
                 let batch = UploadBatch(uploader: anotherUploader(), options: .init())
                 if running >= settings.settings.jobs.value {

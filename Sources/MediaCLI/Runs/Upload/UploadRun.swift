@@ -141,7 +141,7 @@ struct UploadRun: Sendable {
             switch entry.item {
             case .refused(let refusal): result = refusal
             case .ready(let upload):
-                teller.warn(upload.warnings, of: upload.path)
+                teller.warn(upload.warnings(over: uploader.plannedTransport(of: upload).transport), of: upload.path)
                 result = UploadResult(
                     path: upload.path,
                     fileName: upload.fileName,
@@ -174,7 +174,7 @@ struct UploadRun: Sendable {
             tape: tape,
             drain: { control.drain() }
         )
-        let files = entries.map { UploadBroadcast.File($0) }
+        let files = entries.map { UploadBroadcast.File($0, uploader) }
         let batch = UploadBatch(
             uploader: uploader,
             options: .init(jobs: settings.settings.jobs.value, order: sending.batchOrder, failFast: sending.failFast)

@@ -59,7 +59,7 @@ final class UploadTeller: Sendable {
             let lines = TextRenderer.upload(result, style: console.outputStyle, namesServer: namesServer)
             console.result(record(), isCrowd ? Array(lines.prefix(1)) : lines)
         }
-        if result.warnings.contains(.noDeleteToken), isNews(.noDeleteToken) {
+        if result.warnings.contains(.noDeleteToken), !result.isTokenlessByDesign, isNews(.noDeleteToken) {
             let message = NoTokenMessage(contact: contact)
             console.warning(message.sentence)
             console.announce(message.fields(of: result))
@@ -143,7 +143,7 @@ final class UploadTeller: Sendable {
         for (code, count) in warnings.sorted(by: { $0.key < $1.key })
         where isBatch && count > Self.sameWarnings && console.verbosity == 0 {
             let files = Formats.count(count - Self.sameWarnings, "more file")
-            console.warning("\(code.replacing("_", with: " ")): the same for \(files); use -v to list them")
+            console.warning("\(code.replacing("_", with: " ")): \(files); use -v to list them")
         }
         if skips > 0 {
             console.text(["\(Formats.count(skips, "file")) skipped: already on the server"])

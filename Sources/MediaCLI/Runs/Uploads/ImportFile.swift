@@ -73,7 +73,7 @@ enum ImportFile {
             )
         case .tooLarge:
             Diagnosis("file_too_large", "\(name) is larger than \(limit >> 20) MiB", exitCode: .usage)
-        case .cancelled: Diagnosis("cancelled", "cancelled", exitCode: .interrupt)
+        case .cancelled: Diagnosis("cancelled", "canceled", exitCode: .interrupt)
         }
     }
 }

@@ -1,0 +1,97 @@
+import Foundation
+import MediaStore
+import TestSupport
+import Testing
+import Tus
+
+@testable import GigHive
+
+/// Many uploads at a time to a server that allows five unfinished ones to all users together (gighive-d4 contract 4.5).
+@Suite struct ChunkedBatchTests {
+    /// Uploads a batch over tus.
+    ///
+    /// - Returns: How many uploads the server had at most that were created and not completed.
+    private func run(_ bench: ResumableBench, files: Int, byteCount: Int, jobs: Int) async throws -> (BatchLog, Int) {
+        let items = try (0..<files).map { index in
+            UploadBatch.Item.ready(
+                try bench.prepare(
+                    try bench.file(byteCount, seed: UInt8(index), name: "c\(index).mp4"),
+                    label: "l\(index)"
+                )
+            )
+        }
+        let log = BatchLog()
+        let batch = UploadBatch(uploader: bench.uploader, options: UploadBatch.Options(jobs: jobs))
+        await batch.run(items, onEvent: log.note)
+        return (log, try await mostUnfinished(bench))
+    }
+
+    /// From the requests in the order of their end: an upload is unfinished from its creation to its last chunk.
+    private func mostUnfinished(_ bench: ResumableBench) async throws -> Int {
+        var unfinished = 0
+        var most = 0
+        var received: [String: Int] = [:]
+        for request in try await bench.sandbox.requests() {
+            switch request.method {
+            case "POST" where request.path.hasPrefix("/files") && request.status == 201: unfinished += 1
+            case "PATCH":
+                received[request.path, default: 0] += request.bodyBytesRead
+                if received[request.path] == bench.uploadBytes { unfinished -= 1 }
+            default: break
+            }
+            most = max(most, unfinished)
+        }
+        return most
+    }
+
+    @Test(arguments: [(24, 16), (6, 6), (5, 4), (4, 1)])
+    func fourUploadsAreUnfinishedAtMost(_ files: Int, _ jobs: Int) async throws {
+        let bench = try ResumableBench(try await SandboxProcess.start(dialect: "d4"), retries: 3)
+        let (log, most) = try await run(bench, files: files, byteCount: bench.uploadBytes, jobs: jobs)
+        for index in 0..<files { #expect(log[index]?.state == .done) }
+        #expect(most <= TusPlaces.limit)
+        #expect(try await bench.sandbox.requests().allSatisfy { $0.status != 429 })
+        #expect(try await bench.stored().count == files)
+    }
+
+    /// Two uploads of other users leave three places: the fourth upload waits until one of its own batch is complete.
+    @Test func anUploadWithoutAPlaceWaitsForThoseOfItsBatch() async throws {
+        let sandbox = try await SandboxProcess.start(dialect: "d4", faults: ["tus-patch:slow=2000000"])
+        let bench = try ResumableBench(sandbox, retries: 3)
+        for _ in 0..<2 {
+            _ = try await bench.uploader.tus.create(
+                byteCount: 10,
+                metadata: [TusMetadata("filename", "x.mp4"), TusMetadata("filetype", "video/mp4")]
+            )
+        }
+        let (log, _) = try await run(bench, files: 8, byteCount: bench.uploadBytes, jobs: 8)
+        for index in 0..<8 {
+            #expect(log[index]?.state == .done)
+            #expect(log[index]?.transport == .tus)
+        }
+        #expect(try await bench.sandbox.requests().contains { $0.status == 429 })
+    }
+
+    @Test func aFifthUploadWaits() async throws {
+        let places = TusPlaces()
+        var held: [TusPlace] = []
+        for _ in 0..<TusPlaces.limit { held.append(await places.take()) }
+        let fifth = Task { await places.take() }
+        let first = held[0]
+        #expect(await !first.waitForAnother())
+        held[1].noteCreated()
+        let watcher = Task { await first.waitForAnother() }
+        await Task.yield()
+        held[1].end()
+        held[1].end()
+        await fifth.value.end()
+        held[2].noteCreated()
+        held[2].end()
+        _ = await watcher.value
+    }
+}
+
+extension ResumableBench {
+    /// The length of the files of a batch.
+    fileprivate var uploadBytes: Int { 200_000 }
+}
