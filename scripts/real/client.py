@@ -42,6 +42,8 @@ class Item:
         self.exit_code = record.get("exit_code")
         self.bytes_sent = record.get("bytes_sent") or 0
         self.record = record
+        # The state is that of the journal, and the error says that the server may have the file.
+        self.is_unchanged = (record.get("error") or {}).get("code") == "not_resumable"
 
 
 class Run:
@@ -213,7 +215,7 @@ def false_claims(run, files, event, truth):
     wrong = []
     for item in run.items:
         file = by_name.get(item.path)
-        if file is None:
+        if file is None or item.is_unchanged:
             continue
         present = truth.has(file, event)
         if item.state in PRESENT and not present:
