@@ -31,12 +31,12 @@ import Testing
         (#"{"email":"viewer@example.org"}"#, 400, "missing_fields"),
         (#"{"email":"viewer","password":"viewer"}"#, 400, "invalid_email"),
         (#"{"email":"viewer@example.org","password":"x"}"#, 401, "invalid_credentials"),
-        (#"{"email":"disabled@example.org","password":"disabled"}"#, 403, "account_disabled"),
+        (#"{"email":"disabled@example.org","password":"locked-out"}"#, 403, "account_disabled"),
     ])
     func aLoginIsRefused(json: String, status: Int, error: String) async throws {
         let sandbox = try await SandboxProcess.start(
             dialect: "d4",
-            arguments: ["--auth", "bearer", "--user", "disabled@example.org:disabled"]
+            arguments: ["--auth", "bearer", "--user", "disabled@example.org:locked-out"]
         )
         let reply = try await logIn(sandbox, json)
         #expect(reply.status == status)
@@ -70,7 +70,7 @@ import Testing
         let sandbox = try await SandboxProcess.start(dialect: "d4", arguments: ["--auth", "bearer"])
         let expired = try await SandboxProcess.start(
             dialect: "d4",
-            arguments: ["--auth", "bearer", "--login-lifetime", "-1"]
+            arguments: ["--auth", "bearer", "--login-lifetime=-1"]
         )
         for (sandbox, token, status, error) in [
             (sandbox, try await token(sandbox), 200, nil), (sandbox, "x", 401, "invalid_token"),
