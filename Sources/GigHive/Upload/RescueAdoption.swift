@@ -96,7 +96,8 @@ public enum RescueAdoption {
             try await TusJournal(tus, store: settlement.store).finalizeRefused()
         case .deleted(let error):
             settlement.end(.failed, error)
-            try await TusJournal(TusRecord(uploadID: settlement.record.uploadID, parts: []), store: settlement.store).forget()
+            try await TusJournal(TusRecord(uploadID: settlement.record.uploadID, parts: []), store: settlement.store)
+                .forget()
         case .usedUp, .broken, .collided, .lost:
             break
         }
