@@ -1,10 +1,29 @@
 internal import MediaTransport
 
-/// The credentials that a server requires, from the response to a request without any (gighive-d4 contract sections 2 and
-/// 12).
+/// The credentials that a server requires, as far as its responses show it (gighive-d4 contract sections 2 and 12).
 struct RequiredCredentials: Sendable {
     /// nil when the server did not show it.
     var challenge: LoginChallenge?
+
+    init(challenge: LoginChallenge?) { self.challenge = challenge }
+
+    /// What the server accepted is what it requires.
+    init(accepted authorization: Authorization?) {
+        switch authorization?.schemeName {
+        case "basic"?: challenge = .password
+        case "bearer"?: challenge = .login
+        default: challenge = nil
+        }
+    }
+
+    /// What a refusal shows.
+    init(_ error: GigHiveError) {
+        switch error.code {
+        case .loginRequired where error.httpStatus == 401: challenge = .login
+        case .unauthorized where error.httpStatus == 401: challenge = .password
+        default: challenge = nil
+        }
+    }
 
     /// For messages; nil when unknown.
     var words: String? {
@@ -33,19 +52,22 @@ extension ServerCheckup {
     }
 
     /// Any valid user may read the listing (gighive contract section 7). Secrets are never part of the check.
-    func login(_ required: RequiredCredentials) async -> ServerCheck {
-        var facts = required.facts
+    func login() async -> ServerCheck {
+        var facts: [String: String] = [:]
         facts["configured_scheme"] = client.authorization?.schemeName
         facts["login_expires_at"] = (client.authorization?.expiresAt ?? missingLogin?.expiredAt).map(UnixTime.text)
         if let missingLogin {
             facts["configured_scheme"] = "bearer"
+            facts.merge(await requiredCredentials().facts) { $1 }
             return ServerCheck("login", .failed, "\(missingLogin)", facts: facts, error: missingLogin)
         }
         do throws(GigHiveError) {
             let listing = try await client.listing()
             let total = listing.total.map { "\($0) files" } ?? "a listing"
+            facts.merge(RequiredCredentials(accepted: client.authorization).facts) { $1 }
             return ServerCheck("login", .passed, "accepted\(configured); the server lists \(total)", facts: facts)
         } catch {
+            facts.merge(RequiredCredentials(error).facts) { $1 }
             return ServerCheck("login", .failed, "\(error)", facts: facts, error: error)
         }
     }

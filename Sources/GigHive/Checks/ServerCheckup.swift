@@ -168,19 +168,19 @@ public struct ServerCheckup: Sendable {
 
     /// Login, and what only a user who is logged in can ask: role and tus.
     private func checkLogin(_ list: inout CheckList) async {
-        let credentials = await requiredCredentials()
         guard client.authorization != nil || missingLogin != nil else {
+            let required = await requiredCredentials()
             let reason = "not checked: no credentials"
             list.skip(
                 "login",
-                credentials.words.map { "\(reason); the server requires \($0)" } ?? reason,
-                facts: credentials.facts
+                required.words.map { "\(reason); the server requires \($0)" } ?? reason,
+                facts: required.facts
             )
             list.skip("role", "not checked: no credentials")
             list.skip("tus", "not checked: requires a login")
             return
         }
-        guard await list.run("login", { await login(credentials) }) else {
+        guard await list.run("login", { await login() }) else {
             list.skip("role", "not checked: login failed")
             list.skip("tus", "not checked: login failed")
             return
