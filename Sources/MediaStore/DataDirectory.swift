@@ -47,10 +47,14 @@ public struct DataDirectory: Sendable {
         return DataDirectory(path: resolved, warnings: warnings)
     }
 
+    /// The file of logins, which `MediaCLI` writes.
+    package static let loginsFileName = "logins.json"
+
     /// Whether an entry of the directory is the store's own, by its name.
     private static func isOfStore(_ name: String) -> Bool {
         let databases = [StoreSchema.tokens, .library, .index].map(\.fileName)
-        let prefixes = databases + [RescueFile.prefix, SpoolFile.prefix]
+        // The second name is that of the file of logins while it is written.
+        let prefixes = databases + [RescueFile.prefix, SpoolFile.prefix, loginsFileName, ".\(loginsFileName)"]
         return name == lockDirectoryName || Part(rawValue: name) != nil || prefixes.contains(where: name.hasPrefix)
     }
 

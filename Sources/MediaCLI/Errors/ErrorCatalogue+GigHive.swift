@@ -16,6 +16,8 @@ extension ErrorCatalogue {
         switch error.code {
         case .invalidDetail, .fileUnreadable, .notRegularFile, .fileTooLarge, .unknownExtension, .sourceChanged:
             localWords(for: error)
+        case .loginRequired, .loginExpired: loginWords(for: error)
+        case .unauthorized where error.origin != nil: loginWords(for: error)
         // Nothing was sent: there are no credentials for this server.
         case .unauthorized where error.httpStatus == nil && !error.detail.isEmpty: Words(clean(error.detail), hint: nil)
         case .forbidden: .table(error, hint: loginHint(error.neededLogin))
@@ -78,6 +80,18 @@ extension ErrorCatalogue {
         case .payloadTooLarge where hasAlternative: return .table(error, hint: "upload it with --transport tus")
         default: return Words(error)
         }
+    }
+
+    /// A login that is missing, refused or expired.
+    private static func loginWords(for error: GigHiveError) -> Words {
+        var words = Words(error)
+        guard let origin = error.origin else { return words }
+        if error.code == .unauthorized { words.message = "login failed\(error.status)\(error.said)" }
+        if error.code == .loginExpired, let time = error.expiredAt {
+            words.message = clean("the login for \(origin) expired on \(Formats.timestamp(seconds: time))")
+        }
+        words.hint = CredentialError.loginCommand(origin)
+        return words
     }
 
     // MARK: Before anything is sent
