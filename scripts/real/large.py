@@ -54,6 +54,7 @@ def remove(stage, event):
     for row in Truth(stage.server).stored:
         if (row.date, row.org) == event:
             stage.server.delete_as_admin(row.number)
+    stage.claim("deleted afterwards")
 
 
 def upload_of(name, size, transport):

@@ -23,8 +23,8 @@ extension ErrorCatalogue {
         case .forbidden: .table(error, hint: loginHint(error.neededLogin))
         case .rateLimited where error.isPendingLimit:
             Words(
-                "the server has five unfinished tus uploads\(error.status), and accepts no more from any user; it deletes "
-                    + "them after 24 hours",
+                "the server has five unfinished tus uploads\(error.status), and accepts no more; it deletes them after "
+                    + "24 hours",
                 hint: "retry in 24 hours; files below 1 GiB can be uploaded with --transport multipart"
             )
         case .rateLimited:
