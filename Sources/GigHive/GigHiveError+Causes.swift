@@ -1,7 +1,7 @@
 internal import MediaFiles
 internal import MediaStore
 internal import MediaSystem
-internal import MediaTransport
+package import MediaTransport
 internal import Outcomes
 
 extension GigHiveError {
@@ -19,6 +19,7 @@ extension GigHiveError {
         isJSON: Bool,
         to call: OutcomeTable.Call = .other
     ) -> GigHiveError {
+        if case .guest = call {} else if let refused = refusedCredentials(head, message: message) { return refused }
         let status = head.status
         let retryAfter = head.value(of: "Retry-After").flatMap { RetryAfter.parse($0, now: UnixTime.now()) }
         let outcome = OutcomeTable.outcome(of: status, from: .gigHive, to: call, mark: isJSON ? message : nil)
@@ -41,6 +42,42 @@ extension GigHiveError {
         )
     }
 
+    /// What a 401 shows about the credentials beyond a wrong password; nil for other responses.
+    private static func refusedCredentials(_ head: HTTPResponseHead, message: String? = nil) -> GigHiveError? {
+        switch head.refusal {
+        case .login(let origin)?:
+            .login(.loginRequired, at: origin, detail: message ?? "", httpStatus: head.status)
+        case .uploadToken?: GigHiveError(.invalidEventLink, detail: message ?? "", httpStatus: head.status)
+        case nil: nil
+        }
+    }
+
+    /// A login that is missing, or not valid any more (gighive-d4 contract section 12).
+    ///
+    /// - Parameters:
+    ///   - code: `.loginRequired`, `.loginExpired` or `.loginUnavailable`.
+    ///   - origin: The server.
+    ///   - detail: The server's words.
+    ///   - httpStatus: Status of the response, if there was one.
+    ///   - expiredAt: Seconds since 1970.
+    ///   - path: The local file concerned, as bytes.
+    ///   - transport: The transport's own error.
+    /// - Returns: The error.
+    package static func login(
+        _ code: Code,
+        at origin: Origin,
+        detail: String = "",
+        httpStatus: Int? = nil,
+        expiredAt: Int64? = nil,
+        path: [UInt8]? = nil,
+        transport: TransportError? = nil
+    ) -> GigHiveError {
+        var error = GigHiveError(code, detail: detail, httpStatus: httpStatus, path: path, transport: transport)
+        error.origin = origin
+        error.expiredAt = expiredAt
+        return error
+    }
+
     /// A missing answer.
     static func transport(_ error: TransportError) -> GigHiveError {
         let code: Code
@@ -57,8 +94,12 @@ extension GigHiveError {
         case .responseTooLarge: code = .unexpectedAnswer
         case .bodyUnreadable: code = .fileUnreadable
         case .cancelled: code = .cancelled
+        case .loginRequired(let origin): return .login(.loginRequired, at: origin, transport: error)
+        case .loginExpired(let origin, let time):
+            return .login(.loginExpired, at: origin, expiredAt: time, transport: error)
         case .receiverFailed, .unusable: code = .internalError
         }
+        if code != .cancelled, let head = error.head, let refused = refusedCredentials(head) { return refused }
         return GigHiveError(
             code,
             detail: error.detail,
@@ -102,7 +143,8 @@ extension GigHiveError {
     public var endsRun: Bool {
         guard !isIsolated else { return false }
         return switch code {
-        case .unauthorized, .unknownHost, .cannotConnect, .tlsFailed, .certificateUntrusted, .certificateNameMismatch,
+        case .unauthorized, .loginRequired, .loginExpired, .unknownHost, .cannotConnect, .tlsFailed,
+            .certificateUntrusted, .certificateNameMismatch,
             .pinnedKeyMismatch, .invalidEventLink, .termsNotAccepted, .serverUnavailable:
             true
         // No connection within the time limit.

@@ -1,4 +1,5 @@
 internal import MediaStore
+internal import MediaTransport
 internal import Outcomes
 internal import Tus
 
@@ -11,6 +12,9 @@ extension GigHiveError {
         if let store = error.underlying as? StoreError {
             return .store(store)
         }
+        if case .login(let origin)? = error.refusal {
+            return .login(.loginRequired, at: origin, detail: error.detail, httpStatus: error.status)
+        }
         let code: Code
         var isRetryable = false
         switch error.kind {
@@ -19,7 +23,9 @@ extension GigHiveError {
         // The upload on the server is of no use; the file may be uploaded again.
         case .dead: (code, isRetryable) = (.serverError, true)
         // An event link that the server does not accept (gighive-d4 contract 4.1).
-        case .unauthorized where error.detail.contains("Invalid or expired upload token"): code = .invalidEventLink
+        case .unauthorized
+        where error.refusal == .uploadToken || error.detail.contains("Invalid or expired upload token"):
+            code = .invalidEventLink
         case .conflict, .checksumMismatch: (code, isRetryable) = (.unexpectedAnswer, true)
         case .refused, .unauthorized, .forbidden, .tooLarge, .locked, .rateLimited, .server, .redirected:
             let outcome = OutcomeTable.outcome(of: error.status ?? 500, from: .tus)

@@ -31,6 +31,12 @@ public struct GigHiveError: Error, Sendable, CustomStringConvertible {
         case badRequest = "bad_request"
         /// 401: wrong user or password, or a user without this right.
         case unauthorized = "unauthorized"
+        /// 401 of a server that requires a login, not a password; or a login that it does not accept any more. See `origin`.
+        case loginRequired = "login_required"
+        /// The stored login expired. Nothing was sent; see `origin` and `expiredAt`.
+        case loginExpired = "login_expired"
+        /// The server has no login; it requires a user name and password.
+        case loginUnavailable = "login_unavailable"
         /// 403: the login may not do this; see `neededLogin`.
         case forbidden = "forbidden"
         /// 404: no such address, or no such file.
@@ -155,6 +161,10 @@ public struct GigHiveError: Error, Sendable, CustomStringConvertible {
     public var rescuePath: String?
     /// Other hosts of the token store that know the id.
     public var otherHosts: [String]
+    /// The server that a login is for.
+    public var origin: Origin?
+    /// When the login expired, in seconds since 1970.
+    public var expiredAt: Int64?
     /// The login that the request was made for, when the server took it for one of another user.
     public var neededLogin: NeededLogin?
     /// `Retry-After`, in seconds.

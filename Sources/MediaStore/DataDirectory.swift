@@ -48,6 +48,9 @@ public struct DataDirectory: Sendable {
         return DataDirectory(path: resolved, warnings: warnings)
     }
 
+    /// The file of logins, which `MediaCLI` writes.
+    package static let loginsFileName = "logins.json"
+
     /// Refuses links in place of what the store keeps: they could lead its writing anywhere. Only the directory itself may be
     /// reached through one.
     private static func refuseLinks(in directory: String) throws(StoreError) {
@@ -78,7 +81,8 @@ public struct DataDirectory: Sendable {
     /// Whether an entry of the directory is the store's own, by its name.
     private static func isOfStore(_ name: String) -> Bool {
         let databases = [StoreSchema.tokens, .library, .index].map(\.fileName)
-        let prefixes = databases + [RescueFile.prefix, SpoolFile.prefix]
+        // The second name is that of the file of logins while it is written.
+        let prefixes = databases + [RescueFile.prefix, SpoolFile.prefix, loginsFileName, ".\(loginsFileName)"]
         return name == lockDirectoryName || Part(rawValue: name) != nil || prefixes.contains(where: name.hasPrefix)
     }
 

@@ -45,6 +45,8 @@ public struct HTTPClientConfiguration: Sendable {
     public var idleLimit: Duration
     /// Value of `User-Agent`.
     public var userAgent: String
+    /// The origins to which no password is sent. Responses add to it.
+    public var loginRequirements = LoginRequirements()
     /// Told of every exchange when it has ended, for `-v`. Sees no header field, no credentials and no content.
     public var observer: (@Sendable (ExchangeRecord) -> Void)?
 

@@ -4,6 +4,8 @@ public struct HTTPResponseHead: Sendable, Equatable {
     public var status: Int
     /// Header fields in order of arrival.
     public var headers: [HTTPHeader]
+    /// What a 401 shows about the credentials of the request; nil for other responses.
+    package var refusal: CredentialRefusal?
 
     /// Makes a head.
     package init(status: Int, headers: [HTTPHeader] = []) {

@@ -54,7 +54,7 @@ package enum KnownSecrets {
         case .basic(let user, let password):
             add(password)
             add(base64("\(user):\(password)"))
-        case .header(_, let value): add(value)
+        case .bearer(let secret, _), .uploadToken(let secret), .apiKey(_, let secret): add(secret)
         }
     }
 

@@ -106,6 +106,7 @@ extension Transfer {
             body.append(contentsOf: bytes)
             return true
         case .receiver(let receiver):
+            if head?.status == 401 { refusalBody += bytes.prefix(Self.refusalBytes - refusalBody.count) }
             do {
                 try beginReceiver(receiver)
                 try receiver.receive(bytes)

@@ -1,5 +1,6 @@
 internal import CCurl
 internal import CCurlShims
+internal import Glibc
 
 extension Transfer {
     /// Bodies of up to this length fit into the buffers on the way: they are out before a refusal could spare them.
@@ -66,9 +67,11 @@ extension Transfer {
     }
 
     private func configureAuthorization() throws(TransportError) {
-        guard let authorization = request.authorization, authorization.origin == request.url.origin,
-            case .basic(let user, let password) = authorization.scheme
-        else { return }
+        guard let authorization = request.authorization, authorization.origin == request.url.origin else { return }
+        if let refusal = authorization.refusal(loginRequirements, now: Int64(time(nil))) {
+            throw TransportError(refusal)
+        }
+        guard case .basic(let user, let password) = authorization.scheme else { return }
         try set(CURLOPT_USERNAME, user)
         try set(CURLOPT_PASSWORD, password)
     }
@@ -104,10 +107,10 @@ extension Transfer {
 
     private func configureHeaders() throws(TransportError) {
         var lines = request.headers.map { "\($0.name): \(Self.singleLine($0.value))" }
-        if case .header(let name, let value)? = request.authorization?.scheme,
-            request.authorization?.origin == request.url.origin
+        if let authorization = request.authorization, authorization.origin == request.url.origin,
+            let field = authorization.headerField
         {
-            lines.append("\(name): \(Self.singleLine(value))")
+            lines.append("\(field.name): \(Self.singleLine(field.value))")
         }
         // An empty value removes the field that libcurl would add.
         lines.append(expectsContinue ? "Expect: 100-continue" : "Expect:")

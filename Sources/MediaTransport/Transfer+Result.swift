@@ -13,7 +13,7 @@ extension Transfer {
         if let callbackError {
             return .failure(completed(callbackError, code))
         }
-        guard code == CURLE_OK, let head else {
+        guard code == CURLE_OK, let head = judgedHead() else {
             return .failure(completed(failure(code), code))
         }
         bytesAcknowledged = max(bytesAcknowledged, bytesSent)
@@ -47,7 +47,7 @@ extension Transfer {
         error.curlCode = Int(code.rawValue)
         error.metrics = metrics
         // An interim answer (100 Continue) says nothing about the outcome.
-        error.head = isHeadComplete ? head : nil
+        error.head = isHeadComplete ? judgedHead() : nil
         return error
     }
 

@@ -10,6 +10,7 @@ final class Transfer {
 
     let submission: Submission
     let sockets: OpenSockets
+    let loginRequirements: LoginRequirements
     var socket: curl_socket_t?
     let started = ContinuousClock.now
     var headerList: UnsafeMutablePointer<curl_slist>?
@@ -30,6 +31,8 @@ final class Transfer {
     var isHeadComplete = false
     var hasBegunReceiver = false
     var body: [UInt8] = []
+    /// The beginning of the content of a 401 that goes to a receiver.
+    var refusalBody: [UInt8] = []
     var bytesReceived: Int64 = 0
     /// Of all heads and trailers together.
     var headerBytesReceived = 0
@@ -68,6 +71,7 @@ final class Transfer {
         self.submission = submission
         self.complete = complete
         self.sockets = sockets
+        loginRequirements = configuration.loginRequirements
         request = submission.request
         control = submission.control
         bodyByteCount = request.body?.byteCount ?? 0

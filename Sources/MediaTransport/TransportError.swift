@@ -34,6 +34,10 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         case receiverFailed
         /// The request needed a second send of a body that may only go once.
         case repeatRefused
+        /// Nothing was sent: the credentials are a password, and the origin requires a login.
+        case loginRequired(Origin)
+        /// Nothing was sent: the login expired, in seconds since 1970.
+        case loginExpired(Origin, at: Int64)
         /// The caller cancelled.
         case cancelled
         /// libcurl could not be set up, or the client was shut down.
@@ -74,7 +78,7 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
     public var isBeforeRequest: Bool {
         switch kind {
         case .unknownHost, .cannotConnect, .connectTimeout, .certificateUntrusted, .certificateNameMismatch,
-            .pinnedKeyMismatch, .tls:
+            .pinnedKeyMismatch, .tls, .loginRequired, .loginExpired:
             metrics.bodyBytesSent == 0 && head == nil
         default: false
         }
@@ -102,7 +106,9 @@ extension TransportError {
         switch kind {
         case .unknownHost, .cannotConnect, .connectTimeout, .stalled, .answerTimeout, .connectionLost: true
         case .certificateUntrusted, .certificateNameMismatch, .pinnedKeyMismatch, .tls, .invalidAnswer,
-            .responseTooLarge, .bodyUnreadable, .receiverFailed, .repeatRefused, .cancelled, .unusable:
+            .responseTooLarge, .bodyUnreadable, .receiverFailed, .repeatRefused, .loginRequired, .loginExpired,
+            .cancelled,
+            .unusable:
             false
         }
     }

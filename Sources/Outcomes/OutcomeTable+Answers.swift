@@ -15,6 +15,27 @@ extension OutcomeTable {
             hint: "log in as uploader or admin, for example: --user uploader --password-file FILE"
         ),
         OutcomeCode(
+            "login_required",
+            4,
+            "the server requires a login, not a password, or does not accept the stored login any more",
+            "the server requires a login{status}{said}",
+            hint: "mediactl login"
+        ),
+        OutcomeCode(
+            "login_expired",
+            4,
+            "the stored login expired; nothing was sent",
+            "the login expired{said}",
+            hint: "mediactl login"
+        ),
+        OutcomeCode(
+            "login_unavailable",
+            5,
+            "the server has no login; it requires a user name and password",
+            "the server has no login{status}: it requires a user name and password",
+            hint: "use --user NAME with --password-file FILE, MEDIACTL_PASSWORD, password_command or netrc"
+        ),
+        OutcomeCode(
             "forbidden",
             4,
             "403: missing permission",

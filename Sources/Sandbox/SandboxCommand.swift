@@ -49,6 +49,9 @@ public struct SandboxCommand: AsyncParsableCommand {
     )
     var bodyTimeout: Double?
 
+    @OptionGroup(title: "Logins")
+    var logins: LoginArguments
+
     @OptionGroup(title: "Resumable uploads")
     var uploads: UploadArguments
 
@@ -71,6 +74,7 @@ public struct SandboxCommand: AsyncParsableCommand {
             throw ValidationError("--body-timeout is a number of seconds up to a day")
         }
         if let reason = faults.lazy.compactMap({ $0.refusal(in: dialect) }).first { throw ValidationError(reason) }
+        _ = try logins.settings(users)
         if let option = uploads.optionWithoutEffect(in: dialect) {
             throw ValidationError("\(option) has no effect with --dialect \(dialect.rawValue)")
         }
@@ -88,6 +92,7 @@ public struct SandboxCommand: AsyncParsableCommand {
                 port: address.port,
                 dataPath: data,
                 accounts: accounts,
+                logins: try logins.settings(users),
                 dialect: dialect,
                 faults: faults,
                 maxBody: maxBody,

@@ -5,6 +5,8 @@ struct SandboxConfiguration: Sendable {
     var port: Int
     var dataPath: String
     var accounts: [Account]
+    /// nil when users authenticate by Basic.
+    var logins: LoginSettings?
     var dialect: Dialect
     var faults: [Fault]
     /// Largest request body in bytes; Apache's limit (gighive contract 2.6).

@@ -55,6 +55,8 @@ public struct TusError: Error, Sendable, CustomStringConvertible {
     public var uploadOffset: Int64?
     /// `Retry-After` in seconds.
     public var retryAfterSeconds: Int?
+    /// What a 401 shows about the credentials; nil for other responses.
+    package var refusal: CredentialRefusal?
     /// The transport's error.
     public var transport: TransportError?
     /// The error of `TusContent.keep` or of the source.

@@ -20,6 +20,7 @@ extension TusError {
             retryAfterSeconds: RetryAfter.wish(in: answer.head).map { Int($0.components.seconds) }
         )
         uploadOffset = answer.head.byteCount("Upload-Offset")
+        refusal = answer.head.refusal
     }
 
     private static func kind(of answer: HTTPResponse, to verb: TusVerb) -> Kind {
@@ -75,7 +76,7 @@ extension TusError {
         case .network:
             switch transport?.kind {
             case .certificateUntrusted, .certificateNameMismatch, .pinnedKeyMismatch, .tls, .unusable,
-                .responseTooLarge:
+                .responseTooLarge, .loginRequired, .loginExpired:
                 false
             default: true
             }

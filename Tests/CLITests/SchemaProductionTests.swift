@@ -10,6 +10,7 @@ import Testing
             produced.formUnion(try Self.validate(entry.raw))
         }
         produced.formUnion(try Self.validate(try await BinaryRunner().run(["nonsense", "--json"]).output))
+        produced.formUnion(try Self.validate(try await loginStatus()))
         produced.formUnion(try await report())
         produced.formUnion(try await bundle())
         let files = try FileManager.default.contentsOfDirectory(atPath: JSONSchemaTests.documents + "/schemas")
@@ -32,6 +33,20 @@ import Testing
             names.insert(name)
         }
         return names
+    }
+
+    /// A login of an upload server and one of a photo server.
+    private func loginStatus() async throws -> String {
+        let sandbox = try await SandboxProcess.start(dialect: "d4", arguments: ["--auth", "bearer"])
+        let runner = try BinaryRunner()
+        let login = ["login", "--server", sandbox.baseURL, "--json"]
+        let user = ["--user", "contributor@example.org", "--password-stdin"]
+        let upload = try await runner.run(login + user, input: "contributor")
+        let photo = try await runner.run(login + ["--api-key-stdin"], input: SandboxProcess.aliceKey)
+        let status = try await runner.run(["login", "status", "--json"])
+        let logout = try await runner.run(["logout", "--all", "--json"])
+        #expect([upload, photo, status, logout].map(\.exitCode) == [0, 0, 0, 0])
+        return upload.output + photo.output + status.output + logout.output
     }
 
     private func report() async throws -> Set<String> {

@@ -29,7 +29,8 @@ import Testing
 
     @Test(arguments: GigHiveError.Code.allCases) func onlyLoginConnectionAndServerEndARun(_ code: GigHiveError.Code) {
         let ends: Set<GigHiveError.Code> = [
-            .unauthorized, .unknownHost, .cannotConnect, .tlsFailed, .certificateUntrusted, .certificateNameMismatch,
+            .unauthorized, .loginRequired, .loginExpired, .unknownHost, .cannotConnect, .tlsFailed,
+            .certificateUntrusted, .certificateNameMismatch,
             .pinnedKeyMismatch, .invalidEventLink, .termsNotAccepted, .serverUnavailable,
         ]
         #expect(GigHiveError(code).endsRun == ends.contains(code))

@@ -11,6 +11,8 @@ public final class SandboxProcess: Sendable {
         public var method: String
         /// Path with query.
         public var path: String
+        /// The schemes of its credentials: `basic`, `bearer`, `upload-token`, `api-key`.
+        public var credentials: [String]
         /// Nil when no answer was sent.
         public var status: Int?
         /// Body bytes that the sandbox took.
@@ -19,7 +21,7 @@ public final class SandboxProcess: Sendable {
         public var isOver: Bool
 
         enum CodingKeys: String, CodingKey {
-            case method, path, status
+            case method, path, credentials, status
             case bodyBytesRead = "body_bytes_read"
             case isOver = "is_over"
         }
@@ -186,6 +188,11 @@ public final class SandboxProcess: Sendable {
     /// Removes all faults.
     public func clearFaults() async throws {
         _ = try await control("DELETE", "faults")
+    }
+
+    /// Makes every login invalid (`--auth bearer`).
+    public func revokeLogins() async throws {
+        _ = try await control("DELETE", "logins")
     }
 
     /// The requests seen so far, oldest first; those of the control route are not among them.

@@ -67,7 +67,7 @@ final class SecretWatch: Sendable {
     ]
 
     /// Passwords of the sandbox that are names of users as well.
-    private static let publicWords: Set = ["uploader", "admin", "viewer", "alice", "bob"]
+    private static let publicWords: Set = ["uploader", "admin", "viewer", "contributor", "owner", "alice", "bob"]
 
     private static func isSecret(_ variable: String) -> Bool {
         ["MEDIACTL_PASSWORD", "MEDIACTL_API_KEY"].contains(variable)
@@ -160,7 +160,9 @@ final class SecretWatch: Sendable {
     /// Files that hold secrets because that is what they are for.
     private static func isPlaceOfSecrets(_ name: String) -> Bool {
         let last = name.split(separator: "/").last ?? ""
-        return ["tokens.sqlite", "library.sqlite", "rescue-", "vault.key", ".vault.key-"].contains {
+        return [
+            "tokens.sqlite", "library.sqlite", "logins.json", ".logins.json", "rescue-", "vault.key", ".vault.key-",
+        ].contains {
             last.hasPrefix($0)
         }
             || name.contains("/capture-keys/")

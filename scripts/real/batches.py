@@ -46,6 +46,7 @@ class Batches:
     def run(self, number):
         """One batch; the claims that are false."""
         event, machines, started = self.event(), [], []
+        unfinished = self.server.tus.counted() if self.server.tus else set()
         for _ in range(2 if self.random.random() < 0.3 else 1):
             transport = self.random.choice(["multipart", "multipart", "multipart", "tus"])
             machine = Machine(self.server.url, self.server.accounts["user"], transport)
@@ -77,6 +78,8 @@ class Batches:
         if wrong:
             self.tally.false_batches += 1
             self.tally.failures.append(f"batch {number}: {'; '.join(sorted(set(wrong)))}")
+        if self.server.tus:
+            self.server.tus.expire(self.server.tus.counted() - unfinished)
         for machine in machines:
             shutil.rmtree(machine.path, ignore_errors=True)
             machine.close()

@@ -19,6 +19,14 @@ ACTIONS = {
     "stopped": "503 in place of the application",
 }
 
+# How a connection ends in the middle of a request body.
+CUTS = {
+    "fin": "closed",
+    "rst": "reset",
+    "half": "half-closed towards the server",
+    "stall": "silent",
+}
+
 PAGE = "<html><body><h1>{0}</h1></body></html>"
 
 
@@ -76,6 +84,8 @@ class FaultProxy:
     """Listens on a separate port; `arm` selects which of the next exchanges break."""
 
     LATE_SECONDS = 3.0
+    # The server gives up on a silent body after 60 seconds.
+    STALL_SECONDS = 75.0
 
     def __init__(self, url):
         parts = urllib.parse.urlsplit(url)
@@ -84,6 +94,7 @@ class FaultProxy:
         self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
         self.lock = threading.Lock()
         self.pattern, self.action, self.left, self.struck = None, None, 0, 0
+        self.cut, self.passed, self.watchers = None, 0, []
         threading.Thread(target=self.listen, daemon=True).start()
 
     def arm(self, pattern, action, times=1):
@@ -91,9 +102,45 @@ class FaultProxy:
         with self.lock:
             self.pattern, self.action, self.left, self.struck = re.compile(pattern.encode()), action, times, 0
 
+    def arm_cut(self, pattern, position, kind):
+        """Breaks the connection once, after this many body bytes of all matching requests together."""
+        with self.lock:
+            self.cut, self.passed, self.struck = (re.compile(pattern.encode()), position, kind), 0, 0
+
+    def watch(self, pattern, moment, call, number=1, after=0):
+        """Calls a function in one of the next exchanges that match, selected by its number: at its "request", in its "body"
+        after this many bytes, at its "response", or once that has "passed"."""
+        with self.lock:
+            self.watchers.append([re.compile(pattern.encode()), moment, call, number, after])
+
     def disarm(self):
         with self.lock:
-            self.left = 0
+            self.left, self.cut, self.watchers = 0, None, []
+
+    def watchers_of(self, line):
+        """The watchers whose turn is this exchange, by their moment."""
+        with self.lock:
+            found = {}
+            for watcher in self.watchers:
+                if watcher[0].search(line):
+                    watcher[3] -= 1
+                    if watcher[3] == 0:
+                        found[watcher[1]] = watcher
+            return found
+
+    def cut_of(self, line):
+        with self.lock:
+            return self.cut if self.cut and self.cut[0].search(line) else None
+
+    def share_before_cut(self, cut, count):
+        """How many of the next bytes are passed; all unless the cut falls within them."""
+        with self.lock:
+            left = cut[1] - self.passed
+            if self.cut is not cut or count < left:
+                self.passed += count
+                return count
+            self.cut, self.struck = None, self.struck + 1
+            return left
 
     def listen(self):
         while True:
@@ -125,7 +172,9 @@ class FaultProxy:
 
     def exchange(self, client, head):
         """One request, with its own connection to the server. False closes the client's connection."""
-        action = self.chosen(head.split(b"\r\n")[0])
+        line = head.split(b"\r\n")[0]
+        action, cut, watchers = self.chosen(line), self.cut_of(line), self.watchers_of(line)
+        call(watchers, "request")
         if action == "refuse":
             reset(client.connection)
             return False
@@ -149,21 +198,48 @@ class FaultProxy:
                     reset(client.connection)
                     reset(server)
                     return False
-                server.sendall(piece)
+                share = self.share_before_cut(cut, len(piece)) if cut else len(piece)
+                server.sendall(piece[:share])
                 sent += len(piece)
-            return self.respond(client, server, action)
+                if share < len(piece) or cut and self.cut is not cut:
+                    return self.broken(client, server, cut[2])
+                if "body" in watchers and sent >= watchers["body"][4]:
+                    call(watchers, "body")
+            if sent < length and not chunked:
+                # The client is gone; the server sees it.
+                return False
+            return self.respond(client, server, action, watchers)
 
-    def respond(self, client, server, action):
+    def broken(self, client, server, kind):
+        """Ends an exchange in the middle of its body."""
+        if kind == "rst":
+            reset(client.connection)
+            reset(server)
+        elif kind == "half":
+            server.shutdown(socket.SHUT_WR)
+            self.respond(client, server, None, {})
+        elif kind == "stall":
+            server.settimeout(self.STALL_SECONDS)
+            self.respond(client, server, None, {})
+        return False
+
+    def respond(self, client, server, action, watchers):
         if action == "leave":
             client.connection.shutdown(socket.SHUT_RDWR)
             client.connection.close()
-        if action is None:
-            while data := server.recv(1 << 16):
+        if action is None and not watchers:
+            data = closing(server.recv(1 << 16))
+            while data:
                 client.connection.sendall(data)
+                data = server.recv(1 << 16)
             return False
-        response = b""
+        response = closing(server.recv(1 << 16))
         while data := server.recv(1 << 16):
             response += data
+        call(watchers, "response")
+        if action is None:
+            client.connection.sendall(response)
+            call(watchers, "passed")
         if action == "cut":
             start = response.find(b"\r\n\r\n") + 4
             client.connection.sendall(response[: start + max(1, (len(response) - start) // 3)])
@@ -173,6 +249,19 @@ class FaultProxy:
             time.sleep(self.LATE_SECONDS)
             client.connection.sendall(response)
         return False
+
+
+def closing(response):
+    """The start of a response, which announces that the connection ends after it."""
+    if not response or field(response.split(b"\r\n\r\n")[0], b"connection"):
+        return response
+    return response.replace(b"\r\n", b"\r\nConnection: close\r\n", 1)
+
+
+def call(watchers, moment):
+    """Runs the function of a watcher at its moment, once."""
+    if watcher := watchers.pop(moment, None):
+        watcher[2]()
 
 
 def reset(connection):

@@ -3,7 +3,7 @@
 
     scripts/real/run.py [--release d1] [--only TEXT] [--batches N] [--seed N] [--write docs/proof.md]
 
-Servers come from the environment, for each of d1, d2 and d3 (here D1):
+Servers come from the environment, for each of d1 to d4 (here D1):
 
     MEDIACTL_REAL_D1_URL             http://HOST[:PORT]; behind https the scenarios with broken connections are skipped
     MEDIACTL_REAL_D1_USER, _PASSWORD                an account that may upload
@@ -13,10 +13,15 @@ Servers come from the environment, for each of d1, d2 and d3 (here D1):
                                      tabs: date, organization, id, SHA-256, label
     MEDIACTL_REAL_D1_GUEST_LINK_COMMAND    prints a link to the event EVENT_DATE, EVENT_ORG of its environment (optional)
     MEDIACTL_REAL_D1_CONTROL_COMMAND       run with "php stop", "php start", and so for db and tus (optional)
+    MEDIACTL_REAL_D4_TUS_COMMAND     prints the rows of tus_uploads, separated by tabs: ID, user, status, length, and 1 if
+                                     it is pending and younger than 24 hours, otherwise 0 (optional, d4 only)
+    MEDIACTL_REAL_D4_EXPIRE_COMMAND  run with such IDs; makes them older than 24 hours (optional, d4 only)
+    MEDIACTL_REAL_D4_FILES_COMMAND   prints the paths of the stored media files, one per line (optional, d4 only)
 
 A password can be in a file: _PASSWORD_FILE in place of _PASSWORD. Without any server the project's sandbox stands in for
-all three releases, with uploads that collide as on the real ones. Events and bytes are new in every run, so servers need
-not be empty; files without a token and those of random batches stay there. MEDIACTL_BINARY names another mediactl,
+all releases, with uploads that collide as on the real ones. Events and bytes are new in every run, so servers need
+not be empty; files without a token and those of random batches stay there. A server with release d4 must have no other
+users meanwhile, who would take its five places. MEDIACTL_BINARY names another mediactl,
 MEDIACTL_SANDBOX another sandbox.
 
 The truth is the server's listing, requested by this program, and the rows of the database; both must agree. Digests are
@@ -35,6 +40,7 @@ import subprocess
 import sys
 import time
 
+import interruptions  # noqa: F401 - it adds its scenarios, and those of large.py
 from batches import Batches
 from client import mediactl
 from operations import can_run, stops_server
@@ -87,7 +93,7 @@ def run_scenario(server, name, function, arguments, seed, operation=fcntl.LOCK_S
     """The row of a scenario; None where the server does not provide what it needs."""
     if needs_plain_http(name) and not server.url.startswith("http://"):
         return None
-    if name == NEEDS_VIEWER and "viewer" not in server.accounts or not can_run(name, server):
+    if name == NEEDS_VIEWER and "viewer" not in server.accounts or not can_run(name, function, server):
         return None
     with locked(arguments.lock, operation):
         stage = Stage(server, name, f"{seed} {server.release} {name}")

@@ -42,7 +42,8 @@ def batch(name, count, *options, transport="multipart", prepared=False):
         stage.expect("files in the event", truth.count(event), count + len(before))
         stage.expect_code(result, 0)
         with_token = {item.path for item in result.items if item.has_token}
-        stage.expect("files with a token", len(with_token), count)
+        has_tokens = transport != "tus" or stage.server.gives_tokens_over_tus
+        stage.expect("files with a token", len(with_token), count if has_tokens else 0)
 
 
 batch("12 files into a new event", 12)
@@ -111,7 +112,7 @@ def second_event(name, same_machine):
             shutil.copy(file.path, machine.path)
         result = machine.upload([file], two)
         truth = stage.check(result, [file], two)
-        # D1 and D3 link the bytes to the event, D2 refuses them and leaves it empty (gighive contract 3).
+        # The others link the bytes to the event, D2 refuses them and leaves it empty (gighive contract 3).
         stage.expect("files in the second event", truth.count(two), 0 if stage.server.release == "d2" else 1)
         stage.expect("files in the first event", truth.count(one), 1)
         stage.expect_code(result, 10 if stage.server.release == "d2" else 0)
@@ -392,4 +393,4 @@ for action in ACTIONS:
 
 def needs_plain_http(name):
     """The proxy reads requests, so it does not support TLS."""
-    return any(name.startswith(step + ":") for step in [*STEPS, "the deletion"])
+    return any(name.startswith(step + ":") for step in [*STEPS, "the deletion"]) or "interrupted" in name

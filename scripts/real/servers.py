@@ -16,7 +16,7 @@ import urllib.parse
 import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-RELEASES = ("d1", "d2", "d3")
+RELEASES = ("d1", "d2", "d3", "d4")
 
 
 class SetupError(Exception):
@@ -44,13 +44,38 @@ class Row:
         return self.date, folded(self.org), self.digest
 
 
+class TusUpload:
+    """One upload of a server whose tus runs in PHP, as its database has it."""
+
+    def __init__(self, number, user, status, length, is_counted):
+        self.number, self.user, self.status, self.length, self.is_counted = number, user, status, length, is_counted
+
+
+class TusState:
+    """The uploads of a server whose tus runs in PHP, and a way to make unfinished ones older than their 24 hours."""
+
+    def __init__(self, uploads, expire):
+        self.uploads, self.expire = uploads, expire
+
+    def counted(self):
+        """Unfinished uploads of users with a password, which share the places."""
+        return {upload.number for upload in self.uploads() if upload.is_counted and upload.user == "0"}
+
+
 class Server:
     """A running server. Its listing is read over HTTP, its rows by a command that the operator provides."""
 
-    def __init__(self, release, url, accounts, rows, guest_link=None, control=None):
+    def __init__(self, release, url, accounts, rows, guest_link=None, control=None, tus=None, files=None):
         self.release, self.url, self.accounts, self._rows = release, url.rstrip("/"), accounts, rows
         # A function of an event that returns a link to it; a function of a part and "stop" or "start".
         self.guest_link, self._control = guest_link, control
+        # A TusState; a function that returns the names of the stored media files.
+        self.tus, self.files = tus, files
+
+    @property
+    def gives_tokens_over_tus(self):
+        """Whether a finished tus upload has a delete token (gighive-d4 contract 3)."""
+        return self.release != "d4"
 
     @property
     def can_stop(self):
@@ -67,16 +92,20 @@ class Server:
 
     def request(self, path, role="user", body=None):
         """Status and body of a response; errors of HTTP are responses."""
+        headers = {} if body is None else {"Content-Type": "application/json"}
+        status, _, answer = self.exchange("GET" if body is None else "POST", path, role, headers, body)
+        return status, answer
+
+    def exchange(self, method, path, role="user", headers=None, body=None):
+        """Status, headers and body of a response."""
         user, password = self.accounts[role]
-        request = urllib.request.Request(self.url + path, data=body)
+        request = urllib.request.Request(self.url + path, data=body, headers=headers or {}, method=method)
         request.add_header("Authorization", "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode())
-        if body is not None:
-            request.add_header("Content-Type", "application/json")
         try:
             with urllib.request.urlopen(request, timeout=60) as response:
-                return response.status, response.read()
+                return response.status, response.headers, response.read()
         except urllib.error.HTTPError as error:
-            return error.code, error.read()
+            return error.code, error.headers, error.read()
 
     def listing(self):
         """All rows of the server's listing."""
@@ -119,6 +148,32 @@ def rows_of_command(command):
         return found
 
     return rows
+
+
+def tus_of_commands(uploads, expire):
+    """The state of tus: a command that prints ID, user, status, length and 1 or 0 for whether the upload takes a place,
+    separated by tabs, and one that is run with the IDs of uploads that shall no longer take one."""
+
+    def read():
+        printed = subprocess.run(uploads, shell=True, check=True, capture_output=True, text=True).stdout
+        found = []
+        for line in printed.splitlines():
+            number, user, status, length, counted = line.split("\t")
+            found.append(TusUpload(number, user, status, int(length), counted == "1"))
+        return found
+
+    def age(numbers):
+        if numbers:
+            subprocess.run(f"{expire} {' '.join(sorted(numbers))}", shell=True, check=True, stdout=subprocess.DEVNULL)
+
+    return uploads and expire and TusState(read, age)
+
+
+def files_of_command(command):
+    """A function that returns the names a shell command prints, one per line, without their directories."""
+    return command and (lambda: [pathlib.Path(line).name for line in subprocess.run(
+        command, shell=True, check=True, capture_output=True, text=True,
+    ).stdout.splitlines()])
 
 
 def link_of_command(command):
@@ -170,6 +225,8 @@ def real_servers():
             release, url, accounts, rows_of_command(command),
             link_of_command(os.environ.get(prefix + "GUEST_LINK_COMMAND")),
             control_of_command(os.environ.get(prefix + "CONTROL_COMMAND")),
+            tus_of_commands(os.environ.get(prefix + "TUS_COMMAND"), os.environ.get(prefix + "EXPIRE_COMMAND")),
+            files_of_command(os.environ.get(prefix + "FILES_COMMAND")),
         )
     return servers
 
@@ -194,7 +251,9 @@ class Sandbox:
             raise SetupError("the sandbox did not start")
         accounts = {"user": ("uploader", "uploader"), "admin": ("admin", "admin"), "viewer": ("viewer", "viewer")}
         self.server = Server(
-            release, line.split()[-1], accounts, self.rows, self.guest_link if release == "d3" else None, self.control
+            release, line.split()[-1], accounts, self.rows,
+            self.guest_link if release in ("d3", "d4") else None, self.control,
+            TusState(self.tus_uploads, self.expire) if release == "d4" else None,
         )
 
     def rows(self):
@@ -205,6 +264,20 @@ class Sandbox:
                 " JOIN event ON event.id = event_id JOIN asset ON asset.id = asset_id"
             ).fetchall()
         return [Row(*values) for values in found]
+
+    def tus_uploads(self):
+        uri = f"file:{self.data.name}/sandbox.sqlite?mode=ro"
+        with sqlite3.connect(uri, uri=True, timeout=30) as database:
+            found = database.execute(
+                "SELECT id, ifnull(guest_token, '0'), state, length, state = 'pending' AND created_at > ?"
+                " FROM block_upload", (time.time() - 86_400,)
+            ).fetchall()
+        return [TusUpload(*values) for values in found]
+
+    def expire(self, numbers):
+        with sqlite3.connect(f"{self.data.name}/sandbox.sqlite", timeout=30) as database:
+            for number in numbers:
+                database.execute("UPDATE block_upload SET created_at = created_at - 90000 WHERE id = ?", (number,))
 
     # What a server responds with while a part of it is stopped.
     STOPPED = {

@@ -1,7 +1,8 @@
 """The context of a scenario, and the row of the table that it fills."""
 
-from client import Machine, Maker, Truth, false_claims
+from client import PRESENT, Machine, Maker, Truth, false_claims
 from faultproxy import FaultProxy
+from servers import RELEASES
 
 
 class Row:
@@ -24,6 +25,7 @@ class Stage:
         self.row = Row(name, server.release)
         self.machines, self.proxy, self.events = [], None, []
         self.tokens = {}
+        self.unfinished = server.tus.counted() if server.tus else set()
 
     def machine(self, role="user", url=None, transport="multipart"):
         machine = Machine(url or self.server.url, self.server.accounts[role], transport)
@@ -37,9 +39,14 @@ class Stage:
 
     def faulty(self, pattern, action, times=1):
         """A machine behind a connection that breaks."""
-        self.proxy = FaultProxy(self.server.url)
+        machine = self.behind_proxy()
         self.proxy.arm(pattern, action, times)
-        return self.machine(url=self.proxy.url)
+        return machine
+
+    def behind_proxy(self, **options):
+        """A machine whose connections the scenario can watch and break."""
+        self.proxy = FaultProxy(self.server.url)
+        return self.machine(url=self.proxy.url, **options)
 
     def claim(self, text):
         self.row.claims.append(text)
@@ -78,7 +85,23 @@ class Stage:
         self.expect_code(run, *codes)
         return truth
 
+    def stored_once(self, run, files, event, *codes):
+        """As `all_stored`, and each file has one row, with the label that mediactl reports."""
+        truth = self.all_stored(run, files, event, *codes)
+        for file in files:
+            self.expect(f"rows of {file.path.stat().st_size} bytes", len(truth.rows(file, event)), 1)
+        labels = {row.digest: row.label for file in files for row in truth.rows(file, event)}
+        by_name = {file.name: file for file in files}
+        for item in run.items:
+            file = by_name.get(item.path)
+            if file and item.state in PRESENT and item.record.get("label") != labels.get(file.digest):
+                self.row.wrong.append(f"label {item.record.get('label')!r}, stored is {labels.get(file.digest)!r}")
+        return truth
+
     def finish(self):
+        if self.server.tus:
+            # The next scenario finds the places as this one did.
+            self.server.tus.expire(self.server.tus.counted() - self.unfinished)
         truth = Truth(self.server)
         counts = [truth.count(event) for event in self.events]
         self.row.truth = f"{counted(sum(counts), 'file')} in {sum(map(bool, counts))} of {counted(len(counts), 'event')}"
@@ -117,10 +140,11 @@ def counted(number, noun):
 SCENARIOS = []
 
 
-def scenario(name):
-    """Adds a function to the table."""
+def scenario(name, releases=RELEASES, needs=()):
+    """Adds a function to the table, for these releases, and servers that have these attributes."""
 
     def add(function):
+        function.releases, function.needs = releases, needs
         SCENARIOS.append((name, function))
         return function
 

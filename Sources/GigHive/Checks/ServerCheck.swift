@@ -85,8 +85,8 @@ struct CheckList: Sendable {
     }
 
     /// Notes a check that is not made.
-    mutating func skip(_ name: String, _ reason: String) {
-        let check = ServerCheck(name, .skipped, reason)
+    mutating func skip(_ name: String, _ reason: String, facts: [String: String] = [:]) {
+        let check = ServerCheck(name, .skipped, reason, facts: facts)
         checks.append(check)
         onCheck(check)
     }

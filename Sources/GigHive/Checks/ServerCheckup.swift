@@ -14,7 +14,9 @@ public struct ServerCheckup: Sendable {
     /// Clocks that differ by more than this are worth a warning: dates of events and of certificates go wrong.
     private static let tolerance: Int64 = 60
 
-    private let client: GigHiveClient
+    let client: GigHiveClient
+    /// Why there is no login, when one is stored that cannot be used.
+    let missingLogin: GigHiveError?
     private let maximumBytes: Int64
     private let sizeText: @Sendable (Int64) -> String
 
@@ -22,14 +24,17 @@ public struct ServerCheckup: Sendable {
     ///
     /// - Parameters:
     ///   - client: The server, with its login; without one `login` and `role` are skipped.
+    ///   - missingLogin: Why the client has no login, when one is stored that cannot be used: `login` fails with it.
     ///   - maximumBytes: The largest upload that the settings allow.
     ///   - sizeText: How the checks show a number of bytes.
     public init(
         client: GigHiveClient,
+        missingLogin: GigHiveError? = nil,
         maximumBytes: Int64,
         sizeText: @escaping @Sendable (Int64) -> String = { "\($0) bytes" }
     ) {
         self.client = client
+        self.missingLogin = missingLogin
         self.maximumBytes = maximumBytes
         self.sizeText = sizeText
     }
@@ -163,26 +168,25 @@ public struct ServerCheckup: Sendable {
 
     /// Login, and what only a user who is logged in can ask: role and tus.
     private func checkLogin(_ list: inout CheckList) async {
-        guard client.authorization != nil else {
-            list.skip("login", "not checked: no credentials")
+        guard client.authorization != nil || missingLogin != nil else {
+            let required = await requiredCredentials()
+            let reason = "not checked: no credentials"
+            list.skip(
+                "login",
+                required.words.map { "\(reason); the server requires \($0)" } ?? reason,
+                facts: required.facts
+            )
             list.skip("role", "not checked: no credentials")
             list.skip("tus", "not checked: requires a login")
             return
         }
-        guard await list.run("login", { () throws(GigHiveError) in try await login() }) else {
+        guard await list.run("login", { await login() }) else {
             list.skip("role", "not checked: login failed")
             list.skip("tus", "not checked: login failed")
             return
         }
         await list.run("role") { () throws(GigHiveError) in try await role() }
         await list.run("tus") { () throws(GigHiveError) in try await tus() }
-    }
-
-    /// Any valid user may read the listing (gighive contract section 7).
-    private func login() async throws(GigHiveError) -> ServerCheck {
-        let listing = try await client.listing()
-        let total = listing.total.map { "\($0) files" } ?? "a listing"
-        return ServerCheck("login", .passed, "accepted; the server lists \(total)")
     }
 
     /// The permissions of this user. A missing asset is "not found" only for users who can upload; a page of `/admin/`

@@ -43,7 +43,7 @@ public struct GuestAccess: Sendable, CustomStringConvertible {
 
     /// `X-Upload-Token`, for every request of tus and for finalize; takes the place of a login.
     var authorization: Authorization {
-        .apiKey(token.secret, header: "X-Upload-Token", for: origin)
+        .uploadToken(token.secret, for: origin)
     }
 }
 

@@ -68,7 +68,7 @@ struct ResumeRun: Sendable {
             throw .store(error)
         }
         guard tus?.mayBeStored == true else { return }
-        let detail = "the server may have stored the file with its earlier details; run mediactl uploads status"
+        let detail = "the server may have stored the file with its earlier details"
         throw GigHiveError(.notResumable, detail: detail, path: record.path)
     }
 

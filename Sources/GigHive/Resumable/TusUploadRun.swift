@@ -59,10 +59,17 @@ struct TusUploadRun {
             settlement.refuse(error)
         }
         releaseSpool()
+        if settlement.result.error != nil { settlement.result.isResumable = isResumable }
         settlement.result.bytesSent = tally.bytesSent
         settlement.result.hasSentContent = tally.bytesSent > 0
         settlement.result.duration = .now - started
         return settlement.result
+    }
+
+    /// Whether the server has a part of the upload.
+    private var isResumable: Bool {
+        guard let row = try? uploader.store.upload(settlement.record.uploadID) else { return false }
+        return (try? Uploader.isResumable(row, in: uploader.store)) ?? false
     }
 
     // MARK: Ownership

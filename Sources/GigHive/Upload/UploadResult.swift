@@ -32,6 +32,8 @@ public struct UploadResult: Sendable {
     public var stored: StoredFacts?
     /// Address of the stored media.
     public var mediaURL: String?
+    /// Whether the server has a part of the upload, which `Uploader.resume` can continue.
+    public var isResumable = false
     /// Whether the server has no delete tokens for such uploads, as an event `limited` said before.
     public var isTokenlessByDesign = false
     /// Status of the last answer.

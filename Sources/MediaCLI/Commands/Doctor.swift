@@ -30,8 +30,10 @@ struct Doctor: ContextCommand {
         let servers = try ServerSession(settings, credentials: credentials)
         // The check reports a refusal.
         try? await servers.contact(server)
+        let (client, missingLogin) = try await client(for: server, servers, console)
         let checkup = ServerCheckup(
-            client: try await client(for: server, servers, console),
+            client: client,
+            missingLogin: missingLogin,
             maximumBytes: settings.settings.maxBytes.value,
             sizeText: { Formats.bytes($0) }
         )
@@ -41,17 +43,19 @@ struct Doctor: ContextCommand {
         }
     }
 
-    /// Without a login everything but login and role can be looked at all the same.
+    /// Everything but login, role and tus can be checked without a login. A stored login that expired fails the check.
     private func client(
         for server: ServerURL,
         _ servers: ServerSession,
         _ console: Console
-    ) async throws -> GigHiveClient {
+    ) async throws -> (GigHiveClient, missingLogin: GigHiveError?) {
         do {
-            return try await servers.client(for: server, isTried: false)
+            return (try await servers.client(for: server, isTried: false), nil)
         } catch let error as CredentialError where ExitCode(rawValue: error.exitCode) == .unauthorized {
+            let anonymous = await servers.anonymousClient(for: server)
+            if let expired = error.expired { return (anonymous, expired) }
             console.note("no login: \(ErrorCatalogue.clean(error.message))")
-            return await servers.anonymousClient(for: server)
+            return (anonymous, nil)
         }
     }
 }

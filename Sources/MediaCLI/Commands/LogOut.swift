@@ -1,20 +1,26 @@
 internal import ArgumentParser
 internal import MediaStore
+internal import MediaTransport
 
 /// `mediactl logout`
 struct LogOut: ContextCommand {
     static let schema = "mediactl.logout/1"
     static let configuration = CommandConfiguration(
         commandName: "logout",
-        abstract: "Delete the stored API key of a photo server. Sends nothing.",
+        abstract: "Delete the stored login of a server. Sends nothing.",
         discussion: """
-            The key stays valid, and this machine stays registered; a later login uses the same device again. \
-            Without a login, the command does nothing and succeeds.
+            Deletes the token of an upload server and the API key of a photo server from this machine. They stay valid \
+            on the server, and this machine stays registered with a photo server; a later login uses the same device \
+            again. Without a login, the command does nothing and succeeds.
 
-            Example:
+            Examples:
               mediactl logout --server https://photos.example.org
+              mediactl logout --all
             """
     )
+
+    @Flag(help: "Delete the logins of all servers.")
+    var all = false
 
     @Flag(help: "Show what would be deleted, without deleting it.")
     var dryRun = false
@@ -22,21 +28,64 @@ struct LogOut: ContextCommand {
     @OptionGroup(title: "Connection options") var connection: PhotoServerOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
+    /// The addresses of one server in the two stores.
+    struct Places {
+        /// Origin of the upload server.
+        var upload: String?
+        /// Address of the photo server.
+        var photo: String?
+    }
+
+    func validate() throws {
+        guard !all || connection.choice.server == nil && connection.choice.named.profile == nil else {
+            throw ValidationError("--all cannot be combined with --server or --profile.")
+        }
+    }
+
     func run(in console: Console) async throws -> ExitCode {
-        let session = try await SyncSession.open(console, global, connection)
+        let settings = try await SettingsSession.open(console, global: global, connection: connection)
+        let places = all ? Places() : try Self.places(settings)
+        let library = try LibraryStore(in: try DataDirectory.open(settings.locations.dataDirectory))
+        for warning in library.warnings { console.warning(ErrorCatalogue.clean(warning)) }
         try console.requireOutput()
-        let server = session.address
-        let isRemoved = dryRun ? false : try session.library.removeLogin(for: server)
-        let words = ErrorCatalogue.clean(server)
-        if session.login == nil {
-            console.text(["not logged in to \(words)"])
-        } else {
-            console.text([dryRun ? "the key for \(words) would be deleted" : "deleted the key for \(words)"])
+        let rows = try LoginList(logins: settings.logins, library: library).rows(now: console.context.now())
+            .filter { $0.scheme != nil }
+            .filter { all || ($0.service == "photo" ? $0.server == places.photo : $0.server == places.upload) }
+        for row in rows {
+            if !dryRun { try delete(row, settings.logins, library) }
+            let secret = row.service == "photo" ? "key" : "login"
+            let words = "the \(secret) for \(ErrorCatalogue.clean(row.server))"
+            console.text([dryRun ? "\(words) would be deleted" : "deleted \(words)"])
+        }
+        let server = all ? "" : places.photo ?? places.upload ?? ""
+        if rows.isEmpty {
+            console.text([all ? "not logged in" : "not logged in to \(ErrorCatalogue.clean(server))"])
         }
         console.summary([
-            "server": .string(server), "dry_run": .bool(dryRun), "was_logged_in": .bool(session.login != nil),
-            "removed": .bool(isRemoved), "exit_code": 0,
+            "server": .string(server), "dry_run": .bool(dryRun), "was_logged_in": .bool(!rows.isEmpty),
+            "removed": .bool(!dryRun && !rows.isEmpty), "servers": .array(rows.map { .string($0.server) }),
+            "exit_code": 0,
         ])
         return .success
+    }
+
+    /// The server of the command line or the settings, as upload server and as photo server.
+    ///
+    /// - Throws: `Diagnosis` when none is configured; `ServerURLError`.
+    static func places(_ settings: SettingsSession) throws -> Places {
+        var places = Places(upload: (try? settings.configuredServer)?.origin.description)
+        if places.upload == nil || settings.settings.syncURL != nil {
+            places.photo = try settings.requireSyncServer().description
+        }
+        return places
+    }
+
+    private func delete(_ row: LoginList.Row, _ logins: LoginStore, _ library: LibraryStore) throws {
+        if row.service == "photo" {
+            _ = try library.removeLogin(for: row.server)
+        } else {
+            // That the server requires a login stays known: logging out must not permit passwords again.
+            try logins.update(try ServerURL(row.server).origin) { $0.login = nil }
+        }
     }
 }

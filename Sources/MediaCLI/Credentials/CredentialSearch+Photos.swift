@@ -41,10 +41,20 @@ extension CredentialSearch {
         return try Self.checked(key.filter { !$0.isWhitespace })
     }
 
-    /// The password that belongs to an e-mail address: flags, `MEDIACTL_PASSWORD` (and `…_FILE`), prompt.
+    /// The password that belongs to an e-mail address: flags, `MEDIACTL_PASSWORD` (and `…_FILE`), then the configured
+    /// sources, then a prompt.
     ///
+    /// - Parameters:
+    ///   - email: The user.
+    ///   - address: Address of the server, for the prompt.
+    ///   - isConfigured: Whether `password_command` and netrc may have it.
+    /// - Returns: The password.
     /// - Throws: `CredentialError`.
-    func password(for email: String, at address: String) async throws(CredentialError) -> String {
+    func password(
+        for email: String,
+        at address: String,
+        isConfigured: Bool = false
+    ) async throws(CredentialError) -> String {
         try Credentials.refuseClearText(origin, allowed: server.allowHTTP.value, environment: environment)
         guard !flags.passwordStdin || flags.passwordFile == nil else {
             throw .usage("only one of --password-stdin and --password-file can be used")
@@ -58,6 +68,10 @@ extension CredentialSearch {
             if let path = variable("MEDIACTL_PASSWORD_FILE") {
                 return try await secret(inFile: path, source: "MEDIACTL_PASSWORD_FILE")
             }
+        }
+        if isConfigured {
+            if let password = try await fromCommand() { return password }
+            if let entry = try await netrcEntry(), let password = entry.password { return password }
         }
         guard let prompt = surroundings.prompt, !flags.noInput else {
             throw .notAuthenticated(

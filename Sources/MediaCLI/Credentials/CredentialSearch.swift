@@ -9,25 +9,46 @@ struct CredentialSearch: Sendable {
     var environment: [String: String]
     var origin: Origin
     var surroundings: CredentialSurroundings
+    /// What is stored for `origin`: its login, and whether it requires one.
+    var stored = LoginStore.Entry()
 
     private enum Secret {
         case password(String)
         case apiKey(String)
     }
 
-    /// The first found of: flags, `MEDIACTL_PASSWORD`, `MEDIACTL_API_KEY` (and `…_FILE`), `password_command`, netrc,
-    /// prompt. Over plain `http` to another machine it refuses before it looks anywhere, unless that is allowed.
+    /// The first found of: flags, `MEDIACTL_PASSWORD`, `MEDIACTL_API_KEY` (and `…_FILE`), the stored login,
+    /// `password_command`, netrc, prompt. An origin that requires a login gets no password: a flag with one is refused, and
+    /// the other sources are skipped. Over plain `http` to another machine it refuses before it looks anywhere, unless that
+    /// is allowed.
     ///
     /// - Throws: `CredentialError`; what `CredentialSurroundings.beforePrompt` throws.
     func run() async throws -> Authorization {
         try Credentials.refuseClearText(origin, allowed: server.allowHTTP.value, environment: environment)
         if let secret = try await fromFlags() { return try await authorization(secret) }
         if let secret = try await fromEnvironment() { return try await authorization(secret) }
+        if let login = try storedLogin() { return login }
+        guard !stored.requiresLogin else { throw CredentialError.loginRequired(origin) }
         if let password = try await fromCommand() { return try await authorization(.password(password)) }
         if let entry = try await netrcEntry(), let password = entry.password {
             return try await authorization(.password(password), loginOf: entry)
         }
         return try await fromPrompt()
+    }
+
+    /// The stored login, unless `--user` is another user.
+    private func storedLogin() throws(CredentialError) -> Authorization? {
+        guard let login = stored.login else { return nil }
+        if let user = server.user, user.origin == .flag, let email = login.email,
+            user.value.lowercased() != email.lowercased()
+        {
+            guard stored.requiresLogin else { return nil }
+            throw .loginOfAnother(origin, email: email, user: user.value)
+        }
+        if let expiresAt = login.expiresAt, login.isExpired(at: surroundings.now()) {
+            throw .loginExpired(origin, at: expiresAt)
+        }
+        return login.authorization(for: origin)
     }
 
     // MARK: Sources
@@ -38,6 +59,13 @@ struct CredentialSearch: Sendable {
             throw .usage("only one of --password-stdin, --password-file and --api-key-file can be used")
         }
         guard server.takesFlags else { return nil }
+        if stored.requiresLogin, flags.passwordStdin || flags.passwordFile != nil {
+            let flag = flags.passwordStdin ? "--password-stdin" : "--password-file"
+            throw .loginRequired(
+                origin,
+                hint: stored.login == nil ? nil : "omit \(flag) to use the stored login"
+            )
+        }
         if flags.passwordStdin { return .password(try await secretOnStandardInput("the password")) }
         if let path = flags.passwordFile { return .password(try await secret(inFile: path, source: "--password-file")) }
         if let path = flags.apiKeyFile { return .apiKey(try await secret(inFile: path, source: "--api-key-file")) }
@@ -46,9 +74,11 @@ struct CredentialSearch: Sendable {
 
     private func fromEnvironment() async throws(CredentialError) -> Secret? {
         guard server.takesEnvironment else { return nil }
-        if let value = variable("MEDIACTL_PASSWORD") { return .password(value) }
-        if let path = variable("MEDIACTL_PASSWORD_FILE") {
-            return .password(try await secret(inFile: path, source: "MEDIACTL_PASSWORD_FILE"))
+        if !stored.requiresLogin {
+            if let value = variable("MEDIACTL_PASSWORD") { return .password(value) }
+            if let path = variable("MEDIACTL_PASSWORD_FILE") {
+                return .password(try await secret(inFile: path, source: "MEDIACTL_PASSWORD_FILE"))
+            }
         }
         if let value = variable("MEDIACTL_API_KEY") { return .apiKey(value) }
         if let path = variable("MEDIACTL_API_KEY_FILE") {
@@ -57,12 +87,12 @@ struct CredentialSearch: Sendable {
         return nil
     }
 
-    private func fromCommand() async throws(CredentialError) -> String? {
+    func fromCommand() async throws(CredentialError) -> String? {
         guard let command = server.passwordCommand else { return nil }
         return try await PasswordCommand(arguments: command.value, searchPath: environment["PATH"] ?? "").run()
     }
 
-    private func netrcEntry() async throws(CredentialError) -> Netrc.Entry? {
+    func netrcEntry() async throws(CredentialError) -> Netrc.Entry? {
         guard let path = variable("NETRC") ?? variable("HOME").map({ $0 + "/.netrc" }) else { return nil }
         let text: String
         do {

@@ -1,3 +1,4 @@
+internal import Foundation
 internal import MediaTransport
 
 /// What the command line says about credentials. There is no `--password VALUE`: arguments are public.
@@ -25,6 +26,8 @@ struct CredentialSurroundings: Sendable {
     var retryCommand: String?
     /// Where `--password-stdin` and `--api-key-stdin` read.
     var standardInput: Int32 = 0
+    /// The wall clock, for the expiry of a stored login.
+    var now: @Sendable () -> Date = { Date() }
     /// Told once for each thing that is unwise but allowed. Lower case, no full stop.
     var warn: @Sendable (String) -> Void = { _ in }
 }

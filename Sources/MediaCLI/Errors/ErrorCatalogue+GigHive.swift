@@ -16,14 +16,16 @@ extension ErrorCatalogue {
         switch error.code {
         case .invalidDetail, .fileUnreadable, .notRegularFile, .fileTooLarge, .unknownExtension, .sourceChanged:
             localWords(for: error)
+        case .loginRequired, .loginExpired: loginWords(for: error)
+        case .unauthorized where error.origin != nil: loginWords(for: error)
         // Nothing was sent: there are no credentials for this server.
         case .unauthorized where error.httpStatus == nil && !error.detail.isEmpty:
             Words(foreign(error.detail), hint: nil)
         case .forbidden: .table(error, hint: loginHint(error.neededLogin))
         case .rateLimited where error.isPendingLimit:
             Words(
-                "the server has five unfinished tus uploads\(error.status), and accepts no more from any user; it deletes "
-                    + "them after 24 hours",
+                "the server has five unfinished tus uploads\(error.status), and accepts no more; it deletes them after "
+                    + "24 hours",
                 hint: "retry in 24 hours; files below 1 GiB can be uploaded with --transport multipart"
             )
         case .rateLimited:
@@ -79,6 +81,18 @@ extension ErrorCatalogue {
         case .payloadTooLarge where hasAlternative: return .table(error, hint: "upload it with --transport tus")
         default: return Words(error)
         }
+    }
+
+    /// A login that is missing, refused or expired.
+    private static func loginWords(for error: GigHiveError) -> Words {
+        var words = Words(error)
+        guard let origin = error.origin else { return words }
+        if error.code == .unauthorized { words.message = "login failed\(error.status)\(error.said)" }
+        if error.code == .loginExpired, let time = error.expiredAt {
+            words.message = clean("the login for \(origin) expired on \(Formats.timestamp(seconds: time))")
+        }
+        words.hint = CredentialError.loginCommand(origin)
+        return words
     }
 
     // MARK: Before anything is sent

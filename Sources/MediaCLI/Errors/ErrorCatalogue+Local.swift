@@ -40,7 +40,7 @@ extension ErrorCatalogue {
     static func diagnosis(of error: CredentialError) -> Diagnosis {
         let code = ExitCode(rawValue: error.exitCode) ?? .unauthorized
         let name = code == .interrupt ? "interrupted" : code == .usage ? "usage" : "no_credentials"
-        return Diagnosis(name, clean(error.message), hint: error.hint, exitCode: code)
+        return Diagnosis(error.code ?? name, clean(error.message), hint: error.hint, exitCode: code)
     }
 
     static func diagnosis(of error: ServerURLError) -> Diagnosis {

@@ -6,6 +6,11 @@ internal import MediaTransport
 extension ErrorCatalogue {
     /// What a transport's failure is called and told is the same for all servers.
     static func diagnosis(ofMissingAnswer error: TransportError, isRetryable: Bool) -> Diagnosis {
+        switch error.kind {
+        case .loginRequired(let origin): return diagnosis(of: CredentialError.loginRequired(origin))
+        case .loginExpired(let origin, let time): return diagnosis(of: CredentialError.loginExpired(origin, at: time))
+        default: break
+        }
         let code: GigHiveError.Code =
             switch error.kind {
             case .unknownHost: .unknownHost
@@ -18,7 +23,7 @@ extension ErrorCatalogue {
             case .tls: .tlsFailed
             case .responseTooLarge: .unexpectedAnswer
             case .cancelled: .cancelled
-            case .bodyUnreadable, .receiverFailed, .unusable: .internalError
+            case .loginRequired, .loginExpired, .bodyUnreadable, .receiverFailed, .unusable: .internalError
             }
         return diagnosis(
             of: GigHiveError(code, detail: error.detail, httpStatus: error.head?.status, isRetryable: isRetryable)

@@ -20,10 +20,12 @@ extension ErrorCatalogue {
         case .badRequest:
             // Only a detail can be corrected, not a type or size that the server refuses.
             diagnosis.hint = flag(for: error).map { "correct it and resume: mediactl uploads resume \(id) \($0) TEXT" }
+        case .rateLimited where error.isPendingLimit: break
         case .networkTimeout, .connectionLost, .cannotConnect, .unknownHost, .requestTimeout, .serverError, .locked,
             .rateLimited, .serverUnavailable:
             let which = isOneOfMany ? "--all" : id
-            diagnosis.hint = "run the same command again, or: mediactl uploads resume \(which)"
+            let resume = result.isResumable ? ", or: mediactl uploads resume \(which)" : ""
+            diagnosis.hint = "run the same command again\(resume)"
         default: break
         }
         return diagnosis

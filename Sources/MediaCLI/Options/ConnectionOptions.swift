@@ -10,8 +10,7 @@ protocol ConnectionFlags {
 struct ConnectionOptions: ParsableArguments, ConnectionFlags {
     @OptionGroup var choice: ServerOptions
 
-    @Option(help: ArgumentHelp("Log in as this user: uploader or admin on most servers.", valueName: "name"))
-    var user: String?
+    @OptionGroup var identity: UserOptions
 
     @OptionGroup var network: NetworkOptions
 
@@ -33,9 +32,20 @@ struct ConnectionOptions: ParsableArguments, ConnectionFlags {
 
     var flags: SettingsFlags {
         var flags = network.adding(to: choice.flags)
-        flags.user = user
+        flags.user = identity.user
         flags.finishTimeout = finishTimeout
         flags.settleTimeout = settleTimeout
         return flags
     }
+}
+
+/// Which user. One type for all commands: the parser hands on by type what stood before the command.
+struct UserOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Log in as this user: uploader or admin on most servers.",
+            valueName: "name"
+        )
+    )
+    var user: String?
 }

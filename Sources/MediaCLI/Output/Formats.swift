@@ -75,6 +75,9 @@ enum Formats {
         number == 1 ? "1 \(noun)" : "\(number) \(noun)s"
     }
 
+    /// RFC 3339 in UTC with seconds, of seconds since 1970.
+    static func timestamp(seconds: Int64) -> String { timestamp(Date(timeIntervalSince1970: Double(seconds))) }
+
     /// RFC 3339 in UTC with seconds.
     static func timestamp(_ date: Date) -> String {
         var seconds = time_t(date.timeIntervalSince1970.rounded(.down))

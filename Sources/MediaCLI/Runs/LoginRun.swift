@@ -109,7 +109,8 @@ struct LoginRun: Sendable {
         console.summary([
             "server": .string(server), "dry_run": .bool(isDryRun), "logged_in": .bool(login != nil),
             "device_id": JSONValue(login?.deviceID), "device_name": JSONValue(login?.deviceName),
-            "email": JSONValue(login?.email), "key_rotated": .bool(isKeyRotated),
+            "email": JSONValue(login?.email), "key_rotated": .bool(isKeyRotated), "scheme": "api_key", "role": .null,
+            "expires_at": .null,
             "exit_code": JSONRenderer.exitCode(code),
         ])
         return code

@@ -28,12 +28,15 @@ extension SettingsSession {
                 try await PasswordPrompt.ask(question, echo)
             }
         }
+        surroundings.now = console.context.now
+        let stored = service == .uploadsURL ? try logins.entry(for: origin) : LoginStore.Entry()
         let search = CredentialSearch(
             flags: flags,
             server: try trusts.server(origin, of: service),
             environment: console.context.environment,
             origin: origin,
-            surroundings: surroundings
+            surroundings: surroundings,
+            stored: stored
         )
         return try await console.context.interruption.cancelling { try await find(search) }
     }

@@ -1,3 +1,4 @@
+internal import MediaStore
 internal import MediaTransport
 
 extension SettingsSession {
@@ -5,7 +6,7 @@ extension SettingsSession {
     ///
     /// - Parameter service: What is asked over it: which servers flags and environment are for depends on it.
     /// - Returns: The client, which verifies each server with the settings for it.
-    /// - Throws: `TransportError`; `SettingsError` for a malformed `known_servers`.
+    /// - Throws: `TransportError`; `SettingsError` for a malformed `known_servers`; `StoreError` for unusable logins.
     func httpClient(for service: SettingKey) throws -> HTTPClient {
         try trusts.load()
         var configuration = HTTPClientConfiguration(
@@ -16,10 +17,25 @@ extension SettingsSession {
         )
         configuration.trustByOrigin = { [trusts] in trusts.trust(for: $0, of: service) }
         configuration.onUntrustedServer = { [trusts] in await trusts.decide($0, $1, of: service) }
+        if service == .uploadsURL { configuration.loginRequirements = try loginRequirements() }
         if console.verbosity > 0 {
             configuration.observer = { [console] in Self.trace($0, on: console) }
         }
         return try HTTPClient(configuration: configuration)
+    }
+
+    /// The upload servers that require a login. One that a response adds is stored before any other request starts, so that
+    /// no later process sends it a password.
+    private func loginRequirements() throws -> LoginRequirements {
+        LoginRequirements(try logins.requirements()) { [console, logins] origin in
+            do throws(StoreError) {
+                try logins.update(origin) { $0.requiresLogin = true }
+            } catch {
+                console.warning(
+                    "cannot store that \(ErrorCatalogue.clean("\(origin)")) requires a login: \(error.detail)"
+                )
+            }
+        }
     }
 
     /// Refuses to send secrets unencrypted, unless that is allowed for the server.

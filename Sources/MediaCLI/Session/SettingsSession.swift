@@ -12,6 +12,9 @@ struct SettingsSession: Sendable {
     /// How servers are verified.
     let trusts: ServerTrustKeeper
 
+    /// The stored logins of upload servers.
+    var logins: LoginStore { LoginStore(directory: locations.dataDirectory) }
+
     /// Finds and reads the settings.
     ///
     /// - Throws: `SettingsError`.

@@ -13,6 +13,7 @@ struct ControlEndpoint {
     let guests: GuestBook
     let photos: PhotoControl
     let captures: CaptureControl
+    let logins: LoginBook?
 
     func reply(to request: Request, from channel: any Channel) async throws -> Reply {
         guard channel.remoteAddress.map(Self.isLoopback) ?? false else { return .webServerError(.forbidden) }
@@ -21,6 +22,7 @@ struct ControlEndpoint {
         case (.delete, "faults"):
             faults.clear()
             return .json(.ok, ["added": 0])
+        case (.delete, "logins"): return .json(.ok, ["changed": .int(logins?.revokeAll() ?? 0)])
         case (.get, "requests"): return .json(.ok, .array(log.all.map(Self.json)))
         case (.get, "uploads"): return .json(.ok, .array(try uploads.summaries().map(Self.json)))
         case (.post, "event-links"): return try await addEventLink(request)
@@ -87,6 +89,7 @@ struct ControlEndpoint {
         [
             "method": .string(entry.method),
             "path": .string(entry.path),
+            "credentials": .array(entry.credentials.map { .string($0) }),
             "status": JSONValue(entry.status),
             "body_bytes_read": .int(entry.bodyBytesRead),
             "is_over": .bool(entry.isOver),

@@ -62,7 +62,9 @@ extension FaultSyntax {
         Control, from loopback, below /__sandbox/:
           POST faults                  add one fault a line
           DELETE faults                clear them, let delayed answers go
-          GET requests                 the requests seen: method, path, bytes
+          GET requests                 the requests seen: method, path, schemes
+                                       of their credentials, bytes
+          DELETE logins                make every login invalid (--auth bearer)
           GET uploads                  the tus uploads
           POST event-links             [TOKEN=]DATE,ORG,TYPE[,DAYS]: an event link
           DELETE event-links/TOKEN     revoke it

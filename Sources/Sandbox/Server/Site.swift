@@ -6,6 +6,8 @@ import NIOCore
 /// The whole server behind the socket: takes a request, checks it, has it answered, and applies the faults.
 struct Site: Sendable {
     let accounts: [Account]
+    /// nil when users authenticate by Basic.
+    let logins: LoginBook?
     let maxBody: Int
     let faults: FaultBook
     let catalog: Catalog
@@ -20,6 +22,7 @@ struct Site: Sendable {
 
     init(configuration: SandboxConfiguration) throws {
         accounts = configuration.accounts
+        logins = configuration.logins.map(LoginBook.init)
         maxBody = configuration.maxBody
         faults = FaultBook(configuration.faults, configuration.dialect)
         renderer = ReplyRenderer(dialect: configuration.dialect)
@@ -73,7 +76,8 @@ struct Site: Sendable {
                 uploads: tus,
                 guests: guests.book,
                 photos: PhotoControl(catalog: photoSync.catalog, rewriter: photoSync.rewriter),
-                captures: CaptureControl(site: captures)
+                captures: CaptureControl(site: captures),
+                logins: logins
             )
             let reply = try await control.reply(to: request, from: channel)
             let rendered = renderer.render(reply)
@@ -102,11 +106,16 @@ struct Site: Sendable {
             plan: place.map(faults.take) ?? FaultPlan(),
             user: authenticatedUser(request),
             log: log,
-            number: log.begin(method: request.method.rawValue, path: request.head.path ?? "")
+            number: log.begin(
+                method: request.method.rawValue,
+                path: request.head.path ?? "",
+                credentials: RequestLog.credentials(in: request.headers)
+            )
         )
     }
 
     private func authenticatedUser(_ request: Request) -> String? {
+        if let logins { return logins.user(request.headers[.authorization]) }
         guard let account = Account(authorization: request.headers[.authorization]) else { return nil }
         return accounts.contains(account) ? account.name : nil
     }
@@ -115,8 +124,10 @@ struct Site: Sendable {
 
     private func answer(_ exchange: Exchange, _ route: Route) async throws -> Answer {
         if let reply = exchange.plan.earlyReply { return Answer(reply: reply, isEarly: true) }
-        if let realm = refusalRealm(exchange) {
-            let reply = Reply.unauthorized(realm: realm)
+        if let logins, LoginBook.paths.contains(exchange.path) {
+            return Answer(reply: try await logins.reply(to: exchange))
+        }
+        if let reply = refusal(exchange) {
             // Without `Expect`, Apache swallows the body before it says 401 (gighive contract 2.6).
             if exchange.hasBody, exchange.expectsContinue { return Answer(reply: reply, isEarly: true) }
             try await exchange.readBody { _ in }
@@ -152,9 +163,11 @@ struct Site: Sendable {
         return min(plan.bodyLimit ?? Int.max, maxBody)
     }
 
-    private func refusalRealm(_ exchange: Exchange) -> String? {
-        AccessRule(path: exchange.path, dialect: catalog.dialect)
+    private func refusal(_ exchange: Exchange) -> Reply? {
+        let realm = AccessRule(path: exchange.path, dialect: catalog.dialect)
             .refusal(user: exchange.user, hasUploadToken: exchange.uploadToken != nil)
+        guard let realm else { return nil }
+        return logins == nil ? .unauthorized(realm: realm) : LoginBook.refusal(of: exchange)
     }
 
     private func work(_ exchange: Exchange, _ route: Route) async throws -> Reply {

@@ -1,10 +1,10 @@
 import Foundation
-import MediaTransport
 import Synchronization
 import TestSupport
 import Testing
 
 @testable import MediaCLI
+@testable import MediaTransport
 
 @Suite struct CredentialsTests {
     let home: TemporaryDirectory
@@ -243,7 +243,7 @@ import Testing
             if let text = value as? String { texts.append(text) }
             for child in Mirror(reflecting: value).children { collect(child.value) }
         }
-        if let scheme = Mirror(reflecting: authorization).descendant("scheme") { collect(scheme) }
+        collect(authorization.scheme)
         return texts.joined(separator: authorization.user == nil ? ": " : ":")
     }
 }

@@ -181,7 +181,12 @@ struct ResumptionRun: Sendable {
 
     private static func failure(_ error: any Error, of record: UploadRecord) -> GigHiveError {
         let diagnosis = ErrorCatalogue.diagnosis(of: error)
-        let code: GigHiveError.Code = diagnosis.exitCode == .unauthorized ? .unauthorized : .notResumable
+        let code: GigHiveError.Code =
+            diagnosis.exitCode == .unauthorized
+            ? GigHiveError.Code(rawValue: diagnosis.code) ?? .unauthorized : .notResumable
+        if [.loginRequired, .loginExpired].contains(code), let server = try? ServerURL(record.baseURL) {
+            return .login(code, at: server.origin, path: record.path)
+        }
         let detail = [diagnosis.message, diagnosis.hint].compactMap { $0 }.joined(separator: "; ")
         return GigHiveError(code, detail: detail, path: record.path)
     }

@@ -1,0 +1,212 @@
+internal import Foundation
+internal import MediaFiles
+internal import MediaStore
+internal import MediaTransport
+
+/// A login as it is stored. Neither description nor reflection shows the token.
+struct StoredLogin: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    var token: String
+    var role: String?
+    var email: String?
+    /// Seconds since 1970; nil when the server did not report it.
+    var expiresAt: Int64?
+
+    /// Whether the token must not be sent any more.
+    func isExpired(at now: Date) -> Bool {
+        expiresAt.map { Double($0) <= now.timeIntervalSince1970 } ?? false
+    }
+
+    /// The credentials for their origin.
+    func authorization(for origin: Origin) -> Authorization { .bearer(token, expiresAt: expiresAt, for: origin) }
+
+    var description: String { "login of \(email ?? "an unknown user")" }
+    var debugDescription: String { description }
+    var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+/// The logins of upload servers, and which of these servers require one: the file `logins.json` in the data directory.
+///
+/// Only its owner can read it. It is replaced atomically, and a link in its place is refused. Each entry belongs to exactly
+/// one origin.
+struct LoginStore: Sendable {
+    static let fileName = DataDirectory.loginsFileName
+
+    /// What is stored for one origin.
+    struct Entry: Sendable, Equatable {
+        var login: StoredLogin?
+        /// Whether a response showed that the origin requires a login: no password is sent to it.
+        var requiresLogin = false
+    }
+
+    /// The data directory.
+    let directory: String
+
+    private static let version: Int64 = 1
+    private static let longest = 1 << 20
+
+    private var path: String { directory + "/" + Self.fileName }
+
+    /// All entries, by origin; none without the file.
+    ///
+    /// - Throws: `StoreError` for a file that is not a regular file of this user, or that cannot be understood.
+    func entries() throws(StoreError) -> [String: Entry] {
+        do {
+            guard let directory = try TargetDirectory.open(Array(directory.utf8), creating: false) else { return [:] }
+            return try entries(in: directory)
+        } catch {
+            throw storeError(error)
+        }
+    }
+
+    /// The entry of an origin; an empty one when nothing is stored.
+    ///
+    /// - Throws: `StoreError`.
+    func entry(for origin: Origin) throws(StoreError) -> Entry { try entries()[origin.description] ?? Entry() }
+
+    /// The origins that require a login.
+    ///
+    /// - Throws: `StoreError`.
+    func requirements() throws(StoreError) -> Set<Origin> {
+        let origins = try entries().filter(\.value.requiresLogin).keys
+        return Set(origins.compactMap { try? ServerURL($0).origin })
+    }
+
+    /// Changes the entry of an origin; an empty entry is removed. Other processes wait meanwhile.
+    ///
+    /// - Returns: Whether anything changed.
+    /// - Throws: `StoreError`; nothing changed then.
+    @discardableResult
+    func update(_ origin: Origin, _ change: (inout Entry) -> Void) throws(StoreError) -> Bool {
+        try update { entries in
+            var entry = entries[origin.description] ?? Entry()
+            change(&entry)
+            entries[origin.description] = entry == Entry() ? nil : entry
+        }
+    }
+
+    /// Removes every token, and returns the origins that had one. Which servers require a login stays known.
+    ///
+    /// - Throws: `StoreError`; nothing changed then.
+    func removeAllLogins() throws(StoreError) -> [String] {
+        var removed: [String] = []
+        try update { entries in
+            removed = entries.filter { $0.value.login != nil }.keys.sorted()
+            for origin in removed { entries[origin]?.login = nil }
+            entries = entries.filter { $0.value != Entry() }
+        }
+        return removed
+    }
+
+    // MARK: The file
+
+    @discardableResult
+    private func update(_ change: (inout [String: Entry]) -> Void) throws(StoreError) -> Bool {
+        let data = try DataDirectory.open(directory)
+        do {
+            guard let directory = try TargetDirectory.open(Array(data.path.utf8), creating: false) else {
+                throw FileWriteError(.denied, path: Array(data.path.utf8))
+            }
+            // The file under its temporary name is locked, so that no change of another process is lost.
+            let file = try locked(in: directory)
+            do {
+                let old = try entries(in: directory)
+                var new = old
+                change(&new)
+                guard new != old else {
+                    try file.discard()
+                    return false
+                }
+                try file.write(all: Array(Self.text(of: new).utf8))
+                try file.makePrivate()
+                try file.publish(replacing: Array(Self.fileName.utf8))
+                return true
+            } catch {
+                try? file.discard()
+                throw error
+            }
+        } catch {
+            throw storeError(error)
+        }
+    }
+
+    /// Another process holds the lock for a few milliseconds.
+    private func locked(in directory: TargetDirectory) throws(FileWriteError) -> PartialFile {
+        for _ in 0..<200 {
+            do {
+                return try PartialFile.open(".\(Self.fileName).new", in: directory)
+            } catch  where error.kind == .busy {
+                usleep(10_000)
+            }
+        }
+        throw FileWriteError(.busy, path: directory.path(of: Array(Self.fileName.utf8)))
+    }
+
+    private func entries(in directory: TargetDirectory) throws -> [String: Entry] {
+        let name = Array(Self.fileName.utf8)
+        guard let content = try directory.content(of: name, longest: Self.longest) else { return [:] }
+        guard try !directory.isOfOthers(name) else { throw FileWriteError(.unsafe, path: directory.path(of: name)) }
+        return try entries(of: content)
+    }
+
+    private func entries(of content: [UInt8]) throws(StoreError) -> [String: Entry] {
+        guard let members = MediaTransport.JSONValue.object(in: content[...]),
+            let version = members["version"]?.wholeNumber
+        else { throw StoreError(.corrupt, path: path, detail: "not a file of logins") }
+        guard version <= Self.version else { throw StoreError(.newerVersion, path: path) }
+        var entries: [String: Entry] = [:]
+        for (origin, value) in members["servers"]?.members ?? [:] {
+            // An entry whose key is not an origin as written here would never be found, or found for another one.
+            guard let members = value.members, (try? ServerURL(origin))?.origin.description == origin else {
+                throw StoreError(.corrupt, path: path, detail: "\"\(origin)\" is not a server")
+            }
+            entries[origin] = try entry(members)
+        }
+        return entries
+    }
+
+    private func entry(_ members: [String: MediaTransport.JSONValue]) throws(StoreError) -> Entry {
+        var entry = Entry()
+        if case .bool(true)? = members["requires_login"] { entry.requiresLogin = true }
+        guard let token = members["token"]?.text else { return entry }
+        guard members["scheme"]?.text == "bearer" else {
+            throw StoreError(.corrupt, path: path, detail: "an unknown scheme")
+        }
+        entry.login = StoredLogin(
+            token: token,
+            role: members["role"]?.text,
+            email: members["email"]?.text,
+            expiresAt: members["expires_at"]?.wholeNumber
+        )
+        return entry
+    }
+
+    private static func text(of entries: [String: Entry]) -> String {
+        var servers: JSONObject = [:]
+        for (origin, entry) in entries.sorted(by: { $0.key < $1.key }) {
+            let login: JSONObject? = entry.login.map { login in
+                [
+                    "scheme": "bearer", "token": .string(login.token), "role": JSONValue(login.role),
+                    "email": JSONValue(login.email), "expires_at": JSONValue(login.expiresAt),
+                ]
+            }
+            let members = (login ?? [:]) + ["requires_login": .bool(entry.requiresLogin)]
+            servers.members.append(JSONObject.Member(name: origin, value: .object(members)))
+        }
+        let file: JSONObject = ["version": .integer(version), "servers": .object(servers)]
+        return JSONValue.object(file).text + "\n"
+    }
+
+    private func storeError(_ error: any Error) -> StoreError {
+        if let error = error as? StoreError { return error }
+        guard let error = error as? FileWriteError else { return StoreError(.other, path: path, detail: "\(error)") }
+        let kind: StoreError.Kind =
+            switch error.kind {
+            case .full: .full
+            case .denied: .notWritable
+            case .busy: .busy
+            case .unsafe: .unsafe
+            case .exists, .io: .other
+            }
+        return StoreError(kind, path: String(decoding: error.path, as: UTF8.self), detail: error.detail)
+    }
+}

@@ -1,0 +1,86 @@
+/// What a 401 shows about the credentials that a server accepts (gighive-d4 contract sections 2 and 12).
+package enum LoginChallenge: Sendable, Equatable {
+    /// A user name and password: the response names Basic, or is not from an application.
+    case password
+    /// A login: the response names other schemes only, or is JSON without naming any.
+    case login
+
+    /// Reads a response.
+    ///
+    /// - Parameters:
+    ///   - head: Status and header fields.
+    ///   - body: The content, or its beginning.
+    /// - Returns: nil for every status but 401.
+    package static func of(_ head: HTTPResponseHead, body: [UInt8]) -> LoginChallenge? {
+        guard head.status == 401 else { return nil }
+        let offered = head.headers.filter { $0.name.lowercased() == "www-authenticate" }
+            .flatMap { schemes(in: $0.value) }
+        if offered.contains("basic") { return .password }
+        if !offered.isEmpty || isJSON(head, body) { return .login }
+        return .password
+    }
+
+    /// A response to HEAD has no content, and a broken one may lack it.
+    private static func isJSON(_ head: HTTPResponseHead, _ body: [UInt8]) -> Bool {
+        if let type = head.mediaType, type == "application/json" || type.hasSuffix("+json") { return true }
+        return JSONValue.object(in: body[...]) != nil
+    }
+
+    /// The scheme names of a `WWW-Authenticate` field (RFC 9110 section 11.6.1), lower case.
+    static func schemes(in value: String) -> [String] {
+        elements(of: value).compactMap { element in
+            let word = element.prefix { $0 != " " && $0 != "\t" && $0 != "=" }
+            let rest = element.dropFirst(word.count).drop { $0 == " " || $0 == "\t" }
+            // `name=value` is a parameter of the scheme before it.
+            guard !word.isEmpty, rest.first != "=" else { return nil }
+            return word.lowercased()
+        }
+    }
+
+    /// The parts between the commas outside of quoted strings, without blanks around them.
+    private static func elements(of value: String) -> [String] {
+        var elements = [""]
+        var isQuoted = false
+        var isEscaped = false
+        for scalar in value.unicodeScalars {
+            if scalar == ",", !isQuoted {
+                elements.append("")
+                continue
+            }
+            if scalar == "\"", !isEscaped { isQuoted.toggle() }
+            isEscaped = isQuoted && !isEscaped && scalar == "\\"
+            elements[elements.count - 1].unicodeScalars.append(scalar)
+        }
+        return elements.map { $0.trimmingBlanks() }
+    }
+}
+
+/// Why a server refused the credentials of a request, where its 401 shows more than a wrong password.
+package enum CredentialRefusal: Sendable, Equatable {
+    /// The origin requires a login, or does not accept this one any more.
+    case login(Origin)
+    /// The upload token is invalid or expired.
+    case uploadToken
+}
+
+extension Transfer {
+    /// So much of the content of a 401 is examined; errors in JSON are shorter.
+    static let refusalBytes = 4096
+
+    /// The head of the response with what it shows about the credentials. An origin that requires a login is noted here, on
+    /// the loop's thread, so that no later transfer starts with a password.
+    func judgedHead() -> HTTPResponseHead? {
+        guard var head, head.status == 401 else { return head }
+        let content = body.isEmpty ? refusalBody : body
+        guard LoginChallenge.of(head, body: content) == .login else { return head }
+        let origin = request.url.origin
+        switch request.authorization?.scheme {
+        case .uploadToken?: head.refusal = .uploadToken
+        case .basic?, .bearer?:
+            head.refusal = .login(origin)
+            loginRequirements.insert(origin)
+        case .apiKey?, nil: head.refusal = .login(origin)
+        }
+        return head
+    }
+}
