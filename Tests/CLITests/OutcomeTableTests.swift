@@ -229,6 +229,8 @@ import Testing
         Marked(.captures, 422, nil, "enrolment_impossible", to: .registration(isWhole: true)),
         Marked(.captures, 409, nil, "already_registered", to: .registration(isWhole: true)),
         Marked(.captures, 409, nil, "duplicate", to: .submission(isWhole: true)),
+        Marked(.captures, 408, nil, "unknown_outcome", to: .submission(isWhole: true)),
+        Marked(.captures, 429, nil, "unknown_outcome", to: .submission(isWhole: true)),
         Marked(.captures, 500, nil, "unknown_outcome", to: .submission(isWhole: true)),
         Marked(.captures, 504, nil, "unknown_outcome", to: .registration(isWhole: true)),
         Marked(.captures, 501, nil, "server_error", true),

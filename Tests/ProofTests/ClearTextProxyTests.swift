@@ -45,6 +45,8 @@ import Testing
                 try connection.answer(201, KnownFile.abc.reply)
             }
         }
+        // They listen as long as they are referenced.
+        defer { withExtendedLifetime((proxy, server)) {} }
         let bench = try Bench(server.address, password: Self.password)
         let file = try bench.file()
         let first = try await bench.runner.run(["upload", file] + bench.login)
@@ -97,6 +99,8 @@ import Testing
                 try connection.answer(201, KnownFile.abc.reply)
             }
         }
+        // They listen as long as they are referenced.
+        defer { withExtendedLifetime((proxy, server)) {} }
         let bench = try Bench(server.address, password: Self.password)
         let extra = ["http_proxy": proxy.server.address]
         let list = ["media", "list", "--retries", "0"] + bench.login

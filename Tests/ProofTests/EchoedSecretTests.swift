@@ -12,9 +12,8 @@ import Testing
 
     /// What a page makes of a request: the request as it came, and a secret decoded and in each usual form.
     private static func echo(_ head: String, _ body: [UInt8], _ secret: String) -> String {
-        var page = "the request was: " + String(decoding: body.prefix(2000), as: UTF8.self)
-        page += " " + head.replacing("\r\n", with: " ")
-        return page + " with " + forms(of: secret).joined(separator: ", ")
+        let request = head.replacing("\r\n", with: " ") + String(decoding: body.prefix(2000), as: UTF8.self)
+        return "bad: " + forms(of: secret).joined(separator: ", ") + " in the request " + request
     }
 
     private static func forms(of secret: String) -> [String] {
@@ -75,15 +74,22 @@ import Testing
         }
     }
 
-    private func bench(_ server: ScriptedServer) throws -> Bench { try Bench(server.address, password: Self.password) }
+    private func bench(_ server: ScriptedServer) throws -> Bench {
+        try Bench(server.address, password: Self.password)
+    }
 
     @Test func multipart() async throws {
-        let bench = try bench(try Self.server(Self.gigHivePage))
+        let server = try Self.server(Self.gigHivePage)
+        // It listens as long as it is referenced.
+        defer { withExtendedLifetime(server) {} }
+        let bench = try bench(server)
         try await expectMasked(bench, ["upload", bench.file(), "--transport", "multipart"] + bench.login)
     }
 
     @Test func plainPage() async throws {
         let server = try Self.server(type: "text/html", { "<title>\($0)</title>" })
+        // It listens as long as it is referenced.
+        defer { withExtendedLifetime(server) {} }
         let bench = try bench(server)
         try await expectMasked(bench, ["upload", bench.file(), "--transport", "multipart"] + bench.login)
     }
@@ -95,6 +101,8 @@ import Testing
             try connection.answer(200, "", headers: fields)
             return true
         }
+        // It listens as long as it is referenced.
+        defer { withExtendedLifetime(server) {} }
         let bench = try bench(server)
         try await expectMasked(bench, ["upload", bench.file(), "--transport", "tus", "--retries", "0"] + bench.login)
     }
@@ -116,6 +124,8 @@ import Testing
             }
             return true
         }
+        // It listens as long as it is referenced.
+        defer { withExtendedLifetime(server) {} }
         let bench = try bench(server)
         try await expectMasked(
             bench,
@@ -124,7 +134,10 @@ import Testing
     }
 
     @Test func listing() async throws {
-        let bench = try bench(try Self.server(Self.gigHivePage))
+        let server = try Self.server(Self.gigHivePage)
+        // It listens as long as it is referenced.
+        defer { withExtendedLifetime(server) {} }
+        let bench = try bench(server)
         try await expectMasked(bench, ["media", "list"] + bench.login)
     }
 
@@ -140,6 +153,8 @@ import Testing
             try connection.answer(201, KnownFile.abc.reply)
             return true
         }
+        // It listens as long as it is referenced.
+        defer { withExtendedLifetime(server) {} }
         let bench = try bench(server)
         let upload = try await bench.runner.run(["upload", bench.file(), "--transport", "multipart"] + bench.login)
         #expect(upload.exitCode == 0, "\(upload.errors)")
@@ -161,12 +176,17 @@ import Testing
             try connection.answer(200, #"{"status":"error","message":\#(message)}"#)
             return true
         }
+        // It listens as long as it is referenced.
+        defer { withExtendedLifetime(server) {} }
         let bench = try bench(server)
         try await expectMasked(bench, ["doctor"] + bench.login)
     }
 
     @Test func smoke() async throws {
-        let bench = try bench(try Self.server(Self.gigHivePage))
+        let server = try Self.server(Self.gigHivePage)
+        // It listens as long as it is referenced.
+        defer { withExtendedLifetime(server) {} }
+        let bench = try bench(server)
         let junit = bench.runner.home.file("smoke.xml")
         try await expectMasked(bench, ["smoke", "--junit", junit, "--retries", "0"] + bench.login)
         let report = String(decoding: FileManager.default.contents(atPath: junit) ?? Data(), as: UTF8.self)
@@ -176,6 +196,7 @@ import Testing
     @Test(arguments: ["application/json", "text/plain"]) func sync(_ type: String) async throws {
         let isJSON = type == "application/json"
         let server = try Self.server(type: type, secret: Self.key, { isJSON ? #"{"error":\#(Self.quoted($0))}"# : $0 })
+        defer { withExtendedLifetime(server) {} }
         let bench = try Bench(server.address, password: "")
         for command in [["sync"], ["sync", "status"]] {
             try await expectMasked(
@@ -189,6 +210,8 @@ import Testing
 
     @Test func photoLogin() async throws {
         let server = try Self.server(status: 401, { #"{"error":\#(Self.quoted($0))}"# })
+        // It listens as long as it is referenced.
+        defer { withExtendedLifetime(server) {} }
         let bench = try bench(server)
         try await expectMasked(
             bench,
@@ -199,6 +222,7 @@ import Testing
 
     @Test func tapes() async throws {
         let server = try Self.server(secret: Self.key, { #"{"message":\#(Self.quoted($0)),"statusCode":400}"# })
+        defer { withExtendedLifetime(server) {} }
         let bench = try Bench(server.address, password: "")
         for command in [["tapes", "library", "status"], ["tapes", "library", "init"]] {
             try await expectMasked(
@@ -216,6 +240,7 @@ import Testing
         let server = try Self.server(secret: proxyPassword) {
             #"{"error":{"code":"BROKEN","message":\#(Self.quoted($0))}}"#
         }
+        defer { withExtendedLifetime(server) {} }
         let bench = try Bench(server.address, password: "")
         let basic = Data("ann:canary-proxy-pw!".utf8).base64EncodedString()
         try await expectMasked(
@@ -230,6 +255,7 @@ import Testing
     @Test func guest() async throws {
         let token = "canary_token_of_an_event_link_1234567890_ab"
         let server = try Self.server(secret: token, Self.gigHivePage)
+        defer { withExtendedLifetime(server) {} }
         let bench = try Bench(server.address, password: "")
         let secrets = try TemporaryDirectory()
         let link = secrets.file("link")

@@ -19,7 +19,7 @@ import Testing
     /// With less than this, the dynamic loader ends the program before its first statement.
     @Test(
         .measuresMemory,
-        arguments: ["-n 4", "-n 6", "-n 10", "-n 26", "-v 160000", "-v 180000"],
+        arguments: ["-n 4", "-n 6", "-n 10", "-n 26", "-v 160000"],
         [[], ["--json"]]
     )
     func tooLittleIsOneError(_ limit: String, _ options: [String]) async throws {
