@@ -37,6 +37,8 @@ struct TranscriptNames {
         text = text.replacing(/[0-9]+ minutes? ago/, with: "just now")
         // libcurl says how long a connection took to fail.
         text = text.replacing(/after [0-9]+ ms/, with: "after 0 ms")
+        // The server's clock has whole seconds.
+        text = text.replacing(/"ahead_seconds","value":"-?1"/, with: #""ahead_seconds","value":"0""#)
         text = text.replacing(/"(duration_ms|analysis_ms|elapsed_ms)":[0-9]+/) { "\"\($0.1)\":0" }
         return text
     }

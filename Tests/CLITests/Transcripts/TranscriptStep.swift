@@ -130,6 +130,7 @@ enum TranscriptScript {
         .look("claim-legacy --list"), .look("claim-legacy --list --json"), .look("claim-legacy --all --dry-run"),
         .no("claim-legacy"),
         .no("claim-legacy --all"), .asked("claim-legacy --all", "Claim them?"),
+        .ok("login status"), .no("login status --sever"), .look("login status --json"),
         .look("logout --dry-run"), .look("logout --dry-run --json"), .no("logout --server ftp://media.test"),
         .ok("logout"),
     ]

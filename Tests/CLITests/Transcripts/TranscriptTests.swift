@@ -16,7 +16,9 @@ import Testing
 
     private static func leaves(of command: any ParsableCommand.Type, _ words: [String]) -> [[String]] {
         let below = command.configuration.subcommands
-        return below.isEmpty ? [words] : below.flatMap { leaves(of: $0, words + [$0._commandName]) }
+        // `login` is a command, and has one below it.
+        let isCommand = below.isEmpty || command is any ContextCommand.Type
+        return (isCommand ? [words] : []) + below.flatMap { leaves(of: $0, words + [$0._commandName]) }
     }
 
     /// All worlds at once: they have nothing in common.
