@@ -2,7 +2,7 @@
 package enum LoginChallenge: Sendable, Equatable {
     /// A user name and password: the response names Basic, or is not from an application.
     case password
-    /// A login: the response names other schemes only, or is JSON without naming any.
+    /// A login: the response names other schemes only, or is a JSON object without naming any.
     case login
 
     /// Reads a response.
@@ -20,10 +20,13 @@ package enum LoginChallenge: Sendable, Equatable {
         return .password
     }
 
-    /// A response to HEAD has no content, and a broken one may lack it.
+    /// The type alone shows nothing if the content is something else. A response to HEAD has the type without the content,
+    /// and only the beginning of a long one is known.
     private static func isJSON(_ head: HTTPResponseHead, _ body: [UInt8]) -> Bool {
-        if let type = head.mediaType, type == "application/json" || type.hasSuffix("+json") { return true }
-        return JSONValue.object(in: body[...]) != nil
+        if JSONValue.object(in: body[...]) != nil { return true }
+        guard let type = head.mediaType, type == "application/json" || type.hasSuffix("+json") else { return false }
+        if body.isEmpty { return head.value(of: "Content-Length") != "0" }
+        return body.first { !" \t\r\n".utf8.contains($0) } == UInt8(ascii: "{")
     }
 
     /// The scheme names of a `WWW-Authenticate` field (RFC 9110 section 11.6.1), lower case.
