@@ -68,7 +68,7 @@ struct ResponseSearch {
     /// The objects and lists in a text, wherever they begin.
     static func values(in text: ArraySlice<UInt8>) -> [JSONValue] {
         // So that brackets without an end cannot keep the processor busy.
-        var budget = 64 << 20
+        var budget = 4 << 20
         var values: [JSONValue] = []
         var rest = text
         while budget > 0, let start = rest.firstIndex(where: { $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "[") }) {

@@ -48,6 +48,10 @@ public enum RescueAdoption {
             abandoned.release()
             return nil
         }
+        guard reply.deleteToken != nil || !record.state.isFinal else {
+            // The server has confirmed the loss; only a token changes that.
+            return releaseUnlessNeeded(abandoned, reply, isTokenStored: false, checksum: record.checksumSHA256)
+        }
         var settlement = UploadSettlement(store: store, record: record)
         if (200..<300).contains(status) == false, status != 409, reply.deleteToken != nil {
             return try await adoptUnconfirmed(reply, abandoned, &settlement)
