@@ -63,11 +63,27 @@ import Tus
     func theLinkIsServed(_ name: String, _ pathExtension: String) async throws {
         let bench = try await start()
         let result = await bench.uploader.upload(try bench.prepare(try bench.file(70_000, name: name)))
-        let link = try #require(result.mediaURL)
-        #expect(link.hasSuffix(".\(pathExtension)"))
-        let path = String(link.dropFirst(bench.client.server.description.count))
-        let response = try await bench.client.http.execute(bench.client.request(.get, path))
-        #expect(response.status == 200)
+        // The second upload is skipped, and its link comes from the listing.
+        let again = await bench.uploader.upload(try bench.prepare(Array(bench.temporary.file(name).utf8)))
+        #expect(again.state == .duplicate)
+        for result in [result, again] {
+            let link = try #require(result.mediaURL)
+            #expect(link.hasSuffix(".\(pathExtension)"))
+            let path = String(link.dropFirst(bench.client.server.description.count))
+            let response = try await bench.client.http.execute(bench.client.request(.get, path))
+            #expect(response.status == 200)
+        }
+    }
+
+    @Test func aLongOrganizationIsNotSent() async throws {
+        let bench = try await start()
+        let path = try bench.file()
+        _ = try await bench.stopped(try bench.prepare(path))
+        let row = try #require(try bench.row())
+        var details = try bench.details()
+        details.orgName = String(repeating: "o", count: 129)
+        #expect(await bench.uploader.resume(row, details: details).error?.code == .invalidDetail)
+        #expect(try await post(bench) == 1)
     }
 
     @Test func aTypeThatTheServerRefusesIsNotSent() async throws {
@@ -185,6 +201,39 @@ import Tus
         #expect(result.hasDeleteToken)
         #expect(log.contains { if case .restarting(let error) = $0 { error.isPendingLimit } else { false } })
         #expect(try await post(bench) == 6)
+    }
+
+    @Test func aResumedUploadWithoutAPlaceIsSentByMultipart() async throws {
+        let bench = try await start()
+        let path = try bench.file()
+        _ = try await bench.stopped(try bench.prepare(path))
+        let row = try #require(try bench.row())
+        var record = try #require(try bench.store.tusRecord(row.uploadID))
+        record.parts[0].tusID = "00000000-0000-4000-8000-000000000000"
+        try await bench.store.save(record)
+        try await leaveUnfinished(4, on: bench)
+        let result = await bench.uploader.resume(row)
+        #expect(result.state == .done)
+        #expect(result.transport == .multipart)
+        #expect(result.hasDeleteToken)
+        #expect(try await bench.stored() == [try bench.checksum(path)])
+    }
+
+    @Test(arguments: 0...TusPlaces.limit)
+    func otherProcessesTakePlaces(_ count: Int) async throws {
+        let bench = try await start()
+        let name = SourceLock.name(ofPlaceOn: bench.client.server.scope, isGuest: false)
+        let locks = try (0..<count).map { try #require(try UploadLock.acquire("\(name)-\($0)", in: bench.directory)) }
+        let upload = try bench.prepare(try bench.file())
+        let control = TransferControl()
+        let running = Task { await bench.uploader.upload(upload, control: control) }
+        if count == TusPlaces.limit {
+            try await Task.sleep(for: .milliseconds(300))
+            #expect(try await post(bench) == 0)
+            locks.last?.release()
+        }
+        #expect(await running.value.state == .done)
+        for lock in locks { lock.release() }
     }
 
     @Test func aBatchHasFourUploadsAtATime() async throws {

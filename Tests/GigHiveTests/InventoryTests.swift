@@ -34,7 +34,7 @@ import Testing
         ])
         let stored = ServerInventory.Stored(
             fileID: 7,
-            fileType: "video",
+            served: ServedName(kind: "video", pathExtension: "mp4"),
             isInEvent: true,
             isInSeveralEvents: true
         )

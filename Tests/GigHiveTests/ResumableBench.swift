@@ -20,12 +20,18 @@ struct ResumableBench {
     let client: GigHiveClient
     var options: UploadOptions
 
-    init(_ sandbox: SandboxProcess, user: String? = "uploader", retries: Int = 0) throws {
+    /// Requests go through the address of a proxy, if one is specified.
+    init(
+        _ sandbox: SandboxProcess,
+        user: String? = "uploader",
+        retries: Int = 0,
+        through proxy: String? = nil
+    ) throws {
         self.sandbox = sandbox
         temporary = try TemporaryDirectory()
         directory = try DataDirectory.open(temporary.file("data"))
         store = try TokenStore(in: directory)
-        let server = try ServerURL(sandbox.baseURL)
+        let server = try ServerURL(proxy ?? sandbox.baseURL)
         client = GigHiveClient(
             server: server,
             http: try HTTPClient(configuration: HTTPClientConfiguration(retry: RetryPolicy(retries: 0))),
@@ -69,6 +75,19 @@ struct ResumableBench {
         try Data((0..<byteCount).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) ^ seed }).write(
             to: URL(fileURLWithPath: path)
         )
+        return Array(path.utf8)
+    }
+
+    /// The same for many MiB: every block of 4 KiB is different.
+    func largeFile(_ byteCount: Int, name: String = "large.mp4") throws -> [UInt8] {
+        let path = temporary.file(name)
+        let block = Data((0..<4096).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+        var content = Data(capacity: byteCount)
+        while content.count < byteCount {
+            withUnsafeBytes(of: UInt64(content.count)) { content.append(contentsOf: $0) }
+            content.append(block.prefix(min(4088, byteCount - content.count)))
+        }
+        try content.write(to: URL(fileURLWithPath: path))
         return Array(path.utf8)
     }
 

@@ -2,9 +2,21 @@ internal import Foundation
 internal import Glibc
 internal import Synchronization
 
-/// A network that breaks: passes bytes on between a client and a server, and resets the connection on both sides whenever
-/// so many bytes have come from the client.
+/// A network that breaks: passes bytes on between a client and a server, and interrupts the connection whenever so many bytes
+/// have come from the client.
 public final class CuttingProxy: Sendable {
+    /// How a connection is interrupted.
+    public enum Ending: Sendable, CaseIterable {
+        /// Both sides are reset.
+        case reset
+        /// Both sides are closed.
+        case close
+        /// The server gets no further bytes and sees the end of the stream; its response passes.
+        case halfClose
+        /// The server gets no further bytes; its response passes.
+        case stall
+    }
+
     private struct Plan {
         var every: Int
         var cutsLeft: Int
@@ -40,13 +52,14 @@ public final class CuttingProxy: Sendable {
     ///   - port: Where the server listens on loopback.
     ///   - byteCount: Bytes from clients, over all connections, between two cuts.
     ///   - times: How many cuts there are; everything passes after the last.
+    ///   - ending: What a cut is.
     /// - Throws: When no port can be had.
-    public init(before port: Int, cuttingEvery byteCount: Int, times: Int) throws {
+    public init(before port: Int, cuttingEvery byteCount: Int, times: Int, ending: Ending = .reset) throws {
         let progress = Progress(Plan(every: byteCount, cutsLeft: times))
         self.progress = progress
         listener = try ScriptedServer { connection, _ in
             let upstream = try ScriptedServer.Connection.opened(to: port)
-            try Self.pass(between: connection, and: upstream) { bytes in
+            try Self.pass(between: connection, and: upstream, ending: ending) { bytes in
                 progress.plan.withLock { $0.take(bytes.count) }
             }
         }
@@ -61,10 +74,12 @@ public final class CuttingProxy: Sendable {
     /// Bytes that clients have sent, heads of requests included.
     public var bytesFromClient: Int { progress.plan.withLock { $0.bytesFromClient } }
 
-    /// Passes bytes on until one side ends, or until `isLast` says so of what came from the client: then both are reset.
+    /// Passes bytes on until one side ends, or until `isLast` says so of what came from the client: then the connection is
+    /// interrupted, and what `isLast` was called with is not passed on.
     static func pass(
         between client: ScriptedServer.Connection,
         and server: ScriptedServer.Connection,
+        ending: Ending = .reset,
         isLast: (ArraySlice<UInt8>) -> Bool
     ) throws {
         var buffer = [UInt8](repeating: 0, count: 64 << 10)
@@ -75,8 +90,15 @@ public final class CuttingProxy: Sendable {
                 let count = recv(client.descriptor, &buffer, buffer.count, 0)
                 guard count > 0 else { return }
                 guard !isLast(buffer[..<count]) else {
-                    client.reset()
-                    return server.reset()
+                    switch ending {
+                    case .reset:
+                        client.reset()
+                        return server.reset()
+                    case .close: return
+                    case .halfClose: shutdown(server.descriptor, Int32(SHUT_WR))
+                    case .stall: break
+                    }
+                    return try passResponse(from: server, to: client)
                 }
                 try server.write(bytes: buffer[..<count])
             }
@@ -85,6 +107,19 @@ public final class CuttingProxy: Sendable {
                 guard count > 0 else { return }
                 try client.write(bytes: buffer[..<count])
             }
+        }
+    }
+
+    /// Passes on what the server still sends.
+    private static func passResponse(
+        from server: ScriptedServer.Connection,
+        to client: ScriptedServer.Connection
+    ) throws {
+        var buffer = [UInt8](repeating: 0, count: 64 << 10)
+        while true {
+            let count = recv(server.descriptor, &buffer, buffer.count, 0)
+            guard count > 0 else { return }
+            try client.write(bytes: buffer[..<count])
         }
     }
 }

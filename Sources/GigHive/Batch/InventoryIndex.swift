@@ -21,6 +21,8 @@ struct InventoryIndex: Sendable {
         /// The first event that it was listed for; others are in `moreEvents`.
         var event: Int32
         var kind: MediaKind
+        /// A number in `pathExtensions`; 0 if unknown.
+        var pathExtension: UInt16
         var isInSeveralEvents = false
     }
 
@@ -44,6 +46,7 @@ struct InventoryIndex: Sendable {
     private var assets: [Key: Asset] = [:]
     private var moreEvents: Set<Link> = []
     private var events: [InventoryEvent: Int32] = [:]
+    private var pathExtensions: [String] = [""]
 
     /// Reads the whole listing, page by page.
     static func fetch(
@@ -68,7 +71,12 @@ struct InventoryIndex: Sendable {
         let event = number(of: InventoryEvent(date: entry.date ?? "", orgName: entry.orgName ?? ""))
         guard let known = assets[key], known.fileID == fileID else {
             let kind: MediaKind = entry.fileType == "audio" ? .audio : entry.fileType == "video" ? .video : .unknown
-            assets[key] = Asset(fileID: fileID, event: event, kind: kind)
+            assets[key] = Asset(
+                fileID: fileID,
+                event: event,
+                kind: kind,
+                pathExtension: number(ofExtension: entry.servedName.pathExtension)
+            )
             return
         }
         if known.event != event {
@@ -85,10 +93,22 @@ struct InventoryIndex: Sendable {
         }
         return ServerInventory.Stored(
             fileID: asset.fileID,
-            fileType: asset.kind.text,
+            served: ServedName(
+                kind: asset.kind.text,
+                pathExtension: asset.pathExtension == 0 ? nil : pathExtensions[Int(asset.pathExtension)]
+            ),
             isInEvent: isInEvent,
             isInSeveralEvents: asset.isInSeveralEvents
         )
+    }
+
+    /// There are few; those after the first thousand are not remembered.
+    private mutating func number(ofExtension text: String?) -> UInt16 {
+        guard let text else { return 0 }
+        if let known = pathExtensions.firstIndex(of: text) { return UInt16(known) }
+        guard pathExtensions.count < 1000 else { return 0 }
+        pathExtensions.append(text)
+        return UInt16(pathExtensions.count - 1)
     }
 
     private mutating func number(of event: InventoryEvent) -> Int32 {

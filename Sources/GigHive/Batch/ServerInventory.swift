@@ -9,8 +9,8 @@ actor ServerInventory {
     /// A file on the server.
     struct Stored: Sendable, Equatable {
         var fileID: Int64
-        /// `audio` or `video`.
-        var fileType: String?
+        /// Where it is served.
+        var served: ServedName
         /// Whether it is listed in the event.
         var isInEvent: Bool
         /// Whether other events list it too. D1 and D2 list a file in every event that has a file with the same label.

@@ -1,6 +1,7 @@
 internal import MediaFiles
 internal import MediaStore
 internal import MediaTransport
+internal import Tus
 
 /// One call of `Uploader.resume`.
 struct ResumeRun: Sendable {
@@ -31,6 +32,9 @@ struct ResumeRun: Sendable {
             let end = await uploader.resolve(record, details: details, control: control, onEvent: onEvent)
             guard end.error?.code != .notResumable, try uploader.canGoOn(record, after: end) else { return end }
             settled = end
+            if record.transport == .tus, let error = end.error, try isForgotten() {
+                onEvent(.restarting(because: error))
+            }
         }
         let upload = try prepared()
         if record.transport == .multipart {
@@ -41,15 +45,8 @@ struct ResumeRun: Sendable {
         guard let features = try await uploader.tusFeatures(control, onEvent) else {
             throw GigHiveError(.tusUnavailable, detail: "the server offers no resumable uploads", path: record.path)
         }
-        var run = TusUploadRun(
-            uploader,
-            upload,
-            features: features,
-            continuing: record,
-            control: control,
-            onEvent: onEvent
-        )
-        return await run.perform()
+        if features.offsetUnit == .chunks { try uploader.checkCreation(of: upload) }
+        return await uploader.sendOverTus(upload, features, continuing: record, control, onEvent)
     }
 
     /// Whether the server may have stored it already.
@@ -57,6 +54,15 @@ struct ResumeRun: Sendable {
         switch record.transport {
         case .multipart: !record.state.isFinal
         case .tus: record.state == .finalized ? true : try uploader.mayBeFinalizing(record)
+        }
+    }
+
+    /// Whether the server has nothing of the upload that could be resumed.
+    private func isForgotten() throws(GigHiveError) -> Bool {
+        do {
+            return try uploader.store.tusRecord(record.uploadID)?.tusIDs.isEmpty ?? true
+        } catch {
+            throw .store(error)
         }
     }
 

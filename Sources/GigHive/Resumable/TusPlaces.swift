@@ -1,7 +1,8 @@
+internal import MediaStore
 internal import Synchronization
 
-/// The uploads that this process has at a time on a server that allows five unfinished ones to all users together
-/// (gighive-d4 contract 4.5): four, so that one remains for the server's own web page.
+/// The uploads that this machine has at a time on a server that allows five unfinished ones to all users together
+/// (gighive-d4 contract 4.5): four, so that one remains for the server's own web page. Processes share them by locks.
 final class TusPlaces: Sendable {
     static let limit = 4
 
@@ -78,9 +79,15 @@ final class TusPlaces: Sendable {
 final class TusPlace: Sendable {
     private let places: TusPlaces
     private let state = Mutex((isHeld: true, isCreated: false))
+    private let lock = Mutex<UploadLock?>(nil)
 
     fileprivate init(_ places: TusPlaces) {
         self.places = places
+    }
+
+    /// Keeps a lock that other processes respect, until this place ends.
+    func keep(_ lock: UploadLock) {
+        self.lock.withLock { $0 = lock }
     }
 
     /// The server has created an upload; noted once.
@@ -114,6 +121,10 @@ final class TusPlace: Sendable {
         let (wasHeld, wasCreated) = state.withLock { state in
             defer { state.isHeld = false }
             return (state.isHeld, state.isCreated)
+        }
+        lock.withLock { lock in
+            lock?.release()
+            lock = nil
         }
         if wasHeld { places.giveBack(wasCreated: wasCreated) }
     }

@@ -14,8 +14,29 @@ extension TusUploadRun {
         place?.end()
         place = nil
         guard await pass.enter() else { return false }
-        place = await uploader.tusPlaces.take()
+        let place = await uploader.tusPlaces.take()
+        self.place = place
+        if let lock = await lockAmongProcesses() { place.keep(lock) }
         return await uploader.mayBegin(control)
+    }
+
+    /// Waits until fewer than four uploads of this machine are unfinished on the server.
+    ///
+    /// - Returns: nil when the upload was stopped, and where locks cannot be made: the server's own limit remains.
+    private func lockAmongProcesses() async -> UploadLock? {
+        let name = SourceLock.name(ofPlaceOn: settlement.record.host, isGuest: uploader.options.guest != nil)
+        while !control.isStopRequested {
+            for number in 0..<TusPlaces.limit {
+                do throws(StoreError) {
+                    let lock = try UploadLock.acquire("\(name)-\(number)", in: uploader.directory)
+                    if let lock { return lock }
+                } catch {
+                    return nil
+                }
+            }
+            _ = await control.waitForStop(upTo: .milliseconds(500))
+        }
+        return nil
     }
 
     /// Before anything is sent: what the user loses compared with multipart (gighive-d4 contract 3 and 4.6).

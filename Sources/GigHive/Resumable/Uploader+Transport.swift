@@ -70,7 +70,7 @@ extension Uploader {
 
     /// What a server that counts chunks refuses when it creates an upload, or only after the last byte (gighive-d4 contract
     /// 4.1 and 4.4).
-    private func checkCreation(of upload: PreparedUpload) throws(GigHiveError) {
+    func checkCreation(of upload: PreparedUpload) throws(GigHiveError) {
         // An event link's details come from the server, and were not checked.
         let details = upload.details
         _ = try UploadDetails.validated(
@@ -156,7 +156,9 @@ extension Uploader {
         guard error.code == .payloadTooLarge, options.transport == .auto else { return nil }
         directLimit.note(refused: upload.sizeBytes)
         guard let features = try? await tusFeatures() else { return nil }
-        return upload.sizeBytes > features.maximumBytes ?? .max ? nil : features
+        guard upload.sizeBytes <= features.maximumBytes ?? .max else { return nil }
+        if features.offsetUnit == .chunks, (try? checkCreation(of: upload)) == nil { return nil }
+        return features
     }
 
     /// How long the server may still be working on a file whose response was lost: it hashes, moves and probes the file

@@ -8,9 +8,9 @@ struct DuplicateCheck: Sendable {
     /// The result of the check.
     enum Finding: Sendable {
         /// The event has these bytes.
-        case inEvent(fileID: Int64?, fileType: String?)
+        case inEvent(fileID: Int64?, ServedName)
         /// Other events have them; this one does not.
-        case elsewhere(fileID: Int64?, fileType: String?)
+        case elsewhere(fileID: Int64?, ServedName)
         /// The server has them; whether the event does could not be checked.
         case eventUnknown(fileID: Int64, GigHiveError)
         /// The server contradicts its response.
@@ -30,12 +30,12 @@ struct DuplicateCheck: Sendable {
     /// - Returns: What the server confirmed.
     func refusal(_ reply: UploadReply, checksum: String?, since began: ContinuousClock.Instant) async -> Finding {
         guard let fileID = reply.existingFileID else {
-            return await listed(checksum, fileID: nil, fileType: nil, since: began)
+            return await listed(checksum, fileID: nil, ServedName(kind: nil), since: began)
         }
         if let sent = checksum, let stated = reply.checksumSHA256, stated != sent {
             return .contradicted(otherBytes(sent, stated, fileID))
         }
-        var fileType: String?
+        var served = ServedName(kind: nil)
         // An event link gives no permission to query files.
         if uploader.options.guest == nil {
             do throws(GigHiveError) {
@@ -46,7 +46,7 @@ struct DuplicateCheck: Sendable {
                 if let sent = checksum, let stored = asset.checksumSHA256, stored != sent {
                     return .contradicted(otherBytes(sent, stored, fileID))
                 }
-                fileType = asset.fileType
+                served = asset.servedName
             } catch {
                 // The refusal itself contains ID and digest.
                 guard reply.checksumSHA256 == checksum, checksum != nil else {
@@ -55,8 +55,8 @@ struct DuplicateCheck: Sendable {
             }
         }
         // D3 refuses only files that the event itself has.
-        guard reply.dialect != .assets else { return .inEvent(fileID: fileID, fileType: fileType) }
-        return await listed(checksum, fileID: fileID, fileType: fileType, since: began)
+        guard reply.dialect != .assets else { return .inEvent(fileID: fileID, served) }
+        return await listed(checksum, fileID: fileID, served, since: began)
     }
 
     private func otherBytes(_ sent: String, _ stored: String, _ fileID: Int64) -> GigHiveError {
@@ -67,7 +67,7 @@ struct DuplicateCheck: Sendable {
     private func listed(
         _ checksum: String?,
         fileID: Int64?,
-        fileType: String?,
+        _ served: ServedName,
         since began: ContinuousClock.Instant
     ) async -> Finding {
         let unlisted = GigHiveError(.unexpectedAnswer, detail: "this user cannot read the server's listing")
@@ -80,14 +80,14 @@ struct DuplicateCheck: Sendable {
                 let detail = "the server lists the file in several events because of its label"
                 return unknown(stored.fileID, GigHiveError(.unexpectedAnswer, detail: detail))
             case .stored(let stored) where stored.isInEvent:
-                return .inEvent(fileID: stored.fileID, fileType: stored.fileType)
+                return .inEvent(fileID: stored.fileID, stored.served)
             case .stored(let stored):
-                return .elsewhere(fileID: stored.fileID, fileType: stored.fileType)
+                return .elsewhere(fileID: stored.fileID, stored.served)
             case .absent where fileID == nil:
                 let detail = "the server refused the file as a duplicate, and does not list it"
                 return .contradicted(GigHiveError(.unexpectedAnswer, detail: detail))
             case .absent:
-                return .elsewhere(fileID: fileID, fileType: fileType)
+                return .elsewhere(fileID: fileID, served)
             case .unavailable:
                 return unknown(fileID, await uploader.inventory.refusal ?? unlisted)
             }

@@ -116,9 +116,9 @@ struct EarlierUploads {
         var asked: Set<Int64> = []
         for row in sent where upload.isForEvent(of: row) && row.state.isStored {
             guard let fileID = row.fileID, asked.insert(fileID).inserted, try !isRemoved(fileID, checksum),
-                let fileType = try await confirmed(row.state, fileID, checksum)
+                let served = try await confirmed(row.state, fileID, checksum)
             else { continue }
-            return duplicate(of: row, fileType: fileType.text)
+            return duplicate(of: row, served)
         }
         return nil
     }
@@ -127,12 +127,12 @@ struct EarlierUploads {
     /// again costs more than a request. The id proves nothing about the event: it is enough for what the server confirmed as
     /// uploaded or linked, and not for a duplicate, which releases up to 0.1.0 recorded without asking.
     ///
-    /// - Returns: Its type, if the server sends it; nil when the file is not there.
+    /// - Returns: Where it is served; nil when the file is not there.
     private func confirmed(
         _ state: UploadState,
         _ fileID: Int64,
         _ checksum: String
-    ) async throws(GigHiveError) -> FileType? {
+    ) async throws(GigHiveError) -> ServedName? {
         let needsListing = state != .done && state != .linked
         let isListingCheap = await uploader.inventory.isWorthListing()
         if needsListing || isListingCheap {
@@ -140,7 +140,7 @@ struct EarlierUploads {
             let finding = try await uploader.inventory.find(checksum, in: event, control: control)
             if case .stored(let stored) = finding {
                 let isThere = needsListing ? stored.isOnlyInEvent : stored.isInEvent
-                return stored.fileID == fileID && isThere ? FileType(text: stored.fileType) : nil
+                return stored.fileID == fileID && isThere ? stored.served : nil
             }
             if needsListing { return nil }
         }
@@ -148,14 +148,10 @@ struct EarlierUploads {
             let asset = try await uploader.client.briefly(control) { (client) async throws(GigHiveError) in
                 try await client.asset(fileID)
             }
-            return asset?.checksumSHA256 == checksum ? FileType(text: asset?.fileType) : nil
+            return asset?.checksumSHA256 == checksum ? asset?.servedName : nil
         } catch  where error.code == .serverUnavailable {
             return nil
         }
-    }
-
-    private struct FileType {
-        var text: String?
     }
 
     /// The end when the listing shows the bytes in that event. A single question begins with whether the media are served
@@ -174,27 +170,28 @@ struct EarlierUploads {
         record.checksumSHA256 = checksum
         record.fileID = stored.fileID
         record.state = .duplicate
-        var result = skipped(UploadSettlement(store: uploader.store, record: record).result, stored.fileType)
+        var result = skipped(UploadSettlement(store: uploader.store, record: record), stored.served)
         result.uploadID = nil
         return result
     }
 
-    private func duplicate(of row: UploadRecord, fileType: String?) -> UploadResult {
-        var result = skipped(UploadSettlement(store: uploader.store, record: row).result, fileType)
+    private func duplicate(of row: UploadRecord, _ served: ServedName) -> UploadResult {
+        var result = skipped(UploadSettlement(store: uploader.store, record: row), served)
         if row.state == .tokenLost && !result.hasDeleteToken {
             result.warnings.append(.tokenLostEarlier)
         }
         return result
     }
 
-    private func skipped(_ known: UploadResult, _ fileType: String?) -> UploadResult {
-        var result = known
+    private func skipped(_ known: UploadSettlement, _ served: ServedName) -> UploadResult {
+        var result = known.result
+        result.mediaURL = known.mediaURL(served)
         result.state = .duplicate
         result.isSkipped = true
         result.isResumed = false
         result.attempts = 0
         result.httpStatus = nil
-        result.fileType = fileType
+        result.fileType = served.kind
         result.isDeletableDuplicate = result.hasDeleteToken
         return result
     }

@@ -30,8 +30,8 @@ struct OutcomeInquiry: Sendable {
     struct Copy: Sendable, Equatable {
         /// The server's id; nil when the file is served and this user cannot read the listing.
         var fileID: Int64?
-        /// `audio` or `video`.
-        var fileType: String?
+        /// Where it is served.
+        var served: ServedName
         var placement: Placement
     }
 
@@ -77,8 +77,8 @@ struct OutcomeInquiry: Sendable {
             switch sighting {
             case .listed(let copy) where copy.placement == .event || isLast:
                 return .present(copy)
-            case .served(let fileType) where isLast:
-                return .present(Copy(fileID: nil, fileType: fileType, placement: .unlisted))
+            case .served(let name) where isLast:
+                return .present(Copy(fileID: nil, served: name, placement: .unlisted))
             case .contradicted where isLast:
                 // A server that has finished without listing the file has stored its bytes without a row.
                 return deadline == nil ? .absent : .unanswered(Self.contradiction)
@@ -99,7 +99,7 @@ struct OutcomeInquiry: Sendable {
     func lookOnce(control: TransferControl) async -> Finding {
         switch await control.abandoning({ inner in await look(isLast: true, control: inner) }) {
         case .listed(let copy): .present(copy)
-        case .served(let fileType): .present(Copy(fileID: nil, fileType: fileType, placement: .unlisted))
+        case .served(let name): .present(Copy(fileID: nil, served: name, placement: .unlisted))
         case .contradicted, .absent: .absent
         case .unanswered(let error): .unanswered(error)
         }
@@ -128,7 +128,7 @@ struct OutcomeInquiry: Sendable {
     private enum Sighting: Sendable {
         case listed(Copy)
         /// The file is served with the right length, and this user cannot read the listing.
-        case served(fileType: String)
+        case served(ServedName)
         /// The file is served; the listing does not have it (yet).
         case contradicted
         case absent
@@ -161,14 +161,14 @@ struct OutcomeInquiry: Sendable {
         }
         do throws(GigHiveError) {
             if var copy = try await listedCopy(control: control) {
-                copy.fileType = copy.fileType ?? served
+                copy.served.kind = copy.served.kind ?? served
                 return .listed(copy)
             }
             return served == nil ? .absent : .contradicted
         } catch {
             // A server that refuses this user the listing does not contradict the served file.
             guard error.transport == nil, let served else { return .unanswered(error) }
-            return .served(fileType: served)
+            return .served(ServedName(kind: served, pathExtension: pathExtension))
         }
     }
 
@@ -205,7 +205,7 @@ struct OutcomeInquiry: Sendable {
                 guard let fileID = entry.fileID else { continue }
                 let placement: Placement =
                     view == .librarian ? .noEvent : entry.isIn(event) ? .event : .otherEvent
-                found = Copy(fileID: fileID, fileType: entry.fileType, placement: placement)
+                found = Copy(fileID: fileID, served: entry.servedName, placement: placement)
                 if placement != .otherEvent {
                     return found
                 }

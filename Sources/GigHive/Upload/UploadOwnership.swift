@@ -56,9 +56,17 @@ enum UploadOwnership {
 enum SourceLock {
     /// A name of at most 40 lower-case letters, digits and hyphens, as `UploadLock` wants it.
     static func name(of identity: FileIdentity, host: String) -> String {
-        // FNV-1a, 32 bits: two hosts that collide only make one upload wait for another.
-        let hash = host.utf8.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 }
-        return ["f", String(identity.inode, radix: 36), String(identity.device, radix: 36), String(hash, radix: 36)]
+        ["f", String(identity.inode, radix: 36), String(identity.device, radix: 36), hash(of: host)]
             .joined(separator: "-")
+    }
+
+    /// The same for a place among the unfinished uploads on a host; guests have places of their own.
+    static func name(ofPlaceOn host: String, isGuest: Bool) -> String {
+        [isGuest ? "g" : "p", hash(of: host)].joined(separator: "-")
+    }
+
+    /// FNV-1a, 32 bits: two hosts that collide only make one upload wait for another.
+    private static func hash(of host: String) -> String {
+        String(host.utf8.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 }, radix: 36)
     }
 }

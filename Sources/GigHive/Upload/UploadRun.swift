@@ -279,9 +279,9 @@ struct UploadRun {
             checksum: attempt.checksum,
             since: began
         )
-        if hasLostResponse, case .inEvent(let fileID, let fileType) = finding {
+        if hasLostResponse, case .inEvent(let fileID, let served) = finding {
             // The event did not have it before the attempt whose response was lost.
-            let copy = OutcomeInquiry.Copy(fileID: fileID, fileType: fileType, placement: .event)
+            let copy = OutcomeInquiry.Copy(fileID: fileID, served: served, placement: .event)
             settlement.endAsPresent(copy, cause: nil)
         } else {
             settlement.end(finding)

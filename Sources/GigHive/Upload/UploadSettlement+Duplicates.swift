@@ -5,11 +5,11 @@ extension UploadSettlement {
     /// Records a refused duplicate, according to what the server confirmed.
     mutating func end(_ finding: DuplicateCheck.Finding) {
         switch finding {
-        case .inEvent(let fileID, let fileType):
-            result.fileType = fileType ?? result.fileType
-            endAsDuplicate(of: fileID)
-        case .elsewhere(let fileID, let fileType):
-            result.fileType = fileType ?? result.fileType
+        case .inEvent(let fileID, let served):
+            result.fileType = served.kind ?? result.fileType
+            endAsDuplicate(of: fileID, served: served)
+        case .elsewhere(let fileID, let served):
+            result.fileType = served.kind ?? result.fileType
             endAsRefusedDuplicate(of: fileID)
         case .eventUnknown(let fileID, let reason):
             let cause = reason.detail.isEmpty ? "" : ": \(reason.detail)"
@@ -48,13 +48,15 @@ extension UploadSettlement {
 
     /// The event has the bytes, as the server confirmed.
     ///
-    /// - Parameter fileID: The id of the server's copy, if known.
-    mutating func endAsDuplicate(of fileID: Int64?) {
+    /// - Parameters:
+    ///   - fileID: The id of the server's copy, if known.
+    ///   - served: Where the server serves it, if known.
+    mutating func endAsDuplicate(of fileID: Int64?, served: ServedName? = nil) {
         let tokens = knownTokens(fileID: fileID, checksum: record.checksumSHA256)
         result.fileID = fileID ?? tokens.first?.fileID
         result.hasDeleteToken = !tokens.isEmpty
         result.isDeletableDuplicate = !tokens.isEmpty
-        result.mediaURL = mediaURL(fileType: result.fileType)
+        result.mediaURL = mediaURL(served ?? ServedName(kind: result.fileType))
         warnOfLostToken()
         end(.duplicate, nil)
     }
@@ -66,8 +68,8 @@ extension UploadSettlement {
             endAsPresent(copy, cause: error)
             return
         }
-        result.fileType = copy.fileType
-        endAsDuplicate(of: copy.fileID)
+        result.fileType = copy.served.kind
+        endAsDuplicate(of: copy.fileID, served: copy.served)
     }
 
     /// The server turned out to have the bytes while they were being sent.
@@ -78,6 +80,7 @@ extension UploadSettlement {
         result.fileType = known.fileType
         result.isSkipped = true
         endAsDuplicate(of: known.fileID)
+        result.mediaURL = known.mediaURL ?? result.mediaURL
     }
 
     /// Reports an upload from this machine that left these bytes on the server without a token.
@@ -96,11 +99,11 @@ extension UploadSettlement {
     mutating func endAsPresent(_ copy: OutcomeInquiry.Copy, cause: GigHiveError?) {
         let tokens = knownTokens(fileID: copy.fileID, checksum: record.checksumSHA256)
         result.fileID = copy.fileID ?? tokens.first?.fileID
-        result.fileType = copy.fileType
+        result.fileType = copy.served.kind
         // The name of a stored file is its digest.
         result.isVerified = true
         result.hasDeleteToken = !tokens.isEmpty
-        result.mediaURL = mediaURL(fileType: copy.fileType)
+        result.mediaURL = mediaURL(copy.served)
         if tokens.isEmpty {
             let noEvent = copy.placement == .noEvent ? "the server stored the file without adding it to its event" : ""
             end(

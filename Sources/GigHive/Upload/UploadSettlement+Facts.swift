@@ -1,5 +1,4 @@
 internal import Foundation
-internal import MediaCrypto
 internal import MediaFiles
 internal import MediaStore
 internal import MediaTransport
@@ -46,21 +45,14 @@ extension UploadSettlement {
         return rows.filter { !$0.isSuperseded && (fileID == nil || $0.fileID == fileID) }
     }
 
-    /// Where the media of a reply is served, by the server's own name: over tus the extension comes from the media type and
-    /// is often `bin` (gighive-d4 contract 4.6). nil where the name is not the served one.
-    func servedURL(_ reply: UploadReply) -> String? {
-        guard reply.hasNoTokens, let name = reply.fileName, let kind = reply.fileType,
-            ["audio", "video"].contains(kind),
-            SHA256Digest(hex: String(name.prefix(64))) != nil
-        else { return nil }
-        return "\(record.baseURL)/\(kind)/\(PercentEncoding.encode(name))"
-    }
-
-    /// Where the media is served: `/audio/` or `/video/`, then digest and extension (trap T16).
-    func mediaURL(fileType: String?) -> String? {
-        let pathExtension = FileName.pathExtension(of: result.fileName)
+    /// Where the media is served: `/audio/` or `/video/`, then digest and extension (trap T16). What the server does not
+    /// report is taken from the local name.
+    func mediaURL(_ served: ServedName?) -> String? {
+        let localExtension = FileName.pathExtension(of: result.fileName)
+        let pathExtension = served?.pathExtension ?? localExtension
         guard result.fileID != nil, let checksum = record.checksumSHA256,
-            let kind = fileType ?? AcceptedMedia.kind(ofExtension: pathExtension), ["audio", "video"].contains(kind)
+            let kind = served?.kind ?? AcceptedMedia.kind(ofExtension: localExtension),
+            ["audio", "video"].contains(kind)
         else { return nil }
         let suffix = pathExtension.isEmpty ? "" : "." + PercentEncoding.encode(pathExtension)
         return "\(record.baseURL)/\(kind)/\(checksum)\(suffix)"

@@ -45,7 +45,7 @@ struct UploadSettlement {
         self.result.guest = record.isGuest ? (try? store.guestReceipt(record.uploadID)) : nil
         let tokens = knownTokens(fileID: record.fileID, checksum: record.checksumSHA256)
         self.result.hasDeleteToken = record.fileID != nil && !tokens.isEmpty
-        self.result.mediaURL = mediaURL(fileType: nil)
+        self.result.mediaURL = mediaURL(nil)
     }
 
     // MARK: Steps
@@ -268,7 +268,7 @@ struct UploadSettlement {
         result.guest = reply.guest ?? result.guest
         result.httpStatus = reply.status
         result.isVerified = reply.checksumSHA256 != nil && reply.checksumSHA256 == record.checksumSHA256
-        result.mediaURL = servedURL(reply) ?? mediaURL(fileType: reply.fileType)
+        result.mediaURL = mediaURL(ServedName(kind: reply.fileType, names: [reply.fileName]))
         if reply.checksumSHA256 == nil {
             result.warnings.append(.notVerified)
         }

@@ -127,13 +127,22 @@ public struct Uploader: Sendable {
         }
     }
 
-    private func sendOverTus(
+    /// Uploads over tus, or by multipart where the server accepts no further unfinished uploads.
+    func sendOverTus(
         _ upload: PreparedUpload,
         _ features: TusFeatures,
+        continuing record: UploadRecord? = nil,
         _ control: TransferControl,
         _ onEvent: @escaping @Sendable (UploadEvent) -> Void
     ) async -> UploadResult {
-        var run = TusUploadRun(self, upload, features: features, control: control, onEvent: onEvent)
+        var run = TusUploadRun(
+            self,
+            upload,
+            features: features,
+            continuing: record,
+            control: control,
+            onEvent: onEvent
+        )
         let result = await run.perform()
         guard let error = result.error, error.isPendingLimit, options.guest == nil, fitsDirectly(upload) else {
             return result
