@@ -125,7 +125,9 @@ enum Base64 {
     /// Whether decoded bytes are something that a server encodes: JSON, XML, a form, or compressed data. A token alone is
     /// made of the same characters as Base64.
     private static func isContent(_ bytes: [UInt8]) -> Bool {
-        if bytes.allSatisfy({ $0 >= 0x20 || (0x09...0x0d).contains($0) }) { return true }
+        if bytes.allSatisfy({ $0 >= 0x20 || (0x09...0x0d).contains($0) }) {
+            return String(validating: bytes, as: UTF8.self) != nil
+        }
         return (bytes.first == 0x1f || bytes.first == 0x78) && Inflation.decoding(bytes[...])?.end == .complete
     }
 

@@ -84,7 +84,9 @@ package struct UploadReply: Sendable, Equatable {
             // The content says more about a failure than the bytes around it.
             if reply.form == .broken { reply = layer }
         }
-        reply.suspects = Suspects.find(in: decoded.texts.last ?? [], besides: reply.checksumSHA256)
+        for text in decoded.texts {
+            reply.suspects.formUnion(Suspects.find(in: text, besides: reply.checksumSHA256))
+        }
         reply.isUnread = !decoded.isText
         return reply
     }
