@@ -63,7 +63,7 @@ import Testing
         Form("deleteToken", #"{"id":18,"deleteToken":"TOKEN"}"#),
         Form("delete-token", #"{"id":18,"delete-token":"TOKEN"}"#),
         Form("DeleteToken", #"{"Id":18,"DeleteToken":"TOKEN"}"#),
-        Form("DELETE_TOKEN", #"{"ID":18,"DELETE_TOKEN":"TOKEN"}"#),
+        Form("capitals", Array(#"{"ID":18,"DELETE_TOKEN":"\#(UploadReplyTests.token)"}"#.utf8)),
         Form("delete token", #"{"id":18,"delete token":"TOKEN"}"#),
         Form("camel case in data", #"{"data":{"assetId":18,"deleteToken":"TOKEN"}}"#),
         Form("ID beside, named for files", #"{"asset_id":18,"tokens":{"delete_token":"TOKEN"}}"#),

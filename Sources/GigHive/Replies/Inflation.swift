@@ -38,9 +38,14 @@ struct Inflation: Equatable {
             let isIntact = inflater.trailer(4).map { value(bigEndian: $0) == adler32(inflater.output) } ?? true
             return Inflation(bytes: inflater.output, end: isIntact ? end : .invalid)
         }
-        var inflater = Inflater(body, limit: bound(body))
-        guard inflater.run() == .complete, inflater.isAtEnd, !inflater.output.isEmpty else { return nil }
-        return Inflation(bytes: inflater.output, end: .complete)
+        // A file of a stopped run may lack the zeros at its end.
+        for padding in 0...1 {
+            let padded = body + Array(repeating: 0, count: padding)
+            var inflater = Inflater(padded, limit: bound(body))
+            guard inflater.run() == .complete, inflater.isAtEnd, !inflater.output.isEmpty else { continue }
+            return Inflation(bytes: inflater.output, end: .complete)
+        }
+        return nil
     }
 
     /// All members of a gzip file, one after the other.
