@@ -36,6 +36,7 @@ package final class RescueFile: Sendable {
         /// Of the header up to the status, and the reply so far.
         var check: UInt32 = 0
         var hasCheck = false
+        var hasBegun = false
         /// The header up to the status.
         var beginning: [UInt8] = []
     }
@@ -109,6 +110,7 @@ package final class RescueFile: Sendable {
             header.replaceSubrange(Self.statusOffset..<Self.statusOffset + digits.count, with: digits)
             reply = Reply(
                 check: CyclicCheck.castagnoli.of(header.prefix(Self.checkedHeaderCount)),
+                hasBegun: true,
                 beginning: header
             )
             return forgetReply(of: oldCount, writing: Array(header.dropFirst(Self.statusOffset)), at: Self.statusOffset)
@@ -162,7 +164,7 @@ package final class RescueFile: Sendable {
     /// Writes the check, and waits until all bytes are on the disk (`fdatasync`).
     package func synchronize() throws(StoreError) {
         let error = reply.withLock { reply -> StoreError? in
-            guard !reply.hasCheck, !reply.beginning.isEmpty else { return nil }
+            guard reply.hasBegun, !reply.hasCheck else { return nil }
             reply.hasCheck = true
             return writeCheck(Self.digits(reply.check) + Self.digits(UInt32(clamping: reply.byteCount)))
         }
