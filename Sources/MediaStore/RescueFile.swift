@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import MediaSystem
 import Synchronization
 
 /// Holds a server's reply on disk before anybody tries to understand it.
@@ -13,11 +14,15 @@ import Synchronization
 ///     offset 0    "mediactl rescue 1\n"
 ///            18   "upload " and the id, padded with spaces to 40 characters, "\n"
 ///            66   "status " and three digits, 000 before any reply, "\n"
-///            77   spaces, then "\n" at 127
+///            77   "system ", 16 hexadecimal digits that change when the system starts, "\n"
+///            101  "check ", CRC-32C and length of the reply, 8 hexadecimal digits each, or hyphens, "\n"
+///            124  spaces, then "\n" at 127
 ///            128  the reply's bytes as they arrived, then zeros to the end of the allocated space
 ///
-/// The reply has no length field: it ends before the trailing zeros (neither JSON nor HTML ends with one), so every
-/// single write leaves a file that can be read, whatever instant the process dies at. With status 000 there is none.
+/// A reply without a check ends before the trailing zeros, so every single write leaves a file that can be read, whatever
+/// instant the process dies at. With status 000 there is none. The check comes with the synchronisation. Without it a
+/// file of an earlier start of the system holds no reply: after a power cut any sector of it may be of an earlier upload
+/// (docs/adr/0029). Release 0.1.0 wrote neither of the two lines.
 ///
 /// One slot of a batch uses its file for one upload after the other (`reset(for:)`). The name has the upload's id for
 /// people; the header is what counts.
@@ -25,9 +30,19 @@ package final class RescueFile: Sendable {
     /// Where it lies, for the last-resort message.
     package var path: String { file.path }
 
+    private struct Reply {
+        /// Bytes of the reply in the file.
+        var byteCount = 0
+        /// Of the header up to the status, and the reply so far.
+        var check: UInt32 = 0
+        var hasCheck = false
+        var hasBegun = false
+        /// The header up to the status.
+        var beginning: [UInt8] = []
+    }
+
     private let file: LockedFile
-    /// Bytes of the reply in the file.
-    private let byteCount: Mutex<Int>
+    private let reply: Mutex<Reply>
 
     /// Creates and locks a rescue file for an upload and allocates its space.
     ///
@@ -35,7 +50,7 @@ package final class RescueFile: Sendable {
     package init(for uploadID: String, in directory: DataDirectory) throws(StoreError) {
         try UploadID.check(uploadID, path: directory.path)
         file = try LockedFile.create(prefix: Self.namePrefix(uploadID), in: directory)
-        byteCount = Mutex(0)
+        reply = Mutex(Reply(beginning: Self.header(for: uploadID)))
         do throws(StoreError) {
             try allocate(uploadID)
             try directory.synchronize()
@@ -48,7 +63,7 @@ package final class RescueFile: Sendable {
     /// Takes over what a dead process left.
     fileprivate init(adopting file: LockedFile, byteCount: Int) {
         self.file = file
-        self.byteCount = Mutex(byteCount)
+        reply = Mutex(Reply(byteCount: byteCount))
     }
 
     private func allocate(_ uploadID: String) throws(StoreError) {
@@ -66,12 +81,21 @@ package final class RescueFile: Sendable {
     ///
     /// - Throws: `StoreError`; what was written before stays.
     package func append(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
-        let error = byteCount.withLock { byteCount in
-            let result = file.write(bytes, at: Int64(Self.headerCount + byteCount))
-            byteCount += result.count
+        let error = reply.withLock { reply -> StoreError? in
+            if reply.hasCheck {
+                reply.hasCheck = false
+                if let error = writeCheck(Self.noCheck) { return error }
+            }
+            let result = file.write(bytes, at: Int64(Self.headerCount + reply.byteCount))
+            reply.byteCount += result.count
+            reply.check = CyclicCheck.castagnoli.of(bytes.prefix(result.count), after: reply.check)
             return result.error
         }
         if let error { throw error }
+    }
+
+    private func writeCheck(_ text: String) -> StoreError? {
+        Array(text.utf8).withUnsafeBytes { file.write($0, at: Int64(Self.checkOffset)).error }
     }
 
     /// Notes the status of the reply that follows, and forgets what an earlier try left.
@@ -80,12 +104,16 @@ package final class RescueFile: Sendable {
     /// - Throws: `StoreError`.
     package func begin(status: Int) throws(StoreError) {
         let digits = Array(String(1000 + min(max(status, 0), 999)).utf8.dropFirst())
-        let error = byteCount.withLock { byteCount -> StoreError? in
-            defer { byteCount = 0 }
-            var bytes = digits + [UInt8(ascii: "\n")]
-            bytes += Array(repeating: UInt8(ascii: " "), count: Self.headerCount - Self.statusOffset - bytes.count - 1)
-            bytes += [UInt8(ascii: "\n")]
-            return forgetReply(of: byteCount, writing: bytes, at: Self.statusOffset)
+        let error = reply.withLock { reply -> StoreError? in
+            let oldCount = reply.byteCount
+            var header = reply.beginning
+            header.replaceSubrange(Self.statusOffset..<Self.statusOffset + digits.count, with: digits)
+            reply = Reply(
+                check: CyclicCheck.castagnoli.of(header.prefix(Self.checkedHeaderCount)),
+                hasBegun: true,
+                beginning: header
+            )
+            return forgetReply(of: oldCount, writing: Array(header.dropFirst(Self.statusOffset)), at: Self.statusOffset)
         }
         if let error { throw error }
     }
@@ -94,10 +122,10 @@ package final class RescueFile: Sendable {
     /// elsewhere, or is worth nothing; a slot without a next upload releases its file.
     ///
     /// Against a kill nothing is synchronised: the new id comes in one write with the end of the old reply, so whoever
-    /// looks next finds the old reply under the old id or no reply under the new one. Against a power cut neither, as long
-    /// as the old reply shares the header's page, which reaches the disk as one: the next `synchronize()` takes both
-    /// along. Only a longer reply is synchronised away here (`fdatasync`), lest a later page of it comes back behind the
-    /// next reply. Losing all of this to a power cut before any reply arrived loses nothing: the journal knows both.
+    /// looks next finds the old reply under the old id or no reply under the new one. After a power cut the check decides,
+    /// and any mixture of the two is no reply. Only a longer reply is synchronised away here (`fdatasync`): its token must
+    /// not come back behind the next one. Losing all of this before any reply arrived loses nothing: the journal knows
+    /// both.
     ///
     /// - Throws: `StoreError`; `.other` after `release()`.
     package func reset(for uploadID: String) throws(StoreError) {
@@ -106,10 +134,11 @@ package final class RescueFile: Sendable {
         // in a file with another name, which is read all the same.
         let directory = path.prefix(upTo: path.lastIndex(of: "/") ?? path.startIndex)
         try file.rename(prefix: Self.namePrefix(uploadID), in: String(directory))
-        let (error, wasLong) = byteCount.withLock { byteCount in
-            let wasLong = Self.headerCount + byteCount > Self.pageCount
-            let error = forgetReply(of: byteCount, writing: Self.header(for: uploadID), at: 0)
-            byteCount = 0
+        let (error, wasLong) = reply.withLock { reply -> (StoreError?, Bool) in
+            let wasLong = Self.headerCount + reply.byteCount > Self.pageCount
+            let header = Self.header(for: uploadID)
+            let error = forgetReply(of: reply.byteCount, writing: header, at: 0)
+            reply = Reply(beginning: header)
             return (error, wasLong)
         }
         if let error { throw error }
@@ -132,8 +161,14 @@ package final class RescueFile: Sendable {
         return firstPage.withUnsafeBytes { file.write($0, at: Int64(offset)).error }
     }
 
-    /// Waits until all bytes are on the disk (`fdatasync`).
+    /// Writes the check, and waits until all bytes are on the disk (`fdatasync`).
     package func synchronize() throws(StoreError) {
+        let error = reply.withLock { reply -> StoreError? in
+            guard reply.hasBegun, !reply.hasCheck else { return nil }
+            reply.hasCheck = true
+            return writeCheck(Self.digits(reply.check) + Self.digits(UInt32(clamping: reply.byteCount)))
+        }
+        if let error { throw error }
         guard fdatasync(file.descriptor) == 0 else {
             throw StoreError(errno: errno, path: path, action: "cannot synchronise")
         }
@@ -161,11 +196,31 @@ extension RescueFile {
     fileprivate static let idCount = 40
     fileprivate static let statusOffset = 73
 
+    /// The part of the header that the check covers: title, id, status.
+    static let checkedHeaderCount = 77
+    static let checkOffset = 107
+    fileprivate static let noCheck = String(repeating: "-", count: 16)
+    private static let systemName = "system "
+
+    /// Changes whenever the system starts; zeros where it cannot be read.
+    static let system: String = {
+        let descriptor = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return String(repeating: "0", count: 16) }
+        defer { close(descriptor) }
+        let hash = ((try? FileBytes.read(descriptor, at: 0, count: 64)) ?? []).fnv1a
+        return digits(UInt32(truncatingIfNeeded: hash >> 32)) + digits(UInt32(truncatingIfNeeded: hash))
+    }()
+
+    fileprivate static func digits(_ value: UInt32) -> String {
+        let digits = String(value, radix: 16)
+        return String(repeating: "0", count: max(0, 8 - digits.count)) + digits
+    }
+
     fileprivate static func namePrefix(_ uploadID: String) -> String { "\(prefix)\(uploadID)-" }
 
     fileprivate static func header(for uploadID: String) -> [UInt8] {
         let id = uploadID + String(repeating: " ", count: idCount - uploadID.utf8.count)
-        let text = "\(title)upload \(id)\nstatus 000\n"
+        let text = "\(title)upload \(id)\nstatus 000\n\(systemName)\(system)\ncheck \(noCheck)\n"
         return Array((text + String(repeating: " ", count: headerCount - text.utf8.count - 1) + "\n").utf8)
     }
 }
@@ -203,6 +258,47 @@ extension RescueFile {
         return paths
     }
 
+    /// The response in the content of a rescue file; other content as it is.
+    package static func body(of content: [UInt8]) -> [UInt8] {
+        guard let found = Self.content(of: content), found.status != nil else { return content }
+        return found.body
+    }
+
+    /// What a rescue file says: the upload, the status, and the reply.
+    ///
+    /// - Parameters:
+    ///   - bytes: The content of the file.
+    ///   - system: The start of the system that the file is read after.
+    /// - Returns: nil without a whole header; a status of nil without a reply, or with one that may be mixed with another.
+    static func content(
+        of bytes: [UInt8],
+        system: String = system
+    ) -> (uploadID: String, status: Int?, body: [UInt8])? {
+        guard hasHeader(bytes) else { return nil }
+        let text = { (range: Range<Int>) in String(decoding: bytes[range], as: UTF8.self) }
+        let id = text(idOffset..<idOffset + idCount).filter { $0 != " " }
+        let status = Int(text(statusOffset..<statusOffset + 3)).flatMap { $0 == 0 ? nil : $0 }
+        let end = max((bytes.lastIndex { $0 != 0 } ?? 0) + 1, headerCount)
+        guard let status else { return (id, nil, []) }
+        let name = text(checkedHeaderCount..<checkedHeaderCount + systemName.count)
+        guard name == systemName else {
+            // Release 0.1.0 wrote blanks.
+            return name.allSatisfy { $0 == " " } ? (id, status, Array(bytes[headerCount..<end])) : (id, nil, [])
+        }
+        let check = text(checkOffset..<checkOffset + 16)
+        if check == noCheck {
+            let isOfThisStart = text(84..<100) == system
+            return isOfThisStart ? (id, status, Array(bytes[headerCount..<end])) : (id, nil, [])
+        }
+        guard let expected = UInt32(check.prefix(8), radix: 16), let count = Int(check.suffix(8), radix: 16),
+            count <= bytes.count - headerCount
+        else { return (id, nil, []) }
+        let body = bytes[headerCount..<headerCount + count]
+        let header = CyclicCheck.castagnoli.of(bytes.prefix(checkedHeaderCount))
+        guard CyclicCheck.castagnoli.of(body, after: header) == expected else { return (id, nil, []) }
+        return (id, status, Array(body))
+    }
+
     fileprivate static func hasHeader(_ bytes: [UInt8]) -> Bool {
         bytes.count >= headerCount && bytes.starts(with: title.utf8)
     }
@@ -226,17 +322,12 @@ extension RescueFile {
 extension AbandonedReply {
     /// - Returns: nil when there is no whole header.
     fileprivate init?(_ bytes: [UInt8], of file: LockedFile) {
-        guard RescueFile.hasHeader(bytes) else { return nil }
-        let id = bytes[RescueFile.idOffset..<RescueFile.idOffset + RescueFile.idCount].filter { $0 != 0x20 }
-        let digits = String(decoding: bytes[RescueFile.statusOffset..<RescueFile.statusOffset + 3], as: UTF8.self)
-        let status = Int(digits).flatMap { $0 == 0 ? nil : $0 }
-        let end = status == nil ? 0 : (bytes.lastIndex { $0 != 0 } ?? 0) + 1
-        let body = Array(bytes[RescueFile.headerCount..<max(end, RescueFile.headerCount)])
+        guard let content = RescueFile.content(of: bytes) else { return nil }
         self.init(
-            uploadID: String(decoding: id, as: UTF8.self),
-            status: status,
-            body: body,
-            file: RescueFile(adopting: file, byteCount: body.count),
+            uploadID: content.uploadID,
+            status: content.status,
+            body: content.body,
+            file: RescueFile(adopting: file, byteCount: content.body.count),
             receivedAt: Date(timeIntervalSince1970: FileStatus(descriptor: file.descriptor)?.modifiedAt ?? 0)
         )
     }

@@ -79,6 +79,21 @@ extension TokenStore {
         try connection.read { try TokenRow.fetch($0, where: "host = ? AND file_id = ?", [host, fileID]) }
     }
 
+    /// Whether another file of a host has this token. Reads all rows of the host.
+    ///
+    /// - Parameters:
+    ///   - token: The token.
+    ///   - host: The host.
+    ///   - fileID: The server's ID of the file that may have it; nil if it is unknown.
+    /// - Returns: Whether it is the token of another file.
+    /// - Throws: `StoreError`.
+    package func hasToken(_ token: DeleteToken, host: String, ofOtherThan fileID: Int64?) throws(StoreError) -> Bool {
+        try connection.read { db in
+            let sql = "SELECT 1 FROM tokens WHERE host = ? AND token = ? AND file_id IS NOT ? LIMIT 1"
+            return try Row.fetchOne(db, sql: sql, arguments: [host, token.secret, fileID]) != nil
+        }
+    }
+
     /// All rows for a checksum on a host; newest first.
     public func tokens(host: String, checksumSHA256: String) throws(StoreError) -> [TokenEntry] {
         try connection.read {

@@ -207,5 +207,8 @@ extension OutcomeTable {
         OutcomeCode("output_unusable", 2, "an output file cannot be created"),
         OutcomeCode("invalid_import", 2, "the import cannot be read"),
         OutcomeCode("interrupted", 130, "stopped by a signal"),
+        OutcomeCode("unknown_response", 5, "no kept response has this ID"),
+        OutcomeCode("no_token_found", 11, "the response contains no delete token, or more than one"),
+        OutcomeCode("token_in_use", 10, "another file of the same host has this delete token"),
     ]
 }

@@ -42,7 +42,8 @@ import Testing
             result.isVerified = true
             result.warnings = [
                 .notVerified, .noDeleteToken, .oddToken, .answeredInHTML, .rescued(uploadID: "u", fileID: 1),
-                .unusableToken(rescuePath: "r"), .tokenKept(rescuePath: "r"), .tokenLostEarlier, .aboveDirectLimit,
+                .unusableToken(rescuePath: "r"), .tokenKept(rescuePath: "r"), .responseKept(path: "r"),
+                .tokenLostEarlier, .aboveDirectLimit,
                 .typeMismatch(declared: "a", sniffed: "b"),
             ]
         } else {

@@ -174,6 +174,18 @@ public final class ScriptedServer: Sendable {
             }
         }
 
+        /// Sends a response with these bytes as its body.
+        public func answer(_ status: Int, bytes: [UInt8], headers: [String] = []) throws {
+            let extra = headers.map { $0 + "\r\n" }.joined()
+            try write("HTTP/1.1 \(status) Scripted\r\n\(extra)Content-Length: \(bytes.count)\r\n\r\n")
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                let count = rest.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+                guard count > 0 else { throw ScriptError.failed("send: \(errno)") }
+                rest = rest.dropFirst(count)
+            }
+        }
+
         /// Sends an answer with a body and its length.
         public func answer(
             _ status: Int,

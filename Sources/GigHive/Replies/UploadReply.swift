@@ -32,8 +32,12 @@ package struct UploadReply: Sendable, Equatable {
     package var fileID: Int64?
     /// The token; nil when the answer had none.
     package var deleteToken: DeleteToken?
-    /// Whether there was something in the token's place that no token can be.
+    /// Whether there was something in the token's place that cannot be a token, or more than one token.
     package var hasUnusableToken = false
+    /// What may be a token although nothing in the response names it so; a checksum has the same format.
+    package var suspects: Set<DeleteToken> = []
+    /// Whether the content could not be read at all.
+    package var isUnread = false
     /// 64 lower-case hexadecimal characters.
     package var checksumSHA256: String?
     /// Readable in old dialects, `<sha256>.<ext>` in the newest (trap T16).
@@ -61,19 +65,53 @@ package struct UploadReply: Sendable, Equatable {
     /// The error in words; of an HTML page the title.
     package var message: String?
 
-    /// Reads an answer.
+    /// Reads a response. A token is looked for at any status, in any nesting and encoding.
     ///
     /// - Parameters:
     ///   - status: Status code.
     ///   - body: All bytes received, also when there should have been more.
+    ///   - isComplete: Whether the response is known to be complete, so that a number at its end is.
     /// - Returns: What was understood.
-    package static func parse(status: Int, body: [UInt8]) -> UploadReply {
-        let content = ReplyText.content(of: body)
+    package static func parse(status: Int, body: [UInt8], isComplete: Bool = false) -> UploadReply {
+        var reply = read(status, body)
+        if reply.form != .broken, !reply.isWithoutToken { return reply }
+        let decoded = DecodedBody(body)
+        for text in decoded.texts {
+            let layer = text == body ? reply : read(status, text)
+            if layer.form != .broken, !layer.isWithoutToken { return layer }
+            let search = ResponseSearch(text[...], isComplete: isComplete)
+            guard search.token == nil, !search.hasUnusable else { return layer.adding(search) }
+            // The content says more about a failure than the bytes around it.
+            if reply.form == .broken { reply = layer }
+        }
+        for text in decoded.texts {
+            reply.suspects.formUnion(Suspects.find(in: text, besides: reply.checksumSHA256))
+        }
+        reply.isUnread = !decoded.isText
+        return reply
+    }
+
+    /// Reads a text in the form of the contract.
+    private static func read(_ status: Int, _ text: [UInt8]) -> UploadReply {
+        let content = ReplyText.content(of: text)
         switch content.form {
         case .json, .embedded: return UploadReply(status: status, form: .json, content)
         case .html: return UploadReply(status: status, form: .html, content)
         case .broken: return UploadReply(status: status, salvagedFrom: content.text)
         }
+    }
+
+    /// The same response with the token that a search has found.
+    private func adding(_ search: ResponseSearch) -> UploadReply {
+        var reply = self
+        if !search.members.isEmpty {
+            let content = ReplyText.Content(form: .json, members: search.members, text: [])
+            reply = UploadReply(status: status, form: form, content)
+        }
+        reply.deleteToken = search.token.flatMap(Self.token)
+        reply.hasUnusableToken = search.hasUnusable
+        if search.token != nil { reply.fileID = search.fileID }
+        return reply
     }
 
     private init(status: Int, form: Form, _ content: ReplyText.Content) {
@@ -109,7 +147,6 @@ package struct UploadReply: Sendable, Equatable {
         self.status = status
         form = .broken
         fileID = Salvage.identifier(after: "\"id\"", in: text) ?? Salvage.identifier(after: "\"asset_id\"", in: text)
-        deleteToken = Salvage.hex64(after: "delete_token\"", in: text).flatMap(Self.token)
         checksumSHA256 = Salvage.hex64(after: "checksum_sha256\"", in: text)?.lowercased()
         fileType = Salvage.mediaKind(after: "file_type\"", in: text)
         existingFileID =
@@ -131,7 +168,7 @@ package struct UploadReply: Sendable, Equatable {
         }
     }
 
-    private static func token(_ text: String) -> DeleteToken? {
+    static func token(_ text: String) -> DeleteToken? {
         // C1 controls; the token itself refuses the others.
         guard !text.unicodeScalars.contains(where: { (0x80...0x9f).contains($0.value) }) else { return nil }
         var token = text[...]
@@ -150,6 +187,16 @@ package struct UploadReply: Sendable, Equatable {
 
     /// Whether nothing stands in the token's place.
     var isWithoutToken: Bool { deleteToken == nil && !hasUnusableToken }
+
+    /// Whether the response may contain a token that was not found.
+    ///
+    /// - Parameter checksum: SHA-256 of the file, which has the format of a token.
+    /// - Returns: Whether it must be kept.
+    func mayHoldUnreadToken(besides checksum: String?) -> Bool {
+        // A server or proxy that refuses every request must not fill the disk with pages that cannot be read.
+        let isRefusal = (400..<500).contains(status) || status == 501 || status == 503
+        return isWithoutToken && ((isUnread && !isRefusal) || suspects.contains { $0.secret != checksum })
+    }
 }
 
 extension StoredFacts {

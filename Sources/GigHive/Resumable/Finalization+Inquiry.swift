@@ -42,6 +42,7 @@ extension Finalization {
         onEvent(.resolving(for: limit ?? .zero))
         switch await inquiry(checksum, settlement).run(for: limit, control: control) {
         case .present(let copy) where copy.placement != .otherEvent:
+            await settlement.storeToken(confirmedBy: copy.fileID)
             settlement.endAsPresent(copy, cause: error)
             return await ended()
         case .present where limit == nil, .absent where limit == nil:

@@ -130,7 +130,9 @@ struct Finalization {
         await pulse.value
         pass.leave(answer.dialect)
         settlement.note(status: answer.status)
+        settlement.note(response: answer.reply, isConfirmation: answer.verdict.isStored)
         let step = try await settle(answer, since: began, rescue, &settlement)
+        await settlement.finish(response: answer.reply, rescuePath: rescue.path)
         if !settlement.keepsReply {
             uploader.giveBack(rescue)
         }

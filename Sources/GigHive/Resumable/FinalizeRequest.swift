@@ -80,20 +80,20 @@ struct FinalizeRequest {
         KillPoint.replyInRescueFile.reach()
         switch outcome {
         case .success(let response):
-            let reply = UploadReply.parse(status: response.status, body: received)
+            let reply = UploadReply.parse(status: response.status, body: received, isComplete: true)
             return FinalizeAnswer(
                 verdict: .of(reply, head: response.head),
                 status: response.status,
-                rescueError: rescueError,
-                dialect: reply.dialect
+                reply: reply,
+                rescueError: rescueError
             )
         case .failure(let failure):
             let reply = failure.head.map { UploadReply.parse(status: $0.status, body: received) }
             return FinalizeAnswer(
                 verdict: .of(failure, reply: reply),
                 status: failure.head?.status,
-                rescueError: rescueError,
-                dialect: reply?.dialect
+                reply: reply,
+                rescueError: rescueError
             )
         }
     }
@@ -105,8 +105,10 @@ struct FinalizeAnswer: Sendable {
     var verdict: FinalizeVerdict
     /// Status of the answer, if one had begun.
     var status: Int?
+    /// What the response contains; nil if none had begun.
+    var reply: UploadReply?
     /// Why the rescue file does not hold the whole answer.
     var rescueError: StoreError?
     /// The server's release, if the response is about a file of the event.
-    var dialect: UploadReply.Dialect?
+    var dialect: UploadReply.Dialect? { reply?.dialect }
 }

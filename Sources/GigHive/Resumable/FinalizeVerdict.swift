@@ -32,12 +32,19 @@ enum FinalizeVerdict: Sendable {
     /// The server may still be working on it, or has stored it: nobody knows.
     case lost(GigHiveError)
 
+    /// Whether the response confirms the upload.
+    var isStored: Bool { if case .stored = self { true } else { false } }
+
     /// Judges an answer.
     static func of(_ reply: UploadReply, head: HTTPResponseHead) -> FinalizeVerdict {
         let isJSON = reply.form == .json
         var error = GigHiveError.answered(head, message: reply.message ?? reply.error, isJSON: isJSON, to: .finalize)
         if isJSON, GuestRefusal.rejectsLink(status: head.status, reply.error) {
             error.code = .invalidEventLink
+        }
+        if reply.deleteToken != nil, !(200..<300).contains(head.status), head.status != 409 {
+            // The status denies what the token says: the server has finished, and is queried.
+            return .broken(error)
         }
         switch head.status {
         case 200..<300:

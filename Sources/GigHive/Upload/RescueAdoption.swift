@@ -12,12 +12,11 @@ public enum RescueAdoption {
     public static func run(store: TokenStore, directory: DataDirectory) async throws(GigHiveError) -> [UploadWarning] {
         var warnings: [UploadWarning] = []
         do {
-            for reply in try RescueFile.abandoned(in: directory) {
-                if let warning = try await adopt(reply, store) {
-                    warnings.append(warning)
-                }
+            for response in try StoredResponse.abandoned(in: directory) {
+                let warning =
+                    response.isReadable ? try await adopt(response, store) : .tokenKept(rescuePath: response.path)
+                if let warning { warnings.append(warning) }
             }
-            warnings += try RescueFile.unreadable(in: directory).map { .tokenKept(rescuePath: $0) }
         } catch {
             throw .store(error)
         }
@@ -26,13 +25,13 @@ public enum RescueAdoption {
 
     /// - Returns: What the user should know.
     private static func adopt(
-        _ abandoned: AbandonedReply,
+        _ abandoned: StoredResponse,
         _ store: TokenStore
     ) async throws(StoreError) -> UploadWarning? {
         let status = abandoned.status ?? 0
         var reply = UploadReply.parse(status: status, body: abandoned.body)
         guard abandoned.status != nil, let record = try store.upload(abandoned.uploadID) else {
-            // Without its row nothing says where a token belongs; a person may still read it from the file.
+            // Without its row nothing says where a token belongs; `uploads adopt` takes it with an ID.
             return releaseUnlessNeeded(abandoned, reply, isTokenStored: false)
         }
         guard awaitsReply(record.state) else {
@@ -40,11 +39,23 @@ public enum RescueAdoption {
             // copy of a token along.
             let tokens = try store.tokens(host: record.host).map(\.token)
             let isStored = reply.deleteToken.map { tokens.contains($0) } ?? false
-            return releaseUnlessNeeded(abandoned, reply, isTokenStored: isStored)
+            return releaseUnlessNeeded(abandoned, reply, isTokenStored: isStored, checksum: record.checksumSHA256)
         }
         // A broken answer may lack the id that asking has found since.
         reply.fileID = reply.fileID ?? record.fileID
+        if let token = reply.deleteToken, try store.hasToken(token, host: record.host, ofOtherThan: reply.fileID) {
+            // Part of the response to an earlier upload, left by a torn write. It counts as no response.
+            abandoned.release()
+            return nil
+        }
+        guard reply.deleteToken != nil || !record.state.isFinal else {
+            // The server has confirmed the loss; only a token changes that.
+            return releaseUnlessNeeded(abandoned, reply, isTokenStored: false, checksum: record.checksumSHA256)
+        }
         var settlement = UploadSettlement(store: store, record: record)
+        if (200..<300).contains(status) == false, status != 409, reply.deleteToken != nil {
+            return try await adoptUnconfirmed(reply, abandoned, &settlement)
+        }
         switch record.transport {
         case .multipart: await settle(reply, abandoned, &settlement)
         case .tus: try await settleFinalize(reply, abandoned, &settlement)
@@ -52,21 +63,48 @@ public enum RescueAdoption {
         if let error = settlement.result.error?.store {
             throw error
         }
-        guard !settlement.keepsReply else { return releaseUnlessNeeded(abandoned, reply, isTokenStored: false) }
-        abandoned.file.release()
+        guard !settlement.keepsReply, !reply.hasUnusableToken, !reply.mayHoldUnreadToken(besides: record.checksumSHA256)
+        else {
+            return releaseUnlessNeeded(abandoned, reply, isTokenStored: false, checksum: record.checksumSHA256)
+        }
+        abandoned.release()
         guard reply.deleteToken != nil, let fileID = settlement.result.fileID else { return nil }
+        return .rescued(uploadID: abandoned.uploadID, fileID: fileID)
+    }
+
+    /// A token whose status denies the upload: it is stored for the ID it names, or for the file that the server has
+    /// reported since. What became of the upload is for the server to say.
+    private static func adoptUnconfirmed(
+        _ reply: UploadReply,
+        _ abandoned: StoredResponse,
+        _ settlement: inout UploadSettlement
+    ) async throws(StoreError) -> UploadWarning? {
+        let record = settlement.record
+        let isReported = record.state == .tokenLost
+        guard let fileID = reply.fileID, let entry = settlement.entry(reply) else {
+            settlement.end(.unknownOutcome, GigHiveError(.outcomeUnknown, httpStatus: reply.status))
+            return .tokenKept(rescuePath: abandoned.path)
+        }
+        let change = UploadChange(
+            state: isReported ? .done : .unknownOutcome,
+            httpStatus: reply.status,
+            clearsFailure: isReported,
+            updatedAt: record.updatedAt
+        )
+        try await settlement.store.commit(record.uploadID, change, token: entry)
+        abandoned.release()
         return .rescued(uploadID: abandoned.uploadID, fileID: fileID)
     }
 
     private static func settle(
         _ reply: UploadReply,
-        _ abandoned: AbandonedReply,
+        _ abandoned: StoredResponse,
         _ settlement: inout UploadSettlement
     ) async {
         // Whether the body was complete is not known here; a refusal that would hang on it is left for asking.
         switch UploadVerdict.of(reply, head: HTTPResponseHead(status: reply.status), bodyComplete: true) {
         case .stored(let reply):
-            await settlement.commit(reply, isSourceUnchanged: true, rescuePath: abandoned.file.path)
+            await settlement.commit(reply, isSourceUnchanged: true, rescuePath: abandoned.path)
         case .duplicate(let reply):
             settlement.endAsUnconfirmedDuplicate(reply)
         case .refused(let error, _):
@@ -79,7 +117,7 @@ public enum RescueAdoption {
     /// The answer to a finalize. One that ends nothing only tells whether that finalize may still be in flight.
     private static func settleFinalize(
         _ reply: UploadReply,
-        _ abandoned: AbandonedReply,
+        _ abandoned: StoredResponse,
         _ settlement: inout UploadSettlement
     ) async throws(StoreError) {
         // After a lost answer the row says so until its end.
@@ -88,7 +126,7 @@ public enum RescueAdoption {
         case .stored(let reply) where isRepeat && reply.isWithoutToken && reply.guest == nil:
             settlement.endAsRemembered(reply)
         case .stored(let reply):
-            await settlement.commit(reply, isSourceUnchanged: true, rescuePath: abandoned.file.path)
+            await settlement.commit(reply, isSourceUnchanged: true, rescuePath: abandoned.path)
         case .duplicate(let reply):
             settlement.endAsUnconfirmedDuplicate(reply)
         case .tooEarly, .pending, .dead, .unknownUpload, .refused, .unsupportedMedia:
@@ -105,17 +143,21 @@ public enum RescueAdoption {
 
     /// Releases a file that holds nothing more, and tells of one that does.
     private static func releaseUnlessNeeded(
-        _ abandoned: AbandonedReply,
+        _ abandoned: StoredResponse,
         _ reply: UploadReply,
-        isTokenStored: Bool
+        isTokenStored: Bool,
+        checksum: String? = nil
     ) -> UploadWarning? {
         if reply.deleteToken != nil && !isTokenStored {
-            return .tokenKept(rescuePath: abandoned.file.path)
+            return .tokenKept(rescuePath: abandoned.path)
         }
         if reply.hasUnusableToken {
-            return .unusableToken(rescuePath: abandoned.file.path)
+            return .unusableToken(rescuePath: abandoned.path)
         }
-        abandoned.file.release()
+        if abandoned.status != nil, reply.mayHoldUnreadToken(besides: checksum) {
+            return .responseKept(path: abandoned.path)
+        }
+        abandoned.release()
         return nil
     }
 

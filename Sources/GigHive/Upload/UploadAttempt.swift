@@ -13,6 +13,8 @@ struct UploadAttempt: Sendable {
     var metrics: TransferMetrics
     /// Status of the answer, if one had begun.
     var status: Int?
+    /// What the response contains; nil if none had begun.
+    var reply: UploadReply?
     /// SHA-256 of the bytes sent; nil unless the whole file was sent.
     var checksum: String?
     /// Since the last byte of the file was read for sending.
@@ -20,7 +22,7 @@ struct UploadAttempt: Sendable {
     /// Why the rescue file does not hold the whole answer.
     var rescueError: StoreError?
     /// The server's release, if the response is about a file of the event.
-    var dialect: UploadReply.Dialect?
+    var dialect: UploadReply.Dialect? { reply?.dialect }
 
     /// Sends the file once, under the control `transfer`, which is linked to the user's. The answer is in the rescue file,
     /// on the disk, before it is parsed.
@@ -83,15 +85,15 @@ struct UploadAttempt: Sendable {
         let timeSinceBody = tap.completedAt.map { .now - $0 } ?? .zero
         switch outcome {
         case .success(let response):
-            let reply = UploadReply.parse(status: response.status, body: body)
+            let reply = UploadReply.parse(status: response.status, body: body, isComplete: true)
             return UploadAttempt(
                 verdict: .of(reply, head: response.head, bodyComplete: response.metrics.bodyComplete),
                 metrics: response.metrics,
                 status: response.status,
+                reply: reply,
                 checksum: checksum,
                 timeSinceBody: timeSinceBody,
-                rescueError: rescueError,
-                dialect: reply.dialect
+                rescueError: rescueError
             )
         case .failure(let failure):
             let reply = failure.head.map { UploadReply.parse(status: $0.status, body: body) }
@@ -99,10 +101,10 @@ struct UploadAttempt: Sendable {
                 verdict: .of(failure, reply: reply),
                 metrics: failure.metrics,
                 status: failure.head?.status,
+                reply: reply,
                 checksum: checksum,
                 timeSinceBody: timeSinceBody,
-                rescueError: rescueError,
-                dialect: reply?.dialect
+                rescueError: rescueError
             )
         }
     }

@@ -105,6 +105,8 @@ public enum UploadWarning: Sendable, Equatable {
     case unusableToken(rescuePath: String?)
     /// A delete token is in a rescue file, and nothing here says which file on which server it belongs to.
     case tokenKept(rescuePath: String)
+    /// A response that could not be read completely and may contain a delete token is kept in this file.
+    case responseKept(path: String)
     /// The server had the file from an upload made here whose delete token was lost.
     case tokenLostEarlier
     /// The server answered in HTML; the JSON was dug out of it.

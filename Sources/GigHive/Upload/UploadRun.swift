@@ -156,7 +156,9 @@ struct UploadRun {
             if let checksum = attempt.checksum, file.isUnchanged {
                 uploader.keep(checksum, of: upload, readingBegan: file.openedAt)
             }
-            guard let again = await settle(attempt, since: began, file, rescue) else { break }
+            let again = await settle(attempt, since: began, file, rescue)
+            await settlement.finish(response: attempt.reply, rescuePath: rescue.path)
+            guard let again else { break }
             pass.leave()
             guard await waitToRepeat(again), await mayBegin() else {
                 endUnrepeated(again.error)
@@ -165,7 +167,7 @@ struct UploadRun {
             do {
                 // A file of its own for each try: after a crash an earlier refusal must not pass for the last answer.
                 let fresh = try RescueFile(for: settlement.record.uploadID, in: uploader.directory)
-                rescue.release()
+                if !settlement.keepsReply { rescue.release() }
                 rescue = fresh
             } catch {
                 settlement.end(.failed, .store(error))
@@ -196,6 +198,7 @@ struct UploadRun {
         _ file: OpenFile,
         _ rescue: RescueFile
     ) async -> Again? {
+        settlement.note(response: attempt.reply, isConfirmation: attempt.verdict.isStored)
         switch attempt.verdict {
         case .stored(let reply):
             await store(reply, attempt, since: began, file, rescue)
@@ -358,6 +361,7 @@ struct UploadRun {
         let finding = await uploader.inquiry(upload, checksum: checksum).run(for: limit, control: control)
         switch finding {
         case .present(let copy) where copy.placement != .otherEvent:
+            await settlement.storeToken(confirmedBy: copy.fileID)
             settlement.endAsPresent(copy, cause: error)
         case .present, .absent:
             guard !isSettled, settlement.result.attempts <= uploader.options.retry.retries else {

@@ -13,7 +13,9 @@ struct UploadSettlement {
         didSet { result.uploadID = isPlanned ? record.uploadID : nil }
     }
     /// Whether the rescue file is the only place of what the server said about the token.
-    private(set) var keepsReply = false
+    var keepsReply = false
+    /// A response with a token whose status does not confirm the upload.
+    var unconfirmed: UploadReply?
 
     init(store: TokenStore, record: UploadRecord, result: UploadResult) {
         self.store = store

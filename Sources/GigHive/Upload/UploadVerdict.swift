@@ -16,6 +16,9 @@ enum UploadVerdict: Sendable {
     /// `isSettled`: the server has finished working on it, so that a few looks tell.
     case unknown(GigHiveError, isSettled: Bool)
 
+    /// Whether the response confirms the upload.
+    var isStored: Bool { if case .stored = self { true } else { false } }
+
     /// Judges an answer.
     ///
     /// - Parameters:
@@ -26,6 +29,10 @@ enum UploadVerdict: Sendable {
     static func of(_ reply: UploadReply, head: HTTPResponseHead, bodyComplete: Bool) -> UploadVerdict {
         let isJSON = reply.form == .json
         let error = GigHiveError.answered(head, message: reply.message ?? reply.error, isJSON: isJSON)
+        if reply.deleteToken != nil, bodyComplete, !(200..<300).contains(head.status), head.status != 409 {
+            // The status denies what the token says: the server has finished, and is queried.
+            return .unknown(error, isSettled: true)
+        }
         switch head.status {
         case 200..<300:
             return success(reply, bodyComplete: bodyComplete)

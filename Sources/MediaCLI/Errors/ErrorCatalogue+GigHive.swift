@@ -202,13 +202,14 @@ extension ErrorCatalogue {
     }
 
     private static func unstoredTokenHint(for error: GigHiveError, path: String) -> String {
-        // A store that refused the token takes it from the rescue file when it works again. Otherwise the answer itself
-        // lacks something, and no command here can find that.
+        // A store that refused the token takes it from the rescue file when it works again. Otherwise the response itself
+        // lacks something that only the operator knows.
         if error.store != nil {
             return "the response is stored in \(quoted(path)); free some space and run: mediactl uploads list"
         }
         return error.fileID == nil
-            ? "the token is in \(quoted(path)); send the checksum to the operator of the server to get its ID"
+            ? "the token is in \(quoted(path)); send the checksum to the operator of the server to get its ID, then run: "
+                + "mediactl uploads adopt \(quoted(path)) --file-id ID"
             : "the response is in \(quoted(path)); to have the file deleted, contact the operator of the server"
     }
 

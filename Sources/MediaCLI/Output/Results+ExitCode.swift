@@ -38,6 +38,7 @@ extension UploadWarning {
         case .oddToken: "odd_token"
         case .unusableToken: "unusable_token"
         case .tokenKept: "token_kept"
+        case .responseKept: "response_kept"
         case .tokenLostEarlier: "token_lost_earlier"
         case .answeredInHTML: "answered_in_html"
         case .rescued: "rescued"

@@ -80,7 +80,12 @@ extension TextRenderer {
         case .unusableToken(let path):
             "the server sent an invalid delete token"
                 + (path.map { "; the response is stored in \(ErrorCatalogue.quoted($0))" } ?? "")
-        case .tokenKept(let path): "a delete token is stored in \(ErrorCatalogue.quoted(path))"
+        case .tokenKept(let path):
+            "a delete token is stored in \(ErrorCatalogue.quoted(path)); "
+                + "to adopt it: mediactl uploads adopt \(ErrorCatalogue.quoted(path))"
+        case .responseKept:
+            "a response that could not be read completely may contain a delete token; "
+                + "to list it: mediactl uploads responses"
         case .tokenLostEarlier: "it was uploaded from this machine before, but its delete token was lost"
         case .answeredInHTML: "the server responded with an HTML page; the result was read from it"
         case .rescued(let uploadID, let fileID):

@@ -11,6 +11,19 @@ package enum JSONReader {
         return cursor.isAtEnd() ? value : nil
     }
 
+    /// The value that a text begins with, whatever follows it.
+    ///
+    /// - Parameter text: The text; blanks before the value are skipped.
+    /// - Returns: The value, and where it ends.
+    /// - Throws: `JSONCursor.Broken` if the text does not begin with a value.
+    package static func firstValue(
+        of text: ArraySlice<UInt8>
+    ) throws(JSONCursor.Broken) -> (value: JSONValue, end: Int) {
+        var cursor = JSONCursor(text)
+        let value = try value(&cursor, depth: 0)
+        return (value, cursor.start())
+    }
+
     private static func value(_ cursor: inout JSONCursor, depth: Int) throws(JSONCursor.Broken) -> JSONValue {
         guard depth < JSONCursor.deepest else { throw cursor.broken }
         switch cursor.kind() {

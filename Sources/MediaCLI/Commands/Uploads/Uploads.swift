@@ -15,7 +15,7 @@ struct Uploads: ParsableCommand {
         subcommands: [
             UploadsList.self, UploadsShow.self, UploadsDelete.self, UploadsClear.self, UploadsStatus.self,
             UploadsResume.self, UploadsDiscard.self, UploadsVerify.self,
-            UploadsExport.self, UploadsImport.self,
+            UploadsExport.self, UploadsImport.self, UploadsResponses.self, UploadsAdopt.self,
         ]
     )
 }

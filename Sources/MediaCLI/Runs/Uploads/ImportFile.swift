@@ -62,7 +62,8 @@ enum ImportFile {
         return server.scope
     }
 
-    private static func unreadable(_ name: String, _ failure: WholeInput.Failure) -> Diagnosis {
+    /// The error in words.
+    static func unreadable(_ name: String, _ failure: WholeInput.Failure) -> Diagnosis {
         switch failure {
         case .system(let code):
             Diagnosis(

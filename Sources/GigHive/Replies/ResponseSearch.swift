@@ -1,0 +1,148 @@
+internal import MediaStore
+internal import MediaTransport
+
+/// The delete token of a response in any form, and the object that contains it.
+///
+/// A token is found only if it is the only one: which of two belongs to the upload cannot be known.
+struct ResponseSearch {
+    /// The token as it is written; nil if there is none, or more than one.
+    private(set) var token: String?
+    /// The members of the object that contains the token, by the names of the contract; empty for other texts.
+    private(set) var members: [String: JSONValue] = [:]
+    /// The server's ID for the file, if the response leaves no doubt about it.
+    private(set) var fileID: Int64?
+    /// Whether there is something in the place of a token that is not a token.
+    private(set) var hasUnusable = false
+
+    private struct Found {
+        var token: String
+        var members: [String: JSONValue]
+    }
+
+    private var found: [Found] = []
+    /// Values of `asset_id` and `file_id` anywhere in the response.
+    private var fileIDs: Set<Int64> = []
+    private var textIDs: Set<Int64> = []
+
+    /// Searches a text.
+    ///
+    /// - Parameters:
+    ///   - text: UTF-8.
+    ///   - isComplete: Whether nothing is missing at its end, so that a number there is whole.
+    init(_ text: ArraySlice<UInt8>, isComplete: Bool) {
+        for variant in Self.variants(of: text) {
+            for value in Self.values(in: variant) { collect(value, depth: 0) }
+            if found.isEmpty, !hasUnusable {
+                let fields = TextFields(variant, isComplete: isComplete)
+                found = fields.tokens.map { Found(token: $0, members: [:]) }
+                fileIDs.formUnion(fields.fileIDs)
+                textIDs = fields.plainIDs
+            }
+            if !found.isEmpty || hasUnusable { break }
+        }
+        guard let first = found.first, Set(found.map(\.token)).count == 1 else {
+            hasUnusable = hasUnusable || !found.isEmpty
+            return
+        }
+        token = first.token
+        members = first.members
+        let named = [members.identifier("id"), members.identifier("asset_id"), members.identifier("file_id")]
+        let owned = Set(named.compactMap { $0 })
+        let candidates = !owned.isEmpty ? owned : !fileIDs.isEmpty ? fileIDs : members.isEmpty ? textIDs : []
+        fileID = candidates.count == 1 ? candidates.first : nil
+    }
+
+    // MARK: JSON
+
+    /// The same text with the escapes of HTML and forms undone, and without tags.
+    private static func variants(of text: ArraySlice<UInt8>) -> [ArraySlice<UInt8>] {
+        var variants = [text]
+        if text.contains(UInt8(ascii: "&")) { variants.append(ReplyText.decodingEntities(text)[...]) }
+        if text.contains(UInt8(ascii: "<")) {
+            variants.append(TextFields.withoutTags(variants[variants.count - 1])[...])
+        }
+        if text.contains(UInt8(ascii: "%")) { variants.append(TextFields.withoutPercent(text)[...]) }
+        return variants
+    }
+
+    /// The objects and lists in a text, wherever they begin.
+    static func values(in text: ArraySlice<UInt8>) -> [JSONValue] {
+        // So that brackets without an end cannot keep the processor busy.
+        var budget = 4 << 20
+        var values: [JSONValue] = []
+        var rest = text
+        while budget > 0, let start = rest.firstIndex(where: { $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "[") }) {
+            do throws(JSONCursor.Broken) {
+                let (value, end) = try JSONReader.firstValue(of: rest[start...])
+                values.append(value)
+                rest = rest[end...]
+            } catch {
+                budget -= error.offset + 16
+                rest = rest[(start + 1)...]
+            }
+        }
+        return values
+    }
+
+    /// A text inside a text, such as JSON in a string of JSON.
+    private static let deepestText = 3
+
+    private mutating func collect(_ value: JSONValue, depth: Int) {
+        switch value {
+        case .array(let elements):
+            for element in elements { collect(element, depth: depth) }
+        case .object(let members):
+            collect(members: members)
+            for member in members.values { collect(member, depth: depth) }
+        case .string(let text) where depth < Self.deepestText && text.utf8.count > 24:
+            let bytes = Array(text.utf8)
+            let content = Base64.decoding(bytes[...]) ?? bytes
+            guard content.contains(UInt8(ascii: "{")) else { return }
+            for value in Self.values(in: content[...]) { collect(value, depth: depth + 1) }
+        default: break
+        }
+    }
+
+    private mutating func collect(members: [String: JSONValue]) {
+        let members = members.inContractNames
+        for name in ["asset_id", "file_id"] {
+            if let id = members.identifier(name) { fileIDs.insert(id) }
+        }
+        switch members["delete_token"] {
+        case nil, .null?, .bool(false)?: break
+        case .string(let text)?:
+            // A blank text stands for no token.
+            guard text.contains(where: { !$0.isWhitespace }) else { break }
+            if UploadReply.token(text) == nil {
+                hasUnusable = true
+            } else {
+                found.append(Found(token: text, members: members))
+            }
+        case .integer(let number)?: found.append(Found(token: String(number), members: members))
+        case .double?, .bool?, .array?, .object?: hasUnusable = true
+        }
+    }
+}
+
+extension [String: JSONValue] {
+    private static let contractNames: [String: String] = {
+        let names = [
+            "id", "asset_id", "file_id", "delete_token", "checksum_sha256", "file_name", "file_type", "event_id",
+            "session_id", "event_date", "org_name", "event_type", "label", "participants", "keywords",
+            "duration_seconds", "mime_type", "position", "seq", "error", "message", "existing_asset_id",
+            "existing_file_id",
+        ]
+        return [String: String](names.map { ($0.filter { $0 != "_" }, $0) }, uniquingKeysWith: { first, _ in first })
+    }()
+
+    /// The members under the names of the contract: `deleteToken`, `Delete-Token` and `DELETE_TOKEN` are `delete_token`.
+    var inContractNames: [String: JSONValue] {
+        var named = self
+        for (name, value) in self {
+            let key = name.lowercased().filter { $0 != "_" && $0 != "-" && $0 != " " }
+            guard let contractName = Self.contractNames[key], named[contractName] == nil else { continue }
+            named[contractName] = value
+        }
+        return named
+    }
+}

@@ -1,0 +1,208 @@
+public import Foundation
+public import MediaStore
+public import MediaTransport
+
+/// A response on this machine that may contain a delete token which is not in the store.
+public struct KeptResponse: Sendable, Equatable {
+    /// `r-` and eight characters.
+    public var id: String
+    /// The upload of the journal; nil if it is unknown.
+    public var uploadID: String?
+    /// The host of that upload; nil if it is unknown.
+    public var host: String?
+    /// The status of the response; nil if it is unknown.
+    public var status: Int?
+    /// When it arrived.
+    public var receivedAt: Date
+    /// Length in bytes.
+    public var sizeBytes: Int
+    /// Whether a delete token was found in it.
+    public var hasToken: Bool
+    /// The server's ID of the file, if the response or the journal has it.
+    public var fileID: Int64?
+    /// The file it is stored in.
+    public var path: String
+}
+
+/// The responses that are kept until their tokens are stored, or until the user discards them.
+public struct KeptResponses: Sendable {
+    private let store: TokenStore
+    private let directory: DataDirectory
+
+    /// Opens nothing: `RescueAdoption.run` first stores what can be stored without the user.
+    ///
+    /// - Parameters:
+    ///   - store: The token store.
+    ///   - directory: Its directory.
+    public init(store: TokenStore, directory: DataDirectory) {
+        self.store = store
+        self.directory = directory
+    }
+
+    /// The responses that no living process owns, oldest first.
+    ///
+    /// - Throws: `StoreError`.
+    public func list() throws(StoreError) -> [KeptResponse] {
+        var kept: [KeptResponse] = []
+        for response in try stored() { kept.append(try Content(response, store).summary) }
+        return kept.sorted { $0.receivedAt < $1.receivedAt }
+    }
+
+    /// Removes a response. A token in it is lost.
+    ///
+    /// - Parameter id: The response.
+    /// - Returns: What was removed; nil if there is no such response.
+    /// - Throws: `StoreError`.
+    public func discard(_ id: String) throws(StoreError) -> KeptResponse? {
+        guard let response = try stored().first(where: { $0.id == id }) else { return nil }
+        let summary = try Content(response, store).summary
+        response.release()
+        return summary
+    }
+
+    /// Where a token comes from.
+    public enum Source: Sendable {
+        /// A kept response, by its ID or its path.
+        case response(String)
+        /// The content of any other file.
+        case body([UInt8])
+        /// Typed by the user.
+        case token(DeleteToken)
+    }
+
+    /// Stores the token of a response, or one that the user has typed. Sends nothing.
+    ///
+    /// - Parameters:
+    ///   - source: The response or the token.
+    ///   - typed: A token that replaces the one in the response.
+    ///   - fileID: The server's ID of the file; nil for the one that the response names.
+    ///   - server: The server; nil for that of the response's upload.
+    ///   - isDryRun: Whether to change nothing.
+    /// - Returns: The stored entry.
+    /// - Throws: `AdoptionError`.
+    public func adopt(
+        _ source: Source,
+        typed: DeleteToken? = nil,
+        fileID: Int64? = nil,
+        server: ServerURL? = nil,
+        isDryRun: Bool = false
+    ) async throws(AdoptionError) -> TokenEntry {
+        do {
+            let content = try content(of: source)
+            var reply = content.reply
+            if let typed { reply.deleteToken = typed }
+            if case .token(let token) = source { reply.deleteToken = token }
+            guard let token = reply.deleteToken else { throw AdoptionError.noToken }
+            // A response about another file does not become one about this file.
+            if let fileID, typed == nil, let own = reply.fileID, own != fileID { throw AdoptionError.otherFile(own) }
+            guard let id = fileID ?? reply.fileID ?? content.record?.fileID else { throw AdoptionError.noFileID }
+            reply.fileID = id
+            let record = try content.record(on: server)
+            if try store.hasToken(token, host: record.host, ofOtherThan: id) { throw AdoptionError.tokenInUse }
+            guard let entry = UploadSettlement(store: store, record: record).entry(reply) else {
+                throw AdoptionError.noFileID
+            }
+            guard !isDryRun else { return entry }
+            let isAwaited = content.record.map { [.tokenLost, .finalized].contains($0.state) } ?? false
+            let change = UploadChange(state: isAwaited ? .done : nil, fileID: id, clearsFailure: isAwaited)
+            try await store.commit(record.uploadID, change, token: entry)
+            content.response?.release()
+            return entry
+        } catch let error as AdoptionError {
+            throw error
+        } catch let error as StoreError {
+            throw .store(error)
+        } catch {
+            throw .noToken
+        }
+    }
+
+    // MARK: Content
+
+    private func stored() throws(StoreError) -> [StoredResponse] {
+        try StoredResponse.abandoned(in: directory).filter { $0.status != nil || !$0.isReadable }
+    }
+
+    private func content(of source: Source) throws -> Content {
+        switch source {
+        case .response(let name):
+            let matches = try stored().filter { $0.id == name || $0.path == name }
+            guard matches.count == 1, let response = matches.first else { throw AdoptionError.unknownResponse }
+            return try Content(response, store)
+        case .body(let bytes): return Content(RescueFile.body(of: bytes))
+        case .token: return Content([])
+        }
+    }
+
+    /// A response, what it says, and its upload.
+    private struct Content {
+        var response: StoredResponse?
+        var reply: UploadReply
+        var record: UploadRecord?
+
+        init(_ response: StoredResponse, _ store: TokenStore) throws(StoreError) {
+            self.response = response
+            reply = UploadReply.parse(status: response.status ?? 0, body: response.body)
+            record = try store.upload(response.uploadID)
+        }
+
+        init(_ body: [UInt8]) {
+            reply = UploadReply.parse(status: 0, body: body, isComplete: true)
+        }
+
+        var summary: KeptResponse {
+            KeptResponse(
+                id: response?.id ?? "",
+                uploadID: response.flatMap { $0.uploadID.isEmpty ? nil : $0.uploadID },
+                host: record?.host,
+                status: response?.status,
+                receivedAt: response?.receivedAt ?? Date(timeIntervalSince1970: 0),
+                sizeBytes: response?.body.count ?? 0,
+                hasToken: reply.deleteToken != nil,
+                fileID: reply.fileID ?? record?.fileID,
+                path: response?.path ?? ""
+            )
+        }
+
+        /// The upload that the token belongs to; without a row in the journal, one with nothing but its server.
+        func record(on server: ServerURL?) throws(AdoptionError) -> UploadRecord {
+            if let record {
+                if let server, server.scope != record.host { throw .otherServer(record.baseURL) }
+                return record
+            }
+            guard let server else { throw .noServer }
+            return UploadRecord(
+                uploadID: TokenStore.newUploadID(),
+                path: [],
+                state: .done,
+                host: server.scope,
+                baseURL: server.description,
+                fields: [],
+                identity: nil,
+                sizeBytes: 0,
+                createdAt: Date(),
+                updatedAt: Date()
+            )
+        }
+    }
+}
+
+/// Why a token was not stored.
+public enum AdoptionError: Error, Sendable {
+    /// There is no such response.
+    case unknownResponse
+    /// The response has no token, or more than one.
+    case noToken
+    /// Neither the response nor the user has specified the ID of the file.
+    case noFileID
+    /// The response is about the file with this ID.
+    case otherFile(Int64)
+    /// Neither the journal nor the user has specified the server.
+    case noServer
+    /// The upload was sent to this server.
+    case otherServer(String)
+    /// Another file of the host has this token.
+    case tokenInUse
+    /// The store cannot be used.
+    case store(StoreError)
+}

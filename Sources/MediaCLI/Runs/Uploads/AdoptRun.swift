@@ -1,0 +1,140 @@
+internal import Foundation
+internal import GigHive
+internal import MediaStore
+internal import MediaTransport
+
+/// Stores a token that no upload could store.
+struct AdoptRun: Sendable {
+    let console: Console
+    let settings: SettingsSession
+    let session: StoreSession
+
+    /// Far above the largest response that an upload accepts.
+    private static let limit = 16 << 20
+
+    /// Finds the token and stores it.
+    ///
+    /// - Throws: `Diagnosis`, `StoreError`, `CredentialError`.
+    func run(
+        response: String?,
+        fileID: Int64?,
+        isTyped: Bool,
+        readsStandardInput: Bool,
+        server: ServerURL?,
+        isDryRun: Bool
+    ) async throws -> ExitCode {
+        let responses = KeptResponses(store: session.store, directory: session.directory)
+        let source = try response.map { try self.source($0) }
+        let token = isTyped ? try await typedToken(readsStandardInput) : nil
+        guard let source = source ?? token.map(KeptResponses.Source.token) else {
+            throw Self.diagnosis(of: .noToken, named: response)
+        }
+        let entry: TokenEntry
+        do {
+            entry = try await responses.adopt(
+                source,
+                typed: token,
+                fileID: fileID,
+                server: server,
+                isDryRun: isDryRun
+            )
+        } catch {
+            if case .store(let error) = error { throw error }
+            throw Self.diagnosis(of: error, named: response)
+        }
+        let what = "the delete token of \(entry.fileID) on \(ErrorCatalogue.clean(entry.host))"
+        console.record(
+            .item,
+            [
+                "file_id": .integer(entry.fileID), "host": .string(entry.host), "server": .string(entry.baseURL),
+                "result": .string(isDryRun ? "planned" : "stored"),
+            ]
+        )
+        console.text([
+            isDryRun ? "would store \(what)" : "stored \(what)",
+            "  to delete: mediactl uploads delete \(entry.fileID) --host \(ErrorCatalogue.clean(entry.host))",
+        ])
+        console.summary(["items": 1, "dry_run": .bool(isDryRun), "exit_code": 0])
+        return .success
+    }
+
+    // MARK: Sources
+
+    /// An ID, a path in the data directory, or any other file.
+    private func source(_ name: String) throws -> KeptResponses.Source {
+        if name.wholeMatch(of: /r-[0-9a-f]{8}/) != nil { return .response(name) }
+        let path = RawArguments.bytes(of: name)
+        let resolved = realpath(name, nil)
+        defer { free(resolved) }
+        if let resolved, String(cString: resolved).hasPrefix(session.directory.path + "/") {
+            return .response(String(cString: resolved))
+        }
+        do throws(WholeInput.Failure) {
+            return .body(try WholeInput.all(at: path, limit: Self.limit))
+        } catch {
+            throw ImportFile.unreadable(ErrorCatalogue.quoted(path), error)
+        }
+    }
+
+    private func typedToken(_ readsStandardInput: Bool) async throws -> DeleteToken {
+        let text: String
+        if readsStandardInput {
+            let bytes = try? WholeInput.all(from: console.context.standardInput, limit: 4096)
+            text = String(decoding: bytes ?? [], as: UTF8.self)
+        } else {
+            guard settings.prompter.isAllowed else {
+                throw Diagnosis.usage(
+                    "not a terminal; the token cannot be typed",
+                    hint: "pipe it to standard input, with --token-stdin"
+                )
+            }
+            text = try await console.context.interruption.cancelling { try await PasswordPrompt.ask("Delete token: ") }
+        }
+        guard let token = DeleteToken(text.trimmingCharacters(in: .whitespacesAndNewlines)), token.isWellFormed else {
+            throw Diagnosis.usage("not a delete token: 64 hexadecimal characters are required")
+        }
+        return token
+    }
+
+    // MARK: Errors
+
+    /// The error in words.
+    ///
+    /// - Parameters:
+    ///   - error: The error, which is not about the store.
+    ///   - name: The response as it was specified.
+    /// - Returns: The diagnosis.
+    static func diagnosis(of error: AdoptionError, named name: String?) -> Diagnosis {
+        let response = name.map { ErrorCatalogue.quoted($0) } ?? "the response"
+        let command = "mediactl uploads adopt " + (name.map { ErrorCatalogue.quoted($0) + " " } ?? "")
+        switch error {
+        case .unknownResponse:
+            return Diagnosis(
+                "unknown_response",
+                "no kept response \(response)",
+                hint: "mediactl uploads responses",
+                exitCode: .notFound
+            )
+        case .noToken, .store:
+            return Diagnosis(
+                "no_token_found",
+                "\(response) contains no delete token, or more than one",
+                hint: "to type the token: \(command)--token-stdin --file-id ID",
+                exitCode: .deleteToken
+            )
+        case .noFileID: return .usage("the ID of the file is unknown", hint: "\(command)--file-id ID")
+        case .otherFile(let id):
+            return .usage("\(response) is about the file \(id)", hint: "\(command)--file-id \(id)")
+        case .noServer: return .usage("the server of the file is unknown", hint: "\(command)--server https://HOST")
+        case .otherServer(let server):
+            return .usage("\(response) is from \(ErrorCatalogue.clean(server))", hint: "omit --server")
+        case .tokenInUse:
+            return Diagnosis(
+                "token_in_use",
+                "another file of the same host has this delete token",
+                hint: "mediactl uploads list",
+                exitCode: .conflict
+            )
+        }
+    }
+}

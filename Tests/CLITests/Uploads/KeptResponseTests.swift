@@ -1,0 +1,143 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import MediaStore
+
+/// `uploads responses` and `uploads adopt`.
+@Suite struct KeptResponseTests {
+    private static let token = String(repeating: "0123456789abcdef", count: 4)
+    private static let server = ["--server", "https://media.example"]
+
+    private func stage() throws -> FaultStage {
+        var stage = try FaultStage("https://unused.example")
+        stage.runner.environment["MEDIACTL_SERVER"] = nil
+        return stage
+    }
+
+    /// Leaves a response as a stopped run does.
+    private func leave(_ text: String, in stage: FaultStage, status: Int = 201) throws {
+        let file = try RescueFile(for: "u-gone", in: try DataDirectory.open(stage.dataDirectory))
+        try file.begin(status: status)
+        try Array(text.utf8).withUnsafeBytes { try file.append($0) }
+    }
+
+    private func items(_ stage: FaultStage, _ line: [String]) async throws -> [[String: Any]] {
+        let result = try await stage.runner.run(["uploads"] + line + ["--json"])
+        #expect(result.exitCode == 0, "\(result)")
+        for record in result.lines { try JSONSchemaTests.expectExactShape(record, schema: "uploads-responses") }
+        return try BatchScene.records(result, "item")
+    }
+
+    private func kept(_ stage: FaultStage) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: stage.dataDirectory).filter { $0.hasPrefix("rescue-") }
+    }
+
+    @Test(arguments: ["responses", "replies"]) func responsesAreListedAndDiscarded(_ name: String) async throws {
+        let stage = try stage()
+        #expect(try await items(stage, [name]).isEmpty)
+        try leave(#"{"id":18,"delete_token":"\#(Self.token)"}"#, in: stage, status: 500)
+        let item = try #require(try await items(stage, [name]).first)
+        let id = try #require(item["response_id"] as? String)
+        #expect(item["http_status"] as? Int == 500 && item["has_token"] as? Bool == true)
+        #expect(item["file_id"] as? Int == 18 && item["host"] is NSNull && item["result"] as? String == "kept")
+        let table = try await stage.runner.run(["uploads", name])
+        #expect(table.output.contains(id) && table.output.contains("found"))
+        #expect(!(table.output + table.errors).contains(Self.token))
+
+        let refusal = try await stage.runner.run(["uploads", name, "--discard", id])
+        #expect(refusal.exitCode == 2 && refusal.errors.contains("--yes"))
+        #expect(try kept(stage).count == 1)
+        let unknown = try await stage.runner.run(["uploads", name, "--discard", "r-00000000", "--yes"])
+        #expect(unknown.exitCode == 5 && unknown.errors.contains("no kept response"))
+        let discarded = try await items(stage, [name, "--discard", id, "--yes"])
+        #expect(discarded.first?["result"] as? String == "discarded")
+        #expect(try kept(stage).isEmpty)
+        #expect(try await stage.runner.run(["uploads", name, "--yes"]).exitCode == 2)
+    }
+
+    @Test func aTokenIsAdoptedByID() async throws {
+        let stage = try stage()
+        try leave(#"{"id":18,"delete_token":"\#(Self.token)"}"#, in: stage)
+        let id = try #require(try await items(stage, ["responses"]).first?["response_id"] as? String)
+        let nowhere = try await stage.runner.run(["uploads", "adopt", id])
+        #expect(nowhere.exitCode == 2 && nowhere.errors.contains("the server of the file is unknown"))
+        let other = try await stage.runner.run(["uploads", "adopt", id, "--file-id", "19"] + Self.server)
+        #expect(other.exitCode == 2 && other.errors.contains("is about the file 18"))
+        let plan = try await stage.runner.run(["uploads", "adopt", id, "--dry-run"] + Self.server)
+        #expect(plan.exitCode == 0 && plan.output.hasPrefix("would store the delete token of 18 on media.example\n"))
+        #expect(try stage.tokens().isEmpty)
+        let result = try await stage.runner.run(["uploads", "adopt", id, "--json"] + Self.server)
+        #expect(result.exitCode == 0, "\(result)")
+        for record in result.lines { try JSONSchemaTests.expectExactShape(record, schema: "uploads-adopt") }
+        #expect(!(result.output + result.errors).contains(Self.token))
+        #expect(try stage.tokens().map(\.token.secret) == [Self.token])
+        #expect(try stage.tokens().map(\.baseURL) == ["https://media.example"])
+        #expect(try kept(stage).isEmpty)
+        let gone = try await stage.runner.run(["uploads", "adopt", id] + Self.server)
+        #expect(gone.exitCode == 5)
+    }
+
+    @Test(arguments: [true, false]) func aTokenIsAdoptedFromAFile(_ isInDataDirectory: Bool) async throws {
+        let stage = try stage()
+        try leave("<id>18</id><delete_token>\(Self.token)</delete_token>", in: stage)
+        var path = stage.dataDirectory + "/" + (try #require(try kept(stage).first))
+        if !isInDataDirectory {
+            try FileManager.default.copyItem(atPath: path, toPath: stage.runner.home.file("copy"))
+            path = stage.runner.home.file("copy")
+        }
+        let result = try await stage.runner.run(["uploads", "adopt", path] + Self.server)
+        #expect(result.exitCode == 0, "\(result)")
+        #expect(try stage.tokens().map(\.fileID) == [18])
+        #expect(FileManager.default.fileExists(atPath: path) != isInDataDirectory)
+    }
+
+    @Test func aTokenTypedByHandIsStoredOnce() async throws {
+        let stage = try stage()
+        let line = ["uploads", "adopt", "--token-stdin", "--file-id"]
+        let result = try await stage.runner.run(line + ["18"] + Self.server, input: Self.token + "\n")
+        #expect(result.exitCode == 0, "\(result)")
+        #expect(result.output.hasPrefix("stored the delete token of 18 on media.example\n"))
+        #expect(!(result.output + result.errors).contains(Self.token))
+        #expect(try stage.tokens().map(\.token.secret) == [Self.token])
+        let again = try await stage.runner.run(line + ["18"] + Self.server, input: Self.token)
+        #expect(again.exitCode == 0)
+        let other = try await stage.runner.run(line + ["19"] + Self.server, input: Self.token)
+        #expect(other.exitCode == 10 && other.errors.contains("another file of the same host has this delete token"))
+        #expect(try stage.tokens().map(\.fileID) == [18])
+        let elsewhere = try await stage.runner.run(line + ["19", "--server", "https://b.example"], input: Self.token)
+        #expect(elsewhere.exitCode == 0)
+    }
+
+    @Test(arguments: ["", "abc", "two words", String(repeating: "g", count: 64)])
+    func whatIsNotATokenIsRefused(_ text: String) async throws {
+        let stage = try stage()
+        let result = try await stage.runner.run(
+            ["uploads", "adopt", "--token-stdin", "--file-id", "18"] + Self.server,
+            input: text
+        )
+        #expect(result.exitCode == 2 && result.errors.contains("not a delete token"))
+        #expect(text.isEmpty || !result.errors.contains(text))
+        #expect(try stage.tokens().isEmpty)
+    }
+
+    @Test func aResponseWithoutATokenNeedsATypedOne() async throws {
+        let stage = try stage()
+        try leave(#"{"id":18,"removal_key":"\#(String(repeating: "f", count: 64))"}"#, in: stage)
+        let id = try #require(try await items(stage, ["responses"]).first?["response_id"] as? String)
+        let refusal = try await stage.runner.run(["uploads", "adopt", id] + Self.server)
+        #expect(refusal.exitCode == 11 && refusal.errors.contains("--token-stdin --file-id"))
+        let result = try await stage.runner.run(
+            ["uploads", "adopt", id, "--token-stdin"] + Self.server,
+            input: Self.token
+        )
+        #expect(result.exitCode == 0, "\(result)")
+        #expect(try stage.tokens().map(\.token.secret) == [Self.token])
+        #expect(try kept(stage).isEmpty)
+    }
+
+    @Test func aTokenCannotBeTypedWithoutATerminal() async throws {
+        let result = try await stage().runner.run(["uploads", "adopt", "--file-id", "18"] + Self.server)
+        #expect(result.exitCode == 2 && result.errors.contains("--token-stdin"))
+    }
+}
