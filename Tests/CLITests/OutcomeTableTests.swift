@@ -62,7 +62,7 @@ import Testing
         let path = JSONSchemaTests.documents + "/exit-codes.md"
         var text = try String(contentsOfFile: path, encoding: .utf8)
         let rows = OutcomeTable.codes.map { row in
-            let exitCode = row.code == "interrupted" ? "129, 130, 131 or 143" : "\(row.exitCode)"
+            let exitCode = row.code == "interrupted" ? "129, 130, 131, 140, 142, 143 or 152" : "\(row.exitCode)"
             return "| `\(row.code)` | \(exitCode) | \(row.isRetryable ? "yes" : "") | \(row.meaning) |"
         }
         let table = (["| error | exit code | retryable | meaning |", "| --- | --- | --- | --- |"] + rows)

@@ -222,7 +222,9 @@ import Testing
             try FakeGigHive { request, connection, server, _ in
                 guard request.path == "/api/uploads.php" else { return false }
                 if isOnServer { server.store(request.fileContent) }
-                try connection.answer(status, Self.plain, headers: ["Location: /elsewhere"])
+                // Without a challenge, a 401 with JSON requires a login, and the server cannot be queried with a password.
+                let challenge = status == 401 ? [#"WWW-Authenticate: Basic realm="GigHive""#] : []
+                try connection.answer(status, Self.plain, headers: ["Location: /elsewhere"] + challenge)
                 return true
             }
         )

@@ -18,14 +18,19 @@ struct DecodedBody {
                 layer = wide
                 continue
             }
-            guard Self.isText(layer) else {
-                guard let inflation = Inflation.decoding(layer[...]), inflation.end != .invalid else {
-                    texts.append(layer)
-                    isText = false
-                    return
-                }
+            let hasNoControls = Self.isText(layer)
+            // A short compressed response may have no control characters, but it is hardly ever UTF-8.
+            if !hasNoControls || String(validating: layer, as: UTF8.self) == nil,
+                let inflation = Inflation.decoding(layer[...]),
+                hasNoControls ? inflation.end == .complete : inflation.end != .invalid
+            {
                 layer = inflation.bytes
                 continue
+            }
+            guard hasNoControls else {
+                texts.append(layer)
+                isText = false
+                return
             }
             texts.append(layer)
             guard let content = Base64.decoding(layer[...]) else { return }

@@ -85,7 +85,6 @@ enum TranscriptScript {
         .look("uploads discard {upload} --dry-run"), .look("uploads discard {upload} --dry-run --json"),
         .ok("uploads responses"), .look("uploads responses --json"),
         .no("uploads responses --discard r-00000000 --yes"),
-        .no("uploads adopt r-00000000"), .look("uploads adopt r-00000000 --json"),
         .no("uploads discard u-aaaaaaaaaaaaaaaa"), .asked("uploads discard {upload}", "Discard it?"),
         .ok("uploads verify"), .look("uploads verify --json"), .no("uploads verify --report missing.json"),
         .no("uploads export"), .ok("uploads export --output tokens.jsonl"), .no("uploads export --output tokens.jsonl"),
@@ -94,6 +93,10 @@ enum TranscriptScript {
         .no("uploads clear"), .asked("uploads clear --all-hosts", "Remove the tokens?"),
         .look("uploads import tokens.jsonl --dry-run"), .look("uploads import tokens.jsonl --dry-run --json"),
         .no("uploads import missing.jsonl"), .ok("uploads import tokens.jsonl"),
+        .look("uploads adopt response.txt --server https://gighive.example --dry-run"),
+        .look("uploads adopt response.txt --server https://gighive.example --dry-run --json"),
+        .no("uploads adopt response.txt"), .no("uploads adopt r-00000000"),
+        .ok("uploads adopt response.txt --server https://gighive.example"),
         .ok("doctor"), .no("doctor --server http://127.0.0.1:1"), .look("doctor --json"),
         .ok("smoke"), .no("smoke --password-file missing.txt"), .look("smoke --json"),
     ]

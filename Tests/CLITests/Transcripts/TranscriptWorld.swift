@@ -102,6 +102,8 @@ final class TranscriptWorld: Sendable {
         try write(([1, 2, 3, 4, 5, 6, 7, 8, 9] as [Float]).withUnsafeBytes { Data($0) }, "square.f32")
         try write(Data("no media\n".utf8), "notes.txt")
         try write(Data((SandboxProcess.aliceKey + "\n").utf8), "key.txt")
+        let token = String(repeating: "5a", count: 32)
+        try write(Data(#"{"id":7,"delete_token":"\#(token)"}"#.utf8), "response.txt")
     }
 
     private func write(_ data: Data, _ name: String) throws {
