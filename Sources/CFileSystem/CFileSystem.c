@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -15,6 +16,12 @@ int file_system_type(const char *path, uint32_t *type) {
     if (statfs(path, &status) != 0) return errno;
     *type = (uint32_t)status.f_type;
     return 0;
+}
+
+int64_t birth_time(const char *path) {
+    struct statx status;
+    if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_BTIME, &status) != 0) return -1;
+    return status.stx_mask & STATX_BTIME ? (int64_t)status.stx_btime.tv_sec : -1;
 }
 
 static struct flock one_byte(int64_t offset, bool locks) {

@@ -26,7 +26,7 @@ struct MediactlCommand: ParsableCommand {
             Upload.self, Uploads.self, MediaCommand.self, Sync.self, ClaimLegacy.self, HashOnly.self, TapesCommand.self,
             LogIn.self,
             LogOut.self, Doctor.self,
-            Smoke.self,
+            Smoke.self, StoreCommand.self,
             Config.self, Help.self,
         ]
     )

@@ -68,6 +68,7 @@ public enum Program {
         context.interruption.onEnd { request, isHandled in
             end(request, afterGrace: isHandled, console)
         }
+        defer { console.finishClosingWork() }
         do {
             try console.requireOutput()
             return console.exitCode(try await command.run(in: console))

@@ -7,6 +7,8 @@ extension DataDirectory {
         case captureKeys = "capture-keys"
         /// Signature counters of devices.
         case captureCounters = "capture-counters"
+        /// Copies of the token store.
+        case backups
     }
 
     /// Path of a part, whether it is there or not.

@@ -78,6 +78,21 @@ public struct DataDirectory: Sendable {
         }
     }
 
+    /// Opens a directory that is there, without changing anything: for reading where nothing can be written.
+    ///
+    /// - Throws: `StoreError`: `.notWritable` when it is not there, `.unsafe` when it is not a directory of this user.
+    package static func existing(_ path: String) throws(StoreError) -> DataDirectory {
+        let resolved = try followingOwnLink(absolutePath(path))
+        guard let status = try FileStatus(at: resolved) else {
+            throw StoreError(.notWritable, path: resolved, detail: "no such directory")
+        }
+        guard status.isDirectory, status.isOwnedByUser else {
+            throw StoreError(.unsafe, path: resolved, detail: "not a directory of this user")
+        }
+        try refuseLinks(in: resolved)
+        return DataDirectory(path: resolved, warnings: [])
+    }
+
     /// Whether an entry of the directory is the store's own, by its name.
     private static func isOfStore(_ name: String) -> Bool {
         let databases = [StoreSchema.tokens, .library, .index].map(\.fileName)
@@ -157,6 +172,13 @@ public struct DataDirectory: Sendable {
         guard fsync(descriptor) == 0 || errno == EINVAL else {
             throw StoreError(errno: errno, path: path, action: "cannot synchronise the directory")
         }
+    }
+
+    static func synchronizeFile(_ path: String) throws(StoreError) {
+        let descriptor = Glibc.open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else { throw StoreError(errno: errno, path: path, action: "cannot open") }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw StoreError(errno: errno, path: path, action: "cannot synchronise") }
     }
 
     /// Where a link of the user or root leads; the path itself when it is no link.

@@ -1,7 +1,7 @@
 import Foundation
 
 /// A line of an export.
-struct ExportedToken: Codable {
+struct ExportedToken: Decodable {
     /// What is wrong with a line, in words that repeat nothing of its values.
     struct Problem: Error {
         let reason: String
@@ -24,9 +24,9 @@ struct ExportedToken: Codable {
         case isSuperseded = "superseded"
     }
 
-    private static let schema = "mediactl.token-export/1"
+    static let schema = "mediactl.token-export/1"
     /// Some ten times the longest line that an upload's limits allow.
-    private static let longestLine = 64 << 10
+    static let longestLine = 64 << 10
 
     var schema: String
     var host: String
@@ -43,46 +43,6 @@ struct ExportedToken: Codable {
     var sizeBytes: Int64
     var baseURL: String
     var isSuperseded: Bool
-
-    // MARK: Writing
-
-    init(_ entry: TokenEntry) {
-        schema = Self.schema
-        host = entry.host
-        fileID = entry.fileID
-        token = entry.token.secret
-        createdAt = Timestamp.text(entry.createdAt)
-        eventDate = entry.eventDate
-        orgName = entry.orgName
-        eventType = entry.eventType
-        label = entry.label
-        fileName = entry.fileName
-        fileType = entry.fileType
-        checksumSHA256 = entry.checksumSHA256
-        sizeBytes = entry.sizeBytes
-        baseURL = entry.baseURL
-        isSuperseded = entry.isSuperseded
-    }
-
-    /// As the compiler's own, but with a null where there is no label: every key is always there.
-    func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(schema, forKey: .schema)
-        try container.encode(host, forKey: .host)
-        try container.encode(fileID, forKey: .fileID)
-        try container.encode(token, forKey: .token)
-        try container.encode(createdAt, forKey: .createdAt)
-        try container.encode(eventDate, forKey: .eventDate)
-        try container.encode(orgName, forKey: .orgName)
-        try container.encode(eventType, forKey: .eventType)
-        try container.encode(label, forKey: .label)
-        try container.encode(fileName, forKey: .fileName)
-        try container.encode(fileType, forKey: .fileType)
-        try container.encode(checksumSHA256, forKey: .checksumSHA256)
-        try container.encode(sizeBytes, forKey: .sizeBytes)
-        try container.encode(baseURL, forKey: .baseURL)
-        try container.encode(isSuperseded, forKey: .isSuperseded)
-    }
 
     // MARK: Reading
 
@@ -119,6 +79,9 @@ struct ExportedToken: Codable {
             isSuperseded: line.isSuperseded
         )
     }
+
+    /// A time of an export.
+    static func text(_ time: Date) -> String { Timestamp.text(time) }
 
     private static func decoded(_ line: ArraySlice<UInt8>) throws(Problem) -> ExportedToken {
         do {

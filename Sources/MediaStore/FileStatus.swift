@@ -38,6 +38,12 @@ struct FileStatus {
     /// Seconds since 1970.
     var modifiedAt: Double { Double(status.st_mtim.tv_sec) + Double(status.st_mtim.tv_nsec) / 1e9 }
 
+    /// Inode, length and times as a text: another one after every change that does not set out to hide itself.
+    var fingerprint: String {
+        "\(status.st_ino) \(status.st_size) \(status.st_mtim.tv_sec).\(status.st_mtim.tv_nsec) "
+            + "\(status.st_ctim.tv_sec).\(status.st_ctim.tv_nsec)\n"
+    }
+
     /// Whether both are the same file.
     func isSameFile(as other: FileStatus) -> Bool {
         status.st_dev == other.status.st_dev && status.st_ino == other.status.st_ino

@@ -17,16 +17,27 @@ final class LockedByte: Sendable {
     /// Opens the file; nothing is locked.
     ///
     /// - Throws: `StoreError` when the file cannot be made.
-    init(_ name: String, of path: String) throws(StoreError) {
-        // Opened for each lock: locks of an open file description conflict with those of all others, of this process too.
-        descriptor = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        offset = Self.offset(of: name)
-        self.path = path
-        guard descriptor >= 0 else { throw StoreError(errno: errno, path: path, action: "cannot open") }
+    convenience init(_ name: String, of path: String) throws(StoreError) {
+        try self.init(at: Self.offset(of: name), of: path, flags: O_CREAT)
         // The umask may have taken the owner's own rights away.
         if let status = FileStatus(descriptor: descriptor), status.permissions != 0o600 {
             fchmod(descriptor, 0o600)
         }
+    }
+
+    /// Opens a file for a lock on one of its own bytes; nothing is locked.
+    ///
+    /// - Throws: `StoreError` when the file cannot be opened.
+    convenience init(at offset: Int64, of path: String) throws(StoreError) {
+        try self.init(at: offset, of: path, flags: 0)
+    }
+
+    private init(at offset: Int64, of path: String, flags: Int32) throws(StoreError) {
+        // Opened for each lock: locks of an open file description conflict with those of all others, of this process too.
+        descriptor = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags, 0o600)
+        self.offset = offset
+        self.path = path
+        guard descriptor >= 0 else { throw StoreError(errno: errno, path: path, action: "cannot open") }
     }
 
     deinit {

@@ -3,5 +3,5 @@ internal import CSQLiteShims
 /// What holds for all databases of the process.
 enum SQLiteProcess {
     /// To be touched before each database is opened; the first time counts.
-    static let isPrepared: Void = sqlite_shim_leave_memory_uncounted()
+    static let isPrepared: Void = sqlite_shim_prepare()
 }

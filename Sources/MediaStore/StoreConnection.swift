@@ -1,9 +1,18 @@
+internal import CSQLiteShims
 import GRDB
 import Glibc
 import Synchronization
 
 /// One of our databases, open, checked, migrated and proven writable.
 final class StoreConnection: Sendable {
+    /// What a connection is for.
+    enum Access: Sendable {
+        /// The store must be able to keep what comes; opening proves it with a write.
+        case writing
+        /// Nothing needs to be stored.
+        case reading
+    }
+
     let path: String
     private let schema: StoreSchema
     private let queue: DatabaseQueue
@@ -11,6 +20,9 @@ final class StoreConnection: Sendable {
     private let journal: JournalMode
     /// A second connection, made when it is first needed; nil with a rollback journal, where reading waits for writing.
     private let reader = Mutex<DatabaseQueue?>(nil)
+    private let mark: WholeMark
+    /// Whether the content was checked, and nothing has failed since.
+    private let isWhole = Atomic(false)
 
     /// Opens or creates the database.
     ///
@@ -19,12 +31,14 @@ final class StoreConnection: Sendable {
     ///   - directory: Where it lies.
     ///   - fileSystem: What that directory is on.
     ///   - busyLimit: How long another process may hold the database before a call fails.
+    ///   - access: What for.
     /// - Throws: `StoreError`. What cannot be used is left as it is.
     init(
         _ schema: StoreSchema,
         in directory: DataDirectory,
         fileSystem: FileSystemKind,
-        busyLimit: Duration
+        busyLimit: Duration,
+        access: Access = .writing
     ) throws(StoreError) {
         let path = directory.file(schema.fileName)
         let journal = try JournalMode(on: fileSystem, directory: directory)
@@ -35,8 +49,27 @@ final class StoreConnection: Sendable {
         self.schema = schema
         self.busyLimit = busyLimit
         self.journal = journal
-        queue = try Self.open(path, schema, busyLimit: busyLimit)
-        try prepare(journal: journal)
+        mark = WholeMark(of: path, isUsed: schema.remembersChecks)
+        queue = try Self.open(path, schema, busyLimit: busyLimit, keepsLog: true)
+        try prepare(access)
+    }
+
+    /// Takes over what `snapshot` has opened. Writing fails, or changes a copy that goes with the connection.
+    init(snapshot queue: DatabaseQueue, of path: String, _ schema: StoreSchema) {
+        self.path = path
+        self.schema = schema
+        self.queue = queue
+        busyLimit = .zero
+        journal = .rollback
+        mark = WholeMark(of: path, isUsed: false)
+    }
+
+    deinit {
+        guard isWhole.load(ordering: .relaxed) else { return }
+        // Closing moves the log into the database, which changes the file.
+        reader.withLock { try? $0?.close() }
+        try? queue.close()
+        mark.write()
     }
 
     /// Makes a database without a name, which is this connection's alone. What does not stay in memory is in files of the
@@ -49,6 +82,7 @@ final class StoreConnection: Sendable {
         self.schema = schema
         busyLimit = .zero
         journal = .rollback
+        mark = WholeMark(of: path, isUsed: false)
         queue = try Self.open("", schema, busyLimit: .zero)
         try write { db in
             for setting in schema.settings { _ = try String.fetchOne(db, sql: "PRAGMA \(setting)") }
@@ -57,7 +91,7 @@ final class StoreConnection: Sendable {
     }
 
     /// Where SQLite has its temporary files.
-    private static var temporaryDirectory: String {
+    static var temporaryDirectory: String {
         let wanted = [getenv("SQLITE_TMPDIR"), getenv("TMPDIR")].compactMap { $0.map { String(cString: $0) } }
         return (wanted + ["/var/tmp", "/usr/tmp", "/tmp"]).first { access($0, W_OK | X_OK) == 0 } ?? "."
     }
@@ -103,13 +137,28 @@ final class StoreConnection: Sendable {
                 return value
             }
         } catch {
-            throw StoreError(error, path: path)
+            throw failure(error)
         }
     }
 
     /// Changes in one transaction, durable when this returns.
     func write<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
-        do { return try queue.write(body) } catch { throw StoreError(error, path: path) }
+        do { return try queue.write(body) } catch { throw failure(error) }
+    }
+
+    /// Runs statements outside of a transaction, such as `VACUUM INTO`.
+    func withoutTransaction<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
+        do { return try queue.writeWithoutTransaction(body) } catch { throw failure(error) }
+    }
+
+    /// Damage that is found in use has the next opening check everything.
+    private func failure(_ error: any Error) -> StoreError {
+        let error = StoreError(error, path: path)
+        if error.kind == .corrupt {
+            isWhole.store(false, ordering: .relaxed)
+            mark.remove()
+        }
+        return error
     }
 
     /// Moves everything from the write-ahead log to the database and empties the log, so that no removed byte stays.
@@ -141,7 +190,7 @@ final class StoreConnection: Sendable {
     /// Whether there is a database to open.
     ///
     /// The file is never opened by ourselves: closing it would drop the record locks of this process's connections.
-    private static func exists(_ path: String) throws(StoreError) -> Bool {
+    static func exists(_ path: String) throws(StoreError) -> Bool {
         var hasLog = false
         for companion in companions {
             guard let status = try FileStatus(at: path + companion) else { continue }
@@ -175,15 +224,9 @@ final class StoreConnection: Sendable {
         defer { lock.remove() }
         guard try !exists(path) else { return }
         let draft = path + ".new"
-        for leftover in [draft] + companions.map({ draft + $0 }) { unlink(leftover) }
-        try createEmptyFile(draft)
         do {
-            let queue = try open(draft, schema, busyLimit: busyLimit)
+            let queue = try createDraft(draft, schema, journal: journal, busyLimit: busyLimit)
             try queue.writeWithoutTransaction { db in
-                try db.execute(sql: "PRAGMA application_id = \(schema.applicationID)")
-                try journal.apply(to: db, path: draft)
-                try db.execute(sql: "PRAGMA synchronous = FULL")
-                try schema.migrate(db)
                 // Closing would do this too, but keep silent about a disk that is full.
                 try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
             }
@@ -197,7 +240,32 @@ final class StoreConnection: Sendable {
         try directory.synchronize()
     }
 
-    private static func createEmptyFile(_ path: String) throws(StoreError) {
+    /// Makes an empty database in place of what a process that died has left under this name.
+    ///
+    /// - Throws: `StoreError`.
+    static func createDraft(
+        _ draft: String,
+        _ schema: StoreSchema,
+        journal: JournalMode,
+        busyLimit: Duration
+    ) throws(StoreError) -> DatabaseQueue {
+        for leftover in [draft] + companions.map({ draft + $0 }) { unlink(leftover) }
+        try createEmptyFile(draft)
+        let queue = try open(draft, schema, busyLimit: busyLimit)
+        do {
+            try queue.writeWithoutTransaction { db in
+                try db.execute(sql: "PRAGMA application_id = \(schema.applicationID)")
+                try journal.apply(to: db, path: draft)
+                try db.execute(sql: "PRAGMA synchronous = FULL")
+                try schema.migrate(db)
+            }
+        } catch {
+            throw StoreError(error, path: draft)
+        }
+        return queue
+    }
+
+    static func createEmptyFile(_ path: String) throws(StoreError) {
         let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw StoreError(errno: errno, path: path, action: "cannot create") }
         defer { close(descriptor) }
@@ -224,17 +292,22 @@ final class StoreConnection: Sendable {
         }
     }
 
-    private static func open(
+    static func open(
         _ path: String,
         _ schema: StoreSchema,
-        busyLimit: Duration
+        busyLimit: Duration,
+        isReadOnly: Bool = false,
+        keepsLog: Bool = false
     ) throws(StoreError) -> DatabaseQueue {
         SQLiteProcess.isPrepared
         var configuration = Configuration()
+        configuration.readonly = isReadOnly
         configuration.busyMode = .timeout(Double(busyLimit.components.seconds))
         configuration.foreignKeysEnabled = true
         configuration.label = "mediactl.store"
         configuration.prepareDatabase { db in
+            // What is refused is left as it is, its log included.
+            if keepsLog { keepLog(db, true) }
             if schema.holdsSecrets {
                 _ = try String.fetchOne(db, sql: "PRAGMA secure_delete = ON")
                 try db.execute(sql: "PRAGMA temp_store = MEMORY")
@@ -242,15 +315,30 @@ final class StoreConnection: Sendable {
         }
         do {
             return try DatabaseQueue(path: path, configuration: configuration)
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
+            throw unknownFormat(error, path)
         } catch {
             throw StoreError(error, path: path)
         }
     }
 
-    private func prepare(journal: JournalMode) throws(StoreError) {
+    /// The statements are right, so the database is not: SQLite has no code of its own for an unknown schema format.
+    private static func unknownFormat(_ error: DatabaseError, _ path: String) -> StoreError {
+        StoreError(.corrupt, path: path, detail: error.message ?? "\(error.resultCode)")
+    }
+
+    private static func keepLog(_ db: Database, _ keeps: Bool) {
+        guard let connection = db.sqliteConnection else { return }
+        sqlite_shim_keep_log(UnsafeMutableRawPointer(connection), keeps)
+    }
+
+    private func prepare(_ access: Access) throws(StoreError) {
+        let isKnownWhole = mark.matches
+        let before = mark.current
         do {
             try queue.writeWithoutTransaction { db in
-                try schema.check(db, path: path)
+                try schema.check(db, path: path, isKnownWhole: isKnownWhole)
+                try checkWritable(db)
                 try journal.apply(to: db, path: path)
                 for setting in schema.settings { _ = try String.fetchOne(db, sql: "PRAGMA \(setting)") }
                 // After the journal mode: whoever switches to WAL for us may have relaxed it.
@@ -261,11 +349,27 @@ final class StoreConnection: Sendable {
                     throw StoreError(.other, path: path, detail: "synchronous is \(synchronous ?? -1), not \(wanted)")
                 }
                 try schema.migrate(db)
-                try proveWritable(db)
+                if !isKnownWhole { try schema.checkRows(db, path: path) }
+                for index in schema.indexes { try db.execute(sql: index) }
+                if access == .writing { try proveWritable(db) }
+                Self.keepLog(db, false)
             }
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
+            throw failure(Self.unknownFormat(error, path))
         } catch {
-            throw StoreError(error, path: path)
+            throw failure(error)
         }
+        isWhole.store(true, ordering: .relaxed)
+        if !isKnownWhole { mark.write(unlessChangedFrom: before) }
+    }
+
+    /// SQLite only reads a file whose header claims a later format. One that could not be written for another reason is
+    /// found out by the write below.
+    private func checkWritable(_ db: Database) throws {
+        guard let connection = db.sqliteConnection, sqlite_shim_is_read_only(UnsafeMutableRawPointer(connection)),
+            access(path, W_OK) == 0
+        else { return }
+        throw StoreError(.corrupt, path: path, detail: "unknown file format")
     }
 
     /// Writes the version once more: SQLite writes the page even though nothing in it changes.

@@ -27,8 +27,16 @@ struct StoreSchema: Sendable {
     var holdsSecrets = true
     /// The tables that are checked as a whole at every opening; nil for all. Large ones would cost every command seconds.
     var checkedTables: [String]?
+    /// `quick_check`, or `integrity_check`, which also finds rows that an index lacks.
+    var contentCheck = "quick_check"
     /// Settings of the connection that writes (`PRAGMA`), beside those that follow from the above.
     var settings: [String] = []
+    /// Statements that add indexes without a new version: older versions maintain them, and no query requires them.
+    var indexes: [String] = []
+    /// Queries for rows that no version can have written; each returns what is wrong, or nothing.
+    var rowChecks: [String] = []
+    /// Whether a large database that was found whole is not read again until something else changes its file.
+    var remembersChecks = false
 
     /// Applies what is missing, in one transaction per call; the version is read inside it, so that of many processes
     /// exactly one does the work.
@@ -45,8 +53,12 @@ struct StoreSchema: Sendable {
 
     /// Refuses what this version did not write.
     ///
+    /// - Parameters:
+    ///   - db: The open database.
+    ///   - path: Its file, for errors.
+    ///   - isKnownWhole: Whether the content was checked before and has not changed since.
     /// - Throws: `StoreError`, errors of SQLite.
-    func check(_ db: Database, path: String) throws {
+    func check(_ db: Database, path: String, isKnownWhole: Bool = false) throws {
         let application = try Int.fetchOne(db, sql: "PRAGMA application_id") ?? 0
         guard application == applicationID else {
             throw StoreError(
@@ -63,13 +75,31 @@ struct StoreSchema: Sendable {
                 detail: "schema \(version), this version knows \(migrations.count)"
             )
         }
+        let encoding = try String.fetchOne(db, sql: "PRAGMA encoding") ?? "none"
+        guard encoding == "UTF-8" else { throw StoreError(.corrupt, path: path, detail: "the encoding is \(encoding)") }
         guard version > 0 else { throw StoreError(.corrupt, path: path, detail: "a database without its schema") }
-        for scope in checkedTables ?? ["1"] { try Self.checkContent(db, scope, path: path) }
+        guard !isKnownWhole else { return }
+        for scope in checkedTables ?? ["1"] { try Self.checkContent(db, scope, with: contentCheck, path: path) }
+    }
+
+    /// Refuses rows whose tables are whole but whose values cannot be read, so that every command refuses the same stores.
+    ///
+    /// - Throws: `StoreError`, errors of SQLite.
+    func checkRows(_ db: Database, path: String) throws {
+        for query in rowChecks {
+            guard let finding = try String.fetchOne(db, sql: query) else { continue }
+            throw StoreError(.corrupt, path: path, detail: finding)
+        }
     }
 
     /// Checks a table, or all of them when the scope is `1` (which is also the number of findings asked for).
-    static func checkContent(_ db: Database, _ scope: String = "1", path: String) throws {
-        let report = try String.fetchOne(db, sql: "PRAGMA quick_check(\(scope))") ?? "no answer"
+    static func checkContent(
+        _ db: Database,
+        _ scope: String = "1",
+        with check: String = "quick_check",
+        path: String
+    ) throws {
+        let report = try String.fetchOne(db, sql: "PRAGMA \(check)(\(scope))") ?? "no answer"
         guard report == "ok" else { throw StoreError(.corrupt, path: path, detail: report) }
     }
 

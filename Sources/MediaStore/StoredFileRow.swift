@@ -10,15 +10,27 @@ enum StoredFileRow {
 
     /// A newer response about the same file and event replaces the older one.
     static func upsert(_ file: StoredFile, _ db: Database) throws {
+        try write("REPLACE", file, createdAt: Date().milliseconds, db)
+    }
+
+    /// Keeps the row of the same file and event.
+    ///
+    /// - Returns: The number of rows that were added.
+    static func insert(_ file: StoredFile, createdAt: Int64, _ db: Database) throws -> Int {
+        try write("IGNORE", file, createdAt: createdAt, db)
+        return db.changesCount
+    }
+
+    private static func write(_ conflict: String, _ file: StoredFile, createdAt: Int64, _ db: Database) throws {
         let facts = file.facts
         let sql = """
-            INSERT OR REPLACE INTO stored_files (\(columns), created_at)
+            INSERT OR \(conflict) INTO stored_files (\(columns), created_at)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """
         try db.cachedStatement(sql: sql).execute(arguments: [
             file.host, file.fileID, file.checksumSHA256, facts.eventDate ?? "", facts.orgName ?? "", facts.eventID,
             facts.eventType, facts.label, facts.position, facts.mimeType, facts.durationSeconds, facts.participants,
-            facts.keywords, Date().milliseconds,
+            facts.keywords, createdAt,
         ])
     }
 
@@ -30,6 +42,26 @@ enum StoredFileRow {
     ) throws -> [StoredFile] {
         let sql = "SELECT \(columns) FROM stored_files WHERE \(condition) ORDER BY created_at, event_date, org_name"
         return try Row.fetchAll(db, sql: sql, arguments: StatementArguments(arguments)).map(file)
+    }
+
+    /// The files of a page of tokens: `tokens` selects their keys.
+    static func fetch(
+        _ db: Database,
+        ofTokens tokens: String,
+        _ arguments: [(any DatabaseValueConvertible)?]
+    ) throws -> [StoredFile] {
+        // Stores of 0.1.0 have none.
+        let any = try db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM stored_files)")
+        guard try Bool.fetchOne(any) ?? false else { return [] }
+        let qualified = columns.split(separator: ", ").map { "file.\($0)" }.joined(separator: ", ")
+        // The page comes first: it is small, and the files are found by their key.
+        let sql = """
+            SELECT \(qualified) FROM (\(tokens)) AS page CROSS JOIN stored_files AS file
+            ON file.host = page.host AND file.file_id = page.file_id AND file.checksum_sha256 = page.checksum_sha256
+            ORDER BY file.created_at, file.event_date, file.org_name
+            """
+        let statement = try db.cachedStatement(sql: sql)
+        return try Row.fetchAll(statement, arguments: StatementArguments(arguments)).map(file)
     }
 
     private static func file(_ row: Row) -> StoredFile {

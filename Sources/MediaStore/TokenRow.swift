@@ -15,24 +15,39 @@ enum TokenRow {
 
     static func add(_ entry: TokenEntry, _ db: Database) throws -> AddOutcome {
         guard try !isBuried(entry, db) else { return .buried }
-        let other = try db.cachedStatement(sql: "SELECT 1 FROM tokens WHERE \(hasKey) LIMIT 1")
-        let hasOther = try Row.fetchOne(other, arguments: StatementArguments(key(entry))) != nil
+        let hasOther = try hasKey(of: entry, db)
         guard try upsert(entry, db) else { return .known }
         return hasOther ? .conflicting : .added
     }
 
+    /// Whether there is a token for the file of an entry.
+    static func hasKey(of entry: TokenEntry, _ db: Database) throws -> Bool {
+        let statement = try db.cachedStatement(sql: "SELECT 1 FROM tokens WHERE \(hasKey) LIMIT 1")
+        return try Row.fetchOne(statement, arguments: StatementArguments(key(entry))) != nil
+    }
+
     /// Stores an entry unless its token is here already, and makes the newest row of its key the primary one.
     ///
+    /// - Parameters:
+    ///   - entry: What to store.
+    ///   - db: Where.
+    ///   - isRowIDKept: Whether it gets its former row number unless another row has it: of two entries of one moment, the
+    ///     higher number is primary.
     /// - Returns: Whether a row was added.
+    /// - Throws: Errors of SQLite.
     @discardableResult
-    static func upsert(_ entry: TokenEntry, _ db: Database) throws -> Bool {
+    static func upsert(_ entry: TokenEntry, _ db: Database, keepingRowID isRowIDKept: Bool = false) throws -> Bool {
         let known = try db.cachedStatement(sql: "SELECT 1 FROM tokens WHERE \(hasKey) AND token = ?4")
         if try Row.fetchOne(known, arguments: StatementArguments(key(entry) + [entry.token.secret])) != nil {
             return false
         }
-        try db.cachedStatement(sql: "INSERT INTO tokens (\(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+        // Without a number, the row gets the next one.
+        let places =
+            "iif(EXISTS (SELECT 1 FROM tokens WHERE row_id = ?1), NULL, ?1), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?"
+        try db.cachedStatement(sql: "INSERT INTO tokens (row_id, \(columns)) VALUES (\(places))")
             .execute(arguments: [
-                entry.host, entry.fileID, entry.token.secret, entry.createdAt.milliseconds, entry.eventDate,
+                isRowIDKept ? entry.rowID : nil, entry.host, entry.fileID, entry.token.secret,
+                entry.createdAt.milliseconds, entry.eventDate,
                 entry.orgName, entry.eventType, entry.label, entry.fileName, entry.fileType, entry.checksumSHA256,
                 entry.sizeBytes, entry.baseURL,
             ])
@@ -78,20 +93,38 @@ enum TokenRow {
 
     static func fetch(
         _ db: Database,
+        from source: String = "tokens",
         where condition: String,
+        order: String = "created_at DESC, row_id DESC",
+        limit: Int? = nil,
         _ arguments: [(any DatabaseValueConvertible)?]
     ) throws -> [TokenEntry] {
-        let rows = try Row.fetchCursor(
-            db,
+        let statement = try db.cachedStatement(
             sql: """
-                SELECT row_id, \(columns), superseded FROM tokens
-                WHERE \(condition) ORDER BY created_at DESC, row_id DESC
-                """,
-            arguments: StatementArguments(arguments)
+                SELECT row_id, \(columns), superseded FROM \(source)
+                WHERE \(condition) ORDER BY \(order)\(limit.map { " LIMIT \($0)" } ?? "")
+                """
         )
+        let rows = try Row.fetchCursor(statement, arguments: StatementArguments(arguments))
         var entries: [TokenEntry] = []
         while let row = try rows.next() { entries.append(try entry(row)) }
         return entries
+    }
+
+    /// Each host once, in order. Looks up one row per host: `DISTINCT` would read the whole index.
+    static func hosts(_ db: Database) throws -> [String] {
+        try String.fetchAll(
+            db,
+            sql: """
+                WITH RECURSIVE hosts (host) AS (
+                    SELECT min(host) FROM tokens
+                    UNION ALL
+                    SELECT (SELECT min(host) FROM tokens WHERE tokens.host > hosts.host) FROM hosts
+                    WHERE hosts.host IS NOT NULL
+                )
+                SELECT host FROM hosts WHERE host IS NOT NULL
+                """
+        )
     }
 
     private static func entry(_ row: Row) throws -> TokenEntry {

@@ -3,8 +3,36 @@ extension StoreSchema {
     static let tokens = StoreSchema(
         fileName: "tokens.sqlite",
         applicationID: 0x4D44_4354,  // "MDCT"
-        migrations: tokenMigrations
+        migrations: tokenMigrations,
+        // A token that the index of time lacks would be missing from every list.
+        contentCheck: "integrity_check",
+        // Few uploads are a guest's, so that the index stays small.
+        indexes: ["CREATE INDEX IF NOT EXISTS uploads_of_guests ON uploads (file_id) WHERE is_guest = 1"],
+        rowChecks: [unusableToken, unreadableUpload],
+        remembersChecks: true
     )
+
+    /// What `DeleteToken` refuses. GLOB stops at a zero byte, hence the search for it.
+    private static let unusableToken = """
+        SELECT 'row ' || row_id || ' has no usable token' FROM tokens
+        WHERE length(token) NOT BETWEEN 1 AND 512 OR instr(token, char(0)) > 0
+            OR token GLOB '*[' || char(1) || '-' || char(32) || char(127) || ']*'
+        LIMIT 1
+        """
+
+    /// What `UploadRow` cannot read.
+    private static let unreadableUpload = """
+        SELECT 'upload ' || upload_id || ' cannot be read' FROM uploads
+        WHERE state NOT IN (\(UploadRow.names(of: UploadState.allCases)))
+            OR transport NOT IN (\(UploadTransport.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")))
+            OR NOT json_valid(fields) OR json_type(fields) <> 'array'
+            OR EXISTS (
+                SELECT 1 FROM json_each(fields) AS field
+                WHERE field.type <> 'object' OR json_type(field.value, '$.name') IS NOT 'text'
+                    OR json_type(field.value, '$.value') IS NOT 'text'
+            )
+        LIMIT 1
+        """
 
     private static let tokenMigrations = [
         Migration(

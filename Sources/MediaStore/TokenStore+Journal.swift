@@ -36,6 +36,13 @@ extension TokenStore {
         }
     }
 
+    /// Rows with this id on their server, newest first.
+    package func uploads(fileID: Int64, host: String?) throws(StoreError) -> [UploadRecord] {
+        try connection.read {
+            try UploadRow.fetch($0, where: "file_id = ?2 AND (?1 IS NULL OR host = ?1)", [host, fileID])
+        }
+    }
+
     /// Rows for exactly this file, unchanged in content and status, on a host; newest first. Tells what was already
     /// sent or is being sent from here.
     public func uploads(identity: FileIdentity, host: String) throws(StoreError) -> [UploadRecord] {

@@ -66,6 +66,39 @@ extension TokenStore {
         }
     }
 
+    /// Adds entries as `add(_:)` does, all or none, without holding more than one page of them in memory.
+    ///
+    /// - Parameters:
+    ///   - isDryRun: Whether to change nothing, and only say what would happen.
+    ///   - nextPage: Returns the next entries, and nil after the last. Called while the store is locked for other writers.
+    /// - Returns: How many entries had each outcome.
+    /// - Throws: `StoreError`, and what `nextPage` throws; nothing is stored then.
+    package func addPages(
+        isDryRun: Bool = false,
+        _ nextPage: () throws -> [TokenEntry]?
+    ) throws -> [AddOutcome: Int] {
+        var pageError: (any Error)?
+        do throws(StoreError) {
+            return try connection.write { db in
+                var counts: [AddOutcome: Int] = [:]
+                try db.inSavepoint {
+                    do {
+                        while let entries = try nextPage() {
+                            for entry in entries { counts[try TokenRow.add(entry, db), default: 0] += 1 }
+                        }
+                    } catch {
+                        pageError = error is DatabaseError ? nil : error
+                        throw error
+                    }
+                    return isDryRun ? .rollback : .commit
+                }
+                return counts
+            }
+        } catch {
+            throw pageError ?? error
+        }
+    }
+
     /// Entries, newest first, without superseded ones unless asked for.
     public func tokens(host: String?, includeSuperseded: Bool = false) throws(StoreError) -> [TokenEntry] {
         let primary = includeSuperseded ? "" : " AND superseded = 0"
@@ -101,6 +134,68 @@ extension TokenStore {
         }
     }
 
+    /// The rows for an id, of one host or of all; superseded ones only if asked for, newest first.
+    package func tokens(
+        fileID: Int64,
+        host: String?,
+        includeSuperseded: Bool = false
+    ) throws(StoreError) -> [TokenEntry] {
+        let primary = includeSuperseded ? "" : " AND superseded = 0"
+        return try select(host, "file_id = ?2\(primary)", [fileID])
+    }
+
+    /// The rows for a checksum that are not superseded, of one host or of all; newest first.
+    package func tokens(checksumSHA256: String, host: String?) throws(StoreError) -> [TokenEntry] {
+        try select(host, "checksum_sha256 = ?2 AND superseded = 0", [checksumSHA256])
+    }
+
+    /// Looks hosts up one by one: both indexes begin with the host.
+    private func select(
+        _ host: String?,
+        _ condition: String,
+        _ arguments: [(any DatabaseValueConvertible)?]
+    ) throws(StoreError) -> [TokenEntry] {
+        let entries = try connection.read { db in
+            try (host.map { [$0] } ?? TokenRow.hosts(db)).flatMap {
+                try TokenRow.fetch(db, where: "host = ?1 AND \(condition)", [$0] + arguments)
+            }
+        }
+        return entries.sorted { ($0.createdAt, $0.rowID ?? 0) > ($1.createdAt, $1.rowID ?? 0) }
+    }
+
+    /// The newest entry; nil when there is none.
+    package func newestToken(host: String?) throws(StoreError) -> TokenEntry? {
+        try connection.read { db in
+            try TokenRow.fetch(
+                db,
+                from: TokenPages.source,
+                where: "(?1 IS NULL OR host = ?1) AND superseded = 0",
+                limit: 1,
+                [host]
+            ).first
+        }
+    }
+
+    /// The number of entries, superseded ones included.
+    package func tokenCount(host: String?) throws(StoreError) -> Int {
+        try connection.read { db in
+            let condition = host == nil ? "" : " WHERE host = ?"
+            let arguments: StatementArguments = host.map { [$0] } ?? []
+            return try Int.fetchOne(db, sql: "SELECT count(*) FROM tokens\(condition)", arguments: arguments) ?? 0
+        }
+    }
+
+    /// The hosts that have entries, in order.
+    package func tokenHosts() throws(StoreError) -> [String] { try connection.read { try TokenRow.hosts($0) } }
+
+    /// The details of one file from its server, one per event; the first event comes first.
+    package func storedFiles(host: String, fileID: Int64, checksumSHA256: String) throws(StoreError) -> [StoredFile] {
+        try connection.read {
+            let condition = "host = ? AND file_id = ? AND checksum_sha256 = ?"
+            return try StoredFileRow.fetch($0, where: condition, [host, fileID, checksumSHA256])
+        }
+    }
+
     /// The events of files, as far as their servers have reported them; those of all hosts when `host` is
     /// nil. The first event of a file comes first.
     public func storedFiles(host: String?) throws(StoreError) -> [StoredFile] {
@@ -108,14 +203,25 @@ extension TokenStore {
     }
 
     /// Removes an entry and its superseded rows (same host, id and checksum), leaving a tombstone without the token.
-    /// A row that is newer than the entry, stored by another process meanwhile, stays.
+    /// A row that is newer than the entry, stored by another process meanwhile, stays. Backups in the data directory and
+    /// damaged stores that a repair has set aside lose the tokens as well.
+    ///
+    /// - Throws: `StoreError`; the entry is there still if one of them could not be changed.
     public func remove(_ entry: TokenEntry) throws(StoreError) {
+        let secrets = try tokens(host: entry.host, fileID: entry.fileID)
+            .filter { $0.checksumSHA256 == entry.checksumSHA256 && $0.createdAt <= entry.createdAt }
+            .map(\.token.secret)
+        let backups = StoreBackups(in: directory)
+        let lock = try backups.lock()
+        defer { lock.remove() }
+        try backups.change { try TokenRow.bury(entry, $0) }
+        try DamagedCopies(directory: directory).erase(secrets)
         try connection.write { try TokenRow.bury(entry, $0) }
     }
 }
 
 /// What became of an entry that was to be added.
-public enum AddOutcome: Sendable, Equatable {
+public enum AddOutcome: Sendable, Hashable {
     /// Nothing was known of its file.
     case added
     /// It was added beside another token of the same host, id and checksum; the newer one is primary.

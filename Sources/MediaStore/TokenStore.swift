@@ -9,7 +9,10 @@ import GRDB
 public final class TokenStore: Sendable {
     /// What was put right while opening.
     public let warnings: [String]
+    /// Whether nothing can be stored: the data directory cannot be written, or has no space left.
+    package let isReadOnly: Bool
 
+    let directory: DataDirectory
     let connection: StoreConnection
     let commits: GroupCommit
 
@@ -21,8 +24,49 @@ public final class TokenStore: Sendable {
     }
 
     init(in directory: DataDirectory, fileSystem: FileSystemKind, busyLimit: Duration) throws(StoreError) {
+        let salvage = try LogSalvage(in: directory)
         connection = try StoreConnection(.tokens, in: directory, fileSystem: fileSystem, busyLimit: busyLimit)
         commits = GroupCommit(connection)
-        warnings = directory.warnings
+        isReadOnly = false
+        self.directory = directory
+        warnings = try directory.warnings + (salvage?.restore(to: connection) ?? [])
+    }
+
+    /// Opens the store for commands that only read: also if the data directory cannot be written or has no space left.
+    /// Uploads in the write-ahead log are there as well.
+    ///
+    /// - Throws: `StoreError`. Exactly the stores that `init(in:)` refuses as damaged or newer are refused here.
+    package init(reading directory: DataDirectory) throws(StoreError) {
+        let (connection, warnings) = try Self.openForReading(directory)
+        self.directory = directory
+        isReadOnly = connection == nil
+        if let connection {
+            self.connection = connection
+        } else {
+            self.connection = try StoreConnection.snapshot(.tokens, in: directory)
+        }
+        commits = GroupCommit(self.connection)
+        self.warnings = directory.warnings + warnings
+    }
+
+    /// - Returns: No connection where nothing can be written.
+    private static func openForReading(
+        _ directory: DataDirectory
+    ) throws(StoreError) -> (connection: StoreConnection?, warnings: [String]) {
+        do throws(StoreError) {
+            let salvage = try LogSalvage(in: directory)
+            // With something to salvage, the store is written even by a reading command.
+            let connection = try StoreConnection(
+                .tokens,
+                in: directory,
+                fileSystem: FileSystemKind.detect(directory),
+                busyLimit: .seconds(30),
+                access: salvage == nil ? .reading : .writing
+            )
+            return (connection, try salvage?.restore(to: connection) ?? [])
+        } catch {
+            guard error.kind == .notWritable || error.kind == .full else { throw error }
+            return (nil, [])
+        }
     }
 }

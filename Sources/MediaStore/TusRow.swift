@@ -41,6 +41,11 @@ enum TusRow {
         }
     }
 
+    /// Whether a text holds parts that `fetch` can read.
+    static func isReadable(_ parts: String) -> Bool {
+        (try? decoder.decode([TusRecord.Part].self, from: Data(parts.utf8))) != nil
+    }
+
     private static func parts(_ json: Data, of uploadID: String) throws -> [TusRecord.Part] {
         do {
             return try decoder.decode([TusRecord.Part].self, from: json)

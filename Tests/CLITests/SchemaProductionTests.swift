@@ -13,6 +13,7 @@ import Testing
         produced.formUnion(try Self.validate(try await loginStatus()))
         produced.formUnion(try await report())
         produced.formUnion(try await bundle())
+        produced.formUnion(try await store())
         let files = try FileManager.default.contentsOfDirectory(atPath: JSONSchemaTests.documents + "/schemas")
         #expect(produced == Set(files.map { $0.replacing("-1.json", with: "") }))
     }
@@ -62,6 +63,18 @@ import Testing
         let path = stage.runner.home.file("bundle.json")
         #expect(try await stage.run(["export", id, "--bundle", path]).exitCode == 0)
         return try validateFile(path, as: "hash-only-bundle")
+    }
+
+    private func store() async throws -> Set<String> {
+        let runner = try BinaryRunner()
+        let file = runner.home.file("copy.sqlite")
+        var names: Set<String> = []
+        for command in [["check"], ["backup", file], ["repair"], ["restore", file]] {
+            let result = try await runner.run(["store"] + command + ["--json"])
+            #expect(result.exitCode == 0, "\(result)")
+            names.formUnion(try Self.validate(result.output))
+        }
+        return names
     }
 
     private func validateFile(_ path: String, as name: String) throws -> Set<String> {

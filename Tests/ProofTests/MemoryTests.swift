@@ -1,4 +1,5 @@
 import Foundation
+import MediaStore
 import TestSupport
 import Testing
 
@@ -55,5 +56,63 @@ import Testing
         let large = try await peak(40_000)
         #expect(large - small <= 15 << 10, "\(large) KiB after \(small) KiB")
         #expect(small > 4 << 10, "the program was measured, not its wrapper")
+    }
+
+    /// Ten times the delete tokens pass through the same memory, in every command that reads all of them or one.
+    @Test func manyTokensNeedNoMoreThanAFew() async throws {
+        let commands = [
+            ["list"], ["list", "--json"], ["export", "--output", "EXPORT"], ["show", "18"],
+            ["delete", "18", "--dry-run", "--host", "media.example"], ["clear", "--all-hosts", "--yes"],
+            ["import", "EXPORT"],
+        ]
+        func peaks(_ count: Int) async throws -> [Int] {
+            let bench = try Bench("https://media.example")
+            do {
+                let store = try TokenStore(in: DataDirectory.open(bench.dataPath))
+                var next = 0
+                _ = try store.addPages {
+                    guard next < count else { return nil }
+                    defer { next += 1000 }
+                    return (next..<next + 1000).compactMap(Self.entry)
+                }
+            }
+            let file = bench.runner.home.file("tokens.jsonl")
+            var peaks: [Int] = []
+            for command in commands {
+                let words = command.map { $0 == "EXPORT" ? file : $0 }
+                let result = try await bench.runner.run(["uploads"] + words, through: PeakMemory.wrapper)
+                #expect(result.exitCode == 0, "\(result.errors)")
+                peaks.append(try PeakMemory.kibibytes(result))
+            }
+            return peaks
+        }
+        let small = try await peaks(4000)
+        let large = try await peaks(40_000)
+        for (index, command) in commands.enumerated() {
+            let (few, many) = (small[index], large[index])
+            #expect(many - few <= 12 << 10, "\(command): \(many) KiB after \(few) KiB")
+        }
+    }
+
+    private static func entry(_ number: Int) -> TokenEntry? {
+        let digits = String(number, radix: 16)
+        let hex = String(repeating: "0", count: 64 - digits.count) + digits
+        return DeleteToken(hex).map { token in
+            TokenEntry(
+                host: "media.example",
+                fileID: Int64(number + 1),
+                token: token,
+                createdAt: Date(timeIntervalSince1970: 1_780_000_000 + Double(number)),
+                eventDate: "2026-05-01",
+                orgName: "The Larks",
+                eventType: "band",
+                label: "Song \(number)",
+                fileName: "clip.mp4",
+                fileType: "video",
+                checksumSHA256: hex,
+                sizeBytes: 1,
+                baseURL: "https://media.example"
+            )
+        }
     }
 }

@@ -10,6 +10,11 @@
 /// Returns 0 and fills `type`, or the error number.
 int file_system_type(const char *path, uint32_t *type);
 
+/// When a file was created (statx(2)), which Swift's Glibc module does not offer.
+///
+/// Returns seconds since 1970, or -1 where this is not known.
+int64_t birth_time(const char *path);
+
 /// Locks or unlocks one byte of a file for its open file description (`F_OFD_SETLK`), which Swift's Glibc module does not
 /// offer. Never waits.
 ///

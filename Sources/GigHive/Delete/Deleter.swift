@@ -31,8 +31,8 @@ public struct Deleter: Sendable {
         let rows = try GigHiveError.reading { () throws(StoreError) in try store.tokens(host: host, fileID: fileID) }
             .filter { !$0.isSuperseded }
         guard let newest = rows.first else {
-            let all = try GigHiveError.reading { () throws(StoreError) in try store.tokens(host: nil) }
-            let others = Set(all.filter { $0.fileID == fileID && $0.host != host }.map(\.host))
+            let all = try GigHiveError.reading { () throws(StoreError) in try store.tokens(fileID: fileID, host: nil) }
+            let others = Set(all.map(\.host)).subtracting([host])
             throw GigHiveError(.noDeleteToken, fileID: fileID, otherHosts: others.sorted())
         }
         guard Set(rows.map(\.checksumSHA256)).count > 1 else { return newest }

@@ -8,7 +8,9 @@ extension ErrorCatalogue {
     static func diagnosis(of error: StoreError) -> Diagnosis {
         let path = quoted(error.path)
         let detail = error.detail.isEmpty ? "" : ": \(clean(error.detail))"
-        let store = error.path.hasSuffix("tokens.sqlite") ? "token store" : "store"
+        let isTokenStore = ["", "-wal", "-shm", "-journal"].contains { error.path.hasSuffix("tokens.sqlite\($0)") }
+        let store = isTokenStore ? "token store" : "store"
+        let repair = "salvage what it has: mediactl store repair"
         let elsewhere =
             error.path.hasSuffix("/temporary.sqlite")
             ? "set TMPDIR to another directory" : "use another directory with --data-dir DIR"
@@ -18,13 +20,22 @@ extension ErrorCatalogue {
             case .full: ("no space left for \(path)\(detail)", "free some space, or \(elsewhere)")
             case .corrupt where error.path.hasSuffix("index.sqlite"):
                 ("\(path) is not a usable \(store)\(detail)", "run mediactl sync to rebuild it")
+            case .corrupt where store == "token store":
+                ("\(path) is not a usable \(store)\(detail)", "nothing was changed; \(elsewhere), or \(repair)")
             case .corrupt:
                 ("\(path) is not a usable \(store)\(detail)", "nothing was changed; restore a copy, or \(elsewhere)")
+            case .newerVersion where store == "token store":
+                (
+                    "\(path) was written by a newer version of mediactl\(detail)",
+                    "update mediactl, or \(elsewhere); if no newer version was used, \(repair)"
+                )
             case .newerVersion:
                 ("\(path) was written by a newer version of mediactl\(detail)", "update mediactl, or \(elsewhere)")
             case .busy: ("\(path) is locked by another process\(detail)", "retry when the other mediactl has finished")
             case .networkFileSystem:
                 ("\(path) is on a network file system, which is not safe for a \(store)\(detail)", elsewhere)
+            case .unsafe where store == "token store":
+                ("\(path) has another owner, or is not of the expected type\(detail)", "\(elsewhere), or \(repair)")
             case .unsafe: ("\(path) has another owner, or is not of the expected type\(detail)", elsewhere)
             case .other: ("the \(store) \(path) failed\(detail)", elsewhere)
             }

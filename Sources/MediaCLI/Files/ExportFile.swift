@@ -6,37 +6,60 @@ internal import MediaSystem
 enum ExportFile {
     /// Writes lines. A signal waits until they are written.
     ///
-    /// - Throws: `Diagnosis`; nothing is left behind then, and a file that was there is as it was.
+    /// - Throws: As below.
     static func write(_ lines: [[UInt8]], to path: [UInt8], until interruption: Interruption) async throws {
-        let bytes = lines.flatMap { $0 + [UInt8(ascii: "\n")] }
+        var rest: [UInt8]? = lines.flatMap { $0 + [UInt8(ascii: "\n")] }
+        try await write(to: path, until: interruption) {
+            defer { rest = nil }
+            return rest
+        }
+    }
+
+    /// Writes what comes in pieces. A signal waits until all of it is written.
+    ///
+    /// - Parameters:
+    ///   - path: Of the new file.
+    ///   - interruption: What a signal goes to.
+    ///   - nextBytes: Returns the next piece, and nil after the last.
+    /// - Throws: `Diagnosis`, and what `nextBytes` throws; nothing is left behind then, and a file that was there is as it
+    ///   was.
+    static func write(
+        to path: [UInt8],
+        until interruption: Interruption,
+        _ nextBytes: () throws -> [UInt8]?
+    ) async throws {
         try await interruption.handling({ _ in }) {
-            do throws(FileWriteError) {
-                try write(bytes, to: path)
-            } catch {
+            do {
+                try write(to: path, nextBytes)
+            } catch let error as FileWriteError {
                 throw diagnosis(of: error, path)
             }
         }
     }
 
-    private static func write(_ bytes: [UInt8], to path: [UInt8]) throws(FileWriteError) {
+    private static func write(to path: [UInt8], _ nextBytes: () throws -> [UInt8]?) throws {
         let name = path.nameOfPath
         guard !name.isEmpty else { throw FileWriteError(.io(errno: EISDIR), path: path) }
         guard let directory = try TargetDirectory.open(path.directoryOfPath, creating: false) else {
             throw FileWriteError(.io(errno: ENOENT), path: path)
         }
-        try WholeFile(in: directory, audience: .owner).write(bytes, as: name, replacing: false)
+        try WholeFile(in: directory, audience: .owner).write(as: name, replacing: false, nextBytes)
+    }
+
+    /// A file that is there stays as it is.
+    static func exists(_ path: [UInt8]) -> Diagnosis {
+        Diagnosis(
+            "target_exists",
+            "\(ErrorCatalogue.quoted(path)) already exists; it was not changed",
+            hint: "choose another name",
+            exitCode: .conflict
+        )
     }
 
     private static func diagnosis(of error: FileWriteError, _ path: [UInt8]) -> Diagnosis {
         let name = ErrorCatalogue.quoted(path)
         return switch error.kind {
-        case .exists:
-            Diagnosis(
-                "target_exists",
-                "\(name) already exists; it was not changed",
-                hint: "choose another name",
-                exitCode: .conflict
-            )
+        case .exists: exists(path)
         case .full, .io(errno: EIO):
             Diagnosis(
                 "output_failed",

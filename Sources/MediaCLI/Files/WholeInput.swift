@@ -48,8 +48,28 @@ enum WholeInput {
         isCancelled: () -> Bool = { false }
     ) throws(Failure) -> [UInt8] {
         var bytes: [UInt8] = []
+        try chunks(from: descriptor, isCancelled: isCancelled) { chunk in
+            bytes += chunk
+            return bytes.count <= limit
+        }
+        guard bytes.count <= limit else { throw .tooLarge }
+        return bytes
+    }
+
+    /// Reads to the end as above, and hands over each piece.
+    ///
+    /// - Parameters:
+    ///   - descriptor: Stays open.
+    ///   - isCancelled: Asked ten times a second while nothing comes.
+    ///   - body: Returns whether to continue.
+    /// - Throws: `Failure`.
+    static func chunks(
+        from descriptor: Int32,
+        isCancelled: () -> Bool = { false },
+        _ body: (UnsafeRawBufferPointer) -> Bool
+    ) throws(Failure) {
         var chunk = [UInt8](repeating: 0, count: 64 << 10)
-        while bytes.count <= limit {
+        while true {
             guard !isCancelled() else { throw .cancelled }
             // A FIFO that nobody has opened for writing yet would read as empty, but is not ready.
             var event = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
@@ -57,9 +77,8 @@ enum WholeInput {
             let got = read(descriptor, &chunk, chunk.count)
             if got < 0, errno == EINTR || errno == EAGAIN { continue }
             guard got >= 0 else { throw .system(errno) }
-            guard got > 0 else { return bytes }
-            bytes += chunk[..<got]
+            guard got > 0 else { return }
+            guard chunk.withUnsafeBytes({ body(UnsafeRawBufferPointer(rebasing: $0[..<got])) }) else { return }
         }
-        throw .tooLarge
     }
 }

@@ -34,21 +34,40 @@ struct KeptUploadOptions: ParsableArguments {
     /// Whether any filter is set.
     var isNarrowed: Bool { [eventDate, orgName, eventType, label, since].contains { $0 != nil } }
 
-    /// The matching uploads, in their order. A file matches if one of its events does.
+    /// The filters, ready for uploads that come in pages.
     ///
     /// - Throws: `Diagnosis` for a time that cannot be read.
-    func filtered(_ uploads: [KeptUpload]) throws(Diagnosis) -> [KeptUpload] {
+    func selection() throws(Diagnosis) -> Selection {
         let since = try since.map { text throws(Diagnosis) in
             Date(timeIntervalSince1970: Double(try PointInTime.parse(text, flag: "--since").microseconds) / 1_000_000)
         }
-        let wanted = uploads.filter { upload in
-            since.map { upload.createdAt >= $0 } ?? true
-                && (upload.isIn(self) || upload.otherEvents.contains(where: isWanted))
-        }
-        return Array(wanted.prefix(limit ?? wanted.count))
+        return Selection(options: self, since: since, rest: limit)
     }
 
-    private func isWanted(_ event: StoredFacts) -> Bool {
+    /// What the filters leave of uploads that come in pages.
+    struct Selection {
+        fileprivate let options: KeptUploadOptions
+        fileprivate let since: Date?
+        /// How many more uploads `--limit` allows.
+        fileprivate var rest: Int?
+
+        /// Whether no more uploads are wanted.
+        var isComplete: Bool { rest == 0 }
+
+        /// The matching uploads, in their order. A file matches if one of its events does.
+        mutating func take(_ uploads: [KeptUpload]) -> [KeptUpload] {
+            guard options.isNarrowed || rest != nil else { return uploads }
+            let matching = uploads.filter { upload in
+                since.map { upload.createdAt >= $0 } ?? true
+                    && (upload.isIn(options) || upload.otherEvents.contains(where: options.isWanted))
+            }
+            let taken = rest.map { Array(matching.prefix($0)) } ?? matching
+            rest = rest.map { $0 - taken.count }
+            return taken
+        }
+    }
+
+    fileprivate func isWanted(_ event: StoredFacts) -> Bool {
         matches(
             date: event.eventDate ?? "",
             organization: event.orgName ?? "",

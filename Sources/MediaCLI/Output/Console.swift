@@ -20,6 +20,7 @@ final class Console: Sendable {
     private let hasToldOutputFailure = Mutex(false)
     private let color: Mutex<ColorMode>
     private let hintOptions = Mutex(HintOptions())
+    private let closingWork = Mutex<[@Sendable () -> Void]>([])
 
     init(_ context: CommandContext, schema: String, preferences: OutputPreferences) {
         self.context = context
@@ -47,6 +48,14 @@ final class Console: Sendable {
     func record(_ kind: Record, _ members: @autoclosure () -> JSONObject) {
         guard isJSON else { return }
         write(kind.rawValue, members())
+    }
+
+    /// Writes many records at once, in JSON only.
+    func records(_ kind: Record, _ all: @autoclosure () -> [JSONObject]) {
+        guard isJSON else { return }
+        let text = all().map { line(kind.rawValue, $0) }.joined()
+        guard !text.isEmpty else { return }
+        screen.above { context.output.write(text) }
     }
 
     /// Writes lines of text, when the output is not JSON.
@@ -110,9 +119,14 @@ final class Console: Sendable {
     }
 
     private func write(_ type: String, _ members: JSONObject) {
+        let line = line(type, members)
+        screen.above { context.output.write(line) }
+    }
+
+    private func line(_ type: String, _ members: JSONObject) -> String {
         let head: JSONObject = ["schema": .string(schema), "type": .string(type)]
         let record = hintOptions.withLock { $0 }.added(to: head + members)
-        screen.above { context.output.write(JSONValue.object(record).text + "\n") }
+        return JSONValue.object(record).text + "\n"
     }
 
     // MARK: Messages
@@ -194,6 +208,21 @@ final class Console: Sendable {
     }
 
     // MARK: Ends
+
+    /// Has work done when the command has finished, unless a signal ends it.
+    func atEnd(_ work: @escaping @Sendable () -> Void) {
+        closingWork.withLock { $0.append(work) }
+    }
+
+    /// Does the work of `atEnd`, once.
+    func finishClosingWork() {
+        let all = closingWork.withLock { work in
+            defer { work = [] }
+            return work
+        }
+        guard context.interruption.signal == nil else { return }
+        for work in all { work() }
+    }
 
     /// Corrects an exit code for what happened around the command: a signal comes first, and results that could not be
     /// written are a failure. A reader that has closed the pipe wants no more, which is none.

@@ -5,9 +5,14 @@ internal import MediaFiles
 struct HintOptions: Sendable {
     var server: String?
     var user: String?
+    /// `--data-dir`, which a command for the store needs as well.
+    var dataDirectory: String?
 
     /// A hint whose command at its end asks a server, with the options of the command line that this command lacks.
     func added(to hint: String) -> String {
+        if let dataDirectory, hint.hasSuffix("mediactl store repair") {
+            return "\(hint) --data-dir \(Self.word(dataDirectory))"
+        }
         let form =
             /mediactl (media (?:show|list|find|delete)|uploads delete)(?: (?:[0-9a-f]+|--[a-z0-9-]+|keep|remove))*$/
         guard let match = hint.firstMatch(of: form) else { return hint }
@@ -21,7 +26,7 @@ struct HintOptions: Sendable {
 
     /// A record whose error has the hint that is printed.
     func added(to record: JSONObject) -> JSONObject {
-        guard server != nil || user != nil,
+        guard server != nil || user != nil || dataDirectory != nil,
             case .object(let error)? = record.members.first(where: { $0.name == "error" })?.value,
             case .string(let hint)? = error.members.first(where: { $0.name == "hint" })?.value
         else { return record }

@@ -31,11 +31,23 @@ struct Table: Sendable {
 
     /// The lines, without line breaks at their ends, in `width` terminal columns; with nil every cell has its full
     /// width. No line is wider than `width`.
-    func lines(fitting width: Int?, style: Style) -> [String] {
+    ///
+    /// - Parameters:
+    ///   - width: Of the terminal, in columns.
+    ///   - style: How the header and cut cells look.
+    ///   - naturalWidths: Of the whole table, when these rows are a part of it; its first part alone has the header.
+    ///   - hasHeader: Whether the header comes first.
+    /// - Returns: The header and the rows.
+    func lines(
+        fitting width: Int?,
+        style: Style,
+        naturalWidths: [Int]? = nil,
+        hasHeader: Bool = true
+    ) -> [String] {
         let header = measured(columns.map(\.title))
         // Measuring is what a long table costs, so each cell is measured once.
         let body = rows.map { measured($0) }
-        var layout = Layout(widths: naturalWidths(of: [header] + body))
+        var layout = Layout(widths: naturalWidths ?? self.naturalWidths(of: [header] + body))
         if let width {
             leaveOutColumns(of: &layout, until: width)
             guard narrowestWidth(of: layout) <= width else {
@@ -44,7 +56,13 @@ struct Table: Sendable {
             narrowColumns(of: &layout, to: width)
         }
         let lines = columns.contains { $0.isWrapped } ? body.flatMap { wrapped($0, layout) } : body
-        return [style.bold(line(header, layout, style))] + lines.map { line($0, layout, style) }
+        return (hasHeader ? [style.bold(line(header, layout, style))] : []) + lines.map { line($0, layout, style) }
+    }
+
+    /// What each column needs for the header and these rows, at least as wide as `known`.
+    func naturalWidths(atLeast known: [Int]?) -> [Int] {
+        let own = naturalWidths(of: [measured(columns.map(\.title))] + rows.map { measured($0) })
+        return known.map { zip($0, own).map(max) } ?? own
     }
 
     /// A row, and below it what of its sentences does not fit beside the rest.

@@ -131,6 +131,13 @@ extension TextRenderer {
         style: Style
     ) -> [String] {
         guard !uploads.isEmpty else { return [] }
+        let hasGuests = uploads.contains(where: \.isGuest)
+        return table(of: uploads, now: now, isTokenShown: isTokenShown, hasGuests: hasGuests)
+            .lines(fitting: width, style: style)
+    }
+
+    /// The table of `uploads list`, or a part of it.
+    static func table(of uploads: [KeptUpload], now: Date, isTokenShown: Bool, hasGuests: Bool) -> Table {
         var table = Table(columns: [
             .init(title: "ID", alignment: .right), .init(title: "EVENT DATE", dropOrder: 6),
             .init(title: "ORG", isFlexible: true, dropOrder: 4), .init(title: "TYPE", dropOrder: 2),
@@ -138,7 +145,6 @@ extension TextRenderer {
             .init(title: "SIZE", alignment: .right, dropOrder: 1), .init(title: "UPLOADED", dropOrder: 5),
             .init(title: "SERVER", isFlexible: true, minimumWidth: 12, dropOrder: 3),
         ])
-        let hasGuests = uploads.contains(where: \.isGuest)
         if hasGuests {
             table.columns.append(.init(title: "STATE"))
         }
@@ -169,7 +175,7 @@ extension TextRenderer {
                 )
             }
         }
-        return table.lines(fitting: width, style: style)
+        return table
     }
 
     /// The last known state of a guest upload with its time.

@@ -6,21 +6,66 @@ struct StoreSession: Sendable {
     let directory: DataDirectory
     let store: TokenStore
 
+    /// What a command does with the store.
+    enum Access {
+        case writing
+        /// Also where nothing can be written.
+        case reading
+    }
+
     /// Opens the store, adopts rescue files, and tells the user what was found.
     ///
     /// - Throws: `StoreError`, `GigHiveError`.
-    static func open(_ settings: SettingsSession) async throws -> StoreSession {
+    static func open(_ settings: SettingsSession, for access: Access = .writing) async throws -> StoreSession {
         let console = settings.console
-        let directory = try DataDirectory.open(settings.locations.dataDirectory)
-        let store = try TokenStore(in: directory)
+        let directory = try directory(settings, for: access)
+        let store = try access == .reading ? TokenStore(reading: directory) : TokenStore(in: directory)
         // Those of the directory are among them.
         for warning in store.warnings {
             console.warning(ErrorCatalogue.clean(warning))
         }
-        for warning in try await RescueAdoption.run(store: store, directory: directory) {
-            console.note(TextRenderer.warning(warning))
+        if store.isReadOnly {
+            console.note("\(ErrorCatalogue.quoted(directory.path)) cannot be written; the store is only read")
+            return StoreSession(directory: directory, store: store)
+        }
+        do {
+            for warning in try await RescueAdoption.run(store: store, directory: directory) {
+                console.note(TextRenderer.warning(warning))
+            }
+        } catch {
+            // What is stored can be read also where nothing more can be stored.
+            guard access == .reading, error.store?.kind == .full || error.store?.kind == .notWritable else {
+                throw error
+            }
+            console.warning(ErrorCatalogue.diagnosis(of: error).message)
+        }
+        if access == .writing {
+            console.atEnd { backUp(store, in: directory, console) }
         }
         return StoreSession(directory: directory, store: store)
+    }
+
+    /// The daily backup. Its failure is not that of the command.
+    private static func backUp(_ store: TokenStore, in directory: DataDirectory, _ console: Console) {
+        do throws(StoreError) {
+            guard let backup = try StoreBackups(in: directory).createIfDue(from: store) else { return }
+            console.trace("backed up the token store to \(ErrorCatalogue.quoted(backup.path))")
+        } catch {
+            console.warning("cannot back up the token store: \(ErrorCatalogue.diagnosis(of: error).message)")
+        }
+    }
+
+    /// The data directory of a command.
+    ///
+    /// - Throws: `StoreError`.
+    static func directory(_ settings: SettingsSession, for access: Access) throws(StoreError) -> DataDirectory {
+        let path = settings.locations.dataDirectory
+        do {
+            return try DataDirectory.open(path)
+        } catch {
+            guard access == .reading, error.kind == .notWritable || error.kind == .full else { throw error }
+            return try DataDirectory.existing(path)
+        }
     }
 }
 

@@ -35,16 +35,47 @@ package struct WholeFile {
         let file = try PartialFile.open(temporaryName, in: directory)
         do throws(FileWriteError) {
             try file.write(all: bytes)
-            switch audience {
-            case .owner: try file.makePrivate()
-            case .everybody:
-                _ = try file.seal(modificationMicroseconds: Int64(Date().timeIntervalSince1970 * 1_000_000))
-            }
-            if isReplacing { try file.publish(replacing: name) } else { try file.publish(as: name) }
+            try publish(file, as: name, replacing: isReplacing)
         } catch {
             try? file.discard()
             throw error
         }
+    }
+
+    /// Writes a file as above from pieces, of which only one is in memory.
+    ///
+    /// - Parameters:
+    ///   - name: Need not be UTF-8.
+    ///   - isReplacing: As above.
+    ///   - nextBytes: Returns the next piece, and nil after the last.
+    /// - Throws: `FileWriteError` as above, and what `nextBytes` throws. Nothing has changed then.
+    package func write(
+        as name: [UInt8],
+        replacing isReplacing: Bool,
+        _ nextBytes: () throws -> [UInt8]?
+    ) throws {
+        let file = try PartialFile.open(temporaryName, in: directory)
+        do {
+            try file.truncate(to: 0)
+            var offset: Int64 = 0
+            while let bytes = try nextBytes() {
+                try bytes.withUnsafeBytes { try file.write($0, at: offset) }
+                offset += Int64(bytes.count)
+            }
+            try publish(file, as: name, replacing: isReplacing)
+        } catch {
+            try? file.discard()
+            throw error
+        }
+    }
+
+    private func publish(_ file: PartialFile, as name: [UInt8], replacing isReplacing: Bool) throws(FileWriteError) {
+        switch audience {
+        case .owner: try file.makePrivate()
+        case .everybody:
+            _ = try file.seal(modificationMicroseconds: Int64(Date().timeIntervalSince1970 * 1_000_000))
+        }
+        if isReplacing { try file.publish(replacing: name) } else { try file.publish(as: name) }
     }
 }
 

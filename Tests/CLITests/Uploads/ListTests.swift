@@ -90,7 +90,8 @@ import Testing
         // 1 780 000 000 s after 1970 is 2026-05-28T20:26:40Z.
         let options = try KeptUploadOptions.parse(arguments)
         let uploads = [kept(2, label: "Second", date: "2026-03-02"), kept(1)]
-        #expect(try options.filtered(uploads).map(\.fileID) == expected)
+        var selection = try options.selection()
+        #expect(selection.take(uploads).map(\.fileID) == expected)
     }
 
     @Test(arguments: [["--limit", "0"], ["--limit", "-1"], ["--limit=x"]]) func limitsAreChecked(_ arguments: [String])
@@ -100,7 +101,7 @@ import Testing
 
     @Test func aTimeThatIsNoneIsRefused() throws {
         let options = try KeptUploadOptions.parse(["--since", "yesterday"])
-        #expect(throws: Diagnosis.self) { try options.filtered([kept(1)]) }
+        #expect(throws: Diagnosis.self) { try options.selection() }
     }
 
     // MARK: Guests

@@ -39,7 +39,7 @@ struct UploadsClear: ContextCommand {
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
         let session = try await StoreSession.open(settings)
         let scope = host?.lowercased()
-        let count = try session.store.tokens(host: scope, includeSuperseded: true).count
+        let count = try session.store.tokenCount(host: scope)
         if let scope, count == 0 {
             console.warning(try nothing(of: scope, in: session))
         }
@@ -65,7 +65,7 @@ struct UploadsClear: ContextCommand {
 
     /// A mistyped host must not pass for a clean slate.
     private func nothing(of scope: String, in session: StoreSession) throws -> String {
-        let hosts = Set(try session.store.tokens(host: nil, includeSuperseded: true).map(\.host)).sorted()
+        let hosts = try session.store.tokenHosts()
         let known = hosts.map { ErrorCatalogue.clean($0) }.joined(separator: ", ")
         return "no stored delete tokens for \(ErrorCatalogue.clean(scope))"
             + (hosts.isEmpty ? " or any other host" : "; hosts with stored tokens: \(known)")

@@ -45,26 +45,49 @@ struct UploadsExport: ContextCommand {
             try requireConsent(console)
         }
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
-        let session = try await StoreSession.open(settings)
-        let entries = try session.store.tokens(host: hosts.scope, includeSuperseded: true)
-        if entries.isEmpty {
+        let session = try await StoreSession.open(settings, for: .reading)
+        // In the order they came, which an import repeats: of two of one moment the later one is primary.
+        var pages = TokenPages(of: session.store, host: hosts.scope, includesSuperseded: true, order: .oldestFirst)
+        var count = 0
+        let nextBytes = { () throws -> [UInt8]? in
+            guard let entries = try pages.next()?.entries else { return nil }
+            if let code = console.context.output.failure, file == nil { throw Unwritable(code: code) }
+            count += entries.count
+            return entries.flatMap { TokenExport.line($0) + [UInt8(ascii: "\n")] }
+        }
+        if let output = file {
+            try await ExportFile.write(
+                to: RawArguments.bytes(of: output),
+                until: console.context.interruption,
+                nextBytes
+            )
+        } else {
+            try print(nextBytes, console)
+        }
+        if count == 0 {
             console.warning(
                 "no stored delete tokens" + (hosts.scope.map { " of \(ErrorCatalogue.clean($0))" } ?? "")
             )
         }
-        // In the order they came, which an import repeats: of two of one moment the later one is primary.
-        let lines = entries.reversed().map(TokenExport.line)
-        guard let output = file else {
-            console.text(lines.map { String(decoding: $0, as: UTF8.self) })
-            return .success
-        }
-        try await ExportFile.write(lines, to: RawArguments.bytes(of: output), until: console.context.interruption)
-        console.text(["exported \(Formats.count(entries.count, "delete token")) to \(TerminalText.escaped(output))"])
+        guard let output = file else { return .success }
+        console.text(["exported \(Formats.count(count, "delete token")) to \(TerminalText.escaped(output))"])
         console.summary([
-            "output": .string(output), "host": JSONValue(hosts.scope), "items": JSONValue(entries.count),
-            "exit_code": 0,
+            "output": .string(output), "host": JSONValue(hosts.scope), "items": JSONValue(count), "exit_code": 0,
         ])
         return .success
+    }
+
+    /// Standard output takes no more; the console reports why.
+    private struct Unwritable: Error {
+        let code: Int32
+    }
+
+    private func print(_ nextBytes: () throws -> [UInt8]?, _ console: Console) throws {
+        do {
+            while let bytes = try nextBytes() {
+                console.screen.above { console.context.output.write(bytes) }
+            }
+        } catch is Unwritable {}
     }
 
     /// Standard output may be a terminal that somebody sees, or a log that many read.

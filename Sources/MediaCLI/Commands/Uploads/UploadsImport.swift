@@ -47,7 +47,7 @@ struct UploadsImport: ContextCommand {
         // The whole file is understood before the first entry is stored.
         let content = try ImportFile.content(of: file, standardInput: console.context.standardInput, isWeb: web)
         switch content {
-        case .export(let entries):
+        case .export(var reader):
             guard !hasCredentials else {
                 throw Diagnosis.usage(
                     "importing an export does not use a login",
@@ -55,7 +55,7 @@ struct UploadsImport: ContextCommand {
                 )
             }
             let session = try await StoreSession.open(settings)
-            let tally = ImportTally(try session.store.add(entries, isDryRun: dryRun))
+            let tally = ImportTally(try session.store.addPages(isDryRun: dryRun) { try reader.nextPage() })
             console.text([tally.text(isDryRun: dryRun)])
             console.summary(tally.members(isDryRun: dryRun))
             return .success

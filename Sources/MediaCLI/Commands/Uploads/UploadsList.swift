@@ -29,25 +29,20 @@ struct UploadsList: ContextCommand {
 
     func run(in console: Console) async throws -> ExitCode {
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
-        let session = try await StoreSession.open(settings)
-        let entries = try filter.filtered(try session.keptUploads(host: hosts.scope))
-        for entry in entries {
-            console.record(.item, JSONRenderer.kept(entry, isTokenShown: showToken))
-        }
-        console.text(
-            TextRenderer.kept(
-                entries,
-                now: console.context.now(),
-                width: console.outputWidth,
-                isTokenShown: showToken,
-                style: console.outputStyle
-            )
+        let session = try await StoreSession.open(settings, for: .reading)
+        let listing = UploadListing(
+            console: console,
+            store: session.store,
+            host: hosts.scope,
+            filter: filter,
+            isTokenShown: showToken
         )
-        if entries.isEmpty {
+        let count = try listing.run()
+        if count == 0 {
             let scope = hosts.scope.map { " for \(ErrorCatalogue.clean($0))" } ?? ""
             console.note(filter.isNarrowed ? "no stored upload matches\(scope)" : "no stored delete tokens\(scope)")
         }
-        console.summary(["items": JSONValue(entries.count), "exit_code": 0])
+        console.summary(["items": JSONValue(count), "exit_code": 0])
         return .success
     }
 }

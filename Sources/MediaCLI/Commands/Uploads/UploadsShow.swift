@@ -30,7 +30,7 @@ struct UploadsShow: ContextCommand {
 
     func run(in console: Console) async throws -> ExitCode {
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
-        let session = try await StoreSession.open(settings)
+        let session = try await StoreSession.open(settings, for: .reading)
         let entries = try session.keptUploads(host: host?.lowercased(), fileID: id)
         guard !entries.isEmpty else {
             throw GigHiveError(.noDeleteToken, fileID: id)

@@ -48,7 +48,7 @@ struct UploadsVerify: ContextCommand {
             files = try past.stored(at: server, name: report)
         } else {
             server = try settings.requireServer()
-            let store = try await StoreSession.open(settings)
+            let store = try await StoreSession.open(settings, for: .reading)
             files = try store.stored(at: server)
             guestCount = try store.guestCount(at: server)
         }

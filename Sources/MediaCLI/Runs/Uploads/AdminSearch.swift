@@ -92,7 +92,7 @@ extension DeletionPlan {
     ///
     /// - Throws: `StoreError`.
     func hasEntry(for fileID: Int64) throws -> Bool {
-        try store.tokens(host: scopeName.isEmpty ? nil : scopeName).contains { $0.fileID == fileID }
+        try !store.tokens(fileID: fileID, host: scopeName.isEmpty ? nil : scopeName).isEmpty
     }
 
     /// The scope of all ids; empty when each id has its own.

@@ -40,7 +40,7 @@ struct DeletionPlan: Sendable {
     ///
     /// - Throws: `StoreError`; `Diagnosis` when there is no entry.
     func last() throws -> TokenEntry {
-        guard let entry = try store.tokens(host: scope).first else {
+        guard let entry = try store.newestToken(host: scope) else {
             throw Diagnosis(
                 GigHiveError.Code.noDeleteToken.rawValue,
                 "no stored delete tokens",
@@ -54,7 +54,7 @@ struct DeletionPlan: Sendable {
     ///
     /// - Throws: `StoreError`; `Diagnosis` when there is no entry, or several hosts have one.
     func entry(checksumSHA256: String, isRequired: Bool) throws -> TokenEntry? {
-        let entries = try store.tokens(host: scope).filter { $0.checksumSHA256 == checksumSHA256 }
+        let entries = try store.tokens(checksumSHA256: checksumSHA256, host: scope)
         if entries.isEmpty, isRequired {
             throw Diagnosis(
                 GigHiveError.Code.noDeleteToken.rawValue,
@@ -96,7 +96,7 @@ struct DeletionPlan: Sendable {
 
     private func journal(_ fileID: Int64?) throws -> [UploadRecord] {
         guard let fileID else { return [] }
-        return try store.uploads(states: [], host: host).filter { $0.fileID == fileID }
+        return try store.uploads(fileID: fileID, host: host)
     }
 
     /// The target of an id.
@@ -104,7 +104,7 @@ struct DeletionPlan: Sendable {
     /// - Throws: `StoreError`; `GigHiveError` with code `.noDeleteToken`; `Diagnosis` when several hosts know the id;
     ///   `ServerURLError` for an entry whose address cannot be used.
     func target(for fileID: Int64) throws -> Target {
-        let entries = try store.tokens(host: nil).filter { $0.fileID == fileID }
+        let entries = try store.tokens(fileID: fileID, host: nil)
         let hosts = Set(entries.map(\.host)).sorted()
         if let scope {
             let own = entries.first { $0.host == scope }

@@ -117,11 +117,11 @@ extension DeletionPlan {
     /// - Throws: `StoreError`.
     func guestUpload(for fileID: Int64) throws -> GuestHiding? {
         let scope = host ?? (isServerNamed ? server?.scope : nil)
-        let guests = try store.guestUploads(host: scope).filter { $0.fileID == fileID && $0.isStoredForGuest }
+        let guests = try store.guestUploads(host: scope, fileID: fileID).filter(\.isStoredForGuest)
         guard let record = guests.first,
             let upload = KeptUpload(guest: record, try store.guestStandings()[record.uploadID])
         else { return nil }
-        let others = try store.tokens(host: scope).filter { $0.fileID == fileID }
+        let others = try store.tokens(fileID: fileID, host: scope)
         // A guest may have been given a token too, but has no login to use it with.
         let isNewest = others.allSatisfy {
             $0.host == record.host && ($0.checksumSHA256 == record.checksumSHA256 || $0.createdAt < record.createdAt)

@@ -2,12 +2,18 @@ internal import MediaStore
 
 /// What became of the entries of an import.
 struct ImportTally {
-    let outcomes: [AddOutcome]
+    /// How many entries had each outcome.
+    let counts: [AddOutcome: Int]
     /// Tokens of files that the server does not have.
     let missing: Int
 
+    init(_ counts: [AddOutcome: Int]) {
+        self.counts = counts
+        missing = 0
+    }
+
     init(_ outcomes: [AddOutcome], missing: Int = 0) {
-        self.outcomes = outcomes
+        counts = Dictionary(outcomes.map { ($0, 1) }, uniquingKeysWith: +)
         self.missing = missing
     }
 
@@ -32,12 +38,13 @@ struct ImportTally {
 
     func members(isDryRun: Bool, _ code: ExitCode = .success) -> JSONObject {
         [
-            "dry_run": .bool(isDryRun), "items": JSONValue(outcomes.count + missing), "added": JSONValue(count(.added)),
+            "dry_run": .bool(isDryRun), "items": JSONValue(counts.values.reduce(missing, +)),
+            "added": JSONValue(count(.added)),
             "known": JSONValue(count(.known)), "buried": JSONValue(count(.buried)),
             "conflicting": JSONValue(count(.conflicting)), "not_on_server": JSONValue(missing),
             "exit_code": JSONRenderer.exitCode(code),
         ]
     }
 
-    private func count(_ outcome: AddOutcome) -> Int { outcomes.count { $0 == outcome } }
+    private func count(_ outcome: AddOutcome) -> Int { counts[outcome] ?? 0 }
 }

@@ -122,60 +122,115 @@ enum GuestState: String, Sendable {
 }
 
 extension StoreSession {
-    /// All uploads that can be deleted from here, and all guest uploads, newest first.
-    ///
-    /// - Throws: `StoreError`.
-    func keptUploads(host: String?) throws -> [KeptUpload] {
-        let guests = try store.guestUploads(host: host).filter(\.isStoredForGuest)
-        let tokens = try store.tokens(host: host).map { KeptUpload($0) }
-        return try described(guests.isEmpty ? tokens : merged(tokens, guests), host: host)
-    }
-
     /// What is known of a number, older entries included, with the way its bytes went.
     ///
     /// - Throws: `StoreError`.
     func keptUploads(host: String?, fileID: Int64) throws -> [KeptUpload] {
-        let guests = try store.guestUploads(host: host).filter { $0.fileID == fileID && $0.isStoredForGuest }
-        let entries = try store.tokens(host: host, includeSuperseded: true).filter { $0.fileID == fileID }
-        var uploads = try described(merged(entries.map { KeptUpload($0) }, guests), host: host)
-        for index in uploads.indices where uploads[index].transport == nil {
-            guard let checksum = uploads[index].checksumSHA256 else { continue }
-            uploads[index].transport = try store.uploads(checksumSHA256: checksum, host: uploads[index].host)
+        let guests = try GuestUploads(store.guestUploads(host: host, fileID: fileID), in: store)
+        let entries = try store.tokens(fileID: fileID, host: host, includeSuperseded: true)
+        var uploads = entries.map { guests.merged(into: KeptUpload($0)) }
+        let keys = Set(uploads.map(FileKey.init))
+        uploads += guests.uploads.filter { !keys.contains(FileKey($0)) }
+        uploads.sort { $0.createdAt > $1.createdAt }
+        for index in uploads.indices {
+            let upload = uploads[index]
+            let files = try store.storedFiles(
+                host: upload.host,
+                fileID: fileID,
+                checksumSHA256: upload.checksumSHA256 ?? ""
+            )
+            if !files.isEmpty { uploads[index].take(files) }
+            guard upload.transport == nil, let checksum = upload.checksumSHA256 else { continue }
+            uploads[index].transport = try store.uploads(checksumSHA256: checksum, host: upload.host)
                 .first { $0.fileID == fileID && $0.state == .done }?.transport
         }
         return uploads
     }
+}
 
-    /// Adds the details from the servers.
-    private func described(_ uploads: [KeptUpload], host: String?) throws -> [KeptUpload] {
-        let files = Dictionary(grouping: try store.storedFiles(host: host)) { FileKey($0) }
-        guard !files.isEmpty else { return uploads }
-        return uploads.map { upload in
-            guard let known = files[FileKey(upload)] else { return upload }
-            var upload = upload
-            upload.take(known)
-            return upload
+/// All uploads that can be deleted from here, and all guest uploads, newest first, a page at a time.
+struct KeptUploadPages {
+    private var tokens: TokenPages
+    private let guests: GuestUploads
+    /// Guest uploads without a token that are still to come, the newest last.
+    private var waiting: [KeptUpload]
+
+    /// Reads the guest uploads, which are few.
+    ///
+    /// - Throws: `StoreError`.
+    init(of store: TokenStore, host: String?) throws {
+        tokens = TokenPages(of: store, host: host, includesFiles: true)
+        guests = try GuestUploads(store.guestUploads(host: host), in: store)
+        var waiting: [KeptUpload] = []
+        for var guest in guests.uploads {
+            let checksum = guest.checksumSHA256 ?? ""
+            let others = try store.tokens(fileID: guest.fileID, host: guest.host)
+            guard !others.contains(where: { $0.checksumSHA256 == checksum }) else { continue }
+            let files = try store.storedFiles(host: guest.host, fileID: guest.fileID, checksumSHA256: checksum)
+            if !files.isEmpty { guest.take(files) }
+            waiting.append(guest)
+        }
+        self.waiting = waiting.sorted { $0.createdAt > $1.createdAt }.reversed()
+    }
+
+    /// The next uploads; nil after the last.
+    ///
+    /// - Throws: `StoreError`.
+    mutating func next() throws -> [KeptUpload]? {
+        guard let page = try tokens.next() else {
+            defer { waiting = [] }
+            return waiting.isEmpty ? nil : waiting.reversed()
+        }
+        let files = Dictionary(grouping: page.files) { FileKey($0) }
+        var uploads: [KeptUpload] = []
+        for entry in page.entries {
+            var upload = guests.merged(into: KeptUpload(entry))
+            if !files.isEmpty, let known = files[FileKey(upload)] { upload.take(known) }
+            while let guest = waiting.last, guest.createdAt > upload.createdAt {
+                uploads.append(guest)
+                waiting.removeLast()
+            }
+            uploads.append(upload)
+        }
+        return uploads
+    }
+}
+
+/// Guest uploads, each file once. A guest may have been given a token as well; that is one upload, not two.
+private struct GuestUploads {
+    /// Newest first.
+    var uploads: [KeptUpload] { keys.compactMap { known[$0] } }
+
+    private var keys: [FileKey] = []
+    private var known: [FileKey: KeptUpload] = [:]
+
+    init(_ records: [UploadRecord], in store: TokenStore) throws {
+        let records = records.filter(\.isStoredForGuest)
+        let standings = records.isEmpty ? [:] : try store.guestStandings()
+        for guest in records.compactMap({ KeptUpload(guest: $0, standings[$0.uploadID]) }) {
+            let key = FileKey(guest)
+            if let newer = known[key] {
+                known[key] = Self.merged(guest, into: newer)
+            } else {
+                keys.append(key)
+                known[key] = guest
+            }
         }
     }
 
-    /// A guest may have been given a token as well; that is one upload, not two.
-    private func merged(_ tokens: [KeptUpload], _ guests: [UploadRecord]) throws -> [KeptUpload] {
-        var uploads = tokens
-        let standings = guests.isEmpty ? [:] : try store.guestStandings()
-        for guest in guests.compactMap({ KeptUpload(guest: $0, standings[$0.uploadID]) }) {
-            let known = uploads.firstIndex {
-                $0.host == guest.host && $0.fileID == guest.fileID && $0.checksumSHA256 == guest.checksumSHA256
-            }
-            if let known {
-                uploads[known].isGuest = true
-                uploads[known].transport = guest.transport
-                uploads[known].guestState = guest.guestState
-                uploads[known].guestStateAt = guest.guestStateAt
-            } else {
-                uploads.append(guest)
-            }
-        }
-        return uploads.sorted { $0.createdAt > $1.createdAt }
+    /// An upload with the state of the guest upload of the same file, if there is one.
+    func merged(into upload: KeptUpload) -> KeptUpload {
+        guard !known.isEmpty, let guest = known[FileKey(upload)] else { return upload }
+        return Self.merged(guest, into: upload)
+    }
+
+    private static func merged(_ guest: KeptUpload, into upload: KeptUpload) -> KeptUpload {
+        var upload = upload
+        upload.isGuest = true
+        upload.transport = guest.transport
+        upload.guestState = guest.guestState
+        upload.guestStateAt = guest.guestStateAt
+        return upload
     }
 }
 

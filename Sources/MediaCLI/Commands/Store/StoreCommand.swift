@@ -1,0 +1,20 @@
+internal import ArgumentParser
+
+/// `mediactl store …`
+struct StoreCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "store",
+        abstract: "Check, back up, repair and restore the token store.",
+        discussion: """
+            The token store has the delete tokens and the upload journal. mediactl backs it up once a day, after a command, \
+            while it is smaller than 64 MiB, and keeps the last three backups in the data directory.
+
+            Examples:
+              mediactl store check
+              mediactl store backup /media/usb/tokens.sqlite
+              mediactl store repair
+              mediactl store restore /media/usb/tokens.sqlite
+            """,
+        subcommands: [StoreCheckCommand.self, StoreBackup.self, StoreRepairCommand.self, StoreRestoreCommand.self]
+    )
+}

@@ -1,0 +1,47 @@
+internal import Foundation
+internal import MediaFiles
+internal import MediaStore
+
+/// What the commands of `store` print on standard output.
+extension TextRenderer {
+    static func check(_ check: StoreCheck, now: Date, style: Style) -> [String] {
+        let uploads =
+            check.unfinishedUploads == 0
+            ? "\(check.uploads)" : "\(check.uploads) (\(check.unfinishedUploads) unfinished)"
+        let head = fields(
+            [
+                ("store", check.path), ("size", Formats.bytes(check.byteCount)),
+                ("tokens", "\(check.tokens) of \(Formats.count(check.hosts, "host"))"), ("uploads", uploads),
+                ("backups", check.backups.isEmpty ? "none" : "\(check.backups.count)"),
+            ],
+            style
+        )
+        let backups = check.backups.map {
+            "  \(TerminalText.escaped($0.path))  (\(Formats.bytes($0.byteCount)), \(Formats.age(of: $0.createdAt, now: now)))"
+        }
+        return head + backups + ["no errors found"]
+    }
+
+    static func repair(_ report: StoreRepair.Report?, isDryRun: Bool) -> [String] {
+        guard let report else { return ["the token store is not damaged; nothing to repair"] }
+        let rows =
+            "\(Formats.count(report.tokens, "delete token")) and \(Formats.count(report.uploads, "upload"))"
+        let kept = report.kept.map { "the damaged file was kept as \(TerminalText.escaped($0))" }
+        let lost = report.lost.map { "  \($0.fileID) on \(TerminalText.escaped($0.host))" }
+        let more = report.lostCount - report.lost.count
+        return ["damage: \(ErrorCatalogue.clean(report.damage))"]
+            + [isDryRun ? "\(rows) would be salvaged" : "salvaged \(rows)"] + kept
+            + (report.lostCount > 0
+                ? ["\(Formats.count(report.lostCount, "delete token")) could not be salvaged:"] : [])
+            + lost + (more > 0 ? ["  and \(more) more"] : [])
+    }
+
+    static func restore(_ report: StoreRestore.Report, isDryRun: Bool) -> String {
+        let rows = "\(Formats.count(report.tokens, "delete token")) and \(Formats.count(report.uploads, "upload"))"
+        var text = isDryRun ? "\(rows) would be restored" : "restored \(rows)"
+        let known = report.tokensInBackup - report.tokens - report.removedSince
+        if known > 0 { text += ", \(known) already stored" }
+        if report.removedSince > 0 { text += ", \(report.removedSince) deleted since" }
+        return text
+    }
+}

@@ -1,0 +1,187 @@
+import Foundation
+import MediaSystem
+
+/// A row of `tokens.sqlite` that was recognized by the number and types of its values.
+enum SalvagedRow {
+    /// Columns of `tokens` behind the row number, in their order.
+    case token(TokenEntry, isTrusted: Bool)
+    case upload(UploadRecord)
+    case tus(uploadID: String, parts: String, finalID: String?, finalizeStartedAt: Int64?)
+    case receipt(uploadID: String, GuestReceipt, state: String?, stateAt: Int64?)
+    case storedFile(StoredFile, createdAt: Int64)
+    case tombstone(host: String, fileID: Int64, checksumSHA256: String, createdAt: Int64)
+
+    /// - Returns: nil for a row of an index, of another table, or with values that no version writes.
+    init?(_ row: StoredRow) {
+        let values = row.values
+        let found: SalvagedRow? =
+            switch (values.count, row.rowID) {
+            case (15, let rowID?): Self.token(values, rowID, row.isTrusted)
+            case (19, _?), (21, _?): Self.upload(values)
+            case (4, _?): Self.tus(values)
+            case (3, _?), (5, _?): Self.receipt(values)
+            case (14, nil): Self.storedFile(values)
+            case (4, nil): Self.tombstone(values)
+            default: nil
+            }
+        guard let found else { return nil }
+        self = found
+    }
+
+    /// Milliseconds since 1970, up to the year 9999.
+    private static func isTime(_ value: Int64) -> Bool { (0...253_402_300_799_999).contains(value) }
+
+    private static func isChecksum(_ text: String) -> Bool { text.isEmpty || HashDatabase.isDigest(text) }
+
+    private static func isUploadID(_ text: String) -> Bool {
+        text.hasPrefix("u-") && text.utf8.count <= 40 && text.utf8.allSatisfy { 0x21...0x7E ~= $0 }
+    }
+
+    /// A text or nothing.
+    private static func optional(_ value: RecordValue) -> String?? { value.isNull ? .some(nil) : value.text.map { $0 } }
+
+    private static func number(_ value: RecordValue) -> Int64?? { value.isNull ? .some(nil) : value.integer.map { $0 } }
+
+    private static func token(_ values: [RecordValue], _ rowID: Int64, _ isTrusted: Bool) -> SalvagedRow? {
+        // The row number is stored as nothing in its column.
+        guard values[0].isNull, let host = values[1].text, !host.isEmpty, let fileID = values[2].integer, fileID > 0,
+            let token = values[3].text.flatMap(DeleteToken.init), let createdAt = values[4].integer, isTime(createdAt),
+            let eventDate = values[5].text, let orgName = values[6].text, let eventType = values[7].text,
+            let label = optional(values[8]), let fileName = values[9].text, let fileType = values[10].text,
+            let checksum = values[11].text, isChecksum(checksum), let size = values[12].integer, size >= 0,
+            let baseURL = values[13].text, baseURL.contains("://"), let superseded = values[14].integer,
+            superseded == 0 || superseded == 1
+        else { return nil }
+        let entry = TokenEntry(
+            rowID: rowID,
+            host: host,
+            fileID: fileID,
+            token: token,
+            createdAt: Date(milliseconds: createdAt),
+            eventDate: eventDate,
+            orgName: orgName,
+            eventType: eventType,
+            label: label,
+            fileName: fileName,
+            fileType: fileType,
+            checksumSHA256: checksum,
+            sizeBytes: size,
+            baseURL: baseURL,
+            isSuperseded: superseded == 1
+        )
+        return .token(entry, isTrusted: isTrusted)
+    }
+
+    private static func upload(_ values: [RecordValue]) -> SalvagedRow? {
+        guard let uploadID = values[0].text, isUploadID(uploadID), case .blob(let path) = values[1],
+            let state = values[2].text.flatMap(UploadState.init), let host = values[3].text, !host.isEmpty,
+            let baseURL = values[4].text, let json = values[5].text,
+            let fields = try? JSONDecoder().decode([UploadField].self, from: Data(json.utf8)),
+            let size = values[11].integer, let checksum = optional(values[12]), let fileID = number(values[13]),
+            let attempts = values[14].integer, let status = number(values[15]), let failure = optional(values[16]),
+            let createdAt = values[17].integer, isTime(createdAt), let updatedAt = values[18].integer, isTime(updatedAt)
+        else { return nil }
+        // Rows of 0.1.0 may be from before these columns.
+        let name = values.count == 21 ? values[19].text : UploadTransport.multipart.rawValue
+        guard let transport = name.flatMap(UploadTransport.init) else { return nil }
+        return .upload(
+            UploadRecord(
+                uploadID: uploadID,
+                path: path,
+                state: state,
+                host: host,
+                baseURL: baseURL,
+                fields: fields,
+                identity: identity(values),
+                sizeBytes: size,
+                checksumSHA256: checksum,
+                fileID: fileID,
+                transport: transport,
+                isGuest: values.count == 21 && values[20].integer == 1,
+                attempts: Int(clamping: attempts),
+                httpStatus: status.map { Int(clamping: $0) },
+                failureCode: failure,
+                createdAt: Date(milliseconds: createdAt),
+                updatedAt: Date(milliseconds: updatedAt)
+            )
+        )
+    }
+
+    private static func identity(_ values: [RecordValue]) -> FileIdentity? {
+        guard let device = values[6].integer, let inode = values[7].integer, let size = values[8].integer,
+            let modified = values[9].integer, let changed = values[10].integer
+        else { return nil }
+        return FileIdentity(
+            device: UInt64(bitPattern: device),
+            inode: UInt64(bitPattern: inode),
+            size: size,
+            modificationNanoseconds: modified,
+            changeNanoseconds: changed
+        )
+    }
+
+    private static func tus(_ values: [RecordValue]) -> SalvagedRow? {
+        guard let uploadID = values[0].text, isUploadID(uploadID), let parts = values[1].text,
+            TusRow.isReadable(parts), let finalID = optional(values[2]), let startedAt = number(values[3])
+        else { return nil }
+        return .tus(uploadID: uploadID, parts: parts, finalID: finalID, finalizeStartedAt: startedAt)
+    }
+
+    private static func receipt(_ values: [RecordValue]) -> SalvagedRow? {
+        guard let uploadID = values[0].text, isUploadID(uploadID), let nonce = values[1].text, !nonce.isEmpty,
+            let jobID = values[2].integer
+        else { return nil }
+        let receipt = GuestReceipt(nonce: nonce, jobID: jobID)
+        guard values.count == 5 else { return .receipt(uploadID: uploadID, receipt, state: nil, stateAt: nil) }
+        guard let state = optional(values[3]), let stateAt = number(values[4]) else { return nil }
+        return .receipt(uploadID: uploadID, receipt, state: state, stateAt: stateAt)
+    }
+
+    private static func storedFile(_ values: [RecordValue]) -> SalvagedRow? {
+        guard let host = values[0].text, !host.isEmpty, let fileID = values[1].integer, fileID > 0,
+            let checksum = values[2].text, isChecksum(checksum), let date = values[3].text, let org = values[4].text,
+            let createdAt = values[13].integer, isTime(createdAt)
+        else { return nil }
+        var facts = StoredFacts()
+        facts.eventDate = date
+        facts.orgName = org
+        facts.eventID = values[5].integer
+        facts.eventType = values[6].text
+        facts.label = values[7].text
+        facts.position = values[8].integer
+        facts.mimeType = values[9].text
+        facts.durationSeconds = values[10].integer
+        facts.participants = values[11].text
+        facts.keywords = values[12].text
+        let file = StoredFile(host: host, fileID: fileID, checksumSHA256: checksum, facts: facts)
+        return .storedFile(file, createdAt: createdAt)
+    }
+
+    private static func tombstone(_ values: [RecordValue]) -> SalvagedRow? {
+        // An entry of the index of tokens has a row number in place of the time.
+        guard let key = TokenKey(values), isTime(key.last), key.last > TokenKey.largestRowID else { return nil }
+        return .tombstone(host: key.host, fileID: key.fileID, checksumSHA256: key.checksumSHA256, createdAt: key.last)
+    }
+}
+
+/// Four values that both the index of tokens and the tombstones have: host, id, checksum, and a row number or a time.
+struct TokenKey {
+    /// More rows than any store has, and a time in 1973.
+    static let largestRowID: Int64 = 100_000_000_000
+
+    var host: String
+    var fileID: Int64
+    var checksumSHA256: String
+    var last: Int64
+
+    init?(_ values: [RecordValue]) {
+        guard values.count == 4, let host = values[0].text, !host.isEmpty, let fileID = values[1].integer, fileID > 0,
+            let checksum = values[2].text, checksum.isEmpty || HashDatabase.isDigest(checksum),
+            let last = values[3].integer, last > 0
+        else { return nil }
+        self.host = host
+        self.fileID = fileID
+        checksumSHA256 = checksum
+        self.last = last
+    }
+}

@@ -1,0 +1,39 @@
+import GRDB
+
+/// What is in the token store, and whether all of it can be read.
+package struct StoreCheck: Sendable {
+    package var path: String
+    /// Of the database without its log, in bytes.
+    package var byteCount: Int64
+    /// Tokens, those included that a newer one replaces.
+    package var tokens: Int
+    package var hosts: Int
+    package var uploads: Int
+    /// Uploads whose outcome is not known yet.
+    package var unfinishedUploads: Int
+    package var backups: [StoreBackups.Backup]
+    /// What is wrong, in SQLite's words; empty for a store that is whole.
+    package var findings: [String]
+
+    /// Reads the whole store. Changes nothing.
+    ///
+    /// - Throws: `StoreError` for a store that cannot be opened.
+    package init(reading directory: DataDirectory) throws(StoreError) {
+        let store = try TokenStore(reading: directory)
+        path = directory.file(StoreSchema.tokens.fileName)
+        byteCount = try FileStatus(at: path)?.size ?? 0
+        backups = try StoreBackups(in: directory).all()
+        (tokens, hosts, uploads, unfinishedUploads, findings) = try store.connection.read { db in
+            let count = { (sql: String) in try Int.fetchOne(db, sql: sql) ?? 0 }
+            let open = UploadRow.names(of: UploadState.allCases.filter { !$0.isFinal })
+            let report = try String.fetchAll(db, sql: "PRAGMA integrity_check(20)").filter { $0 != "ok" }
+            let orphans = try Row.fetchAll(db, sql: "PRAGMA foreign_key_check").count
+            return (
+                try count("SELECT count(*) FROM tokens"), try TokenRow.hosts(db).count,
+                try count("SELECT count(*) FROM uploads"),
+                try count("SELECT count(*) FROM uploads WHERE state IN (\(open))"),
+                report + (orphans == 0 ? [] : ["\(orphans) rows of resumable uploads without their upload"])
+            )
+        }
+    }
+}

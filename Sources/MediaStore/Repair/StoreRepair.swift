@@ -1,0 +1,204 @@
+package import Foundation
+import GRDB
+import Glibc
+
+/// Salvages the rows of a damaged token store into a new one.
+package struct StoreRepair {
+    /// What was found, or would be.
+    package struct Report: Sendable {
+        /// What is wrong with the store.
+        package var damage: String
+        /// Tokens in the new store.
+        package var tokens = 0
+        /// Uploads of the journal in the new store.
+        package var uploads = 0
+        /// Tokens that an index lists and that could not be salvaged, in the order they were found; at most 100.
+        package var lost: [LostToken] = []
+        /// How many there are.
+        package var lostCount = 0
+        /// Where the damaged files are now; empty in a dry run.
+        package var kept: [String] = []
+    }
+
+    /// A token whose row is destroyed, as an index still has it.
+    package struct LostToken: Sendable, Equatable {
+        package var host: String
+        package var fileID: Int64
+        /// Empty if unknown.
+        package var checksumSHA256: String
+    }
+
+    private static let busyLimit = Duration.seconds(30)
+
+    private let directory: DataDirectory
+    private let schema = StoreSchema.tokens
+    private var path: String { directory.file(schema.fileName) }
+
+    /// Prepares a repair of the store in a directory.
+    package init(in directory: DataDirectory) {
+        self.directory = directory
+    }
+
+    /// Repairs the store.
+    ///
+    /// - Parameters:
+    ///   - isDryRun: Whether to leave everything as it is.
+    ///   - now: Goes into the names of the damaged files.
+    /// - Returns: nil for a store that is not damaged.
+    /// - Throws: `StoreError`: `.busy` while another process uses the store, `.newerVersion` for one that only a newer
+    ///   version understands, and what keeps the new store from being written. The damaged files are left as they are then.
+    package func run(isDryRun: Bool, now: Date = Date()) throws(StoreError) -> Report? {
+        let lock = try StoreConnection.lock(schema, in: directory, limit: Self.busyLimit)
+        defer { lock.remove() }
+        guard let damage = try damage() else { return nil }
+        let use = try exclusiveUse()
+        defer { use?.release() }
+        let draft = path + ".new"
+        let remove = { for suffix in [""] + StoreConnection.companions { unlink(draft + suffix) } }
+        do throws(StoreError) {
+            var report = try salvage(to: draft)
+            report.damage = damage
+            if isDryRun {
+                remove()
+            } else {
+                report.kept = try replace(by: draft, now: now)
+            }
+            return report
+        } catch {
+            remove()
+            throw error
+        }
+    }
+
+    // MARK: Damage
+
+    /// What is wrong; nil if nothing is, or there is no store.
+    private func damage() throws(StoreError) -> String? {
+        do throws(StoreError) {
+            // Opening would wait for the lock that is held here to create a new one.
+            guard try StoreConnection.exists(path) else { return nil }
+            let findings = try StoreCheck(reading: directory).findings
+            return findings.isEmpty ? nil : findings.joined(separator: "; ")
+        } catch {
+            switch error.kind {
+            case .corrupt: return error.detail
+            case .unsafe:
+                // Anything of this user can be put aside.
+                guard let status = try FileStatus(at: error.path), status.isOwnedByUser, !status.isRegularFile else {
+                    throw error
+                }
+                return error.detail
+            case .newerVersion where try isNumberDamaged(): return error.detail
+            default: throw error
+            }
+        }
+    }
+
+    /// Whether a store that claims a newer version has exactly the tables of this one: then the number is wrong.
+    private func isNumberDamaged() throws(StoreError) -> Bool {
+        let expected = try StoreConnection(temporary: schema).read(Self.tables)
+        let queue = try StoreConnection.open(path, schema, busyLimit: .seconds(1), keepsLog: true)
+        defer { try? queue.close() }
+        return (try? queue.unsafeRead(Self.tables)) == expected
+    }
+
+    private static func tables(_ db: Database) throws -> [String] {
+        try String.fetchAll(db, sql: "SELECT sql FROM sqlite_master WHERE type = 'table' ORDER BY name")
+    }
+
+    /// Every process that has the store open in WAL mode holds a shared lock on its file; a new one waits for this lock.
+    ///
+    /// - Returns: nil for what is not a regular file.
+    /// - Throws: `StoreError` `.busy`.
+    private func exclusiveUse() throws(StoreError) -> LockedByte? {
+        guard let status = try FileStatus(at: path), status.isRegularFile else { return nil }
+        // The first shared byte of SQLite (os.h: SHARED_FIRST).
+        let lock = try LockedByte(at: 0x4000_0002, of: path)
+        guard try lock.tryLock() else {
+            throw StoreError(.busy, path: path, detail: "another process uses it")
+        }
+        return lock
+    }
+
+    // MARK: Salvage
+
+    private func salvage(to draft: String) throws(StoreError) -> Report {
+        let source = try DatabaseBytes(path)
+        let journal = try JournalMode(on: FileSystemKind.detect(directory), directory: directory)
+        let queue = try StoreConnection.createDraft(draft, schema, journal: journal, busyLimit: .zero)
+        var report = Report(damage: "")
+        do {
+            try queue.write { db in
+                var sink = SalvageSink(isFresh: true)
+                // A part of an upload may come before it.
+                for isSecondPass in [false, true] {
+                    try source.forEachRow { row in
+                        guard let found = SalvagedRow(row), found.dependsOnUpload == isSecondPass else { return }
+                        try sink.store(found, db)
+                    }
+                }
+                try sink.finish(db)
+                report.tokens = try Int.fetchOne(db, sql: "SELECT count(*) FROM tokens") ?? 0
+                report.uploads = sink.uploads
+                try source.forEachRow { try Self.noteLoss($0, db, &report) }
+            }
+            try queue.writeWithoutTransaction { db in
+                for index in schema.indexes { try db.execute(sql: index) }
+                try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
+            }
+            try queue.close()
+        } catch {
+            throw StoreError(error, path: path)
+        }
+        return report
+    }
+
+    /// Notes a token that an entry of an index stands for and that was not found.
+    private static func noteLoss(_ row: StoredRow, _ db: Database, _ report: inout Report) throws {
+        guard row.rowID == nil, let key = TokenKey(row.values), key.last < TokenKey.largestRowID else { return }
+        let condition = "host = ?1 AND file_id = ?2 AND checksum_sha256 = ?3"
+        let isKnown = try Bool.fetchOne(
+            db.cachedStatement(
+                sql: """
+                    SELECT EXISTS (SELECT 1 FROM tokens WHERE \(condition))
+                        OR EXISTS (SELECT 1 FROM tombstones WHERE \(condition))
+                    """
+            ),
+            arguments: [key.host, key.fileID, key.checksumSHA256]
+        )
+        let token = LostToken(host: key.host, fileID: key.fileID, checksumSHA256: key.checksumSHA256)
+        guard isKnown == false, !report.lost.contains(token) else { return }
+        report.lostCount += 1
+        if report.lost.count < 100 { report.lost.append(token) }
+    }
+
+    // MARK: Replacing
+
+    /// Puts the new store in the place of the damaged one, which stays under other names.
+    ///
+    /// - Returns: Where the damaged files are.
+    private func replace(by draft: String, now: Date) throws(StoreError) -> [String] {
+        let name = DamagedCopies.name(of: schema, now)
+        var kept: [String] = []
+        // The old log must not meet the new database: it would be replayed over it.
+        for suffix in StoreConnection.companions + [""] {
+            guard let status = try FileStatus(at: path + suffix) else { continue }
+            // The index of the log is built anew from it.
+            if suffix == "-shm", status.isRegularFile { continue }
+            let target = directory.file(name + suffix)
+            guard rename(path + suffix, target) == 0 else {
+                throw StoreError(errno: errno, path: path + suffix, action: "cannot set aside")
+            }
+            kept.append(target)
+        }
+        for suffix in ["-shm", ".checked"] { unlink(path + suffix) }
+        guard rename(draft, path) == 0 else { throw StoreError(errno: errno, path: path, action: "cannot create") }
+        try directory.synchronize()
+        return kept.reversed()
+    }
+}
+
+extension SalvagedRow {
+    /// Whether the row can be stored only after that of its upload.
+    var dependsOnUpload: Bool { if case .tus = self { true } else { false } }
+}

@@ -1,0 +1,188 @@
+internal import CFileSystem
+package import Foundation
+import GRDB
+import Glibc
+
+/// Copies of the token store in the data directory: the last three, no more than one a day by itself.
+///
+/// A copy has every token of its day. Deleting a token therefore changes the copies as well, and deleting and copying lock
+/// each other out: a copy that was begun before a token was deleted would have it still.
+package struct StoreBackups {
+    /// One copy.
+    package struct Backup: Sendable, Equatable {
+        package var path: String
+        package var createdAt: Date
+        package var byteCount: Int64
+    }
+
+    /// Larger stores are copied only when the user asks for it: the copies take as much space again, three times.
+    package static let largestAutomatic: Int64 = 64 << 20
+    private static let keptCount = 3
+    private static let prefix = "tokens-"
+    private static let suffix = ".sqlite"
+
+    private let directory: DataDirectory
+    private let schema = StoreSchema.tokens
+
+    /// The backups of a data directory.
+    package init(in directory: DataDirectory) {
+        self.directory = directory
+    }
+
+    /// All of them, the newest first.
+    ///
+    /// - Throws: `StoreError`.
+    package func all() throws(StoreError) -> [Backup] {
+        let folder = directory.path(of: .backups)
+        guard let status = try FileStatus(at: folder), status.isDirectory else { return [] }
+        var backups: [Backup] = []
+        for name in try DataDirectory.entries(of: folder) where name.hasPrefix(Self.prefix) {
+            guard name.hasSuffix(Self.suffix),
+                let date = FileTime.date(name.dropFirst(Self.prefix.count).dropLast(Self.suffix.count)),
+                let status = try FileStatus(at: folder + "/" + name), status.isRegularFile
+            else { continue }
+            backups.append(Backup(path: folder + "/" + name, createdAt: date, byteCount: status.size))
+        }
+        return backups.sorted { $0.createdAt > $1.createdAt }
+    }
+
+    // MARK: Creating
+
+    /// Copies the store and removes the oldest copies.
+    ///
+    /// - Parameters:
+    ///   - store: What to copy. Other processes may write to it meanwhile.
+    ///   - now: Goes into the name.
+    /// - Returns: The copy.
+    /// - Throws: `StoreError`; nothing has changed then.
+    package func create(from store: TokenStore, now: Date = Date()) throws(StoreError) -> Backup {
+        let lock = try lock()
+        defer { lock.remove() }
+        let path = try directory.make(.backups) + "/" + Self.prefix + FileTime.text(now) + Self.suffix
+        try Self.copy(store, to: path, isReplacing: true)
+        for old in try all().dropFirst(Self.keptCount) { unlink(old.path) }
+        let size = try FileStatus(at: path)?.size ?? 0
+        return Backup(path: path, createdAt: now, byteCount: size)
+    }
+
+    /// Copies the store if its last copy, or the store itself, is of an earlier day.
+    ///
+    /// - Parameters:
+    ///   - store: What to copy.
+    ///   - now: The time; days are those of the local time zone.
+    /// - Returns: The copy; nil if none is due.
+    /// - Throws: `StoreError`.
+    package func createIfDue(from store: TokenStore, now: Date = Date()) throws(StoreError) -> Backup? {
+        guard !store.isReadOnly, try isDue(now) else { return nil }
+        return try create(from: store, now: now)
+    }
+
+    private func isDue(_ now: Date) throws(StoreError) -> Bool {
+        let path = directory.file(schema.fileName)
+        let log = try FileStatus(at: path + "-wal")?.size ?? 0
+        guard let status = try FileStatus(at: path), status.size + log <= Self.largestAutomatic else { return false }
+        if let last = try all().first { return Self.day(last.createdAt) < Self.day(now) }
+        // Where nobody knows when it was created, a copy does no harm.
+        let born = birth_time(path)
+        return born < 0 || Self.day(Date(timeIntervalSince1970: Double(born))) < Self.day(now)
+    }
+
+    /// A number that grows from one local day to the next.
+    private static func day(_ date: Date) -> Int {
+        var seconds = time_t(date.timeIntervalSince1970)
+        var parts = tm()
+        localtime_r(&seconds, &parts)
+        return Int(parts.tm_year) * 1000 + Int(parts.tm_yday)
+    }
+
+    /// Copies the store to a file of the user's choice (0600). It is not changed when tokens are deleted.
+    ///
+    /// - Parameters:
+    ///   - store: What to copy. Other processes may write to it meanwhile.
+    ///   - path: A new file.
+    /// - Throws: `StoreError`; `.other` when there is something at the path, which stays as it is.
+    package static func copy(_ store: TokenStore, to path: String) throws(StoreError) {
+        try copy(store, to: path, isReplacing: false)
+    }
+
+    /// Writes the copy under another name, so that nobody ever sees half of one.
+    private static func copy(_ store: TokenStore, to path: String, isReplacing: Bool) throws(StoreError) {
+        let draft = path + ".part-" + RandomName.make()
+        defer { unlink(draft) }
+        // SQLite writes into an empty file, which keeps its permissions.
+        try StoreConnection.createEmptyFile(draft)
+        try store.connection.withoutTransaction { try $0.execute(sql: "VACUUM INTO ?", arguments: [draft]) }
+        try DataDirectory.synchronizeFile(draft)
+        if isReplacing {
+            guard rename(draft, path) == 0 else { throw StoreError(errno: errno, path: path, action: "cannot create") }
+        } else {
+            // Not every file system has links.
+            let isLinked = link(draft, path) == 0
+            let code = errno
+            let isUnlinkable = !isLinked && code != EEXIST && access(path, F_OK) != 0
+            guard isLinked || (isUnlinkable && rename(draft, path) == 0) else {
+                throw StoreError(errno: code, path: path, action: "cannot create")
+            }
+        }
+        let parent = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+        try DataDirectory.synchronize(parent.isEmpty ? "/" : parent)
+    }
+
+    // MARK: Deleting
+
+    /// Held while copies are created or changed, and until the store has lost what they have lost.
+    ///
+    /// - Throws: `StoreError` `.busy`.
+    func lock() throws(StoreError) -> LockedFile {
+        let path = directory.lockFile("backups")
+        let deadline = ContinuousClock.now + .seconds(30)
+        while true {
+            if let lock = try LockedFile.openOrCreate(path) { return lock }
+            guard ContinuousClock.now < deadline else {
+                throw StoreError(.busy, path: path, detail: "another process backs the store up")
+            }
+            usleep(2000)
+        }
+    }
+
+    /// Changes all copies; removed bytes are overwritten. A copy that cannot be changed is removed: what it has may be what
+    /// must go.
+    ///
+    /// - Throws: `StoreError` when it can neither be changed nor removed.
+    func change(_ body: (Database) throws -> Void) throws(StoreError) {
+        for backup in try all() {
+            do {
+                let queue = try StoreConnection.open(backup.path, schema, busyLimit: .seconds(5))
+                try queue.writeWithoutTransaction { db in
+                    // A copy of an older version lacks tables that the statements need.
+                    try schema.migrate(db)
+                    try db.inTransaction(.immediate) {
+                        try body(db)
+                        return .commit
+                    }
+                }
+                try queue.close()
+            } catch {
+                try remove(backup)
+            }
+        }
+    }
+
+    /// Removes all copies.
+    ///
+    /// - Throws: `StoreError`.
+    func removeAll() throws(StoreError) {
+        for backup in try all() { try remove(backup) }
+        let folder = directory.path(of: .backups)
+        guard let status = try FileStatus(at: folder), status.isDirectory else { return }
+        // What a process that died while copying has left.
+        for name in try DataDirectory.entries(of: folder) where name.contains(".part-") { unlink(folder + "/" + name) }
+    }
+
+    private func remove(_ backup: Backup) throws(StoreError) {
+        unlink(backup.path + "-journal")
+        guard unlink(backup.path) == 0 || errno == ENOENT else {
+            throw StoreError(errno: errno, path: backup.path, action: "cannot remove")
+        }
+    }
+}

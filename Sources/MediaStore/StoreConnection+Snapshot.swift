@@ -1,0 +1,134 @@
+import GRDB
+import Glibc
+import MediaSystem
+
+extension StoreConnection {
+    /// Opens a database whose directory cannot be written, for reading only.
+    ///
+    /// Without a log, the file itself is read as immutable. With a log, SQLite would need to write beside it, and as
+    /// immutable it would not show what is in the log: database and log are copied to a directory of this user alone, and
+    /// the copy is unlinked as soon as it is open, so that nothing of it is left, however the process ends.
+    ///
+    /// - Throws: `StoreError`; `.corrupt`, `.newerVersion` and `.unsafe` as for an ordinary opening.
+    static func snapshot(_ schema: StoreSchema, in directory: DataDirectory) throws(StoreError) -> StoreConnection {
+        let path = directory.file(schema.fileName)
+        guard try exists(path) else { throw StoreError(.notWritable, path: path, detail: "not there") }
+        if try logs(of: path).isEmpty, let connection = try immutable(schema, path) { return connection }
+        return try copied(schema, path)
+    }
+
+    /// What SQLite has not yet moved into the database.
+    private static func logs(of path: String) throws(StoreError) -> [String] {
+        var logs: [String] = []
+        for companion in ["-wal", "-journal"] where try FileStatus(at: path + companion).map({ $0.size > 0 }) ?? false {
+            logs.append(companion)
+        }
+        return logs
+    }
+
+    /// - Returns: nil when a log has appeared meanwhile, or an older version needs to be migrated.
+    private static func immutable(_ schema: StoreSchema, _ path: String) throws(StoreError) -> StoreConnection? {
+        let before = try FileStatus(at: path)?.fingerprint
+        let queue = try open(uri(of: path) + "?immutable=1", schema, busyLimit: .zero, isReadOnly: true)
+        do {
+            let isCurrent = try queue.unsafeRead { db in
+                try schema.check(db, path: path)
+                guard try StoreSchema.version(db) == schema.migrations.count else { return false }
+                try schema.checkRows(db, path: path)
+                return true
+            }
+            guard isCurrent, try logs(of: path).isEmpty, try FileStatus(at: path)?.fingerprint == before else {
+                return nil
+            }
+        } catch {
+            throw StoreError(error, path: path)
+        }
+        return StoreConnection(snapshot: queue, of: path, schema)
+    }
+
+    /// Everything but letters, digits and a few marks has a meaning in a URI.
+    private static func uri(of path: String) -> String {
+        let plain = path.utf8.map { byte -> String in
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: "-"),
+                UInt8(ascii: "_"):
+                String(UnicodeScalar(byte))
+            default: "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+            }
+        }
+        return "file:" + plain.joined()
+    }
+
+    private static func copied(_ schema: StoreSchema, _ path: String) throws(StoreError) -> StoreConnection {
+        let directory = try makeTemporaryDirectory(for: path)
+        let copy = directory + "/" + schema.fileName
+        defer {
+            for companion in [""] + companions { unlink(copy + companion) }
+            rmdir(directory)
+        }
+        try copyFiles(path, to: copy)
+        let queue = try open(copy, schema, busyLimit: .zero)
+        do {
+            try queue.writeWithoutTransaction { db in
+                try schema.check(db, path: path)
+                // Moves the log into the copy, so that only one open file is left of it.
+                try JournalMode.rollback.apply(to: db, path: path)
+                try db.execute(sql: "PRAGMA synchronous = OFF")
+                try schema.migrate(db)
+                try schema.checkRows(db, path: path)
+                // What was stored here would be lost.
+                try db.execute(sql: "PRAGMA query_only = ON")
+            }
+        } catch {
+            throw StoreError(error, path: path)
+        }
+        return StoreConnection(snapshot: queue, of: path, schema)
+    }
+
+    private static func makeTemporaryDirectory(for path: String) throws(StoreError) -> String {
+        let template = temporaryDirectory + "/mediactl-XXXXXX"
+        var bytes = Array(template.utf8CString)
+        // mkdtemp creates 0700.
+        guard mkdtemp(&bytes) != nil else {
+            throw StoreError(errno: errno, path: template, action: "cannot create a private copy of \(path)")
+        }
+        return String(decoding: bytes.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+
+    /// Copies database and logs as they were at one moment: again if another process has changed them meanwhile.
+    private static func copyFiles(_ path: String, to copy: String) throws(StoreError) {
+        for _ in 0..<5 {
+            let before = try fingerprints(of: path)
+            for suffix in try [""] + logs(of: path) { try copyFile(path + suffix, to: copy + suffix) }
+            if try fingerprints(of: path) == before { return }
+            for companion in [""] + companions { unlink(copy + companion) }
+        }
+        throw StoreError(.busy, path: path, detail: "it changes while it is read")
+    }
+
+    private static func fingerprints(of path: String) throws(StoreError) -> [String?] {
+        var all: [String?] = []
+        for suffix in ["", "-wal", "-journal"] { all.append(try FileStatus(at: path + suffix)?.fingerprint) }
+        return all
+    }
+
+    private static func copyFile(_ path: String, to copy: String) throws(StoreError) {
+        let source = Glibc.open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+        guard source >= 0 else { throw StoreError(errno: errno, path: path, action: "cannot open") }
+        defer { close(source) }
+        let target = Glibc.open(copy, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard target >= 0 else { throw StoreError(errno: errno, path: copy, action: "cannot create") }
+        defer { close(target) }
+        var buffer = [UInt8](repeating: 0, count: 256 << 10)
+        var offset: Int64 = 0
+        while true {
+            let count = Glibc.read(source, &buffer, buffer.count)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw StoreError(errno: errno, path: path, action: "cannot read") }
+            guard count > 0 else { return }
+            let failure = buffer[..<count].withUnsafeBytes { FileBytes.write($0, to: target, at: offset).failure }
+            if let failure { throw StoreError(errno: failure.code, path: copy, action: "cannot write") }
+            offset += Int64(count)
+        }
+    }
+}

@@ -1,0 +1,57 @@
+import Glibc
+import MediaSystem
+
+/// A note beside a large database: its content was checked, and the file was then as the note describes it.
+///
+/// Checking a million rows takes seconds, which no command should cost. Any change by another program, a copy put in place,
+/// or a process that died while it wrote makes the note wrong, and the next opening checks everything again.
+struct WholeMark: Sendable {
+    /// Smaller databases are checked at every opening, in a few milliseconds.
+    static let minimumSize: Int64 = 1 << 20
+
+    private let database: String
+    private let isUsed: Bool
+    private var path: String { database + ".checked" }
+
+    init(of database: String, isUsed: Bool) {
+        self.database = database
+        self.isUsed = isUsed
+    }
+
+    /// Whether the database is as it was when it was found whole.
+    var matches: Bool {
+        guard isUsed, let expected = current else { return false }
+        let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: 256)
+        let count = read(descriptor, &bytes, bytes.count)
+        return count > 0 && bytes[..<count].elementsEqual(expected.utf8)
+    }
+
+    /// What the note would say now; nil for a database that gets none.
+    var current: String? {
+        guard isUsed, let status = (try? FileStatus(at: database)) ?? nil, status.size >= Self.minimumSize else {
+            return nil
+        }
+        return status.fingerprint
+    }
+
+    /// Notes that the database is whole. A failure only costs another check.
+    ///
+    /// - Parameter expected: What `current` was before the check; nothing is noted if it is something else now.
+    func write(unlessChangedFrom expected: String? = nil) {
+        guard let text = current, expected == nil || expected == text, !matches else { return }
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { return }
+        defer { close(descriptor) }
+        // A part of the text matches nothing.
+        _ = Array(text.utf8).withUnsafeBytes { FileBytes.write($0, to: descriptor, at: 0) }
+    }
+
+    /// Has the next opening check everything.
+    func remove() {
+        guard isUsed else { return }
+        unlink(path)
+    }
+}

@@ -1,0 +1,192 @@
+import Foundation
+import MediaStore
+import TestSupport
+import Testing
+
+@testable import MediaCLI
+
+/// `mediactl store …`, run as a user would. None of the commands contacts a server.
+@Suite struct StoreCommandTests {
+    private let runner = Result { try BinaryRunner() }
+
+    private func database() throws -> String { try runner.get().home.file("data/mediactl/tokens.sqlite") }
+
+    private func store() throws -> TokenStore {
+        try TokenStore(in: DataDirectory.open(runner.get().home.file("data/mediactl")))
+    }
+
+    /// Two tokens of one host.
+    private func fill() throws {
+        let store = try store()
+        for fileID in [18, 19] as [Int64] {
+            var entry = JSONSchemaTests.entry
+            entry.fileID = fileID
+            #expect(try store.add(entry))
+        }
+    }
+
+    private func overwriteHeader() throws {
+        let handle = try FileHandle(forWritingTo: URL(filePath: database()))
+        try handle.write(contentsOf: Data(repeating: 0xA5, count: 64))
+        try handle.close()
+    }
+
+    private func summary(_ result: ChildResult, schema: String) throws -> [String: Any] {
+        let line = try #require(result.lines.last)
+        try JSONSchemaTests.expectExactShape(line, schema: schema)
+        return try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+    }
+
+    @Test func checkCountsAndListsBackups() async throws {
+        try fill()
+        let runner = try runner.get()
+        let backup = try await runner.run(["store", "backup", "--json"])
+        let path = try #require(try summary(backup, schema: "store-backup")["path"] as? String)
+        #expect(path.hasPrefix(runner.home.file("data/mediactl/backups/tokens-")))
+        let result = try await runner.run(["store", "check", "--json"])
+        let members = try summary(result, schema: "store-check")
+        #expect(members["tokens"] as? Int == 2 && members["hosts"] as? Int == 1)
+        #expect((members["backups"] as? [[String: Any]])?.first?["path"] as? String == path)
+        let text = try await runner.run(["store", "check"])
+        #expect(text.exitCode == 0 && text.output.contains("no errors found"), "\(text)")
+        #expect(text.output.contains("2 of 1 host") && text.output.contains(path))
+    }
+
+    @Test func aBackupNeverReplacesAFile() async throws {
+        try fill()
+        let runner = try runner.get()
+        let file = runner.home.file("copy.sqlite")
+        let first = try await runner.run(["store", "backup", file])
+        #expect(first.exitCode == 0 && first.output == "backed up 2 delete tokens to \(file)\n", "\(first)")
+        #expect(try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int == 0o600)
+        let second = try await runner.run(["store", "backup", file])
+        #expect(second.exitCode == 10 && second.errors.contains("already exists; it was not changed"), "\(second)")
+        let nowhere = try await runner.run(["store", "backup", runner.home.file("none/copy.sqlite")])
+        #expect(nowhere.exitCode == 2 && nowhere.errors.contains("cannot create"), "\(nowhere)")
+    }
+
+    /// The hint of the error leads to a usable store.
+    @Test func aDamagedStoreIsRepairedByTheHint() async throws {
+        try fill()
+        try overwriteHeader()
+        let runner = try runner.get()
+        for command in [["uploads", "list"], ["store", "check"], ["uploads", "clear", "--all-hosts", "--yes"]] {
+            let result = try await runner.run(command)
+            #expect(result.exitCode == 12, "\(command)")
+            #expect(result.errors.contains("is not a usable token store"), "\(result)")
+            #expect(result.errors.hasSuffix("salvage what it has: mediactl store repair\n"), "\(result)")
+        }
+        let dry = try await runner.run(["store", "repair", "--dry-run", "--json"])
+        #expect(try summary(dry, schema: "store-repair")["tokens"] as? Int == 2)
+        #expect(try await runner.run(["uploads", "list"]).exitCode == 12)
+        let repair = try await runner.run(["store", "repair"])
+        #expect(repair.exitCode == 0, "\(repair)")
+        #expect(repair.output.contains("salvaged 2 delete tokens and 0 uploads"), "\(repair)")
+        #expect(repair.output.contains("tokens.sqlite.damaged-"), "\(repair)")
+        let listed = try await runner.run(["uploads", "list", "--json"])
+        #expect(listed.exitCode == 0 && listed.lines.count == 3)
+        let again = try await runner.run(["store", "repair"])
+        #expect(
+            again.exitCode == 0 && again.output == "the token store is not damaged; nothing to repair\n",
+            "\(again)"
+        )
+    }
+
+    @Test func theHintNamesTheDataDirectory() async throws {
+        try fill()
+        try overwriteHeader()
+        let runner = try runner.get()
+        let directory = runner.home.file("data/mediactl")
+        let result = try await runner.run(["uploads", "list", "--data-dir", directory])
+        #expect(result.errors.hasSuffix("mediactl store repair --data-dir \(directory)\n"), "\(result)")
+    }
+
+    @Test func tokensThatCannotBeSalvagedAreListed() async throws {
+        try fill()
+        let path = try database()
+        var bytes = try Data(contentsOf: URL(filePath: path))
+        let token = Data(JSONSchemaTests.entry.token.secret.utf8)
+        let row = try #require(bytes.range(of: token)).lowerBound
+        let page = row / 4096 * 4096
+        bytes.resetBytes(in: page..<page + 4096)
+        try bytes.write(to: URL(filePath: path))
+        let runner = try runner.get()
+        let text = try await runner.run(["store", "repair", "--dry-run"])
+        #expect(text.exitCode == 3 && text.output.contains("2 delete tokens could not be salvaged:\n"), "\(text)")
+        #expect(text.output.contains("\n  18 on h:8080\n"), "\(text)")
+        let result = try await runner.run(["store", "repair", "--json"])
+        #expect(try summary(result, schema: "store-repair")["lost"] as? Int == 2)
+        try JSONSchemaTests.expectExactShape(try #require(result.lines.first), schema: "store-repair")
+    }
+
+    @Test func aRestoreAddsWhatIsMissing() async throws {
+        try fill()
+        let runner = try runner.get()
+        let file = runner.home.file("copy.sqlite")
+        #expect(try await runner.run(["store", "backup", file]).exitCode == 0)
+        #expect(try await runner.run(["uploads", "clear", "--all-hosts", "--yes"]).exitCode == 0)
+        let dry = try await runner.run(["store", "restore", file, "--dry-run"])
+        #expect(dry.output == "2 delete tokens and 0 uploads would be restored\n", "\(dry)")
+        let result = try await runner.run(["store", "restore", file, "--json"])
+        let members = try summary(result, schema: "store-restore")
+        #expect(members["tokens"] as? Int == 2 && members["items"] as? Int == 2)
+        #expect(try store().tokens(host: nil).count == 2)
+        let again = try await runner.run(["store", "restore", file])
+        #expect(again.output == "restored 0 delete tokens and 0 uploads, 2 already stored\n", "\(again)")
+    }
+
+    @Test(arguments: ["none.sqlite", "text.sqlite"]) func whatIsNoBackupIsRefused(_ name: String) async throws {
+        let runner = try runner.get()
+        try Data("text".utf8).write(to: URL(filePath: runner.home.file("text.sqlite")))
+        let result = try await runner.run(["store", "restore", runner.home.file(name)])
+        #expect(result.exitCode == 2 && result.errors.contains("cannot restore"), "\(result)")
+    }
+
+    // MARK: Backups by themselves
+
+    /// After a command that may write, and not after one that only reads.
+    @Test func aStoreWithoutABackupOfTodayIsBackedUp() async throws {
+        try fill()
+        let runner = try runner.get()
+        #expect(try await runner.run(["store", "backup"]).exitCode == 0)
+        let folder = runner.home.file("data/mediactl/backups")
+        let names = { try FileManager.default.contentsOfDirectory(atPath: folder).sorted() }
+        let old = "tokens-20260101T000000Z.sqlite"
+        try FileManager.default.moveItem(atPath: "\(folder)/\(try #require(names().first))", toPath: "\(folder)/\(old)")
+        #expect(try await runner.run(["uploads", "list"]).exitCode == 0)
+        #expect(try names() == [old])
+        #expect(try await runner.run(["uploads", "clear", "--host", "none", "--yes"]).exitCode == 0)
+        #expect(try names().count == 2 && names().first == old)
+        #expect(try await runner.run(["uploads", "clear", "--host", "none", "--yes"]).exitCode == 0)
+        #expect(try names().count == 2, "one a day")
+    }
+
+    @Test func aStoreOfTodayIsNotBackedUp() async throws {
+        try fill()
+        let runner = try runner.get()
+        #expect(try await runner.run(["uploads", "clear", "--host", "none", "--yes"]).exitCode == 0)
+        #expect(!FileManager.default.fileExists(atPath: runner.home.file("data/mediactl/backups")))
+    }
+
+    // MARK: Lists
+
+    /// More rows than a table keeps in memory are printed in parts, with the same columns.
+    @Test func aLongTableIsAligned() async throws {
+        let store = try store()
+        let entries = (1...10_500).map { number in
+            var entry = JSONSchemaTests.entry
+            entry.fileID = Int64(number)
+            entry.orgName = number == 3 ? "A long organization" : "Tus"
+            return entry
+        }
+        _ = try store.add(entries)
+        let runner = try runner.get()
+        let result = try await runner.run(["uploads", "list"])
+        let lines = result.lines
+        #expect(lines.count == 10_501 && lines.first?.hasPrefix("   ID  EVENT DATE  ORG") == true)
+        let column = try #require(lines.first?.firstRange(of: "TYPE")?.lowerBound.utf16Offset(in: lines[0]))
+        #expect(lines.dropFirst().allSatisfy { Array($0.utf16)[column] == UInt16(UInt8(ascii: "b")) })
+        #expect(try await runner.run(["uploads", "list", "--limit", "2"]).lines.count == 3)
+        #expect(try await runner.run(["uploads", "list", "--json"]).lines.count == 10_501)
+    }
+}

@@ -1,0 +1,206 @@
+import Foundation
+import GRDB
+import Glibc
+import TestSupport
+import Testing
+
+@testable import MediaStore
+
+@Suite("Backups of the token store")
+struct BackupTests {
+    let fixture = Result { try StoreFixture() }
+
+    /// Every file below the data directory that has a text in it.
+    private func files(with text: String, in fixture: StoreFixture) throws -> [String] {
+        let bytes = Array(text.utf8)
+        return try FileManager.default.subpathsOfDirectory(atPath: fixture.directory.path).filter { name in
+            let path = fixture.directory.file(name)
+            var isDirectory: ObjCBool = false
+            let isThere = FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory)
+            return try isThere && !isDirectory.boolValue && fixture.bytes(path).firstRange(of: bytes) != nil
+        }
+    }
+
+    private func date(_ day: Int) -> Date { Date(timeIntervalSince1970: 1_900_000_000 + Double(day) * 86_400) }
+
+    @Test("a backup has everything, is 0600, and opens as a store")
+    func content() throws {
+        let fixture = try fixture.get()
+        let store = try fixture.store()
+        _ = try store.add(sampleEntry())
+        try store.insert(sampleRecord())
+        let backup = try StoreBackups(in: fixture.directory).create(from: store)
+        #expect(try permissions(backup.path) == 0o600)
+        #expect(try permissions(fixture.directory.file("backups")) == 0o700)
+        let other = try StoreFixture()
+        try FileManager.default.copyItem(atPath: backup.path, toPath: other.databasePath)
+        let copy = try other.store()
+        #expect(try copy.tokens(host: nil) == store.tokens(host: nil))
+        #expect(try copy.uploads(states: [], host: nil) == store.uploads(states: [], host: nil))
+        #expect(copy.warnings.isEmpty)
+    }
+
+    @Test("a backup to a file of the user is new and 0600, and never replaces one")
+    func chosenFile() throws {
+        let fixture = try fixture.get()
+        let store = try fixture.store()
+        _ = try store.add(sampleEntry())
+        let path = fixture.temporary.file("copy.sqlite")
+        try StoreBackups.copy(store, to: path)
+        #expect(try permissions(path) == 0o600)
+        let before = try fixture.bytes(path)
+        #expect(throws: StoreError.self) { try StoreBackups.copy(store, to: path) }
+        #expect(try fixture.bytes(path) == before)
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: fixture.temporary.path).sorted() == [
+                "copy.sqlite", "data",
+            ]
+        )
+    }
+
+    @Test("the last three are kept, one a day")
+    func rotation() throws {
+        let fixture = try fixture.get()
+        let store = try fixture.store()
+        let backups = StoreBackups(in: fixture.directory)
+        for day in 1...5 {
+            #expect(try backups.createIfDue(from: store, now: date(day)) != nil)
+            #expect(try backups.createIfDue(from: store, now: date(day)) == nil, "one a day")
+        }
+        #expect(try backups.all().map(\.createdAt) == [date(5), date(4), date(3)])
+        #expect(try backups.createIfDue(from: store, now: date(4)) == nil, "the clock was set back")
+    }
+
+    @Test("a store of today is not backed up by itself")
+    func newStore() throws {
+        let fixture = try fixture.get()
+        let store = try fixture.store()
+        #expect(try StoreBackups(in: fixture.directory).createIfDue(from: store) == nil)
+        #expect(try !fixture.names().contains("backups"))
+    }
+
+    @Test("a store of 64 MiB or more is not backed up by itself")
+    func largeStore() throws {
+        let fixture = try fixture.get()
+        let store = try fixture.store()
+        #expect(truncate(fixture.databasePath, off_t(StoreBackups.largestAutomatic) + 4096) == 0)
+        #expect(try StoreBackups(in: fixture.directory).createIfDue(from: store, now: date(1)) == nil)
+    }
+
+    // MARK: Deleted tokens
+
+    @Test("a deleted token is in no file, backups and damaged copies included; the others are")
+    func deletedToken() throws {
+        let fixture = try fixture.get()
+        let store = try fixture.store()
+        _ = try store.add(sampleEntry(fileID: 1, digit: "a"))
+        _ = try store.add(sampleEntry(fileID: 2, digit: "b"))
+        let backups = StoreBackups(in: fixture.directory)
+        for day in 1...3 { _ = try backups.create(from: store, now: date(day)) }
+        let damaged = fixture.databasePath + ".damaged-20260101T000000Z"
+        try fixture.write(
+            Array("xx".utf8) + Array(repeating: UInt8(ascii: "a"), count: 64)
+                + Array(repeating: UInt8(ascii: "b"), count: 64),
+            to: damaged
+        )
+        #expect(try files(with: sampleToken("a").secret, in: fixture).count >= 5)
+        try store.remove(try #require(store.tokens(host: nil).last { $0.fileID == 1 }))
+        try store.connection.truncateLog()
+        #expect(try files(with: sampleToken("a").secret, in: fixture) == [])
+        #expect(try files(with: sampleToken("b").secret, in: fixture).count >= 5)
+        #expect(
+            try fixture.bytes(damaged) == Array("xx".utf8) + Array(repeating: 0, count: 64)
+                + Array(repeating: UInt8(ascii: "b"), count: 64)
+        )
+        // A restore does not bring it back.
+        let backup = try #require(try backups.all().first)
+        let report = try StoreRestore.run(from: backup.path, to: store, isDryRun: false)
+        #expect(report.tokens == 0 && report.tokensInBackup == 1)
+    }
+
+    @Test("after clear no token is left in any file, and only those of other hosts otherwise")
+    func clearedTokens() throws {
+        let fixture = try fixture.get()
+        let store = try fixture.store()
+        _ = try store.add(sampleEntry(host: "one", digit: "a"))
+        _ = try store.add(sampleEntry(host: "two", digit: "b"))
+        let backups = StoreBackups(in: fixture.directory)
+        for day in 1...3 { _ = try backups.create(from: store, now: date(day)) }
+        try fixture.write(Array("a token".utf8), to: fixture.databasePath + ".damaged-20260101T000000Z")
+        #expect(try store.clear(host: "one") == 1)
+        #expect(try files(with: sampleToken("a").secret, in: fixture) == [])
+        #expect(try files(with: sampleToken("b").secret, in: fixture).count >= 4)
+        #expect(try !fixture.names().contains { $0.contains(".damaged-") })
+        #expect(try store.clear(host: nil) == 1)
+        #expect(try files(with: sampleToken("b").secret, in: fixture) == [])
+        #expect(try backups.all().isEmpty)
+    }
+
+    @Test("a backup that cannot be changed is removed: it may have the token")
+    func unusableBackup() throws {
+        let fixture = try fixture.get()
+        let store = try fixture.store()
+        _ = try store.add(sampleEntry())
+        let backup = try StoreBackups(in: fixture.directory).create(from: store)
+        var bytes = try fixture.bytes(backup.path)
+        for index in 0..<100 { bytes[index] = 0xA5 }
+        try fixture.write(bytes, to: backup.path)
+        try store.remove(try #require(store.tokens(host: nil).first))
+        #expect(try StoreBackups(in: fixture.directory).all().isEmpty)
+    }
+
+    @Test("a token is not deleted while a backup is being made")
+    func mutualExclusion() throws {
+        let fixture = try fixture.get()
+        let store = try fixture.store()
+        _ = try store.add(sampleEntry())
+        let lock = try StoreBackups(in: fixture.directory).lock()
+        let done = DispatchSemaphore(value: 0)
+        DispatchQueue.global().async {
+            _ = try? store.clear(host: nil)
+            done.signal()
+        }
+        #expect(done.wait(timeout: .now() + .milliseconds(200)) == .timedOut)
+        lock.remove()
+        #expect(done.wait(timeout: .now() + .seconds(20)) == .success)
+        #expect(try store.tokens(host: nil).isEmpty)
+    }
+
+    // MARK: Restoring
+
+    @Test("a restore adds what is missing and keeps what is there")
+    func restore() throws {
+        let fixture = try fixture.get()
+        let store = try fixture.store()
+        for number in 1...4 { _ = try store.add(sampleEntry(fileID: Int64(number), digit: "a")) }
+        try store.insert(sampleRecord("u-aaaaaaaaaaaaaaaa", state: .sent))
+        let path = fixture.temporary.file("copy.sqlite")
+        try StoreBackups.copy(store, to: path)
+        try store.remove(try #require(store.tokens(host: nil).first { $0.fileID == 1 }))
+        try store.connection.write { try $0.execute(sql: "DELETE FROM tokens WHERE file_id = 2") }
+        _ = try store.add(sampleEntry(fileID: 5, digit: "b"))
+        try store.update("u-aaaaaaaaaaaaaaaa", UploadChange(state: .done))
+        let dry = try StoreRestore.run(from: path, to: store, isDryRun: true)
+        #expect(try store.tokens(host: nil).count == 3)
+        let report = try StoreRestore.run(from: path, to: store, isDryRun: false)
+        #expect(report.tokens == 1 && report.removedSince == 1 && report.tokensInBackup == 4 && dry.tokens == 1)
+        #expect(try Set(store.tokens(host: nil).map(\.fileID)) == [2, 3, 4, 5])
+        #expect(try store.upload("u-aaaaaaaaaaaaaaaa")?.state == .done, "the newer state stays")
+        #expect(try StoreRestore.run(from: path, to: store, isDryRun: false).tokens == 0)
+    }
+
+    @Test("what is not a token store is not restored")
+    func restoreOfOther() throws {
+        let fixture = try fixture.get()
+        let store = try fixture.store()
+        let path = fixture.temporary.file("text")
+        try fixture.write(Array("nothing".utf8), to: path)
+        #expect(try storeErrorKind { _ = try StoreRestore.run(from: path, to: store, isDryRun: false) } == .corrupt)
+        #expect(
+            try storeErrorKind { _ = try StoreRestore.run(from: path + "x", to: store, isDryRun: false) }
+                == .notWritable
+        )
+        let directory = fixture.directory.path
+        #expect(try storeErrorKind { _ = try StoreRestore.run(from: directory, to: store, isDryRun: false) } == .unsafe)
+    }
+}

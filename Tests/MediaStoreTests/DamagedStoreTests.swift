@@ -1,0 +1,193 @@
+import Foundation
+import GRDB
+import Glibc
+import TestSupport
+import Testing
+
+@testable import MediaStore
+
+@Suite("Damaged stores")
+struct DamagedStoreTests {
+    private static let plain = Result { try StoreFiles.make(withLog: false) }
+    private static let logged = Result { try StoreFiles.make(withLog: true) }
+
+    private static func files(for damage: StoreDamage) throws -> StoreFiles {
+        try (damage.hasLog ? logged : plain).get()
+    }
+
+    private func tokens(_ store: TokenStore) throws -> Set<String> {
+        Set(try store.tokens(host: nil, includeSuperseded: true).map(\.token.secret))
+    }
+
+    @Test("the table is as large as it should be")
+    func size() { #expect(StoreDamage.all.count >= 240) }
+
+    /// Reading and writing agree on what is usable, and what is not usable is repaired. Either way, every row that the
+    /// files still have is there in the end.
+    @Test("no damage locks the tokens out or loses a row that is there", arguments: StoreDamage.all.indices)
+    func damaged(_ index: Int) throws {
+        let damage = StoreDamage.all[index]
+        let original = try Self.files(for: damage)
+        var files = original
+        damage.apply(&files)
+        let survivors = original.survivors(of: files)
+
+        // Each opening has files of its own: opening may change them.
+        let readFixture = try StoreFixture()
+        try files.write(to: readFixture)
+        let readKind = try storeErrorKind { _ = try TokenStore(reading: readFixture.directory) }
+        let fixture = try StoreFixture()
+        try files.write(to: fixture)
+        let writeKind = try storeErrorKind { _ = try fixture.store() }
+        #expect(readKind == writeKind, "\(damage)")
+
+        if let writeKind {
+            #expect([.corrupt, .newerVersion, .unsafe].contains(writeKind), "\(damage): \(writeKind)")
+            let report = try #require(try StoreRepair(in: fixture.directory).run(isDryRun: false), "\(damage)")
+            #expect(!report.damage.isEmpty)
+            #expect(try fixture.bytes(try #require(report.kept.first)) == files.database, "\(damage): not kept")
+            #expect(report.kept.count == (files.log == nil ? 1 : 2), "\(damage): \(report.kept)")
+        }
+        let found = try tokens(try fixture.store())
+        #expect(found.isSuperset(of: survivors), "\(damage): lost \(survivors.subtracting(found).count)")
+        #expect(try StoreCheck(reading: fixture.directory).findings.isEmpty, "\(damage)")
+    }
+
+    @Test("most rows survive most damage, so that the table proves something")
+    func survivorsOfDamage() throws {
+        let counts = try StoreDamage.all.map { damage in
+            let original = try Self.files(for: damage)
+            var files = original
+            damage.apply(&files)
+            return original.survivors(of: files).count
+        }
+        #expect(counts.count { $0 >= StoreFiles.tokenCount / 2 } > counts.count * 3 / 4)
+        #expect(counts.allSatisfy { $0 <= StoreFiles.tokenCount })
+    }
+
+    // MARK: What is not a store
+
+    @Test("something else in the place of the database or of its companions is put aside by a repair")
+    func otherThings() throws {
+        for suffix in ["", "-wal", "-shm"] {
+            let fixture = try StoreFixture()
+            if !suffix.isEmpty { try Self.plain.get().write(to: fixture) }
+            let path = fixture.databasePath + suffix
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+            #expect(try storeErrorKind { _ = try fixture.store() } == .unsafe)
+            #expect(try storeErrorKind { _ = try TokenStore(reading: fixture.directory) } == .unsafe)
+            let report = try #require(try StoreRepair(in: fixture.directory).run(isDryRun: false))
+            #expect(report.kept.contains { $0.hasSuffix(suffix) })
+            #expect(try tokens(fixture.store()).count == (suffix.isEmpty ? 0 : StoreFiles.tokenCount))
+        }
+    }
+
+    @Test("a database of another program is put aside whole")
+    func otherProgram() throws {
+        let fixture = try StoreFixture()
+        do {
+            let other = try fixture.rawDatabase()
+            try other.write { try $0.execute(sql: "CREATE TABLE notes (text); INSERT INTO notes VALUES ('mine')") }
+            try other.close()
+        }
+        let before = try fixture.bytes(fixture.databasePath)
+        #expect(try storeErrorKind { _ = try fixture.store() } == .corrupt)
+        let report = try #require(try StoreRepair(in: fixture.directory).run(isDryRun: false))
+        #expect(report.tokens == 0)
+        #expect(try fixture.bytes(try #require(report.kept.first)) == before)
+    }
+
+    @Test("a store of a newer version is not repaired")
+    func newerVersion() throws {
+        let fixture = try StoreFixture()
+        _ = try fixture.store().add(sampleEntry())
+        do {
+            let other = try fixture.rawDatabase()
+            try other.write { try $0.execute(sql: "CREATE TABLE later (x); PRAGMA user_version = 99") }
+            try other.close()
+        }
+        let before = try fixture.bytes(fixture.databasePath)
+        #expect(try storeErrorKind { _ = try StoreRepair(in: fixture.directory).run(isDryRun: false) } == .newerVersion)
+        #expect(try fixture.bytes(fixture.databasePath) == before)
+    }
+
+    // MARK: Repair
+
+    @Test("a store that is whole is not repaired, and neither is one that is not there")
+    func nothingToRepair() throws {
+        let fixture = try StoreFixture()
+        #expect(try StoreRepair(in: fixture.directory).run(isDryRun: false) == nil)
+        #expect(try fixture.names() == ["locks"])
+        _ = try fixture.store().add(sampleEntry())
+        let before = try fixture.bytes(fixture.databasePath)
+        #expect(try StoreRepair(in: fixture.directory).run(isDryRun: false) == nil)
+        #expect(try fixture.bytes(fixture.databasePath) == before)
+    }
+
+    @Test("a repair lists the tokens that an index still knows, and a dry run changes nothing")
+    func lostTokens() throws {
+        let original = try Self.plain.get()
+        let fixture = try StoreFixture()
+        var files = original
+        // Every page that has a token in a row: the indexes have none.
+        for number in 1...StoreFiles.tokenCount {
+            let range = try #require(original.database.firstRange(of: Array(StoreFiles.token(number).utf8)))
+            let page = range.lowerBound / 4096 * 4096
+            for index in page..<page + 4096 { files.database[index] = 0 }
+        }
+        try files.write(to: fixture)
+        let names = try fixture.names()
+        let dry = try #require(try StoreRepair(in: fixture.directory).run(isDryRun: true))
+        #expect(try fixture.names() == names)
+        #expect(try fixture.bytes(fixture.databasePath) == files.database)
+        let report = try #require(try StoreRepair(in: fixture.directory).run(isDryRun: false))
+        #expect(report.lostCount == StoreFiles.tokenCount && dry.lostCount == report.lostCount)
+        #expect(Set(report.lost.map(\.fileID)) == Set((1...StoreFiles.tokenCount).map(Int64.init)))
+        #expect(report.tokens == 0 && report.uploads == 40)
+    }
+
+    @Test("rows keep their order, their states, and what was removed stays removed")
+    func content() throws {
+        let fixture = try StoreFixture()
+        var files = try Self.plain.get()
+        for index in 0..<16 { files.database[index] = 0 }
+        try files.write(to: fixture)
+        _ = try StoreRepair(in: fixture.directory).run(isDryRun: false)
+        let store = try fixture.store()
+        let expected = try (1...StoreFiles.tokenCount).map { number in
+            var entry = try #require(StoreFiles.entry(number))
+            entry.rowID = Int64(number)
+            return entry
+        }
+        #expect(try store.tokens(host: nil) == expected.reversed())
+        #expect(try store.uploads(states: [.sent], host: nil).count == 8)
+        #expect(try store.uploads(states: [], host: nil).count == 40)
+        #expect(try !store.add(sampleEntry(fileID: 9999)), "it was removed")
+        #expect(try store.storedFiles(host: nil).map(\.fileID) == [1])
+    }
+
+    @Test("a damaged store in use is not repaired")
+    func storeInUse() throws {
+        let fixture = try StoreFixture()
+        let store = try fixture.store()
+        try store.insert(sampleRecord())
+        try store.connection.write { try $0.execute(sql: "UPDATE uploads SET state = 'dona'") }
+        #expect(try storeErrorKind { _ = try StoreRepair(in: fixture.directory).run(isDryRun: false) } == .busy)
+        #expect(try store.tokens(host: nil).isEmpty)
+    }
+
+    @Test("a value that cannot be read is found by both, before anything is sent")
+    func unreadableRow() throws {
+        let fixture = try StoreFixture()
+        try fixture.store().insert(sampleRecord())
+        do {
+            let other = try fixture.rawDatabase()
+            try other.write { try $0.execute(sql: "UPDATE uploads SET state = 'dona'") }
+            try other.close()
+        }
+        #expect(try storeErrorKind { _ = try fixture.store() } == .corrupt)
+        #expect(try storeErrorKind { _ = try TokenStore(reading: fixture.directory) } == .corrupt)
+        _ = try StoreRepair(in: fixture.directory).run(isDryRun: false)
+        #expect(try fixture.store().uploads(states: [], host: nil).isEmpty)
+    }
+}

@@ -1,0 +1,150 @@
+import Foundation
+import GRDB
+import Glibc
+import TestSupport
+import Testing
+
+@testable import MediaStore
+
+@Suite("Reading where nothing can be written")
+struct ReadingStoreTests {
+    let fixture = Result { try StoreFixture() }
+
+    private func readOnly(_ disk: SmallDisk) throws {
+        let mount = try ChildProcess.run("mount", ["-o", "remount,ro", disk.path])
+        #expect(mount.status == 0)
+    }
+
+    @Test(
+        "a read-only directory is read, rows in the log included",
+        .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement),
+        arguments: [false, true]
+    )
+    func readOnlyDirectory(hasLog: Bool) throws {
+        let disk = try SmallDisk(kibibytes: 2048)
+        let files = try StoreFiles.make(withLog: hasLog)
+        let path = disk.path + "/data"
+        let directory = try DataDirectory.open(path)
+        for (suffix, bytes) in [("", files.database), ("-wal", files.log)] {
+            guard let bytes else { continue }
+            try Data(bytes).write(to: URL(fileURLWithPath: path + "/tokens.sqlite" + suffix))
+        }
+        try readOnly(disk)
+        #expect(try storeErrorKind { _ = try TokenStore(in: directory) } == .notWritable)
+        let store = try TokenStore(reading: DataDirectory.existing(path))
+        #expect(store.isReadOnly)
+        #expect(try store.tokens(host: nil).count == StoreFiles.tokenCount)
+        #expect(throws: StoreError.self) { try store.add(sampleEntry()) }
+        #expect(try StoreCheck(reading: DataDirectory.existing(path)).tokens == StoreFiles.tokenCount)
+        #expect(
+            try DataDirectory.entries(of: path).sorted()
+                == (hasLog ? ["locks", "tokens.sqlite", "tokens.sqlite-wal"] : ["locks", "tokens.sqlite"])
+        )
+    }
+
+    @Test(
+        "a full disk is read, rows in the log included",
+        .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement),
+        arguments: [false, true]
+    )
+    func fullDisk(hasLog: Bool) throws {
+        let disk = try SmallDisk(kibibytes: 2048)
+        let files = try StoreFiles.make(withLog: hasLog)
+        let directory = try DataDirectory.open(disk.path + "/data")
+        for (suffix, bytes) in [("", files.database), ("-wal", files.log)] {
+            guard let bytes else { continue }
+            try Data(bytes).write(to: URL(fileURLWithPath: directory.file("tokens.sqlite") + suffix))
+        }
+        try disk.fill()
+        #expect(try storeErrorKind { _ = try TokenStore(in: directory) } == .full)
+        let store = try TokenStore(reading: directory)
+        #expect(try store.tokens(host: nil).count == StoreFiles.tokenCount)
+    }
+
+    @Test("the copy that is read leaves nothing behind", .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement))
+    func noCopyIsLeft() throws {
+        let fixture = try fixture.get()
+        try StoreFiles.make(withLog: true).write(to: fixture)
+        let before = try fixture.bytes(fixture.databasePath + "-wal")
+        let connection = try StoreConnection.snapshot(.tokens, in: fixture.directory)
+        #expect(
+            try connection.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM tokens") } == StoreFiles.tokenCount
+        )
+        let left = try FileManager.default.contentsOfDirectory(atPath: StoreConnection.temporaryDirectory)
+        let copies = left.filter { $0.hasPrefix("mediactl-") && $0.utf8.count == 15 }
+        for name in copies {
+            let path = StoreConnection.temporaryDirectory + "/" + name
+            #expect((try? FileManager.default.contentsOfDirectory(atPath: path))?.contains("tokens.sqlite") != true)
+        }
+        #expect(try fixture.bytes(fixture.databasePath + "-wal") == before)
+    }
+
+    @Test("reading commits nothing")
+    func readingCommitsNothing() throws {
+        let fixture = try fixture.get()
+        _ = try fixture.store().add(sampleEntry())
+        let before = try fixture.bytes(fixture.databasePath)
+        do {
+            let store = try TokenStore(reading: fixture.directory)
+            #expect(try store.tokens(host: nil).count == 1)
+            #expect(try fixture.bytes(fixture.databasePath + "-wal").isEmpty)
+        }
+        #expect(try fixture.bytes(fixture.databasePath) == before)
+    }
+
+    // MARK: The note of a check
+
+    /// A store above the size from which checks are remembered.
+    private func largeStore(_ fixture: StoreFixture) throws {
+        let store = try fixture.store()
+        var entries: [TokenEntry] = []
+        for number in 1...2500 {
+            var entry = try #require(StoreFiles.entry(number))
+            entry.fileID = Int64(number)
+            entries.append(entry)
+        }
+        _ = try store.add(entries)
+    }
+
+    @Test("a large store is noted as whole, and the note counts until the file changes")
+    func wholeMark() throws {
+        let fixture = try fixture.get()
+        try largeStore(fixture)
+        let note = fixture.databasePath + ".checked"
+        #expect(try permissions(note) == 0o600)
+        #expect(WholeMark(of: fixture.databasePath, isUsed: true).matches)
+        // Damage that no index shows, at an address that the next opening only finds when it reads everything.
+        var bytes = try fixture.bytes(fixture.databasePath)
+        let page = bytes.count / 4096 / 2 * 4096
+        for index in page..<page + 8 { bytes[index] = 0xA5 }
+        try fixture.write(bytes, to: fixture.databasePath)
+        #expect(!WholeMark(of: fixture.databasePath, isUsed: true).matches)
+        #expect(try storeErrorKind { _ = try fixture.store() } == .corrupt)
+        #expect(try storeErrorKind { _ = try TokenStore(reading: fixture.directory) } == .corrupt)
+    }
+
+    @Test("damage that is found in use is found by every opening from then on")
+    func damageInUse() throws {
+        let fixture = try fixture.get()
+        try largeStore(fixture)
+        var bytes = try fixture.bytes(fixture.databasePath)
+        let page = bytes.count / 4096 / 2 * 4096
+        for index in page..<page + 4096 { bytes[index] = 0xA5 }
+        try fixture.write(bytes, to: fixture.databasePath)
+        // As if the disk had changed it, which no time tells.
+        WholeMark(of: fixture.databasePath, isUsed: true).write()
+        let store = try fixture.store()
+        #expect(
+            try storeErrorKind { _ = try store.connection.read { try StoreSchema.checkContent($0, path: "") } }
+                == .corrupt
+        )
+        #expect(try storeErrorKind { _ = try fixture.store() } == .corrupt)
+    }
+
+    @Test("a small store gets no note")
+    func smallStore() throws {
+        let fixture = try fixture.get()
+        _ = try fixture.store().add(sampleEntry())
+        #expect(try fixture.names() == ["locks", "tokens.sqlite"])
+    }
+}
