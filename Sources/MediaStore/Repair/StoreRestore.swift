@@ -30,6 +30,10 @@ package struct StoreRestore {
             throw StoreError(.notWritable, path: path, detail: "no such file")
         }
         guard status.isRegularFile else { throw StoreError(.unsafe, path: path, detail: "not a regular file") }
+        // Closing a second descriptor of an open database drops its locks, and all of its rows are there.
+        guard try FileStatus(at: store.connection.path)?.isSameFile(as: status) != true else {
+            throw StoreError(.unsafe, path: path, detail: "it is the token store itself")
+        }
         let source = try DatabaseBytes(path)
         var sink = SalvageSink(isFresh: false)
         var found = 0

@@ -142,6 +142,12 @@ import Testing
         #expect(result.exitCode == 2 && result.errors.contains("cannot restore"), "\(result)")
     }
 
+    @Test func theStoreIsNotRestoredFromItself() async throws {
+        try fill()
+        let result = try await runner.get().run(["store", "restore", database()])
+        #expect(result.exitCode == 2 && result.errors.contains("it is the token store itself"), "\(result)")
+    }
+
     // MARK: Backups by themselves
 
     /// After a command that may write, and not after one that only reads.

@@ -97,6 +97,12 @@ enum TranscriptScript {
         .look("uploads adopt response.txt --server https://gighive.example --dry-run --json"),
         .no("uploads adopt response.txt"), .no("uploads adopt r-00000000"),
         .ok("uploads adopt response.txt --server https://gighive.example"),
+        .ok("store check"), .look("store check --json"), .no("store check --data-dir notes.txt"),
+        .ok("store backup copy.sqlite"), .look("store backup again.sqlite --json"), .no("store backup copy.sqlite"),
+        .ok("store repair"), .look("store repair --dry-run"), .look("store repair --dry-run --json"),
+        .no("store repair --data-dir notes.txt"),
+        .look("store restore copy.sqlite --dry-run"), .look("store restore copy.sqlite --dry-run --json"),
+        .no("store restore missing.sqlite"), .ok("store restore copy.sqlite"),
         .ok("doctor"), .no("doctor --server http://127.0.0.1:1"), .look("doctor --json"),
         .ok("smoke"), .no("smoke --password-file missing.txt"), .look("smoke --json"),
     ]
