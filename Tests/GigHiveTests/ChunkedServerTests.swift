@@ -296,6 +296,10 @@ import Tus
         #expect(result.state == .cancelled)
         #expect(result.warnings == [.keptByServer(until: created + 24 * 3600)])
         #expect(try !Uploader.isResumable(try #require(try bench.row()), in: bench.store))
+        // The server still keeps it: a second time is no success.
+        let again = await bench.uploader.discard(try #require(try bench.row()))
+        #expect(again.error?.code == .notResumable)
+        #expect(again.error?.detail == "nothing of it is left to discard")
     }
 
     // MARK: Stored with the last chunk
