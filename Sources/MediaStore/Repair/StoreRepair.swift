@@ -185,6 +185,8 @@ package struct StoreRepair {
             guard let status = try FileStatus(at: path + suffix) else { continue }
             // The index of the log is built anew from it.
             if suffix == "-shm", status.isRegularFile { continue }
+            // Opening creates an empty log; there is nothing in it to keep.
+            if suffix == "-wal", status.isRegularFile, status.size == 0, unlink(path + suffix) == 0 { continue }
             let target = directory.file(name + suffix)
             guard rename(path + suffix, target) == 0 else {
                 throw StoreError(errno: errno, path: path + suffix, action: "cannot set aside")
