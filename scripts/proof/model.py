@@ -93,7 +93,6 @@ class Search:
                 if result.returncode != 0:
                     self.problem = (result.stdout + result.stderr).strip()[-400:]
                     return self
-        self.seconds = time.monotonic() - began
         self.read(result.stdout)
         return self
 
