@@ -20,7 +20,7 @@ SWIFT_DIRS := $(wildcard Sources Tests Benchmarks Fuzz)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo build test release man dist check-package install install-files uninstall lint format bench fuzz sanitize \
-	proof real docs clean
+	proof real model attacks docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -108,6 +108,16 @@ real: ## compare claims with running servers (see scripts/real/run.py), or else 
 	[ -n "$$MEDIACTL_BINARY" ] || $(MAKE) release
 	[ -n "$$MEDIACTL_SANDBOX" ] || swift build --product mediactl-sandbox
 	scripts/real/run.py $(ARGS)
+
+model: ## check the models of an upload's states with spin; without any one guard a promise must break (ARGS=--long)
+	@scripts/setup.sh model
+	scripts/proof/model.py $(ARGS)
+
+attacks: ## compare claims with what is true behind a hostile server (see scripts/proof/attacks.py)
+	@scripts/setup.sh test
+	[ -n "$$MEDIACTL_BINARY" ] || $(MAKE) release
+	[ -n "$$MEDIACTL_SANDBOX" ] || swift build --product mediactl-sandbox
+	scripts/proof/attacks.py $(ARGS)
 
 docs: ## pages of the library (DocC): dist/docs; also checks the links between the documents
 	@scripts/setup.sh build

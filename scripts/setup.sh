@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing to build, demonstrate, test, benchmark or package mediactl. Only the Swift toolchain is presupposed.
 #
-#   scripts/setup.sh [build|demo|test|bench|dist|check-package]
+#   scripts/setup.sh [build|demo|test|bench|dist|check-package|model]
 #
 # Safe to run again: silent when everything is there. Python packages go to .build/venv and nowhere else.
 set -euo pipefail
@@ -74,6 +74,13 @@ need_for_check_package() {
     need lintian has_command lintian
 }
 
+need_for_model() {
+    need gcc has_command cc
+    need libc6-dev test -e /usr/include/stdio.h
+    need python3 has_command python3
+    need spin has_command spin
+}
+
 need_for_bench() {
     need_for_demo
     need openssl has_command openssl
@@ -108,14 +115,14 @@ install_packages() {
 }
 
 case $level in
-build | demo | test | bench | dist | check-package) "need_for_${level//-/_}" ;;
+build | demo | test | bench | dist | check-package | model) "need_for_${level//-/_}" ;;
 *)
-    echo "usage: scripts/setup.sh [build|demo|test|bench|dist|check-package]" >&2
+    echo "usage: scripts/setup.sh [build|demo|test|bench|dist|check-package|model]" >&2
     exit 2
     ;;
 esac
 
-if [ "$level" != check-package ] && ! has_command swift; then
+if [ "$level" != check-package ] && [ "$level" != model ] && ! has_command swift; then
     echo "setup: swift is not in PATH; install a toolchain from https://www.swift.org/install (6.1 or later)" >&2
     exit 1
 fi

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""Attacks mediactl with a hostile server, signals and broken connections, and compares what it claims with what is true.
+
+    scripts/proof/attacks.py [--only TABLE] [--row TEXT] [--jobs N] [--seed N] [--markdown]
+
+Environment: MEDIACTL_BINARY and MEDIACTL_SANDBOX name the programs. A row is "false" when a claim is wrong (a stored file
+reported as failed, a token lost without a word, a secret printed, a trap), and "unmet" when a promise of the documentation
+is not kept. It is "denied" when the server refused, with a status that the contract defines as a refusal, what it had done
+in fact, and mediactl reported the refusal. Exit code 1: a row is false or unmet."""
+
+import argparse
+import collections
+import concurrent.futures
+import pathlib
+import random
+import sys
+import time
+import traceback
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "real"))
+
+import statuses  # noqa: E402
+from trial import Server  # noqa: E402
+
+TABLES = {"statuses": statuses}
+
+
+def options():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", action="append", choices=sorted(TABLES), help="run only this table; repeatable")
+    parser.add_argument("--row", metavar="TEXT", help="run only rows whose name contains TEXT")
+    parser.add_argument("--jobs", type=int, default=8, metavar="N", help="rows at the same time (default: 8)")
+    parser.add_argument("--seed", type=int, help="repeat the bytes of an earlier run")
+    parser.add_argument("--verbose", action="store_true", help="print every row")
+    return parser.parse_args()
+
+
+class Outcome:
+    """A row that could not be run."""
+
+    def __init__(self, name, problem):
+        self.name, self.wrong, self.unmet, self.claims, self.verdict = name, [], [problem], [], "unmet"
+
+
+def run_row(row, sandbox, seed):
+    name, function, arguments = row
+    try:
+        return function(sandbox, seed, name, *arguments)
+    except Exception as problem:  # noqa: BLE001 - a row must not end the table
+        traceback.print_exc()
+        return Outcome(name, f"{type(problem).__name__}: {problem}")
+
+
+def run_table(table, arguments, seed):
+    """The rows of a table, in order."""
+    rows = [row for row in TABLES[table].rows() if not arguments.row or arguments.row in row[0]]
+    sandbox = Server(*getattr(TABLES[table], "SANDBOX", ()))
+    try:
+        with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+            return list(pool.map(lambda one: run_row(one[1], sandbox, seed + one[0]), enumerate(rows)))
+    finally:
+        sandbox.close()
+
+
+def main():
+    arguments = options()
+    seed = random.randrange(10**6) if arguments.seed is None else arguments.seed
+    failures = 0
+    print("| table | rows | ok | denied | false | unmet | seconds |\n| --- | --- | --- | --- | --- | --- | --- |")
+    for table in arguments.only or TABLES:
+        began = time.monotonic()
+        found = run_table(table, arguments, seed)
+        counts = collections.Counter(row.verdict for row in found)
+        failures += counts["false"] + counts["unmet"]
+        cells = [table, len(found), *(counts[each] for each in ("ok", "denied", "false", "unmet"))]
+        cells.append(f"{time.monotonic() - began:.0f}")
+        print(f"| {' | '.join(map(str, cells))} |", flush=True)
+        for row in found:
+            if row.verdict != "ok" or arguments.verbose:
+                claims = "; ".join(row.claims)
+                print(f"  {row.verdict}: {row.name}: {claims}: {'; '.join(row.wrong + row.unmet)}", file=sys.stderr)
+    print(f"\nattacks: seed {seed}, {failures} rows false or unmet")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
