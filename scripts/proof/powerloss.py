@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Cuts the power of a recorded run of mediactl at every moment, in every way a file system allows, and looks what is left.
 
-    scripts/proof/powerloss.py [--states N] [--seed N] [--only NAME,…] [--jobs N] [--oracle]
+    scripts/proof/powerloss.py [--states N] [--seed N] [--runs N] [--only NAME,…] [--jobs N] [--oracle]
 
 Environment: MEDIACTL_BINARY and MEDIACTL_SANDBOX name the programs, by default dist/mediactl and the debug build of the
 sandbox. --long is --states 100000. --oracle forgets one sync of the model at a time: states must go bad.
@@ -32,6 +32,8 @@ from stage import (
 from tokens import TOKEN_SCENARIOS
 
 SCENARIOS = {scenario.name: scenario for scenario in TOKEN_SCENARIOS + OTHER_SCENARIOS}
+# How the states are shared out.
+WEIGHTS = {"upload": 3, "batch": 4, "tus": 3, "delete": 2, "clear": 2, "import": 2}
 # Every moment is tried with these, and then by chance.
 PLAIN = [("all", "all"), ("none", "none"), ("all", "none"), ("none", "all")]
 SHOWN_FAILURES = 12
@@ -155,7 +157,7 @@ class Explorer:
         self.result.moments += 1
         found, tried = 0, 0
         choices = [Choice(0, *rules) for rules in PLAIN]
-        while choices or (found < wanted and tried < 3 * wanted + 4):
+        while choices or (found < wanted and tried < 4 * wanted + 4):
             seed = self.random.getrandbits(64)
             choice = choices.pop(0) if choices else Choice(seed)
             tried += 1
@@ -168,7 +170,7 @@ class Explorer:
                 self.result.digests.add(key)
                 found += 1
             self.result.checks += 1
-            case = Case(self, number, state, key, random.Random(seed).random() if choice.rule is None else 1)
+            case = Case(self, number, state, key, random.Random(seed).random() if choice.rule is None else 0.5)
             self.recording.scenario.check(case)
 
     def _is_forgotten(self, node, event):
@@ -261,18 +263,25 @@ def main():
     parser.add_argument("--only", help="scenarios, comma-separated: " + ", ".join(SCENARIOS))
     parser.add_argument("--runs", type=int, default=2, help="recordings of each scenario (default: 2)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes (default: one for each core)")
+    parser.add_argument("--oracle", action="store_true", help="forget the syncs of one kind of file after the other")
     arguments = parser.parse_args()
     names = arguments.only.split(",") if arguments.only else list(SCENARIOS)
     states = 100_000 if arguments.long else arguments.states
     # Some recordings have fewer states than their share.
-    share = math.ceil(states * 1.05 / len(names) / arguments.runs)
+    unit = states * 1.05 / arguments.runs / sum(WEIGHTS.get(name, 1) for name in names)
     began = time.monotonic()
     mediactl(), sandbox_program()
     with tempfile.TemporaryDirectory(prefix="mediactl-proof-") as directory:
         library = build_library(directory)
-        parts = [(name, arguments.seed * 100 + run, share, library) for run in range(arguments.runs) for name in names]
+        parts = [(name, arguments.seed * 100 + run, math.ceil(unit * WEIGHTS.get(name, 1)), library)
+                 for run in range(arguments.runs) for name in names]
         results = []
         with multiprocessing.Pool(arguments.jobs) as pool:
+            if arguments.oracle:
+                import oracle
+
+                scenarios = [(name, arguments.seed * 100, oracle.STATES, library) for name in names]
+                return 0 if oracle.report(sum(pool.map(oracle.part, scenarios, chunksize=1), [])) else 1
             for result in pool.imap_unordered(part, parts, chunksize=1):
                 results.append(result)
                 note(f"  {result.name} {result.seed}: {len(result.digests)} states, {sum(result.kinds.values())} bad,"

@@ -134,7 +134,9 @@ static int64_t position(int fd) {
 /* Opening */
 
 static int open_any(int at, const char *path, int flags, mode_t mode) {
-    if (proof_fails(CALL_OPEN)) return -1;
+    /* libdispatch ends the process when it cannot look at its threads there: docs/proof.md. */
+    int is_own = path && !strncmp(path, "/proc/", 6);
+    if (!is_own && proof_fails(CALL_OPEN)) return -1;
     const char *name;
     uint64_t directory = flags & (O_CREAT | O_TRUNC) ? proof_locate(at, path, &name) : 0;
     if (!directory) return (int)syscall(SYS_openat, at, path, flags, mode);
