@@ -44,7 +44,8 @@ class Capture(Scenario):
             content = picture(machine.path / name, seed * 1000 + number, 2500 + 3000 * number)
             self.hashes[hashlib.sha256(content).hexdigest()] = name
         first, *others = self.pictures
-        self.commands = [["hash-only", "register"], ["hash-only", "send", first, *self.common], ["hash-only", "send", *others, *self.common]]
+        sends = [["hash-only", "send", *files, *self.common] for files in ([first], others)]
+        self.commands = [["hash-only", "register"], *sends]
 
     def roots(self, machine):
         return [machine.data]
