@@ -296,6 +296,10 @@ import Tus
         #expect(result.state == .cancelled)
         #expect(result.warnings == [.keptByServer(until: created + 24 * 3600)])
         #expect(try !Uploader.isResumable(try #require(try bench.row()), in: bench.store))
+        // The server still keeps it: a second time is no success.
+        let again = await bench.uploader.discard(try #require(try bench.row()))
+        #expect(again.error?.code == .notResumable)
+        #expect(again.error?.detail == "nothing of it is left to discard")
     }
 
     // MARK: Stored with the last chunk
@@ -353,6 +357,17 @@ import Tus
         #expect(result.guest == nil)
         #expect(result.warnings.contains(.guestReceiptLost))
         #expect(log.contains { if case .limited(let limits) = $0 { !limits.isWithoutToken } else { false } })
+        // The server would register the same file a second time.
+        let path = result.path
+        let repeated = await bench.uploader.upload(try bench.prepare(path))
+        #expect(repeated.state == .duplicate)
+        #expect(repeated.isSkipped && repeated.bytesSent == 0)
+        #expect(repeated.warnings == [.guestReceiptLost])
+        #expect(try await post(bench) == 1)
+        bench.options.again = true
+        let again = await bench.uploader.upload(try bench.prepare(path))
+        #expect(again.state == .done && again.guest != nil)
+        #expect(try await post(bench) == 2)
     }
 
     // MARK: Doctor

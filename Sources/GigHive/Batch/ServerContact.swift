@@ -128,7 +128,9 @@ final class ContactPass: Sendable {
         case .resolving, .waitingForQuiet, .proving:
             stopTimer()
             contact.leave(item)
-        case .progress, .retrying, .resuming, .restarting, .finalizing, .waitingForToken, .limited, .switching: break
+        case .progress, .retrying, .resuming, .restarting, .finalizing, .waitingForToken, .limited, .switching,
+            .leavingUnfinished:
+            break
         }
     }
 

@@ -56,9 +56,12 @@ struct EarlierTusUploads {
         guard row.state == .done, !uploader.options.again else { return nil }
         row.httpStatus = nil
         var result = UploadSettlement(store: uploader.store, record: row).result
-        guard let receipt = result.guest, let status = try await uploader.client.guestStatus(receipt),
-            status.state == .approved
-        else { return nil }
+        if let receipt = result.guest {
+            guard try await uploader.client.guestStatus(receipt)?.state == .approved else { return nil }
+        } else {
+            // Without its status code nothing can be queried; sent again it would be stored twice (trap D4-T10).
+            result.warnings.append(.guestReceiptLost)
+        }
         result.state = .duplicate
         result.isSkipped = true
         result.isResumed = false

@@ -117,6 +117,7 @@ struct Finalization {
             guard !control.isStopRequested, await pass.enter() else { return stopped(&settlement) }
         }
         let rescue = try uploader.rescueFile(for: settlement.record.uploadID)
+        if lostAt != nil, !isQuestion { try await settlement.noteLoss() }
         try await journal.finalizing()
         onEvent(.finalizing)
         let began = ContinuousClock.now

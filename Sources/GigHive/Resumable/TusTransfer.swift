@@ -135,6 +135,7 @@ struct TusTransfer: Sendable {
         if options.fixedChunkBytes != nil, !Uploader.fixedChunkSizes.contains(part.chunkBytes ?? 0) {
             let detail = "the size of its chunks is unknown"
             onEvent(.restarting(because: GigHiveError(.notResumable, detail: detail, path: upload.path)))
+            onEvent(.leavingUnfinished)
             try await TusError.journalling { () async throws(StoreError) in try await journal.lost(index) }
             return nil
         }

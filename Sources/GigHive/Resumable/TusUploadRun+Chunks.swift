@@ -91,6 +91,7 @@ extension TusUploadRun {
         else { return record }
         let detail = "this server does not change the details of an upload that was started"
         onEvent(.restarting(because: GigHiveError(.notResumable, detail: detail, path: upload.path)))
+        onEvent(.leavingUnfinished)
         let journal = TusJournal(record, store: uploader.store)
         try await journal.forget()
         return await journal.record

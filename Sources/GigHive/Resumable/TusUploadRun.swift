@@ -244,6 +244,8 @@ struct TusUploadRun {
         } catch {
             if error.kind == .dead, await beginsAgain(journal) {
                 onEvent(.restarting(because: .tus(error, path: upload.path)))
+                // The server frees the place of what it has marked as failed itself.
+                if error.status == nil { onEvent(.leavingUnfinished) }
                 return await send(file, journal)
             }
             if error.kind == .cancelled, let tusID = await deliveredBeforeStop(journal) { return tusID }

@@ -68,6 +68,9 @@ extension Uploader {
         guard !record.state.isSettled, record.state != .finalized else {
             throw GigHiveError(.notResumable, detail: "its state is \(record.state.rawValue)", path: record.path)
         }
+        guard try !isDiscarded(record, in: store) else {
+            throw GigHiveError(.notResumable, detail: "nothing of it is left to discard", path: record.path)
+        }
         guard try !mayBeFinalizing(record, in: store) else {
             throw GigHiveError(
                 .outcomeUnknown,
@@ -98,6 +101,16 @@ extension Uploader {
             guard (try? await tus.terminate(id, control: control)) != nil else { break }
         }
         try await journal.forget()
+    }
+
+    /// Whether an upload over tus was discarded before. The copy of standard input may be left of others.
+    private static func isDiscarded(_ record: UploadRecord, in store: TokenStore) throws(GigHiveError) -> Bool {
+        guard record.state == .cancelled, record.transport == .tus, record.identity != nil else { return false }
+        do {
+            return try store.tusRecord(record.uploadID)?.tusIDs.isEmpty ?? true
+        } catch {
+            throw .store(error)
+        }
     }
 
     /// Whether the server may be storing, or may have stored, what a row has sent over tus.

@@ -85,7 +85,8 @@ public enum RescueAdoption {
         // After a lost answer the row says so until its end.
         let isRepeat = settlement.record.state == .unknownOutcome
         switch FinalizeVerdict.of(reply, head: HTTPResponseHead(status: reply.status)) {
-        case .stored(let reply) where isRepeat && reply.isWithoutToken && reply.guest == nil:
+        case .stored(let reply)
+        where isRepeat && reply.isWithoutToken && reply.guest == nil && !reply.hasNoTokens:
             settlement.endAsRemembered(reply)
         case .stored(let reply):
             await settlement.commit(reply, isSourceUnchanged: true, rescuePath: abandoned.file.path)

@@ -85,6 +85,17 @@ struct UploadSettlement {
         try await store.note(record.uploadID, UploadChange(state: .sent, checksumSHA256: checksum))
     }
 
+    /// A request is about to be repeated after its response was lost, perhaps by another process: whoever finds the response
+    /// to the repeat, which never holds a token (trap T8), must know that it is one.
+    mutating func noteLoss() async throws(StoreError) {
+        guard !record.state.isFinal, record.state != .unknownOutcome else { return }
+        record.state = .unknownOutcome
+        try await store.note(
+            record.uploadID,
+            UploadChange(state: .unknownOutcome, updatedAt: record.updatedAt)
+        )
+    }
+
     /// Takes over the status of an answer.
     mutating func note(status: Int?) {
         record.httpStatus = status

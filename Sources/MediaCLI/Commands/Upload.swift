@@ -73,9 +73,6 @@ struct Upload: ContextCommand {
             isDateFromMedia: input.dateFromMedia,
             guest: guest?.access
         )
-        if sending.transfer.parallelParts > 1 {
-            console.note("files sent in parts are read once more for their checksum")
-        }
         let server = try guest?.client.server ?? settings.requireServer()
         let store = try await StoreSession.open(settings)
         let tape = try UploadTape.open(sending.tape, settings)

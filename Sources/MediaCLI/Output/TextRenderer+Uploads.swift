@@ -27,6 +27,9 @@ extension TextRenderer {
                 "\(style.green("linked")) \(name)\(number) (the server already had the file; added to \(event(of: result)))"
             ]
                 + address(of: result) + deletion(of: result, namesServer)
+        case .duplicate where result.warnings.contains(.guestReceiptLost):
+            // Whether the organizer has kept it since cannot be queried.
+            return ["\(name): uploaded earlier; use --again to upload it again"]
         case .duplicate:
             return ["\(name): already in this event\(number)"] + address(of: result) + deletion(of: result, namesServer)
         case .planned where result.error == nil:

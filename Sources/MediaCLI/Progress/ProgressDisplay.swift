@@ -122,7 +122,8 @@ final class ProgressDisplay: Sendable {
             case .finalizing: state.running[index]?.enter(.finalizing, at: now)
             case .waitingForQuiet(let limit): state.running[index]?.enter(.quiet, at: now, limit: limit)
             case .switching: state.running[index]?.begin(from: 0)
-            case .waitingForToken, .limited: break
+            case .limited(let limits): state.running[index]?.expect(token: !limits.isWithoutToken)
+            case .waitingForToken, .leavingUnfinished: break
             }
         }
         tell(index, event)
@@ -150,6 +151,8 @@ final class ProgressDisplay: Sendable {
             console.note("\(name)resuming at \(Formats.bytes(offset))")
         case .restarting(let cause):
             console.note("\(name)starting over: \(ErrorCatalogue.diagnosis(of: cause).message)")
+        case .leavingUnfinished:
+            console.note("\(name)the server counts the earlier upload as unfinished for up to 24 hours")
         case .waitingForQuiet(let limit):
             console.note(
                 "\(name)an earlier request may still be running on the server; retrying in at most \(Formats.span(limit))"
@@ -217,7 +220,11 @@ final class ProgressDisplay: Sendable {
             for index in concerned.keys where !isBatch || concerned[index]?.progress.phase.isPastLastByte == true {
                 state.running[index]?.enter(.waiting, at: now)
             }
-            return WaitingMessage.text(for: "the delete token", limit: state.waitLimit)
+            let isWithoutToken = concerned.values.allSatisfy(\.progress.isWithoutToken)
+            return WaitingMessage.text(
+                for: ProgressLine.awaited(isWithoutToken: isWithoutToken),
+                limit: state.waitLimit
+            )
         }
         if let message {
             console.announce([message])

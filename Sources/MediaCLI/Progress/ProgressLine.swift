@@ -37,8 +37,15 @@ enum ProgressLine {
             return "waiting for attempt \(progress.nextAttempt)\(reason)\(countdown(progress))"
         case .resolving: return "checking whether the server has the file\(countdown(progress))"
         case .quiet: return "the server may still be working\(countdown(progress))"
-        case .waiting: return "waiting for the delete token (\(Formats.clock(progress.phaseElapsed)))"
+        case .waiting:
+            return
+                "waiting for \(awaited(isWithoutToken: progress.isWithoutToken)) (\(Formats.clock(progress.phaseElapsed)))"
         }
+    }
+
+    /// What a stop after the last byte waits for.
+    static func awaited(isWithoutToken: Bool) -> String {
+        isWithoutToken ? "the server's response" : "the delete token"
     }
 
     /// The remaining time of a wait, if known.

@@ -15,6 +15,9 @@ struct RunningUpload: Sendable {
         phaseBegan = time
     }
 
+    /// What the server's response will have.
+    mutating func expect(token: Bool) { progress.isWithoutToken = !token }
+
     mutating func enter(_ phase: UploadProgress.Phase, at time: Duration, limit: Duration? = nil) {
         guard phase != progress.phase else { return }
         progress.phase = phase

@@ -41,6 +41,8 @@ struct UploadProgress: Sendable, Equatable {
 
     var path: [UInt8]
     var phase = Phase.connecting
+    /// Whether the server's response will have no delete token.
+    var isWithoutToken = false
     /// Bytes of the body that the peer's kernel has.
     var bytesAcknowledged: Int64 = 0
     /// Length of the body, or of the file as long as the body is not known.

@@ -85,7 +85,7 @@ struct TransferOptions: ParsableArguments, Sendable {
     @Option(
         help: ArgumentHelp(
             "Transport: auto, multipart, or tus, which is resumable (default: auto).",
-            valueName: "way"
+            valueName: "transport"
         )
     )
     var transport: Transport?

@@ -1,0 +1,25 @@
+import Testing
+
+@testable import GigHive
+@testable import MediaCLI
+
+/// What is printed of uploads over tus to servers that count chunks.
+@Suite struct ChunkedProgressTests {
+    /// Uploads over tus get no delete token from some servers (gighive-d4 contract section 3).
+    @Test func theWaitNamesNoTokenThatWillNotCome() throws {
+        let test = try TestConsole()
+        let display = ProgressDisplay(test.console(), mode: .plain, writesRecords: false)
+        display.begin(0, path: Array("a.mp4".utf8), byteCount: 10)
+        display.handle(0, .limited(TusLimits(isWithoutToken: true)))
+        display.handle(0, .finalizing)
+        display.stop(waitingFor: nil)
+        #expect(test.errors.hasSuffix("waiting for the server's response; press Ctrl-C again to abandon it\n"))
+        display.handle(0, .restarting(because: GigHiveError(.serverError)))
+        display.handle(0, .leavingUnfinished)
+        #expect(
+            test.errors.hasSuffix(
+                "mediactl: note: the server counts the earlier upload as unfinished for up to 24 hours\n"
+            )
+        )
+    }
+}

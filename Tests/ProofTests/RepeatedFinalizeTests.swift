@@ -1,0 +1,31 @@
+import Foundation
+import MediaStore
+import TestSupport
+import Testing
+
+/// A process dies during finalize, and the one that repeats the request dies with the response, which never holds a token
+/// (trap T8). Whoever adopts that response reports the lost token.
+@Suite struct RepeatedFinalizeTests {
+    @Test(arguments: ["d1", "d3"]) func theLossIsReportedByWhoeverComesNext(dialect: String) async throws {
+        let sandbox = try await SandboxProcess.start(
+            dialect: dialect,
+            faults: ["finalize:delay-answer=60,times=1"]
+        )
+        let bench = try Bench(sandbox.baseURL)
+        let file = try bench.movie(100_000)
+        let first = try await bench.runner.run(
+            ["upload", file, "--transport", "tus", "--json"] + bench.login,
+            extra: ["MEDIACTL_KILL_AT": "finalizeSent"]
+        )
+        #expect(first.signal == SIGKILL, "\(first.output)\(first.errors)")
+        let second = try await bench.runner.run(
+            ["uploads", "resume", "--all", "--settle-timeout", "1", "--json"] + bench.login,
+            extra: ["MEDIACTL_KILL_AT": "replyInRescueFile"]
+        )
+        #expect(second.signal == SIGKILL, "\(second.output)\(second.errors)")
+
+        _ = try await bench.runner.run(["uploads", "status", "--json"] + bench.login)
+        #expect(try bench.tokens().isEmpty)
+        #expect(try bench.journal().map(\.state) == [.tokenLost])
+    }
+}
