@@ -20,7 +20,7 @@ SWIFT_DIRS := $(wildcard Sources Tests Benchmarks Fuzz)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo build test release man dist check-package install install-files uninstall lint format bench fuzz sanitize \
-	proof real model attacks docs clean
+	proof powerloss torture model attacks real docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -102,6 +102,18 @@ proof: release ## kill the release binary at random, 200 times over each transpo
 	swift build --product mediactl-sandbox
 	scripts/random-kills.py 200 multipart
 	scripts/random-kills.py 200 tus
+
+powerloss: ## cut the power of recorded runs in 20,000 ways; ARGS=--long for 100,000, ARGS=--oracle to check the check
+	@scripts/setup.sh test
+	[ -n "$$MEDIACTL_BINARY" ] || $(MAKE) release
+	[ -n "$$MEDIACTL_SANDBOX" ] || swift build --product mediactl-sandbox
+	scripts/proof/powerloss.py $(ARGS)
+
+torture: ## let each call fail that opens, writes, synchronizes, renames, connects or sends; ARGS="--every 10"
+	@scripts/setup.sh test
+	[ -n "$$MEDIACTL_BINARY" ] || $(MAKE) release
+	[ -n "$$MEDIACTL_SANDBOX" ] || swift build --product mediactl-sandbox
+	scripts/proof/torture.py $(ARGS)
 
 real: ## compare claims with running servers (see scripts/real/run.py), or else with the sandbox; ARGS="--batches 20"
 	@scripts/setup.sh test
