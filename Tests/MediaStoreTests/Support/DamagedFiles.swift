@@ -82,10 +82,22 @@ struct StoreFiles: Sendable {
     }
 
     private static func isWhole(_ token: String, _ before: [UInt8], _ after: [UInt8]) -> Bool {
-        before.ranges(of: Array(token.utf8)).contains { range in
-            let row = max(range.lowerBound - 80, 0)..<range.upperBound + 220
+        positions(of: Array(token.utf8), in: before).contains { position in
+            let row = max(position - 80, 0)..<position + token.utf8.count + 220
             return row.upperBound <= after.count && before[row] == after[row]
         }
+    }
+
+    /// Where some bytes begin. `Data` searches them, because the standard library takes a second for each damage.
+    private static func positions(of needle: [UInt8], in bytes: [UInt8]) -> [Int] {
+        let (data, needle) = (Data(bytes), Data(needle))
+        var found: [Int] = []
+        var start = 0
+        while let match = data.range(of: needle, in: start..<data.count) {
+            found.append(match.lowerBound)
+            start = match.upperBound
+        }
+        return found
     }
 }
 
