@@ -18,7 +18,7 @@ import Testing
         display.handle(0, .leavingUnfinished)
         #expect(
             test.errors.hasSuffix(
-                "mediactl: note: the server counts the earlier upload as unfinished for up to 24 hours\n"
+                "mediactl: note: the server may count the earlier upload as unfinished for up to 24 hours\n"
             )
         )
     }

@@ -19,6 +19,8 @@ import Tus
         var creations: Int
         /// Files that the server has in the end: another client's spliced file is not mediactl's to delete.
         var files = 1
+        /// Whether the server has marked the upload as failed: it does not count such uploads.
+        var isFailed = false
         var testDescription: String { "8, \(others) of \(total)" }
     }
 
@@ -32,7 +34,7 @@ import Tus
         Row(total: 16, others: [4], creations: 2),
         Row(total: 40, others: [12, 4, 8, 8], creations: 2, files: 2),
         // The contract's row has 20 bytes for a length of 10.
-        Row(total: 10, others: [8], creations: 2),
+        Row(total: 10, others: [8], creations: 2, isFailed: true),
     ]
 
     @Test(arguments: rows)
@@ -58,6 +60,8 @@ import Tus
         #expect(result.state == .done)
         #expect(result.isVerified == true)
         #expect(log.contains { if case .restarting = $0 { true } else { false } } == (row.creations > 1))
+        let leavesUnfinished = log.contains { if case .leavingUnfinished = $0 { true } else { false } }
+        #expect(leavesUnfinished == (row.creations > 1 && !row.isFailed))
         #expect(try await bench.count("POST", "/files/") == row.creations)
         let stored = try await bench.stored()
         #expect(stored.contains(try bench.checksum(path)))

@@ -71,6 +71,7 @@ import Tus
         // Two pauses for each of two uploads.
         #expect(log.all.count { if case .retrying = $0 { true } else { false } } == 4)
         #expect(log.all.count { if case .restarting = $0 { true } else { false } } == 1)
+        #expect(log.all.count { if case .leavingUnfinished = $0 { true } else { false } } == 1)
         let row = try #require(try bench.store.uploads(states: [], host: nil).first)
         #expect(try !Uploader.isResumable(row, in: bench.store))
     }

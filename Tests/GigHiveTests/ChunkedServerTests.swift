@@ -120,6 +120,7 @@ import Tus
         let result = await bench.uploader.resume(row, details: try bench.details(label: "two"), onEvent: log.add)
         #expect(result.state == .done)
         #expect(log.contains { if case .restarting = $0 { true } else { false } })
+        #expect(log.contains { if case .leavingUnfinished = $0 { true } else { false } })
         #expect(try await bench.titles() == ["two"])
         #expect(try await post(bench) == 2)
     }
@@ -193,8 +194,10 @@ import Tus
         var record = try #require(try bench.store.tusRecord(row.uploadID))
         record.parts[0].chunkBytes = nil
         try await bench.store.save(record)
-        let result = await bench.uploader.resume(row)
+        let log = EventLog()
+        let result = await bench.uploader.resume(row, onEvent: log.add)
         #expect(result.state == .done)
+        #expect(log.contains { if case .leavingUnfinished = $0 { true } else { false } })
         #expect(try await post(bench) == 2)
         #expect(try await bench.stored() == [try bench.checksum(path)])
     }
@@ -209,6 +212,7 @@ import Tus
         #expect(result.state == .done)
         #expect(try await post(bench) == 2)
         #expect(log.contains { if case .restarting = $0 { true } else { false } })
+        #expect(!log.contains { if case .leavingUnfinished = $0 { true } else { false } })
         #expect(try await bench.stored() == [try bench.checksum(path)])
     }
 

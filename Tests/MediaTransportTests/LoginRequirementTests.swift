@@ -100,10 +100,13 @@ import Testing
     @Test("parallel requests send no password after the first response")
     func parallel() async throws {
         let heads = Heads()
+        let areAllThere = Gate()
         let server = try ScriptedServer { connection, _ in
             while true {
-                heads.add(try connection.readRequest().head)
-                while heads.all.count < 8 { usleep(1000) }
+                if heads.add(try connection.readRequest().head) == 8 {
+                    for _ in 0..<8 { areAllThere.open() }
+                }
+                areAllThere.wait()
                 try connection.answer(401, #"{"error":"unauthenticated"}"#)
             }
         }
@@ -209,7 +212,13 @@ import Testing
 private final class Heads: Sendable {
     private let heads = Mutex<[String]>([])
     var all: [String] { heads.withLock { $0 } }
-    func add(_ head: String) { heads.withLock { $0.append(head) } }
+    /// - Returns: How many there are now.
+    @discardableResult func add(_ head: String) -> Int {
+        heads.withLock { heads in
+            heads.append(head)
+            return heads.count
+        }
+    }
 }
 
 private final class Receiver: ResponseReceiver {

@@ -28,4 +28,20 @@ import Testing
         #expect(try bench.tokens().isEmpty)
         #expect(try bench.journal().map(\.state) == [.tokenLost])
     }
+
+    /// Where uploads over tus get no delete token, none is lost (gighive-d4 contract section 3).
+    @Test func aRepeatedQuestionLosesNothing() async throws {
+        let sandbox = try await SandboxProcess.start(dialect: "d4", faults: ["finalize:drop-answer,times=1"])
+        let bench = try Bench(sandbox.baseURL)
+        let file = try bench.movie(100_000)
+        let first = try await bench.runner.run(
+            ["upload", file, "--transport", "tus", "--retries", "0", "--json"] + bench.login,
+            extra: ["MEDIACTL_KILL_AT": "beforeTokenCommit"]
+        )
+        #expect(first.signal == SIGKILL, "\(first.output)\(first.errors)")
+        #expect(try bench.journal().map(\.state) == [.unknownOutcome])
+
+        _ = try await bench.runner.run(["uploads", "status", "--json"] + bench.login)
+        #expect(try bench.journal().map(\.state) == [.done])
+    }
 }

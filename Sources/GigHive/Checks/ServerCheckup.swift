@@ -15,7 +15,7 @@ public struct ServerCheckup: Sendable {
     private static let tolerance: Int64 = 60
 
     let client: GigHiveClient
-    /// Why there is no login, when one is stored that cannot be used.
+    /// Why the stored login cannot be used; nil if it can, or if there is none.
     let missingLogin: GigHiveError?
     private let maximumBytes: Int64
     private let sizeText: @Sendable (Int64) -> String
@@ -24,7 +24,7 @@ public struct ServerCheckup: Sendable {
     ///
     /// - Parameters:
     ///   - client: The server, with its login; without one `login` and `role` are skipped.
-    ///   - missingLogin: Why the client has no login, when one is stored that cannot be used: `login` fails with it.
+    ///   - missingLogin: Why the stored login cannot be used; the check `login` fails with it.
     ///   - maximumBytes: The largest upload that the settings allow.
     ///   - sizeText: How the checks show a number of bytes.
     public init(

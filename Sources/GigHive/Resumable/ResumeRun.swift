@@ -35,6 +35,7 @@ struct ResumeRun: Sendable {
             settled = end
             if record.transport == .tus, let error = end.error, try isForgotten() {
                 onEvent(.restarting(because: error))
+                if error.mayBeUnfinished { onEvent(.leavingUnfinished) }
             }
         }
         let upload = try prepared()

@@ -130,3 +130,9 @@ extension [UploadField] {
         filter { ["event_date", "org_name", "event_type", "label"].contains($0.name) }
     }
 }
+
+extension GigHiveError {
+    /// Whether the server may go on counting a dead upload as unfinished: only a response with a status shows that it has
+    /// marked the upload as failed, or has it no longer (gighive-d4 contract 4.4 and 4.5).
+    var mayBeUnfinished: Bool { httpStatus == nil }
+}

@@ -184,6 +184,7 @@ struct TusUploadRun {
                 onEvent: onEvent
             )
             let error: GigHiveError
+            var mayBeUnfinished = false
             switch await finalization.run(&settlement) {
             case .settled: return
             case .sendAgain(let reason): error = reason
@@ -193,6 +194,7 @@ struct TusUploadRun {
                     return
                 }
                 error = reason
+                mayBeUnfinished = reason.mayBeUnfinished
             }
             if error.code == .serverRace {
                 guard let delay = collisions.next() else {
@@ -209,6 +211,7 @@ struct TusUploadRun {
                 }
             }
             onEvent(.restarting(because: error))
+            if mayBeUnfinished { onEvent(.leavingUnfinished) }
             guard await uploader.mayBegin(control) else {
                 settlement.suspend(GigHiveError(.cancelled, path: upload.path))
                 return
@@ -243,9 +246,9 @@ struct TusUploadRun {
             return sent.tusID
         } catch {
             if error.kind == .dead, await beginsAgain(journal) {
-                onEvent(.restarting(because: .tus(error, path: upload.path)))
-                // The server frees the place of what it has marked as failed itself.
-                if error.status == nil { onEvent(.leavingUnfinished) }
+                let error = GigHiveError.tus(error, path: upload.path)
+                onEvent(.restarting(because: error))
+                if error.mayBeUnfinished { onEvent(.leavingUnfinished) }
                 return await send(file, journal)
             }
             if error.kind == .cancelled, let tusID = await deliveredBeforeStop(journal) { return tusID }

@@ -154,7 +154,7 @@ public enum UploadEvent: Sendable {
     case proving(bytes: Int64, byteCount: Int64)
     /// The server has forgotten what was sent, or the file has changed: the upload starts anew.
     case restarting(because: GigHiveError)
-    /// The server keeps what was sent before a restart: it takes one of the five places for unfinished uploads for 24 hours
+    /// The server may keep what was sent before a restart, and count it among five unfinished uploads for 24 hours
     /// (gighive-d4 contract 4.5).
     case leavingUnfinished
     /// Before anything is sent over tus, what the server does not support.

@@ -87,8 +87,8 @@ struct UploadSettlement {
         try await store.note(record.uploadID, UploadChange(state: .sent, checksumSHA256: checksum))
     }
 
-    /// A request is about to be repeated after its response was lost, perhaps by another process: whoever finds the response
-    /// to the repeat, which never holds a token (trap T8), must know that it is one.
+    /// Records, before finalize is sent again, that the response to an earlier one was lost. The response to the second never
+    /// has a token (trap T8); a process that adopts it must not take it for the first.
     mutating func noteLoss() async throws(StoreError) {
         guard !record.state.isFinal, record.state != .unknownOutcome else { return }
         record.state = .unknownOutcome

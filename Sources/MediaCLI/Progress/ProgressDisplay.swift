@@ -152,7 +152,7 @@ final class ProgressDisplay: Sendable {
         case .restarting(let cause):
             console.note("\(name)starting over: \(ErrorCatalogue.diagnosis(of: cause).message)")
         case .leavingUnfinished:
-            console.note("\(name)the server counts the earlier upload as unfinished for up to 24 hours")
+            console.note("\(name)the server may count the earlier upload as unfinished for up to 24 hours")
         case .waitingForQuiet(let limit):
             console.note(
                 "\(name)an earlier request may still be running on the server; retrying in at most \(Formats.span(limit))"
