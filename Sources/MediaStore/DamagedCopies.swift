@@ -51,7 +51,7 @@ struct DamagedCopies {
             offset += Int64(size - secret.count + 1)
         }
         guard !hasChanged || fsync(descriptor) == 0 else {
-            throw StoreError(errno: errno, path: path, action: "cannot synchronise")
+            throw StoreError(errno: errno, path: path, action: "cannot synchronize")
         }
     }
 

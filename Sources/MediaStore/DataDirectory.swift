@@ -170,7 +170,7 @@ public struct DataDirectory: Sendable {
         defer { close(descriptor) }
         // EINVAL: the file system keeps directories durable by itself.
         guard fsync(descriptor) == 0 || errno == EINVAL else {
-            throw StoreError(errno: errno, path: path, action: "cannot synchronise the directory")
+            throw StoreError(errno: errno, path: path, action: "cannot synchronize the directory")
         }
     }
 
@@ -178,7 +178,7 @@ public struct DataDirectory: Sendable {
         let descriptor = Glibc.open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor >= 0 else { throw StoreError(errno: errno, path: path, action: "cannot open") }
         defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw StoreError(errno: errno, path: path, action: "cannot synchronise") }
+        guard fsync(descriptor) == 0 else { throw StoreError(errno: errno, path: path, action: "cannot synchronize") }
     }
 
     /// Where a link of the user or root leads; the path itself when it is no link.

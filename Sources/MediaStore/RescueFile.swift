@@ -71,7 +71,7 @@ package final class RescueFile: Sendable {
         guard code == 0 else { throw StoreError(errno: code, path: path, action: "cannot allocate space") }
         try write(Self.header(for: uploadID), at: 0)
         guard fsync(file.descriptor) == 0 else {
-            throw StoreError(errno: errno, path: path, action: "cannot synchronise")
+            throw StoreError(errno: errno, path: path, action: "cannot synchronize")
         }
     }
 
@@ -170,7 +170,7 @@ package final class RescueFile: Sendable {
         }
         if let error { throw error }
         guard fdatasync(file.descriptor) == 0 else {
-            throw StoreError(errno: errno, path: path, action: "cannot synchronise")
+            throw StoreError(errno: errno, path: path, action: "cannot synchronize")
         }
     }
 

@@ -68,7 +68,7 @@ public final class SpoolFile: Sendable {
     /// - Throws: `StoreError`; the file is then as it was.
     public func keep(for uploadID: String, in directory: DataDirectory) throws(StoreError) {
         try UploadID.check(uploadID, path: directory.path)
-        guard fsync(descriptor) == 0 else { throw StoreError(errno: errno, path: path, action: "cannot synchronise") }
+        guard fsync(descriptor) == 0 else { throw StoreError(errno: errno, path: path, action: "cannot synchronize") }
         try file.rename(prefix: Self.prefix(of: uploadID), in: directory.path)
         try directory.synchronize()
         isKept.withLock { $0 = true }

@@ -172,6 +172,6 @@ private enum CounterText {
         guard count == bytes.count else {
             throw StoreError(errno: count < 0 ? errno : ENOSPC, path: path, action: "cannot write")
         }
-        guard fsync(descriptor) == 0 else { throw StoreError(errno: errno, path: path, action: "cannot synchronise") }
+        guard fsync(descriptor) == 0 else { throw StoreError(errno: errno, path: path, action: "cannot synchronize") }
     }
 }

@@ -50,6 +50,7 @@ package struct StoreRepair {
     package func run(isDryRun: Bool, now: Date = Date()) throws(StoreError) -> Report? {
         let lock = try StoreConnection.lock(schema, in: directory, limit: Self.busyLimit)
         defer { lock.remove() }
+        let companions = try companions()
         guard let damage = try damage() else { return nil }
         let use = try exclusiveUse()
         defer { use?.release() }
@@ -60,6 +61,8 @@ package struct StoreRepair {
             report.damage = damage
             if isDryRun {
                 remove()
+                // Opening has created them, and nothing can be in them.
+                for suffix in try self.companions() where !companions.contains(suffix) { unlink(path + suffix) }
             } else {
                 report.kept = try replace(by: draft, now: now)
             }
@@ -68,6 +71,13 @@ package struct StoreRepair {
             remove()
             throw error
         }
+    }
+
+    /// The suffixes of the files beside the database.
+    private func companions() throws(StoreError) -> [String] {
+        var found: [String] = []
+        for suffix in StoreConnection.companions where try FileStatus(at: path + suffix) != nil { found.append(suffix) }
+        return found
     }
 
     // MARK: Damage
