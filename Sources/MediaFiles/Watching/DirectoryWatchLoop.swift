@@ -4,7 +4,8 @@ internal import MediaSystem
 /// The work of a watch, on a thread of its own.
 ///
 /// The watch begins before the directory is read for the first time, so that a file is seen by at least one of both. One that
-/// is seen by both, because it was written in between, is reported once: what has happened up to then is taken together.
+/// is seen by both, because it was written in between, is reported once: of the events that follow a reading, those of files
+/// that have not changed since are older than it.
 struct DirectoryWatchLoop {
     private let directory: [UInt8]
     private let filter: PathFilter
@@ -45,8 +46,11 @@ struct DirectoryWatchLoop {
     /// Runs until the directory is gone or the signal is given.
     mutating func run(_ events: DirectoryEvents, until stop: StopSignal, report: ([UInt8]) -> Void) {
         var mustRead = true
+        var followsReading = false
         while true {
             var names: [(name: [UInt8], reason: Reason)] = []
+            let mayRepeat = followsReading
+            followsReading = mustRead
             if mustRead {
                 guard let found = filesInDirectory() else { return }
                 names = found.map { ($0, .found) }
@@ -64,6 +68,7 @@ struct DirectoryWatchLoop {
                 case .ended: break
                 }
             }
+            if mayRepeat { names.removeAll { isKnown($0.name) } }
             lookAt(names, report: report)
             lookAtQuietOnes(report: report)
             if batch.contains(.ended) { return }
@@ -79,10 +84,13 @@ struct DirectoryWatchLoop {
         let present = Set(names)
         reported = reported.filter { present.contains($0.key) }
         quieting = quieting.filter { present.contains($0.key) }
-        return names.filter { name in
-            guard let before = reported[name] else { return true }
-            return (try? SourceFile(path: directory.joined(withName: name)))?.status != before
-        }
+        return names.filter { !isKnown($0) }
+    }
+
+    /// Whether the file was reported, and has not changed since.
+    private func isKnown(_ name: [UInt8]) -> Bool {
+        guard let before = reported[name] else { return false }
+        return (try? SourceFile(path: directory.joined(withName: name)))?.status == before
     }
 
     /// Looks at each name once, in the order in which they came.
