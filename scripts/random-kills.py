@@ -191,12 +191,12 @@ def make_movie(path, number):
 
 
 def wait_for_answer(process, data):
-    """Returns when a rescue file holds the status of an answer, or the process has ended."""
+    """Returns when the rescue log has a response, or the process has ended."""
     while process.poll() is None:
         for path in data.glob("rescue-*"):
             try:
                 with path.open("rb") as file:
-                    if file.read(76)[73:] not in (b"", b"000"):
+                    if b"\nstatus " in file.read(8192):
                         return
             except FileNotFoundError:
                 pass
@@ -250,7 +250,7 @@ def one_kill(number, life):
         listed = [item["file_id"] for item in client.run("uploads", "list")]
         if lost:
             if rescued:
-                raise Failure("token_lost was said of a token in a rescue file")
+                raise Failure("token_lost was said of a token in the rescue log")
             if listed:
                 raise Failure("token_lost was said, and a token is there")
         elif listed != ids:
@@ -267,7 +267,7 @@ def one_kill(number, life):
         if lost:
             return "answer never read: token_lost, said so"
         if after == ["done"]:
-            return "in the rescue file: token adopted"
+            return "in the rescue log: token adopted"
         if TRANSPORT == "tus":
             return f"{caught[0]}: went on"
         return f"{caught[0]}, not on the server: sent again"

@@ -97,7 +97,7 @@ public struct DataDirectory: Sendable {
     private static func isOfStore(_ name: String) -> Bool {
         let databases = [StoreSchema.tokens, .library, .index].map(\.fileName)
         // The second name is that of the file of logins while it is written.
-        let prefixes = databases + [RescueFile.prefix, SpoolFile.prefix, loginsFileName, ".\(loginsFileName)"]
+        let prefixes = databases + [RescueLog.prefix, SpoolFile.prefix, loginsFileName, ".\(loginsFileName)"]
         return name == lockDirectoryName || Part(rawValue: name) != nil || prefixes.contains(where: name.hasPrefix)
     }
 

@@ -88,6 +88,9 @@ final class LockedFile: Sendable {
         }
     }
 
+    /// Lets another process lock the file, which stays.
+    func unlock() { flock(descriptor, LOCK_UN) }
+
     /// Gives the file another new name (`prefix` and random characters). Not synchronised.
     ///
     /// - Throws: `StoreError`; `.other` after `remove`.

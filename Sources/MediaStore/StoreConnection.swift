@@ -172,6 +172,21 @@ final class StoreConnection: Sendable {
         }
     }
 
+    /// Waits until what can be read is on the disk. SQLite does so before it ends a transaction; a process that is killed
+    /// meanwhile leaves one that others can read already.
+    ///
+    /// Only the logs: SQLite itself synchronizes the database before it shortens them.
+    func synchronizeLogs() throws(StoreError) {
+        for companion in ["-wal", "-journal"] where try FileStatus(at: path + companion) != nil {
+            do throws(StoreError) {
+                try DataDirectory.synchronizeFile(path + companion)
+            } catch {
+                // Another process has closed the store: then everything is in the database.
+                guard try FileStatus(at: path + companion) == nil else { throw error }
+            }
+        }
+    }
+
     /// SQLite's busy handler is not asked while another process runs a checkpoint, hence the loop above.
     private func tryTruncateLog() throws(StoreError) -> Bool {
         do {

@@ -5,7 +5,7 @@ internal import MediaSystem
 package struct StoredResponse: Sendable {
     /// The upload it belongs to; empty if the file does not name one.
     package var uploadID: String
-    /// The status of the response; nil if none had arrived, or if the file does not name one.
+    /// The status of the response; nil if the file does not name one.
     package var status: Int?
     /// The bytes received.
     package var body: [UInt8]
@@ -55,37 +55,61 @@ package struct StoredResponse: Sendable {
 }
 
 extension StoredResponse {
-    /// All responses that ended processes have left, readable ones first.
+    /// All responses that ended processes have left, those that can be read first. Files without any are removed.
     ///
     /// - Parameter directory: The data directory.
     /// - Returns: The responses, each locked until it is let go.
     /// - Throws: `StoreError`.
     package static func abandoned(in directory: DataDirectory) throws(StoreError) -> [StoredResponse] {
-        var responses = try RescueFile.abandoned(in: directory).map { StoredResponse($0) }
-        for path in try RescueFile.unreadable(in: directory) {
-            guard let file = try LockedFile.existing(path) else { continue }
-            var response = StoredResponse(
-                uploadID: "",
-                status: nil,
-                body: try file.readAll(),
-                receivedAt: Date(timeIntervalSince1970: FileStatus(descriptor: file.descriptor)?.modifiedAt ?? 0),
-                path: path,
-                remove: { file.remove() }
-            )
-            response.isReadable = false
-            responses.append(response)
+        var responses: [StoredResponse] = []
+        var unknown: [StoredResponse] = []
+        for name in try directory.entries(withPrefix: RescueLog.prefix) {
+            guard let file = try LockedFile.existing(directory.file(name)) else { continue }
+            let bytes = try file.readAll()
+            switch RescueFiles.content(of: bytes) {
+            case .responses(let found) where !found.isEmpty:
+                let owner = AbandonedRescueFile(file, count: found.count)
+                responses += found.map { StoredResponse($0, in: owner) }
+            case .unknown: unknown.append(StoredResponse(unknown: bytes, in: file))
+            case .responses, .nothing: file.remove()
+            }
         }
-        return responses
+        return responses + unknown
     }
 
-    private init(_ reply: AbandonedReply) {
+    /// The bodies of the responses in a copy of a rescue file.
+    ///
+    /// - Parameter content: The content of the file.
+    /// - Returns: nil if the content is not that of a rescue file.
+    package static func bodies(in content: [UInt8]) -> [[UInt8]]? {
+        guard case .responses(let responses) = RescueFiles.content(of: content) else { return nil }
+        return responses.map(\.body)
+    }
+
+    private init(_ response: RescueFiles.Response, in owner: AbandonedRescueFile) {
         self.init(
-            uploadID: reply.uploadID,
-            status: reply.status,
-            body: reply.body,
-            receivedAt: reply.receivedAt,
-            path: reply.file.path,
-            remove: { reply.file.release() }
+            uploadID: response.uploadID,
+            status: response.status,
+            body: response.body,
+            receivedAt: response.receivedAt ?? Self.modificationDate(of: owner.file),
+            path: owner.file.path,
+            remove: { owner.remove(response.pages) }
         )
+    }
+
+    private init(unknown bytes: [UInt8], in file: LockedFile) {
+        self.init(
+            uploadID: "",
+            status: nil,
+            body: bytes,
+            receivedAt: Self.modificationDate(of: file),
+            path: file.path,
+            remove: { file.remove() }
+        )
+        isReadable = false
+    }
+
+    private static func modificationDate(of file: LockedFile) -> Date {
+        Date(timeIntervalSince1970: FileStatus(descriptor: file.descriptor)?.modifiedAt ?? 0)
     }
 }

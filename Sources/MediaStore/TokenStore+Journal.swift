@@ -21,6 +21,11 @@ extension TokenStore {
         }
     }
 
+    /// Waits until everything that can be read is on the disk, also what a process has written that was killed.
+    ///
+    /// - Throws: `StoreError`.
+    package func synchronize() throws(StoreError) { try connection.synchronizeLogs() }
+
     /// One row.
     public func upload(_ uploadID: String) throws(StoreError) -> UploadRecord? {
         try connection.read { db in

@@ -185,7 +185,7 @@ import Testing
 
     /// Leaves a rescue file as a process that dies does.
     private func rescue(_ bench: Workbench, _ uploadID: String, status: Int?, _ reply: String) throws {
-        let file = try RescueFile(for: uploadID, in: bench.directory)
+        let file = try RescueLog(in: bench.directory).reserve(for: uploadID)
         if let status {
             try file.begin(status: status)
             try Array(reply.utf8).withUnsafeBytes { try file.append($0) }

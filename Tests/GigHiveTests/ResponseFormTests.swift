@@ -195,7 +195,7 @@ import Testing
         try bench.store.update(record.uploadID, UploadChange(state: .sent))
         bench.server.store("abc")
         do {
-            let file = try RescueFile(for: record.uploadID, in: bench.directory)
+            let file = try RescueLog(in: bench.directory).reserve(for: record.uploadID)
             try file.begin(status: 201)
             try form.bytes.withUnsafeBytes { try file.append($0) }
         }

@@ -195,7 +195,7 @@ import Tus
         try await bench.store.save(tus)
         try await bench.store.note(row.uploadID, UploadChange(state: .sent))
         do {
-            let rescue = try RescueFile(for: row.uploadID, in: bench.directory)
+            let rescue = try RescueLog(in: bench.directory).reserve(for: row.uploadID)
             try rescue.begin(status: 401)
         }
         let result = await bench.uploader.upload(try bench.prepare(path))

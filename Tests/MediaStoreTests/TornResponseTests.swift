@@ -5,16 +5,20 @@ import Testing
 @testable import MediaStore
 @testable import MediaSystem
 
-/// A file for two uploads in a row, after a power cut in the middle: every sector is of any moment since the last
-/// synchronization. What is read is one response or the other, whole, or none.
+/// A log that two uploads in a row use, after a power loss in the middle: every sector is of any moment since the last
+/// synchronization. What is read is one response or the other, whole or its beginning, or none.
 @Suite struct TornResponseTests {
     let fixture = Result { try StoreFixture() }
     private let first = "u-aaaaaaaaaaaaaaaa"
     private let second = "u-bbbbbbbbbbbbbbbb"
-    private static let nextStart = "1111111111111111"
 
-    private func append(_ bytes: [UInt8], to file: RescueFile) throws {
-        try bytes.withUnsafeBytes { try file.append($0) }
+    private func append(_ bytes: [UInt8], to record: RescueRecord) throws {
+        try bytes.withUnsafeBytes { try record.append($0) }
+    }
+
+    private func responses(_ content: [UInt8]) -> [RescueFiles.Response] {
+        guard case .responses(let found) = RescueFiles.content(of: content) else { return [] }
+        return found
     }
 
     private static func response(_ id: Int, _ digit: Character, padding: Int) -> [UInt8] {
@@ -24,32 +28,32 @@ import Testing
     }
 
     /// The content of the file after each write, from the first response on the disk to the second.
-    private func history(_ old: [UInt8], _ new: [UInt8], pieces: Int) throws -> [[UInt8]] {
+    private func history(_ old: [UInt8], _ new: [UInt8], pieces: Int) async throws -> [[UInt8]] {
         let fixture = try fixture.get()
-        let file = try RescueFile(for: first, in: fixture.directory)
-        defer { file.release() }
-        try file.begin(status: 201)
-        try append(old, to: file)
-        try file.synchronize()
-        var states = [try fixture.bytes(file.path)]
-        func note() throws { states.append(try fixture.bytes(file.path)) }
-        try file.reset(for: second)
+        let log = RescueLog(in: fixture.directory, isOpen: true)
+        defer { log.close() }
+        let record = try log.reserve(for: first)
+        try record.begin(status: 201)
+        try append(old, to: record)
+        try await record.synchronize()
+        var states = [try fixture.bytes(record.path)]
+        record.release()
+        let next = try log.reserve(for: second)
+        defer { next.release() }
+        func note() throws { states.append(try fixture.bytes(next.path)) }
         try note()
-        try file.begin(status: 201)
-        try note()
+        try next.begin(status: 201)
         for start in stride(from: 0, to: new.count, by: max(1, new.count / pieces)) {
-            try append(Array(new[start..<min(start + max(1, new.count / pieces), new.count)]), to: file)
+            try append(Array(new[start..<min(start + max(1, new.count / pieces), new.count)]), to: next)
             try note()
         }
-        try file.synchronize()
-        try note()
         return states
     }
 
     /// Every combination of the versions of every block that differs.
     private func combinations(_ history: [[UInt8]], block: Int, _ body: ([UInt8]) -> Void) -> Int {
         // Nothing was written behind this.
-        let count = 5_120
+        let count = 3 * 4_096
         let states = history.map { Array($0.prefix(count)) }
         let choices = stride(from: 0, to: count, by: block).map { start -> [ArraySlice<UInt8>] in
             var versions: [ArraySlice<UInt8>] = []
@@ -74,19 +78,18 @@ import Testing
         arguments: [(0, 0), (0, 300), (300, 0), (250, 250), (250, 251), (700, 700), (1_300, 1_250), (4_200, 900)],
         [512, 4_096]
     )
-    func noMixtureOfTwoResponsesIsRead(_ paddings: (Int, Int), _ block: Int) throws {
+    func noMixtureOfTwoResponsesIsRead(_ paddings: (Int, Int), _ block: Int) async throws {
         let old = Self.response(1, "a", padding: paddings.0)
         let new = Self.response(2, "b", padding: paddings.1)
-        let history = try history(old, new, pieces: 2)
+        let history = try await history(old, new, pieces: 2)
         var found: Set<String> = []
         let total = combinations(history, block: block) { bytes in
-            guard let content = RescueFile.content(of: bytes, system: Self.nextStart), content.status != nil else {
-                return
+            for response in responses(bytes) {
+                let whole = response.uploadID == first ? old : new
+                #expect(response.uploadID == first || response.uploadID == second)
+                #expect(whole.starts(with: response.body))
+                if response.body == whole { found.insert(response.uploadID) }
             }
-            let isWhole =
-                content.uploadID == first ? content.body == old : content.uploadID == second && content.body == new
-            #expect(isWhole)
-            found.insert(content.uploadID)
         }
         // The two whole states are among them.
         #expect(found == [first, second])
@@ -94,51 +97,47 @@ import Testing
     }
 
     /// The process was killed and the system went on: everything that was written is there.
-    @Test func withoutAPowerCutEveryPrefixIsRead() throws {
+    @Test func withoutAPowerLossEveryPrefixIsRead() async throws {
         let old = Self.response(1, "a", padding: 250)
         let new = Self.response(2, "b", padding: 250)
-        let history = try history(old, new, pieces: 4)
-        let read = history.map { RescueFile.content(of: $0) }
-        #expect(read.first??.body == old && read.last??.body == new)
-        for content in read.dropFirst() {
-            #expect(content?.uploadID == second)
-            #expect(new.starts(with: content?.body ?? [0]))
+        let read = try await history(old, new, pieces: 4).map { responses($0) }
+        #expect(read.first?.map(\.body) == [old] && read.last?.map(\.body) == [new])
+        #expect(read[1].isEmpty)
+        for found in read.dropFirst(2) {
+            #expect(found.map(\.uploadID) == [second])
+            #expect(new.starts(with: found.first?.body ?? [0]))
         }
     }
 
-    @Test func theCheckCoversUploadStatusAndBody() throws {
+    @Test func theCheckCoversUploadStatusAndBody() async throws {
         let response = Self.response(1, "a", padding: 20)
-        let whole = try #require(try history(response, response, pieces: 1).last)
-        #expect(RescueFile.content(of: whole, system: Self.nextStart)?.body == response)
-        for index in 18..<128 + response.count {
+        let whole = try #require(try await history(response, response, pieces: 1).last)
+        #expect(responses(whole).map(\.body) == [response])
+        for index in 4_096..<4_096 + 160 + response.count where !(4_096 + 151..<4_096 + 160).contains(index) {
             var changed = whole
             changed[index] ^= 1
-            let content = RescueFile.content(of: changed, system: Self.nextStart)
-            // The digits that tell the start of the system, and the blanks of the header, decide nothing.
-            guard !(84..<107).contains(index), !(123..<128).contains(index) else { continue }
-            #expect(content?.status == nil, "\(index)")
+            #expect(responses(changed).isEmpty, "\(index)")
         }
     }
 
     @Test func aResponseThatEndsWithZerosKeepsThem() throws {
         let fixture = try fixture.get()
         do {
-            let file = try RescueFile(for: first, in: fixture.directory)
-            try file.begin(status: 201)
-            try append([0x1f, 0x8b, 7, 0, 0, 0], to: file)
-            try file.synchronize()
+            let record = try RescueLog(in: fixture.directory).reserve(for: first)
+            try record.begin(status: 201)
+            try append([0x1f, 0x8b, 7, 0, 0, 0], to: record)
         }
-        #expect(try RescueFile.abandoned(in: fixture.directory).map(\.body) == [[0x1f, 0x8b, 7, 0, 0, 0]])
+        #expect(try StoredResponse.abandoned(in: fixture.directory).map(\.body) == [[0x1f, 0x8b, 7, 0, 0, 0]])
     }
 
     /// Laid out by hand as release 0.1.0 did.
-    @Test func aFileOfRelease010IsRead() throws {
+    @Test(arguments: [("000", 0), ("201", 1)]) func aFileOfRelease010IsRead(_ status: String, _ count: Int) {
         let id = first + String(repeating: " ", count: 22)
-        var header = "mediactl rescue 1\nupload \(id)\nstatus 201\n"
+        var header = "mediactl rescue 1\nupload \(id)\nstatus \(status)\n"
         header += String(repeating: " ", count: 127 - header.utf8.count) + "\n"
-        let bytes = Array((header + "{\"id\":18}").utf8) + Array(repeating: 0, count: 100)
-        let content = try #require(RescueFile.content(of: bytes, system: Self.nextStart))
-        #expect(content.uploadID == first && content.status == 201 && content.body == Array("{\"id\":18}".utf8))
+        let found = responses(Array((header + "{\"id\":18}").utf8) + Array(repeating: 0, count: 100))
+        #expect(found.count == count)
+        #expect(found.allSatisfy { $0.uploadID == first && $0.status == 201 && $0.body == Array("{\"id\":18}".utf8) })
     }
 
     /// RFC 3720 appendix B.4, and the check value of CRC-32 in the catalogue of parametrised CRC algorithms.

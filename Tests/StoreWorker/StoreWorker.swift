@@ -34,9 +34,9 @@ struct StoreWorker {
         case "commit": try await commitOnce(directory)
         case "commit-forever": try await commitForever(directory)
         case "mix": try await Mix(number: Int64(argument) ?? 0, store: TokenStore(in: directory)).run()
-        case "rescue": try holdRescueFile(directory, uploadID: argument)
-        case "rescue-reset": try resetRescueFile(directory, replyCount: Int(argument) ?? 0)
-        case "rescue-forever": try resetRescueFileForever(directory)
+        case "rescue": try holdResponse(directory, uploadID: argument)
+        case "rescue-again": try await useLogAgain(directory)
+        case "rescue-forever": try useLogForever(directory)
         case "hashes": keepHashes(in: argument, number: UInt64(arguments.last ?? "") ?? 0)
         case "lock": try holdLock(directory, uploadID: argument)
         case "album-lock": try await holdAlbumLock(directory, tapeID: argument)
@@ -112,47 +112,51 @@ struct StoreWorker {
         say("kept")
     }
 
-    /// The reply comes on stdin and is appended as it arrives; never released.
-    private static func holdRescueFile(_ directory: DataDirectory, uploadID: String) throws {
-        let file = try RescueFile(for: uploadID, in: directory)
+    /// The response comes on stdin and is appended as it arrives; never released.
+    private static func holdResponse(_ directory: DataDirectory, uploadID: String) throws {
+        let record = try RescueLog(in: directory).reserve(for: uploadID)
         say("created")
         var hasBegun = false
         while let line = readLine() {
-            if !hasBegun { try file.begin(status: 201) }
+            if !hasBegun { try record.begin(status: 201) }
             hasBegun = true
-            try Array(line.utf8).withUnsafeBytes { try file.append($0) }
+            try Array(line.utf8).withUnsafeBytes { try record.append($0) }
             say("appended")
         }
-        withExtendedLifetime(file) {}
+        withExtendedLifetime(record) {}
     }
 
-    private static func resetRescueFile(_ directory: DataDirectory, replyCount: Int) throws {
-        let file = try RescueFile(for: "u-a", in: directory)
-        try answer("a", count: replyCount, in: file)
-        try file.synchronize()
-        say("resetting")
-        try file.reset(for: "u-b")
-        say("was reset")
-        file.release()
+    /// The second upload of a batch.
+    private static func useLogAgain(_ directory: DataDirectory) async throws {
+        let log = RescueLog(in: directory, isOpen: true)
+        try log.reserve(for: "u-a").release()
+        say("beginning")
+        let record = try log.reserve(for: "u-b")
+        try answer("b", count: 600, in: record)
+        try await record.synchronize()
+        record.release()
+        say("ended")
+        log.close()
     }
 
-    /// Every upload's reply consists of the letter of its id.
-    private static func resetRescueFileForever(_ directory: DataDirectory) throws {
-        let file = try RescueFile(for: "u-a", in: directory)
+    /// Every upload's response consists of the letter of its ID.
+    private static func useLogForever(_ directory: DataDirectory) throws {
+        let log = RescueLog(in: directory, isOpen: true)
         var count = 0
         while true {
             for letter in "abcdefghij" {
                 count = (count + 1_371) % 12_000
-                try file.reset(for: "u-\(letter)")
-                try answer(letter, count: count, in: file)
+                let record = try log.reserve(for: "u-\(letter)")
+                try answer(letter, count: count, in: record)
                 say("\(letter)")
+                record.release()
             }
         }
     }
 
-    private static func answer(_ letter: Character, count: Int, in file: RescueFile) throws {
-        try file.begin(status: 201)
-        try Array(String(repeating: letter, count: count).utf8).withUnsafeBytes { try file.append($0) }
+    private static func answer(_ letter: Character, count: Int, in record: RescueRecord) throws {
+        try record.begin(status: 201)
+        try Array(String(repeating: letter, count: count).utf8).withUnsafeBytes { try record.append($0) }
     }
 
     /// A hundred entries, and how many of them are found afterwards.

@@ -107,7 +107,7 @@ inline release(n) {
 /* Adoption does nothing with the others. */
 #define WORTH(what) ((what) == breakdown -> nothing : (what))
 
-/* The response comes, or never comes. Its bytes are in the rescue file before anything reads them. */
+/* The response comes, or never comes. Its bytes are in the rescue log before anything reads them. */
 inline receive() {
     if
     :: response[q] != nothing -> d_step { got = response[q]; kept[q] = WORTH(got); waiting[q] = NOBODY; response[q] = nothing }

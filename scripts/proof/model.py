@@ -40,10 +40,10 @@ GUARDS = [
     ("finalize", "WITHOUT_UNKNOWN_BEFORE_A_REPEAT", (2, 0, 0, 2), "unknown_outcome, in the journal before a repeat"),
     ("finalize", "WITHOUT_ROW_LOCK_IN_ADOPTION", (1, 0, 0, 3), "the lock of the upload while its response is adopted"),
     ("finalize", "WITHOUT_RESCUE_LOCK WITHOUT_ROW_LOCK_IN_ADOPTION", (1, 0, 0, 2), "any lock in adoption"),
-    ("finalize", "WITHOUT_RESCUE_SYNC", (0, 1, 0, 2), "the sync of the rescue file"),
+    ("finalize", "WITHOUT_RESCUE_SYNC", (0, 1, 0, 2), "the sync of the rescue log"),
     ("finalize", "WITHOUT_COMMIT_SYNC", (0, 1, 0, 2), "the sync of the commit"),
     ("finalize", "WITHOUT_SYNC_BEFORE_RELEASE", (1, 1, 0, 2), "the sync of a dead process's commit before its file goes"),
-    ("finalize", "RELEASE_BEFORE_COMMIT", (1, 0, 0, 2), "the commit before the rescue file goes"),
+    ("finalize", "RELEASE_BEFORE_COMMIT", (1, 0, 0, 2), "the commit before the response goes"),
     ("upload", "WITHOUT_INTENT", (1, 0, 0, 2), "the row, in the journal before the request"),
     ("upload", "WITHOUT_SOURCE_LOCK", (0, 0, 0, 2), "the lock of the source file"),
     ("upload", "WITHOUT_ROW_LOCK", (0, 0, 0, 2), "the lock of the upload"),
@@ -51,10 +51,10 @@ GUARDS = [
     ("upload", "WITHOUT_WAITING", (0, 0, 0, 2), "the wait until the server has finished"),
     ("upload", "RETRY_AFTER_429", (0, 0, 0, 2), "the question after a 408 or 429"),
     ("upload", "WITHOUT_RESCUE_LOCK WITHOUT_ROW_LOCK_IN_ADOPTION", (1, 0, 0, 2), "any lock in adoption"),
-    ("upload", "WITHOUT_RESCUE_SYNC", (0, 1, 0, 2), "the sync of the rescue file"),
+    ("upload", "WITHOUT_RESCUE_SYNC", (0, 1, 0, 2), "the sync of the rescue log"),
     ("upload", "WITHOUT_COMMIT_SYNC", (0, 1, 0, 2), "the sync of the commit"),
     ("upload", "WITHOUT_SYNC_BEFORE_RELEASE", (1, 1, 0, 2), "the sync of a dead process's commit before its file goes"),
-    ("upload", "RELEASE_BEFORE_COMMIT", (1, 0, 0, 2), "the commit before the rescue file goes"),
+    ("upload", "RELEASE_BEFORE_COMMIT", (1, 0, 0, 2), "the commit before the response goes"),
 ]
 # How an assertion of the model begins, once its macros are expanded.
 PROMISES = [

@@ -30,7 +30,7 @@ private final class RunFailure: Sendable {
 
 /// One run of a batch.
 struct BatchRun: Sendable {
-    /// Uploads that may store their tokens, or be looked up, beside each one that sends. Rescue files hold what they have
+    /// Uploads that may store their tokens, or be looked up, beside each one that sends. The rescue log has what they have
     /// not stored, so this bounds what a full disk could lose.
     private static let companions = 2
 
@@ -45,7 +45,7 @@ struct BatchRun: Sendable {
     private let gate = EventGate()
     private let contact = ServerContact()
     private let failure = RunFailure()
-    private let rescues: RescuePool
+    private let rescueLog: RescueLog
 
     init(
         _ batch: UploadBatch,
@@ -58,9 +58,9 @@ struct BatchRun: Sendable {
         queue = BatchQueue(items, order: options.order, digests: digests)
         events = BatchEvents(onEvent)
         slots = TransferSlots(max(1, options.jobs))
-        rescues = RescuePool(batch.uploader.directory)
+        rescueLog = RescueLog(in: batch.uploader.directory, isOpen: true)
         var uploader = batch.uploader
-        uploader.rescues = rescues
+        uploader.rescueLog = rescueLog
         uploader.events = gate
         self.uploader = uploader
         self.control = control
@@ -84,7 +84,7 @@ struct BatchRun: Sendable {
                 group.addTask { await work() }
             }
         }
-        rescues.release()
+        rescueLog.close()
         uploader.hashes?.flush()
     }
 

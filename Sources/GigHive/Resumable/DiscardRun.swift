@@ -32,8 +32,12 @@ struct DiscardRun {
         }
         let lock = try UploadOwnership.ofRow(settlement.record, in: uploader.directory)
         defer { lock.release() }
-        // Its answer may lie in a rescue file that nobody has adopted yet.
-        _ = try await RescueAdoption.run(store: uploader.store, directory: uploader.directory)
+        // Its answer may lie on the disk, and not be adopted yet.
+        _ = try await RescueAdoption.run(
+            store: uploader.store,
+            directory: uploader.directory,
+            owning: settlement.record.uploadID
+        )
         do {
             guard let row = try uploader.store.upload(settlement.record.uploadID) else { return }
             settlement = UploadSettlement(store: uploader.store, record: row)

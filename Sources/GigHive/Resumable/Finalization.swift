@@ -116,7 +116,7 @@ struct Finalization {
         if !isQuestion {
             guard !control.isStopRequested, await pass.enter() else { return stopped(&settlement) }
         }
-        let rescue = try uploader.rescueFile(for: settlement.record.uploadID)
+        let rescue = try uploader.rescueLog.reserve(for: settlement.record.uploadID)
         if lostAt != nil, !isQuestion { try await settlement.noteLoss() }
         try await journal.finalizing()
         onEvent(.finalizing)
@@ -134,8 +134,10 @@ struct Finalization {
         settlement.note(response: answer.reply, isConfirmation: answer.verdict.isStored)
         let step = try await settle(answer, since: began, rescue, &settlement)
         await settlement.finish(response: answer.reply, rescuePath: rescue.path)
-        if !settlement.keepsReply {
-            uploader.giveBack(rescue)
+        if settlement.keepsReply {
+            rescue.keep()
+        } else {
+            rescue.release()
         }
         return step
     }
@@ -143,7 +145,7 @@ struct Finalization {
     private mutating func settle(
         _ answer: FinalizeAnswer,
         since began: ContinuousClock.Instant,
-        _ rescue: RescueFile,
+        _ rescue: RescueRecord,
         _ settlement: inout UploadSettlement
     ) async throws(StoreError) -> Step {
         switch answer.verdict {

@@ -43,9 +43,9 @@ struct FinalizeRequest {
         body = JSONText.object(members)
     }
 
-    /// Sends it, at most once. The answer is in the rescue file, on the disk, before it is parsed.
+    /// Sends it, at most once. The answer is in the rescue log, on the disk, before it is parsed.
     func send(
-        rescue: RescueFile,
+        rescue: RescueRecord,
         control: TransferControl,
         onEvent: @escaping @Sendable (UploadEvent) -> Void
     ) async -> FinalizeAnswer {
@@ -76,7 +76,7 @@ struct FinalizeRequest {
         } catch {
             outcome = .failure(error)
         }
-        let (received, rescueError) = collector.finish()
+        let (received, rescueError) = await collector.finished()
         KillPoint.replyInRescueFile.reach()
         switch outcome {
         case .success(let response):
@@ -107,7 +107,7 @@ struct FinalizeAnswer: Sendable {
     var status: Int?
     /// What the response contains; nil if none had begun.
     var reply: UploadReply?
-    /// Why the rescue file does not hold the whole answer.
+    /// Why the rescue log does not hold the whole answer.
     var rescueError: StoreError?
     /// The server's release, if the response is about a file of the event.
     var dialect: UploadReply.Dialect? { reply?.dialect }

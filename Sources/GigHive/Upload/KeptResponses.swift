@@ -127,9 +127,13 @@ public struct KeptResponses: Sendable {
         switch source {
         case .response(let name):
             let matches = try stored().filter { $0.id == name || $0.path == name }
-            guard matches.count == 1, let response = matches.first else { throw AdoptionError.unknownResponse }
+            guard let response = matches.first else { throw AdoptionError.unknownResponse }
+            guard Set(matches.map(\.id)).count == 1 else { throw AdoptionError.severalResponses(matches.map(\.id)) }
             return try Content(response, store)
-        case .body(let bytes): return Content(RescueFile.body(of: bytes))
+        case .body(let bytes):
+            let bodies = StoredResponse.bodies(in: bytes) ?? [bytes]
+            guard bodies.count <= 1 else { throw AdoptionError.severalResponses([]) }
+            return Content(bodies.first ?? [])
         case .token: return Content([])
         }
     }
@@ -191,6 +195,8 @@ public struct KeptResponses: Sendable {
 public enum AdoptionError: Error, Sendable {
     /// There is no such response.
     case unknownResponse
+    /// The file has several responses, with these IDs; none for a copy of a file.
+    case severalResponses([String])
     /// The response has no token, or more than one.
     case noToken
     /// Neither the response nor the user has specified the ID of the file.

@@ -1,9 +1,8 @@
-internal import Dispatch
 internal import MediaStore
 internal import MediaTransport
 internal import Synchronization
 
-/// Puts the bytes of an answer into the rescue file as they arrive, and keeps them for the parser.
+/// Puts the bytes of an answer into the rescue log as they arrive, and keeps them for the parser.
 ///
 /// A disk that fails does not stop the transfer: the bytes in memory may still be stored.
 final class ReplyCollector: ResponseReceiver {
@@ -15,10 +14,10 @@ final class ReplyCollector: ResponseReceiver {
         var rescueError: StoreError?
     }
 
-    private let rescue: RescueFile
+    private let rescue: RescueRecord
     private let state = Mutex(State())
 
-    init(_ rescue: RescueFile) {
+    init(_ rescue: RescueRecord) {
         self.rescue = rescue
     }
 
@@ -42,20 +41,15 @@ final class ReplyCollector: ResponseReceiver {
         }
     }
 
-    /// As `finish`, on a thread that may wait: Swift has one for each core, and a disk takes many requests at once.
-    func finished() async -> (body: [UInt8], rescueError: StoreError?) {
-        await withCheckedContinuation { continuation in
-            Self.waiting.async { continuation.resume(returning: self.finish()) }
-        }
-    }
-
-    private static let waiting = DispatchQueue(label: "mediactl.replies", attributes: .concurrent)
-
     /// Waits until the answer is on the disk and gives its bytes.
-    func finish() -> (body: [UInt8], rescueError: StoreError?) {
-        state.withLock { state in
-            attempt(&state) { () throws(StoreError) in try rescue.synchronize() }
-            return (state.body, state.rescueError)
+    func finished() async -> (body: [UInt8], rescueError: StoreError?) {
+        let (body, error) = state.withLock { ($0.body, $0.rescueError) }
+        guard error == nil else { return (body, error) }
+        do {
+            try await rescue.synchronize()
+            return (body, nil)
+        } catch {
+            return (body, error)
         }
     }
 

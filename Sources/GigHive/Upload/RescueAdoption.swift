@@ -1,26 +1,54 @@
 public import MediaStore
 internal import MediaTransport
 
-/// Adopts the replies that dead processes left in rescue files. Needs no server; every command calls it at its start.
+/// Adopts the responses that ended processes left on the disk. Needs no server; every command calls it at its start.
 public enum RescueAdoption {
-    /// Stores the tokens found and releases the files. May be killed anywhere and run again.
+    /// Stores the tokens found and releases the responses. May be killed anywhere and run again.
     ///
-    /// A file without a reply is released and leaves its row as it is: `Uploader.resolve` settles that.
+    /// The response to an upload that a living process owns is left to that process. Another process that adopts at the same
+    /// time is waited for.
     ///
     /// - Returns: What was stored, and which files stay because their tokens cannot be placed, for notes to the user.
-    /// - Throws: `GigHiveError` with code `.storeUnusable`; the rescue files stay.
+    /// - Throws: `GigHiveError` with code `.storeUnusable`; the responses stay.
     public static func run(store: TokenStore, directory: DataDirectory) async throws(GigHiveError) -> [UploadWarning] {
+        try await run(store: store, directory: directory, owning: nil)
+    }
+
+    /// As the public one, for a caller that owns an upload.
+    static func run(
+        store: TokenStore,
+        directory: DataDirectory,
+        owning uploadID: String?
+    ) async throws(GigHiveError) -> [UploadWarning] {
         var warnings: [UploadWarning] = []
         do {
+            let lock = try await AdoptionLock.acquire(in: directory)
+            defer { lock.release() }
             for response in try StoredResponse.abandoned(in: directory) {
+                guard response.isReadable else {
+                    warnings.append(.tokenKept(rescuePath: response.path))
+                    continue
+                }
                 let warning =
-                    response.isReadable ? try await adopt(response, store) : .tokenKept(rescuePath: response.path)
+                    response.uploadID == uploadID
+                    ? try await adopt(response, store) : try await adoptUnowned(response, store, directory)
                 if let warning { warnings.append(warning) }
             }
         } catch {
             throw .store(error)
         }
         return warnings
+    }
+
+    private static func adoptUnowned(
+        _ abandoned: StoredResponse,
+        _ store: TokenStore,
+        _ directory: DataDirectory
+    ) async throws(StoreError) -> UploadWarning? {
+        guard try store.upload(abandoned.uploadID) != nil else { return try await adopt(abandoned, store) }
+        guard let lock = try UploadLock.acquire(abandoned.uploadID, in: directory) else { return nil }
+        defer { lock.release() }
+        return try await adopt(abandoned, store)
     }
 
     /// - Returns: What the user should know.
@@ -34,11 +62,15 @@ public enum RescueAdoption {
             // Without its row nothing says where a token belongs; `uploads adopt` takes it with an ID.
             return releaseUnlessNeeded(abandoned, reply, isTokenStored: false)
         }
+        // What says that a response is not needed may be in the log of SQLite, and not on the disk yet.
+        try store.synchronize()
         guard awaitsReply(record.state) else {
-            // Committed already; only the file outlived its process. A row that ended otherwise does not take the only
+            // Committed already; only the response outlived its process. A row that ended otherwise does not take the only
             // copy of a token along.
-            let tokens = try store.tokens(host: record.host).map(\.token)
-            let isStored = reply.deleteToken.map { tokens.contains($0) } ?? false
+            let isStored =
+                try reply.deleteToken.map { token throws(StoreError) in
+                    try store.hasToken(token, host: record.host, ofOtherThan: nil)
+                } ?? false
             return releaseUnlessNeeded(abandoned, reply, isTokenStored: isStored, checksum: record.checksumSHA256)
         }
         // A broken answer may lack the id that asking has found since.

@@ -40,8 +40,12 @@ struct UploadResolution {
         let uploadID = settlement.record.uploadID
         let lock = try UploadOwnership.ofRow(settlement.record, in: uploader.directory)
         defer { lock.release() }
-        // Its answer may lie in a rescue file that nobody has adopted since it died.
-        let rescued = try await RescueAdoption.run(store: uploader.store, directory: uploader.directory)
+        // Its answer may lie on the disk, and not be adopted yet.
+        let rescued = try await RescueAdoption.run(
+            store: uploader.store,
+            directory: uploader.directory,
+            owning: uploadID
+        )
         try reload(uploadID)
         settlement.result.warnings += rescued.filter(\.isOfStoredToken)
         if settlement.record.transport == .tus && settlement.record.state != .finalized {
@@ -51,12 +55,16 @@ struct UploadResolution {
         }
         guard settlement.result.state == .tokenLost else {
             if settlement.result.state == .finalized {
-                sayTokenIsKept(in: rescued)
+                sayTokenIsKept()
             }
             return
         }
         // A broken answer may hold a token without its id; the id is known now.
-        let late = try await RescueAdoption.run(store: uploader.store, directory: uploader.directory)
+        let late = try await RescueAdoption.run(
+            store: uploader.store,
+            directory: uploader.directory,
+            owning: uploadID
+        )
         let asked = settlement
         try reload(uploadID)
         guard settlement.record.state != .tokenLost else {
@@ -64,7 +72,7 @@ struct UploadResolution {
             return
         }
         if settlement.record.state == .finalized {
-            sayTokenIsKept(in: late)
+            sayTokenIsKept()
         }
         settlement.result.warnings += (rescued + late).filter(\.isOfStoredToken)
     }
@@ -118,16 +126,15 @@ struct UploadResolution {
         }
     }
 
-    /// The server's answer was a success, and its token still lies in a rescue file.
-    private mutating func sayTokenIsKept(in warnings: [UploadWarning]) {
-        let paths = warnings.compactMap { warning in
-            if case .tokenKept(let path) = warning { path } else { nil }
-        }
+    /// The server's answer was a success, and its token is only in the response that was kept.
+    private mutating func sayTokenIsKept() {
+        let uploadID = settlement.record.uploadID
+        let kept = try? KeptResponses(store: uploader.store, directory: uploader.directory).list()
         settlement.result.error = GigHiveError(
             .tokenNotStored,
             detail: "the response contains a token but no ID",
             fileID: settlement.record.fileID,
-            rescuePath: paths.first { $0.contains("/rescue-\(settlement.record.uploadID)-") }
+            rescuePath: kept?.first { $0.uploadID == uploadID && $0.hasToken }?.path
         )
     }
 

@@ -7,8 +7,8 @@ internal import MediaTransport
 
 /// One call of `Uploader.upload`: local duplicates, intent, tries, and the end.
 ///
-/// The order of steps is what keeps the token: lock, rescue file and intent row exist before the first byte; the reply
-/// is on the disk before it is parsed; the token is committed before the rescue file goes (docs/architecture.md).
+/// The order of steps is what keeps the token: lock, space in the rescue log and intent row exist before the first byte; the reply
+/// is on the disk before it is parsed; the token is committed before the response is overwritten (docs/architecture.md).
 struct UploadRun {
     private let uploader: Uploader
     private let upload: PreparedUpload
@@ -75,11 +75,11 @@ struct UploadRun {
         }
         let file = try OpenFile(upload)
         settlement.result.warnings += file.warnings
-        let rescue: RescueFile
+        let rescue: RescueRecord
         let lock: UploadLock
         do {
             lock = try ownership(of: settlement.record.uploadID)
-            rescue = try uploader.rescueFile(for: settlement.record.uploadID)
+            rescue = try uploader.rescueLog.reserve(for: settlement.record.uploadID)
         } catch {
             throw .store(error)
         }
@@ -87,7 +87,7 @@ struct UploadRun {
         do {
             try await uploader.store.plan(settlement.record)
         } catch {
-            uploader.giveBack(rescue)
+            rescue.release()
             throw .store(error)
         }
         settlement.isPlanned = true
@@ -120,7 +120,7 @@ struct UploadRun {
 
     // MARK: Tries
 
-    private mutating func sendUntilSettled(_ file: OpenFile, _ firstRescue: RescueFile) async {
+    private mutating func sendUntilSettled(_ file: OpenFile, _ firstRescue: RescueRecord) async {
         var rescue = firstRescue
         let lookAhead = LookAhead(uploader, upload, control: control)
         while true {
@@ -165,18 +165,23 @@ struct UploadRun {
                 break
             }
             do {
-                // A file of its own for each try: after a crash an earlier refusal must not pass for the last answer.
-                let fresh = try RescueFile(for: settlement.record.uploadID, in: uploader.directory)
-                if !settlement.keepsReply { rescue.release() }
-                rescue = fresh
+                // After a crash an earlier refusal must not pass for the last response.
+                if settlement.keepsReply {
+                    rescue.keep()
+                    rescue = try uploader.rescueLog.reserve(for: settlement.record.uploadID)
+                } else {
+                    try await rescue.reset()
+                }
             } catch {
                 settlement.end(.failed, .store(error))
                 break
             }
             settlement.reopen()
         }
-        if !settlement.keepsReply {
-            uploader.giveBack(rescue)
+        if settlement.keepsReply {
+            rescue.keep()
+        } else {
+            rescue.release()
         }
     }
 
@@ -196,7 +201,7 @@ struct UploadRun {
         _ attempt: UploadAttempt,
         since began: ContinuousClock.Instant,
         _ file: OpenFile,
-        _ rescue: RescueFile
+        _ rescue: RescueRecord
     ) async -> Again? {
         settlement.note(response: attempt.reply, isConfirmation: attempt.verdict.isStored)
         switch attempt.verdict {
@@ -239,7 +244,7 @@ struct UploadRun {
         _ attempt: UploadAttempt,
         since began: ContinuousClock.Instant,
         _ file: OpenFile,
-        _ rescue: RescueFile
+        _ rescue: RescueRecord
     ) async {
         var reply = reply
         if reply.fileID == nil, let checksum = reply.checksumSHA256 ?? attempt.checksum {

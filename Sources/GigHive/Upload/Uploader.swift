@@ -3,7 +3,7 @@ public import MediaStore
 public import MediaTransport
 internal import Tus
 
-/// Uploads files to one server, one call a file, with intent, rescue file, hash, token and journal (docs/architecture.md).
+/// Uploads files to one server, one call a file, with intent, rescue log, hash, token and journal (docs/architecture.md).
 public struct Uploader: Sendable {
     /// The server.
     public let client: GigHiveClient
@@ -22,8 +22,8 @@ public struct Uploader: Sendable {
     let inventory: ServerInventory
     /// After this time of sending, a large file is looked ahead of.
     var lookAheadDelay = Duration.seconds(1)
-    /// Set while a batch runs.
-    var rescues: RescuePool?
+    /// Where responses are stored before they are parsed; a batch has one that stays until its end.
+    var rescueLog: RescueLog
     /// Set while a batch runs: when this upload may send.
     var turn: TransferTurn?
     /// Set while a batch runs: called with a failure that ends the run, before another upload may begin.
@@ -93,6 +93,7 @@ public struct Uploader: Sendable {
         self.schedule = schedule
         self.hookPauses = hookPauses
         self.hashes = hashes
+        rescueLog = RescueLog(in: directory)
         inventory = ServerInventory(self.client)
     }
 

@@ -17,7 +17,7 @@ import Testing
 
     /// Leaves a response as a stopped run does.
     private func leave(_ text: String, in stage: FaultStage, status: Int = 201) throws {
-        let file = try RescueFile(for: "u-gone", in: try DataDirectory.open(stage.dataDirectory))
+        let file = try RescueLog(in: try DataDirectory.open(stage.dataDirectory)).reserve(for: "u-gone")
         try file.begin(status: status)
         try Array(text.utf8).withUnsafeBytes { try file.append($0) }
     }

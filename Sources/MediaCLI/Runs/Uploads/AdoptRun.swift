@@ -115,6 +115,11 @@ struct AdoptRun: Sendable {
                 hint: "mediactl uploads responses",
                 exitCode: .notFound
             )
+        case .severalResponses(let ids):
+            return .usage(
+                "\(response) contains several responses" + (ids.isEmpty ? "" : ": " + ids.joined(separator: ", ")),
+                hint: "mediactl uploads adopt ID"
+            )
         case .noToken, .store:
             return Diagnosis(
                 "no_token_found",

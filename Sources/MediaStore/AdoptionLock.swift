@@ -1,0 +1,32 @@
+import Dispatch
+
+/// Held while a process stores what ended processes have received. Another one waits, instead of reading a journal that
+/// is about to say more.
+package final class AdoptionLock: Sendable {
+    private let byte: LockedByte
+
+    private init(_ byte: LockedByte) {
+        self.byte = byte
+    }
+
+    private static let waiting = DispatchQueue(label: "mediactl.adoption", attributes: .concurrent)
+
+    /// Waits for the lock, on a thread that may wait. Cancelling the task does not end it.
+    ///
+    /// - Parameter directory: The data directory.
+    /// - Returns: The lock, which is held.
+    /// - Throws: `StoreError`.
+    package static func acquire(in directory: DataDirectory) async throws(StoreError) -> AdoptionLock {
+        let byte = try LockedByte("adoption", of: directory.lockFile("uploads"))
+        let result = await withCheckedContinuation { continuation in
+            waiting.async {
+                continuation.resume(returning: Result { () throws(StoreError) in try byte.lock() })
+            }
+        }
+        try result.get()
+        return AdoptionLock(byte)
+    }
+
+    /// Lets the next one in.
+    package func release() { byte.release() }
+}

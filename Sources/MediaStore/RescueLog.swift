@@ -1,0 +1,345 @@
+import Foundation
+import Glibc
+import Synchronization
+
+/// Stores the responses of a process on disk before anybody tries to understand them.
+///
+/// One file of the data directory for all uploads of a process, 0600, locked while the process lives: its space is allocated
+/// before anything is sent, and responses that arrive together share one `fdatasync`. The bytes of a response go there
+/// first; then they are parsed and their token is committed, and only then they are overwritten. The file is removed with
+/// the last upload. What a process leaves is adopted by the next one (`StoredResponse.abandoned`).
+///
+/// The first page tells what the file is; every other one is a `RescuePage`, or zeros.
+package final class RescueLog: Sendable {
+    /// A file, and which of its pages are in use.
+    private struct File {
+        let file: LockedFile
+        let sync: SharedSync
+        /// With the first one.
+        var pageCount: Int
+        var freePages: [Int] = []
+        /// Uploads that have a place in it.
+        var recordCount = 0
+        var lastRecord = 0
+        /// Whether responses stay in it when its uploads have ended.
+        var isKept = false
+    }
+
+    private struct State {
+        var current: File?
+        /// Whether the file stays while no upload has a place in it.
+        var isOpen: Bool
+    }
+
+    private let directory: DataDirectory
+    private let state: Mutex<State>
+
+    /// Makes a log. Its file comes with the first upload.
+    ///
+    /// - Parameters:
+    ///   - directory: Where it lies.
+    ///   - isOpen: Whether the file stays until `close`, for uploads that follow one another.
+    package init(in directory: DataDirectory, isOpen: Bool = false) {
+        self.directory = directory
+        state = Mutex(State(isOpen: isOpen))
+    }
+
+    /// Allocates and synchronizes space for the response of an upload.
+    ///
+    /// - Parameter uploadID: The upload.
+    /// - Returns: Its place in the log.
+    /// - Throws: `StoreError`; `.full` if the space is not there, before anything is sent.
+    package func reserve(for uploadID: String) throws(StoreError) -> RescueRecord {
+        try UploadID.check(uploadID, path: directory.path)
+        let result = state.withLock { state in
+            Result { () throws(StoreError) -> RescueRecord in
+                var current: File
+                if let known = state.current { current = known } else { current = try create() }
+                do throws(StoreError) {
+                    if current.freePages.count < Self.reservedCount { try Self.grow(&current) }
+                } catch {
+                    if state.current == nil { current.file.remove() }
+                    throw error
+                }
+                let pages = Array(current.freePages.suffix(Self.reservedCount).reversed())
+                current.freePages.removeLast(Self.reservedCount)
+                current.recordCount += 1
+                current.lastRecord += 1
+                state.current = current
+                return RescueRecord(
+                    uploadID,
+                    number: current.lastRecord,
+                    pages: pages,
+                    file: current.file,
+                    sync: current.sync,
+                    log: self
+                )
+            }
+        }
+        return try result.get()
+    }
+
+    /// Removes the file as soon as no upload needs it.
+    package func close() {
+        state.withLock { state in
+            state.isOpen = false
+            Self.removeIfUnused(&state)
+        }
+    }
+
+    // MARK: Records
+
+    /// A page beyond those that were reserved. Its space is not allocated.
+    fileprivate func morePages() -> Int? {
+        state.withLock { state in
+            guard state.current != nil else { return nil }
+            if let page = state.current?.freePages.popLast() { return page }
+            defer { state.current?.pageCount += 1 }
+            return state.current?.pageCount
+        }
+    }
+
+    /// The number of the next response in the file.
+    fileprivate func nextRecord() -> Int {
+        state.withLock { state in
+            state.current?.lastRecord += 1
+            return state.current?.lastRecord ?? 0
+        }
+    }
+
+    /// Ends a record. Its response is overwritten, or the file goes with its last record.
+    ///
+    /// - Parameters:
+    ///   - pages: All pages of the record.
+    ///   - written: Those with bytes of the response, the first one first.
+    ///   - isKept: Whether the response stays for adoption.
+    fileprivate func end(_ pages: [Int], written: ArraySlice<Int>, isKept: Bool) {
+        state.withLock { state in
+            guard let current = state.current else { return }
+            let isLast = !state.isOpen && current.recordCount == 1 && !current.isKept
+            state.current?.recordCount -= 1
+            // A page that cannot be overwritten stays, and is not used for another response.
+            if isKept || !(isLast || RescueRecord.clear(written, in: current.file) == nil) {
+                state.current?.isKept = true
+            } else {
+                state.current?.freePages += pages.reversed()
+            }
+            Self.removeIfUnused(&state)
+        }
+    }
+
+    private static func removeIfUnused(_ state: inout State) {
+        guard let current = state.current, !state.isOpen, current.recordCount == 0 else { return }
+        // A response that stays is adopted from a file that nobody locks; what follows gets another file.
+        state.current = nil
+        if current.isKept { current.file.unlock() } else { current.file.remove() }
+    }
+
+    // MARK: The file
+
+    static let prefix = "rescue-"
+    static let title = "mediactl rescue log 2\n"
+    /// Pages that are allocated for one response.
+    static let reservedCount = 4
+    /// Pages by which the file grows.
+    static let growth = 16
+
+    private func create() throws(StoreError) -> File {
+        let file = try LockedFile.create(prefix: Self.prefix, in: directory)
+        do throws(StoreError) {
+            var current = File(file: file, sync: SharedSync(file), pageCount: 1)
+            let error = Array(Self.title.utf8).withUnsafeBytes { file.write($0, at: 0).error }
+            if let error { throw error }
+            try Self.grow(&current)
+            try directory.synchronize()
+            return current
+        } catch {
+            file.remove()
+            throw error
+        }
+    }
+
+    private static func grow(_ current: inout File) throws(StoreError) {
+        let file = current.file
+        let offset = off_t(current.pageCount * RescuePage.size)
+        let code = posix_fallocate(file.descriptor, offset, off_t(growth * RescuePage.size))
+        guard code == 0 else { throw StoreError(errno: code, path: file.path, action: "cannot allocate space") }
+        guard fdatasync(file.descriptor) == 0 else {
+            throw StoreError(errno: errno, path: file.path, action: "cannot synchronize")
+        }
+        current.freePages.insert(contentsOf: (current.pageCount..<current.pageCount + growth).reversed(), at: 0)
+        current.pageCount += growth
+    }
+}
+
+/// The place of one upload in a rescue log. An object that goes without `release()` does the same as `keep()`.
+package final class RescueRecord: Sendable {
+    private struct Response {
+        /// Of this record, in the order of the response.
+        var pages: [Int]
+        var number: Int
+        /// How many pages have bytes of the response.
+        var usedCount = 0
+        /// What the last used page contains.
+        var last: RescuePage?
+        /// How many of them are in the file, at least with their beginning.
+        var writtenCount = 0
+        /// Whether bytes of the last page are not in the file yet.
+        var isUnwritten = false
+        var hasEnded = false
+    }
+
+    /// The file, for messages.
+    package var path: String { file.path }
+
+    private let uploadID: String
+    private let file: LockedFile
+    private let sync: SharedSync
+    private let log: RescueLog
+    private let response: Mutex<Response>
+
+    fileprivate init(
+        _ uploadID: String,
+        number: Int,
+        pages: [Int],
+        file: LockedFile,
+        sync: SharedSync,
+        log: RescueLog
+    ) {
+        self.uploadID = uploadID
+        self.file = file
+        self.sync = sync
+        self.log = log
+        response = Mutex(Response(pages: pages, number: number))
+    }
+
+    deinit { end(isKept: true) }
+
+    /// Notes the status of the response that follows. A response that is there already is forgotten first, on the disk too.
+    ///
+    /// - Parameter status: 100…999.
+    /// - Throws: `StoreError`.
+    package func begin(status: Int) throws(StoreError) {
+        let error = response.withLock { response -> StoreError? in
+            if response.last != nil {
+                if let error = forget(&response) { return error }
+                guard fdatasync(file.descriptor) == 0 else {
+                    return StoreError(errno: errno, path: path, action: "cannot synchronize")
+                }
+            }
+            response.last = RescuePage(
+                uploadID: uploadID,
+                status: status,
+                record: response.number,
+                index: 0,
+                receivedAt: Date()
+            )
+            response.usedCount = 1
+            response.isUnwritten = true
+            return nil
+        }
+        if let error { throw error }
+    }
+
+    /// Appends bytes of the response. One beyond the allocated space is stored as far as the disk allows.
+    ///
+    /// - Throws: `StoreError`; what was written before stays.
+    package func append(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
+        let error = response.withLock { response -> StoreError? in
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                guard var page = response.last else { return nil }
+                if page.bytes.count == RescuePage.capacity {
+                    page.index += 1
+                    page.bytes = []
+                    if response.usedCount == response.pages.count {
+                        guard let next = log.morePages() else { return nil }
+                        response.pages.append(next)
+                    }
+                    response.usedCount += 1
+                }
+                let part = rest.prefix(RescuePage.capacity - page.bytes.count)
+                page.bytes += part
+                rest = rest.dropFirst(part.count)
+                response.last = page
+                response.isUnwritten = true
+                if let error = writeLast(&response) { return error }
+            }
+            return nil
+        }
+        if let error { throw error }
+    }
+
+    private func writeLast(_ response: inout Response) -> StoreError? {
+        guard response.isUnwritten, let page = response.last else { return nil }
+        let offset = Int64(response.pages[response.usedCount - 1] * RescuePage.size)
+        let error = page.encoded.withUnsafeBytes { file.write($0, at: offset).error }
+        if error == nil {
+            response.isUnwritten = false
+            response.writtenCount = response.usedCount
+        }
+        return error
+    }
+
+    /// Waits until the response is on the disk.
+    ///
+    /// - Throws: `StoreError`.
+    package func synchronize() async throws(StoreError) {
+        if let error = response.withLock({ writeLast(&$0) }) { throw error }
+        try await sync.synchronize()
+    }
+
+    /// Makes room for the response to another attempt. The one to this attempt is gone, also after a power loss: it must
+    /// not pass for the last one.
+    ///
+    /// - Throws: `StoreError`.
+    package func reset() async throws(StoreError) {
+        let (error, wasUsed) = response.withLock { response in
+            let wasUsed = response.last != nil
+            return (forget(&response), wasUsed)
+        }
+        if let error { throw error }
+        if wasUsed { try await sync.synchronize() }
+    }
+
+    private func forget(_ response: inout Response) -> StoreError? {
+        guard response.last != nil else { return nil }
+        if let error = Self.clear(response.pages.prefix(response.writtenCount), in: file) { return error }
+        response.last = nil
+        response.usedCount = 0
+        response.writtenCount = 0
+        response.number = log.nextRecord()
+        return nil
+    }
+
+    /// Writes zeros over a response. Its first page goes last: until then a process that is killed leaves the beginning of
+    /// this response, and nothing else.
+    static func clear(_ pages: ArraySlice<Int>, in file: LockedFile) -> StoreError? {
+        let zeros = [UInt8](repeating: 0, count: RescuePage.size)
+        for page in pages.reversed() {
+            let offset = Int64(page * RescuePage.size)
+            if let error = zeros.withUnsafeBytes({ file.write($0, at: offset).error }) { return error }
+        }
+        return nil
+    }
+
+    /// Ends this upload's use of the log: its token is stored elsewhere, or there is none. The response is overwritten.
+    package func release() { end(isKept: false) }
+
+    /// Ends this upload's use of the log. The response stays, and belongs to the process that adopts it.
+    package func keep() { end(isKept: true) }
+
+    private func end(isKept: Bool) {
+        response.withLock { response in
+            guard !response.hasEnded else { return }
+            response.hasEnded = true
+            // A status without content may not be in the file yet.
+            if isKept { _ = writeLast(&response) }
+            log.end(
+                response.pages,
+                written: response.pages.prefix(response.writtenCount),
+                isKept: isKept && response.writtenCount > 0
+            )
+        }
+    }
+}

@@ -1,0 +1,110 @@
+import Foundation
+import MediaTransport
+import TestSupport
+import Testing
+
+@testable import GigHive
+@testable import MediaStore
+
+/// What becomes of the responses of ended processes when other processes are about.
+@Suite struct ResponseAdoptionTests {
+    /// An upload whose process has died, and its response.
+    private func leave(_ bench: Workbench, _ file: FakeFile = FakeFile(id: 7, content: "abc")) throws -> String {
+        let record = bench.uploader.record(of: try bench.prepare())
+        try bench.store.insert(record)
+        try bench.store.update(record.uploadID, UploadChange(state: .sent))
+        try respond(file, to: [record.uploadID], bench)
+        return record.uploadID
+    }
+
+    private func respond(_ file: FakeFile, to uploadIDs: [String], _ bench: Workbench) throws {
+        let log = RescueLog(in: bench.directory)
+        for record in try uploadIDs.map({ try log.reserve(for: $0) }) {
+            try record.begin(status: 201)
+            try Array(file.reply.utf8).withUnsafeBytes { try record.append($0) }
+        }
+    }
+
+    private func adopt(_ bench: Workbench) async throws -> [UploadWarning] {
+        try await RescueAdoption.run(store: bench.store, directory: bench.directory)
+    }
+
+    @Test func theResponseToAnUploadThatIsOwnedIsLeftToItsOwner() async throws {
+        let bench = try Workbench(try FakeGigHive())
+        let uploadID = try leave(bench)
+        let lock = try #require(try UploadLock.acquire(uploadID, in: bench.directory))
+        #expect(try await adopt(bench).isEmpty)
+        #expect(try bench.row()?.state == .sent)
+        #expect(bench.rescueFiles.count == 1)
+        // The owner itself.
+        let warnings = try await RescueAdoption.run(
+            store: bench.store,
+            directory: bench.directory,
+            owning: uploadID
+        )
+        #expect(warnings == [.rescued(uploadID: uploadID, fileID: 7)])
+        lock.release()
+        #expect(try bench.row()?.state == .done)
+        #expect(bench.rescueFiles.isEmpty)
+    }
+
+    @Test func anUploadCannotBeOwnedWhileItsResponseIsAdopted() async throws {
+        let bench = try Workbench(try FakeGigHive())
+        let uploadID = try leave(bench)
+        bench.store.commits.writer.suspend()
+        let adoption = Task { try await adopt(bench) }
+        while bench.store.commits.waitingCount == 0 { try await Task.sleep(for: .milliseconds(5)) }
+        #expect(try UploadLock.acquire(uploadID, in: bench.directory) == nil)
+        bench.store.commits.writer.resume()
+        #expect(try await adoption.value.count == 1)
+        #expect(try UploadLock.acquire(uploadID, in: bench.directory) != nil)
+    }
+
+    /// Otherwise the second process reads a journal without the token that the first one is about to store.
+    @Test func aSecondAdoptionWaitsForTheFirst() async throws {
+        let bench = try Workbench(try FakeGigHive())
+        _ = try leave(bench)
+        let lock = try await AdoptionLock.acquire(in: bench.directory)
+        let adoption = Task { try await adopt(bench) }
+        try await Task.sleep(for: .milliseconds(200))
+        #expect(try bench.row()?.state == .sent)
+        lock.release()
+        #expect(try await adoption.value.count == 1)
+        #expect(try bench.row()?.state == .done)
+    }
+
+    @Test func aFileWithSeveralResponsesIsNotAdoptedByItsPath() async throws {
+        let bench = try Workbench(try FakeGigHive())
+        try respond(FakeFile(id: 7, content: "abc"), to: ["u-gone", "u-gone-too"], bench)
+        let kept = KeptResponses(store: bench.store, directory: bench.directory)
+        let ids = try kept.list().map(\.id)
+        #expect(Set(ids).count == 2)
+        let path = try #require(try kept.list().first?.path)
+        let error = await #expect(throws: AdoptionError.self) {
+            _ = try await kept.adopt(.response(path), server: bench.uploader.client.server)
+        }
+        guard case .severalResponses(let named) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(Set(named) == Set(ids))
+        let copy = try Array(Data(contentsOf: URL(fileURLWithPath: path)))
+        await #expect(throws: AdoptionError.self) {
+            _ = try await kept.adopt(.body(copy), server: bench.uploader.client.server)
+        }
+        #expect(try bench.store.tokens(host: nil).isEmpty)
+        let entry = try await kept.adopt(.response(ids[0]), server: bench.uploader.client.server)
+        #expect(entry.fileID == 7)
+        // The other one stays.
+        #expect(try kept.list().map(\.id) == [ids[1]])
+    }
+
+    @Test func aCopyOfAFileWithOneResponseIsAdopted() async throws {
+        let bench = try Workbench(try FakeGigHive())
+        try respond(FakeFile(id: 7, content: "abc"), to: ["u-gone"], bench)
+        let path = bench.directory.path + "/" + (bench.rescueFiles.first ?? "")
+        let copy = try Array(Data(contentsOf: URL(fileURLWithPath: path)))
+        let kept = KeptResponses(store: bench.store, directory: bench.directory)
+        #expect(try await kept.adopt(.body(copy), server: bench.uploader.client.server).fileID == 7)
+    }
+}

@@ -1,0 +1,30 @@
+import Foundation
+import MediaStore
+import TestSupport
+import Testing
+
+/// A process that is killed in a commit leaves a token that others can read and that is not on the disk. Its response must
+/// not go before.
+@Suite(.prompt) struct ResponseReleaseTests {
+    @Test(.enabled(if: SystemCallTrace.isAvailable)) func aResponseGoesWhenItsTokenIsOnTheDisk() async throws {
+        let sandbox = try await SandboxProcess.start()
+        let bench = try Bench(sandbox.baseURL)
+        let upload = try await bench.runner.run(
+            ["upload", try bench.movie(5000)] + bench.login,
+            extra: ["MEDIACTL_KILL_AT": "afterTokenCommit"]
+        )
+        #expect(upload.signal == SIGKILL)
+        let path = bench.runner.home.file("trace")
+        let list = try await bench.runner.run(
+            ["uploads", "list"],
+            through: SystemCallTrace.wrapper(writing: path, calls: "fsync,unlink,unlinkat,ftruncate")
+        )
+        #expect(list.exitCode == 0)
+        let trace = try SystemCallTrace(contentsOf: path)
+        // SQLite itself waits with fdatasync.
+        let synchronized = try #require(trace.first(["fsync"], on: "tokens.sqlite-wal"))
+        let removed = try #require(trace.first(["unlink", "unlinkat"], on: "/rescue-"))
+        #expect(synchronized.end < removed.begin)
+        #expect(bench.leftovers().allSatisfy { $0.hasPrefix("locks/") })
+    }
+}
