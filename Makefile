@@ -129,7 +129,7 @@ attacks: ## compare claims with what is true behind a hostile server (see script
 	@scripts/setup.sh test
 	[ -n "$$MEDIACTL_BINARY" ] || $(MAKE) release
 	[ -n "$$MEDIACTL_SANDBOX" ] || swift build --product mediactl-sandbox
-	scripts/proof/attacks.py $(ARGS)
+	.build/venv/bin/python scripts/proof/attacks.py $(ARGS)
 
 docs: ## pages of the library (DocC): dist/docs; also checks the links between the documents
 	@scripts/setup.sh build

@@ -19,11 +19,12 @@ import traceback
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "real"))
 
+import resets  # noqa: E402
 import signals  # noqa: E402
 import statuses  # noqa: E402
 from trial import Server  # noqa: E402
 
-TABLES = {"statuses": statuses, "signals": signals}
+TABLES = {"statuses": statuses, "signals": signals, "resets": resets}
 
 
 def options():
