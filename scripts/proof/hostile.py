@@ -40,9 +40,10 @@ def stage_of(line):
 def respond(status, body=b"", kind="application/json", more=()):
     """The bytes of a whole response, after which the connection ends."""
     fields = [f"HTTP/1.1 {status} Hostile", f"Content-Type: {kind}", *more, "Connection: close"]
-    if status not in NO_BODY:
+    has_body = status >= 200 and status not in NO_BODY
+    if has_body:
         fields.append(f"Content-Length: {len(body)}")
-    return "\r\n".join(fields).encode() + b"\r\n\r\n" + (b"" if status in NO_BODY else body)
+    return "\r\n".join(fields).encode() + b"\r\n\r\n" + (body if has_body else b"")
 
 
 def status_page(status):
