@@ -144,6 +144,8 @@ def run_row(sandbox, seed, name, version, transport, stage, point, action):
         # The server says that it has not processed what it has processed: it may be sent again.
         trial.is_denied = POINTS.index(point) >= POINTS.index("stored")
         trial.retryable = {"upload", "finalize"}
+    # A TCP reset discards what the client has received and not yet read.
+    trial.may_lose = action == "reset"
     file = trial.file(200_000)
     run = trial.upload(file, transport=transport)
     trial.expect("the server is still busy", trial.proxy.wait_until_idle())
