@@ -93,7 +93,7 @@ fuzz: ## feed every parser with broken input, FUZZ_SECONDS (600) per target
 	@scripts/setup.sh build
 	Fuzz/run.sh $(FUZZ_SECONDS)
 
-sanitize: ## run the tests under the thread and the address sanitizer
+sanitize: ## run the tests under the thread and the address sanitizer, the latter also with -O
 	@scripts/setup.sh test
 	scripts/sanitize.sh
 
@@ -129,7 +129,7 @@ attacks: ## compare claims with what is true behind a hostile server (see script
 	@scripts/setup.sh test
 	[ -n "$$MEDIACTL_BINARY" ] || $(MAKE) release
 	[ -n "$$MEDIACTL_SANDBOX" ] || swift build --product mediactl-sandbox
-	scripts/proof/attacks.py $(ARGS)
+	.build/venv/bin/python scripts/proof/attacks.py $(ARGS)
 
 docs: ## pages of the library (DocC): dist/docs; also checks the links between the documents
 	@scripts/setup.sh build
@@ -137,4 +137,4 @@ docs: ## pages of the library (DocC): dist/docs; also checks the links between t
 	scripts/check-links.sh
 
 clean: ## remove everything that was built
-	rm -rf .build .build-test .build-asan .build-tsan .build-fuzz dist Benchmarks/work
+	rm -rf .build .build-test .build-asan .build-asan-optimized .build-tsan .build-fuzz dist Benchmarks/work

@@ -1,10 +1,12 @@
 """What the benchmarks share: programs that are measured, servers, files, and the table of results."""
 
 import os
+import re
 import shutil
 import statistics
 import subprocess
 import sys
+import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 WORK = os.path.join(ROOT, "Benchmarks", "work")
@@ -32,6 +34,27 @@ def measure(command, env=None, expect=0):
     if len(fields) != 4 or int(fields[3]) != expect:
         sys.exit(f"benchmark: {' '.join(command)} ended with {fields[3:]}:\n{output.decode(errors='replace')[-2000:]}")
     return Cost(float(fields[0]), float(fields[1]), int(fields[2]))
+
+
+def peak_private_dirty(command, env=None, expect=0):
+    """Runs a command; returns the peak of its Private_Dirty in MiB: the pages that it has written and shares with no other
+    process (proc_pid_smaps(5), smaps_rollup). Sampled every millisecond, so a shorter peak is missed. The sampling slows the
+    command down: no other number may come from the same run."""
+    process = subprocess.Popen(
+        command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    peak = samples = 0
+    while process.poll() is None:
+        try:
+            with open(f"/proc/{process.pid}/smaps_rollup") as file:
+                found = re.search(r"^Private_Dirty: +(\d+) kB", file.read(), re.MULTILINE)
+        except OSError:  # it has just ended
+            found = None
+        if found:
+            peak, samples = max(peak, int(found.group(1))), samples + 1
+        time.sleep(0.001)
+    if process.returncode != expect or not samples:
+        sys.exit(f"benchmark: {' '.join(command)} ended with {process.returncode} after {samples} samples")
+    return peak / 1024
 
 
 def interleaved(pairs, *runs):

@@ -6,7 +6,8 @@
 # it ArgumentParser examines its commands anew at every start, which takes ten times as long as what a test wants
 # (docs/adr/0022). The places where tests let the program die are in (KILL_POINTS), and what tests reach by `@testable`
 # outside of test targets (TESTABLE); debug information is not. SwiftPM looks for tests in the index.
-# MEDIACTL_TEST_SCRATCH names another place than .build-test: scripts/sanitize.sh builds the same with a sanitizer in it.
+# MEDIACTL_TEST_SCRATCH is another directory than .build-test, MEDIACTL_TEST_OPTIMIZATION another level than -Onone:
+# scripts/sanitize.sh builds the same with a sanitizer, and once with -O.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -16,7 +17,7 @@ for argument in "$@"; do
     if [ "$argument" = --build-tests ]; then
         scratch=${MEDIACTL_TEST_SCRATCH:-.build-test}
         options=(-c release --scratch-path "$scratch" --enable-index-store
-            -Xswiftc -Onone -Xswiftc -enable-testing -Xswiftc -gnone
+            -Xswiftc "${MEDIACTL_TEST_OPTIMIZATION:--Onone}" -Xswiftc -enable-testing -Xswiftc -gnone
             -Xswiftc -DKILL_POINTS -Xswiftc -DTESTABLE)
     fi
 done

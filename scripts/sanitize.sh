@@ -1,14 +1,18 @@
 #!/usr/bin/env bash
-# Runs the tests under the thread sanitizer, then under the address sanitizer (leaks included). Each has a build of its own,
-# whose log is .build-tsan/sanitize.log and .build-asan/sanitize.log. Arguments choose tests (--filter …); without them all
-# are run as scripts/test.sh runs them, in two processes side by side.
+# Runs the tests under the thread sanitizer, then under the address sanitizer (leaks included), then under the address
+# sanitizer over an optimized build (-O): a pointer that outlives the call for which it was made often still points to the
+# right bytes in an unoptimized build. Each has a separate build, whose log is sanitize.log in .build-tsan, .build-asan or
+# .build-asan-optimized. Arguments select tests (--filter …); without them all are run as scripts/test.sh runs them, in two
+# processes side by side.
 #
-#   SANITIZERS="thread address"   which of them
+#   SANITIZERS="thread address optimized"   which of them
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 # A crash under a sanitizer can leave a hung backtrace helper that keeps the output open.
 export SWIFT_BACKTRACE=enable=no
+# The program under test is the one with the sanitizer.
+unset MEDIACTL_BINARY
 # Deadlines of the tests are for programs at full speed.
 export MEDIACTL_TEST_PATIENCE=${MEDIACTL_TEST_PATIENCE:-5}
 # Left to itself, every program waits a second at its end for threads that may still race: the tests start thousands.
@@ -23,29 +27,31 @@ complain() { # complain SANITIZER LOG
     failed=1
 }
 
-run() { # run SANITIZER SCRATCH-PATH [TEST OPTION…]
-    local sanitizer=$1 scratch=$2 log=$2/sanitize.log
-    shift 2
+run() { # run SANITIZER LEVEL SCRATCH-PATH [TEST OPTION…]
+    local sanitizer=$1 level=$2 scratch=$3 log=$3/sanitize.log
+    shift 3
     local options=(--sanitize="$sanitizer" -Xswiftc -use-ld=lld -Xswiftc -gline-tables-only)
     mkdir -p "$scratch"
-    echo "sanitize: $sanitizer, logging to $log"
-    if ! MEDIACTL_TEST_SCRATCH=$scratch scripts/build.sh --build-tests "${options[@]}" >"$log" 2>&1; then
-        complain "$sanitizer (building)" "$log"
+    echo "sanitize: $sanitizer over $level, logging to $log"
+    if ! MEDIACTL_TEST_SCRATCH=$scratch MEDIACTL_TEST_OPTIMIZATION=$level \
+        scripts/build.sh --build-tests "${options[@]}" >"$log" 2>&1; then
+        complain "$sanitizer over $level (building)" "$log"
         return
     fi
     # A report of a sanitizer ends the process with an error, at the latest when it ends.
     local bundle=$PWD/$scratch/release/mediactlPackageTests.xctest
     if MEDIACTL_TEST_BUNDLE=$bundle timeout 7200 scripts/test.sh "$@" >"$log" 2>&1; then
-        echo "sanitize: $sanitizer: $(grep -E '^test: [1-9]|Test run with [1-9]' "$log" | tail -1)"
+        echo "sanitize: $sanitizer over $level: $(grep -E '^test: [1-9]|Test run with [1-9]' "$log" | tail -1)"
     else
-        complain "$sanitizer" "$log"
+        complain "$sanitizer over $level" "$log"
     fi
 }
 
-for sanitizer in ${SANITIZERS:-thread address}; do
+for sanitizer in ${SANITIZERS:-thread address optimized}; do
     case $sanitizer in
-    thread) run thread .build-tsan "$@" ;;
-    address) run address .build-asan "$@" ;;
+    thread) run thread -Onone .build-tsan "$@" ;;
+    address) run address -Onone .build-asan "$@" ;;
+    optimized) run address -O .build-asan-optimized "$@" ;;
     *)
         echo "sanitize: no such sanitizer: $sanitizer" >&2
         exit 2

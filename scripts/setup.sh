@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 
 level=${1:-build}
 venv=.build/venv
-python_packages=(werkzeug python-multipart tuspyserver uvicorn pyyaml rfc8785 cbor2 tink flask immichpy opentimelineio)
+python_packages=(werkzeug python-multipart tuspyserver uvicorn pyyaml rfc8785 cbor2 tink flask immichpy opentimelineio hpack)
 PATH=$PATH:/usr/sbin:/sbin # nginx lives there, and a plain user's PATH may not name it
 
 has_command() { command -v "$1" >/dev/null 2>&1; }
@@ -17,7 +17,7 @@ has_library() { has_command pkg-config && pkg-config --exists "$1"; }
 has_gnu_parallel() { has_command parallel && parallel --version 2>/dev/null | grep -q '^GNU parallel'; }
 has_tpm2_provider() { [ -e "$(openssl version -m | sed 's/^MODULESDIR: "\(.*\)"$/\1/')/tpm2.so" ]; }
 has_venv_module() { python3 -c 'import ensurepip, venv' >/dev/null 2>&1; }
-has_python_packages() { "$venv/bin/python" -c 'import werkzeug, python_multipart, tuspyserver, uvicorn, yaml, rfc8785, cbor2, tink, flask, immichpy, opentimelineio' >/dev/null 2>&1; }
+has_python_packages() { "$venv/bin/python" -c 'import werkzeug, python_multipart, tuspyserver, uvicorn, yaml, rfc8785, cbor2, tink, flask, immichpy, opentimelineio, hpack' >/dev/null 2>&1; }
 
 missing=()
 need() { # need PACKAGE CHECK…: PACKAGE is wanted when CHECK fails

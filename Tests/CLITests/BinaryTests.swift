@@ -20,6 +20,16 @@ import Testing
         #expect(result.errors.hasPrefix("mediactl: error: \(message)\nmediactl: hint: "))
     }
 
+    @Test func aCommandThatIsKilledAtAFailpointRunsBesideTheTests() async throws {
+        let other = ProcessInfo.processInfo.environment["MEDIACTL_BINARY"] ?? ""
+        let runner = try BinaryRunner()
+        let printPath = ["/bin/sh", "-c", "printf %s \"$0\""]
+        let usual = try await runner.run([], through: printPath)
+        #expect(usual.output == (other.isEmpty ? BuiltProgram.besideTests("mediactl") : other))
+        let killed = try await runner.run([], extra: ["MEDIACTL_KILL_AT": "afterBody"], through: printPath)
+        #expect(killed.output == BuiltProgram.besideTests("mediactl"))
+    }
+
     @Test func jsonAsAFileNameIsNotAWish() async throws {
         let result = try await BinaryRunner().run(["upload", "--bogus", "--", "--json"])
         #expect(result.exitCode == 2 && result.output.isEmpty)

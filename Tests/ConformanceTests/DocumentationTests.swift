@@ -133,7 +133,7 @@ struct DocumentationTests {
         )
         let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
         return own.merging([
-            "HOME": home, "PATH": "\(Bundle.main.bundleURL.path):\(path)", "COLUMNS": "120", "NO_COLOR": "1",
+            "HOME": home, "PATH": "\(BuiltProgram.directories):\(path)", "COLUMNS": "120", "NO_COLOR": "1",
         ]) { $1 }
     }
 
@@ -152,7 +152,7 @@ struct DocumentationTests {
         let lines = block.components(separatedBy: "\n```")[0].split(separator: "\n").map {
             $0.replacing("https://photos.example.org", with: sandbox.address)
         }
-        let programs = Bundle.main.bundleURL.path
+        let programs = BuiltProgram.directories
         var surroundings = ["HOME": directory.path]
         for line in lines.dropLast() {
             let parts = line.split(separator: "=", maxSplits: 1).map { String($0) }

@@ -39,7 +39,7 @@ struct SchedulerTests {
         func run(_ shell: String, _ script: String, _ variables: [String: String]) async throws -> ChildResult {
             let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
             let everywhere = [
-                "PATH": "\(Bundle.main.bundleURL.path):\(path)", "HOME": home.path, "TMPDIR": home.file("tmp"),
+                "PATH": "\(BuiltProgram.directories):\(path)", "HOME": home.path, "TMPDIR": home.file("tmp"),
                 "XDG_DATA_HOME": home.file("data"), "XDG_CACHE_HOME": home.file("cache"),
                 "MEDIA_DIR": home.file("media"), "EXPORT_DIR": home.file("exports"),
                 "MEDIACTL_SERVER": sandbox.address, "MEDIACTL_USER": "uploader",

@@ -10,12 +10,12 @@ public struct BinaryRunner: Sendable {
     /// The whole environment of the child.
     public var environment: [String: String]
 
-    /// Finds an executable beside the test bundle.
+    /// Finds an executable beside the test bundle, or `mediactl` at the path in `MEDIACTL_BINARY`.
     ///
     /// - Parameter name: The product's name, for example `mediactl`.
     /// - Throws: When no temporary directory can be made.
     public init(_ name: String = "mediactl") throws {
-        executable = Bundle.main.bundleURL.appendingPathComponent(name).path
+        executable = BuiltProgram.path(name)
         home = try TemporaryDirectory()
         let sanitizers = ProcessInfo.processInfo.environment.filter { $0.key.hasSuffix("SAN_OPTIONS") }
         environment = sanitizers.merging([
@@ -40,11 +40,12 @@ public struct BinaryRunner: Sendable {
         extra: [String: String] = [:],
         through wrapper: [String] = []
     ) throws -> ChildProcess {
-        let words = wrapper + [executable] + arguments
+        let variables = environment.merging(extra) { $1 }
+        let words = wrapper + [BuiltProgram.path(executable, environment: variables)] + arguments
         return try ChildProcess(
             words[0],
             Array(words.dropFirst()),
-            environment: environment.merging(extra) { $1 },
+            environment: variables,
             streams: streams,
             home: home
         )

@@ -126,9 +126,9 @@ public final class SandboxProcess: Sendable {
 
     private let process: ChildProcess
 
-    /// Path of a built program of this package.
+    /// Path of a program of this package to test.
     public static func builtProgram(_ name: String) -> String {
-        Bundle.main.bundleURL.appendingPathComponent(name).path
+        BuiltProgram.path(name)
     }
 
     /// Starts a sandbox and waits until it listens.

@@ -29,8 +29,8 @@ final class SecretWatch: Sendable {
     ///   - words: The program and its arguments.
     ///   - environment: All variables of the child.
     init?(_ words: [String], environment: [String: String]) {
-        let program = Bundle.main.bundleURL.appendingPathComponent("mediactl").path
-        guard let place = words.firstIndex(of: program) else { return nil }
+        let programs = [BuiltProgram.path("mediactl"), BuiltProgram.besideTests("mediactl")]
+        guard let place = words.firstIndex(where: programs.contains) else { return nil }
         let arguments = Array(words[(place + 1)...])
         isAlone = place == 0
         home = environment["HOME"]

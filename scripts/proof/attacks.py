@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Attacks mediactl with a hostile server, signals and broken connections, and compares what it claims with what is true.
 
-    scripts/proof/attacks.py [--only TABLE] [--row TEXT] [--jobs N] [--seed N] [--markdown]
+    scripts/proof/attacks.py [--only TABLE] [--row TEXT] [--every N] [--jobs N] [--seed N] [--verbose]
 
 Environment: MEDIACTL_BINARY and MEDIACTL_SANDBOX name the programs. A row is "false" when a claim is wrong (a stored file
 reported as failed, a token lost without a word, a secret printed, a trap), and "unmet" when a promise of the documentation
@@ -19,16 +19,19 @@ import traceback
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "real"))
 
+import resets  # noqa: E402
+import signals  # noqa: E402
 import statuses  # noqa: E402
 from trial import Server  # noqa: E402
 
-TABLES = {"statuses": statuses}
+TABLES = {"statuses": statuses, "signals": signals, "resets": resets}
 
 
 def options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", action="append", choices=sorted(TABLES), help="run only this table; repeatable")
     parser.add_argument("--row", metavar="TEXT", help="run only rows whose name contains TEXT")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="run only each Nth row (default: 1)")
     parser.add_argument("--jobs", type=int, default=8, metavar="N", help="rows at the same time (default: 8)")
     parser.add_argument("--seed", type=int, help="repeat the bytes of an earlier run")
     parser.add_argument("--verbose", action="store_true", help="print every row")
@@ -53,7 +56,7 @@ def run_row(row, sandbox, seed):
 
 def run_table(table, arguments, seed):
     """The rows of a table, in order."""
-    rows = [row for row in TABLES[table].rows() if not arguments.row or arguments.row in row[0]]
+    rows = [row for row in TABLES[table].rows() if not arguments.row or arguments.row in row[0]][::arguments.every]
     sandbox = Server(*getattr(TABLES[table], "SANDBOX", ()))
     try:
         with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:

@@ -6,6 +6,7 @@ import re
 import socket
 import sys
 import threading
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "real"))
 
@@ -39,9 +40,10 @@ def stage_of(line):
 def respond(status, body=b"", kind="application/json", more=()):
     """The bytes of a whole response, after which the connection ends."""
     fields = [f"HTTP/1.1 {status} Hostile", f"Content-Type: {kind}", *more, "Connection: close"]
-    if status not in NO_BODY:
+    has_body = status >= 200 and status not in NO_BODY
+    if has_body:
         fields.append(f"Content-Length: {len(body)}")
-    return "\r\n".join(fields).encode() + b"\r\n\r\n" + (b"" if status in NO_BODY else body)
+    return "\r\n".join(fields).encode() + b"\r\n\r\n" + (body if has_body else b"")
 
 
 def status_page(status):
@@ -85,7 +87,8 @@ class Hostile:
     def __init__(self, url, *rules):
         host, _, port = url.removeprefix("http://").partition(":")
         self.target, self.rules = (host, int(port)), list(rules)
-        self.exchanges, self.tokens = [], set()
+        # The requests, the tokens in responses that were sent completely, and how many connections are served now.
+        self.exchanges, self.tokens, self.active = [], set(), 0
         self.lock = threading.Lock()
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
@@ -94,13 +97,29 @@ class Hostile:
     def close(self):
         self.listener.close()
 
-    def listen(self):
+    def listen(self, listener=None):
         while True:
             try:
-                connection, _ = self.listener.accept()
+                connection, _ = (listener or self.listener).accept()
             except OSError:
                 return
-            threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
+            with self.lock:
+                self.active += 1
+            threading.Thread(target=self.served, args=(connection,), daemon=True).start()
+
+    def served(self, connection):
+        try:
+            self.serve(connection)
+        finally:
+            with self.lock:
+                self.active -= 1
+
+    def wait_until_idle(self, seconds=20):
+        """Waits until the server has read what a client has sent, and has processed it."""
+        end = time.monotonic() + seconds
+        while self.active and time.monotonic() < end:
+            time.sleep(0.01)
+        return not self.active
 
     def rule_of(self, stage):
         with self.lock:

@@ -1,4 +1,4 @@
-"""Every class of status at every stage: in place of the server's work, and in place of its response."""
+"""Every status at every stage: in place of the server's work, and in place of its response."""
 
 import json
 
@@ -6,20 +6,25 @@ import hostile
 from hostile import Rule, status_page
 from trial import Facts, Trial
 
+# At the stages that decide about a file every status is tried, at the others one or more of each kind.
+ALL = (*range(100, 600), 600, 999)
 STATUSES = (
+    100, 101, 103,
     200, 201, 202, 204, 206, 226, 300, 301, 302, 303, 304, 307, 308, 400, 401, 402, 403, 404, 405, 406, 407, 408, 409, 410,
     411, 412, 413, 414, 415, 416, 417, 418, 421, 422, 423, 425, 426, 428, 429, 431, 451, 460, 499, 500, 501, 502, 503, 504,
     505, 507, 508, 511, 520, 522, 524, 525, 530, 599, 600, 999,
 )
+# Registered with IANA as refusals of the request (RFC 9110 section 15 and others). What else begins with 4 is that of a proxy
+# or of nobody, and says nothing about what the server has done.
+REFUSALS = {*range(400, 419), 421, 422, 423, 424, 426, 428, 431, 451, 501, 503}
 # These say that nothing was processed (gighive contract, trap T24; 423 is a lock).
 NOTHING_DONE = {423, 503}
-# Those that leave open what the server, or a proxy before it, has done.
-OPEN = {408, 409, 425, 429, 499} | set(range(500, 1000)) - {501, 503}
+# These leave open what the server, or a proxy in front of it, has done.
+OPEN = {408, 409}
 
 
 def is_denial(status, when):
-    return when == "after" and 300 <= status and status not in OPEN
-
+    return when == "after" and (300 <= status < 400 or status in REFUSALS - OPEN)
 
 
 def rule(stage, status, when, times=None):
@@ -98,26 +103,26 @@ def at_guest(trial, stage, status, when):
     return None
 
 
-# Stage, when, the rules of a status, and the commands.
+# Stage, when, how often, the commands, and the statuses.
 PLANS = [
-    ("upload", "before", 1, at_upload),
-    ("upload", "after", 1, at_upload),
-    ("tus-options", "before", None, at_upload),
-    ("tus-create", "before", 1, at_upload),
-    ("tus-create", "after", 1, at_upload),
-    ("tus-patch", "before", 1, at_upload),
-    ("tus-patch", "after", 1, at_upload),
-    ("tus-head", "before", 2, at_head),
-    ("finalize", "before", 1, at_upload),
-    ("finalize", "after", 1, at_upload),
-    ("listing", "before", None, at_question),
-    ("media", "before", None, at_question),
-    ("asset", "before", None, at_deletion),
-    ("delete", "before", None, at_deletion),
-    ("delete", "after", 1, at_deletion),
-    ("tus-delete", "before", None, at_discard),
-    ("health", "before", None, at_doctor),
-    ("token", "before", None, at_guest),
+    ("upload", "before", 1, at_upload, ALL),
+    ("upload", "after", 1, at_upload, ALL),
+    ("tus-options", "before", None, at_upload, STATUSES),
+    ("tus-create", "before", 1, at_upload, STATUSES),
+    ("tus-create", "after", 1, at_upload, STATUSES),
+    ("tus-patch", "before", 1, at_upload, STATUSES),
+    ("tus-patch", "after", 1, at_upload, STATUSES),
+    ("tus-head", "before", 2, at_head, STATUSES),
+    ("finalize", "before", 1, at_upload, ALL),
+    ("finalize", "after", 1, at_upload, ALL),
+    ("listing", "before", None, at_question, ALL),
+    ("media", "before", None, at_question, STATUSES),
+    ("asset", "before", None, at_deletion, STATUSES),
+    ("delete", "before", None, at_deletion, ALL),
+    ("delete", "after", 1, at_deletion, ALL),
+    ("tus-delete", "before", None, at_discard, STATUSES),
+    ("health", "before", None, at_doctor, STATUSES),
+    ("token", "before", None, at_guest, STATUSES),
 ]
 FORBIDDEN = hostile.respond(
     403, json.dumps({"success": False, "error": "Forbidden", "message": "Invalid delete token"}).encode()
@@ -139,8 +144,8 @@ def more_rules(stage):
 
 def rows():
     """Every row, as a function of the sandbox and a seed."""
-    for stage, when, times, plan in PLANS:
-        for status in STATUSES:
+    for stage, when, times, plan, statuses in PLANS:
+        for status in statuses:
             yield f"{status} at {stage}, {when}", run_row, (stage, when, times, plan, status)
 
 

@@ -31,9 +31,9 @@ enum ForeignProgram {
         throw Failure("\(name) is not installed; run scripts/setup.sh test")
     }
 
-    /// A product of this package, as built with the tests.
+    /// A product of this package to test.
     static func product(_ name: String) -> String {
-        Bundle.main.bundleURL.appending(path: name).path
+        BuiltProgram.path(name)
     }
 
     /// Runs a program to its end. `environment` is added to that of the tests.
@@ -47,7 +47,7 @@ enum ForeignProgram {
 
     /// The environment of the tests, with additions.
     static func surroundings(_ additions: [String: String]) -> [String: String] {
-        ProcessInfo.processInfo.environment.merging(additions) { $1 }
+        ProcessInfo.processInfo.environment.filter { $0.key != BuiltProgram.variable }.merging(additions) { $1 }
     }
 }
 
