@@ -13,6 +13,9 @@ struct DamagedCopies {
         schema.fileName + mark + FileTime.text(now)
     }
 
+    /// Whether an entry of the data directory is a damaged store, by its name.
+    static func isName(_ name: String) -> Bool { name.hasPrefix(StoreSchema.tokens.fileName + mark) }
+
     private func paths() throws(StoreError) -> [String] {
         try directory.entries(withPrefix: StoreSchema.tokens.fileName + Self.mark).map(directory.file)
     }

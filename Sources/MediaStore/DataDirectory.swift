@@ -19,6 +19,27 @@ public struct DataDirectory: Sendable {
     /// - Throws: `StoreError`: `.unsafe` when it belongs to another user, is no directory, is open to others' writing and
     ///   holds more than the store, or has a link in place of something of the store; `.notWritable`, `.full`.
     public static func open(_ path: String) throws(StoreError) -> DataDirectory {
+        try open(path, refusing: { _ in true })
+    }
+
+    /// Opens the directory for a repair of the token store, which sets aside a link in place of the store.
+    ///
+    /// - Throws: `StoreError`, as `open(_:)` for everything else.
+    package static func openForRepair(_ path: String) throws(StoreError) -> DataDirectory {
+        let store = StoreSchema.tokens.fileName
+        let replaced = [store] + StoreConnection.companions.map { store + $0 }
+        return try open(path, refusing: { !replaced.contains($0) })
+    }
+
+    /// - Parameters:
+    ///   - path: The directory.
+    ///   - isRefused: Whether a link with this name is refused.
+    /// - Returns: The directory.
+    /// - Throws: `StoreError`, as `open(_:)`.
+    private static func open(
+        _ path: String,
+        refusing isRefused: (String) -> Bool
+    ) throws(StoreError) -> DataDirectory {
         let absolute = try absolutePath(path)
         try create(absolute)
         let resolved = try followingOwnLink(absolute)
@@ -41,7 +62,7 @@ public struct DataDirectory: Sendable {
         }
         let locks = resolved + "/" + lockDirectoryName
         try create(locks)
-        try refuseLinks(in: resolved)
+        try refuseLinks(in: resolved, where: isRefused)
         warnings += try tightenEntries(of: resolved, where: isOfStore)
         warnings += try tightenEntries(of: locks) { _ in true }
         for part in Part.allCases { warnings += try tighten(part, in: resolved) }
@@ -52,9 +73,13 @@ public struct DataDirectory: Sendable {
     package static let loginsFileName = "logins.json"
 
     /// Refuses links in place of what the store keeps: they could lead its writing anywhere. Only the directory itself may be
-    /// reached through one.
-    private static func refuseLinks(in directory: String) throws(StoreError) {
-        for name in try entries(of: directory) where isOfStore(name) {
+    /// reached through one. A link that a repair has set aside is never opened.
+    private static func refuseLinks(
+        in directory: String,
+        where isRefused: (String) -> Bool = { _ in true }
+    ) throws(StoreError) {
+        for name in try entries(of: directory)
+        where isOfStore(name) && !DamagedCopies.isName(name) && isRefused(name) {
             let path = directory + "/" + name
             guard let status = try FileStatus(at: path) else { continue }
             let isDirectory = name == lockDirectoryName || Part(rawValue: name) != nil
@@ -105,6 +130,9 @@ public struct DataDirectory: Sendable {
 
     /// Path of an entry.
     func file(_ name: String) -> String { path + "/" + name }
+
+    /// Path of the directory of lock files.
+    var lockFolder: String { file(Self.lockDirectoryName) }
 
     /// Path of a lock file. Locks lie with what they protect, so that `--data-dir` moves both.
     func lockFile(_ name: String) -> String { path + "/" + Self.lockDirectoryName + "/" + name + ".lock" }

@@ -162,8 +162,11 @@ final class StoreConnection: Sendable {
     }
 
     /// Moves everything from the write-ahead log to the database and empties the log, so that no removed byte stays.
-    func truncateLog() throws(StoreError) {
-        let deadline = ContinuousClock.now + busyLimit
+    ///
+    /// - Parameter limit: How long other processes may use the log; nil for the limit of the connection.
+    /// - Throws: `StoreError`; `.busy` when they use it for longer.
+    func truncateLog(limit: Duration? = nil) throws(StoreError) {
+        let deadline = ContinuousClock.now + (limit ?? busyLimit)
         while try !tryTruncateLog() {
             guard ContinuousClock.now < deadline else {
                 throw StoreError(.busy, path: path, detail: "cleared, but the write-ahead log is still in use")

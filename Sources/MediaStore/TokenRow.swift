@@ -1,6 +1,24 @@
 import Foundation
 import GRDB
 
+/// What is left of a removed entry: its key, without the token.
+struct Tombstone: Sendable {
+    var host: String
+    var fileID: Int64
+    var checksumSHA256: String
+    /// Milliseconds since 1970, of the entry.
+    var createdAt: Int64
+}
+
+extension Tombstone {
+    init(_ entry: TokenEntry) {
+        host = entry.host
+        fileID = entry.fileID
+        checksumSHA256 = entry.checksumSHA256
+        createdAt = entry.createdAt.milliseconds
+    }
+}
+
 /// Rows of the tables `tokens` and `tombstones`.
 enum TokenRow {
     private static let columns = """
@@ -62,19 +80,30 @@ enum TokenRow {
     }
 
     static func bury(_ entry: TokenEntry, _ db: Database) throws {
-        let arguments = StatementArguments(key(entry) + [entry.createdAt.milliseconds])
-        try db.execute(sql: "DELETE FROM tokens WHERE \(hasKey) AND created_at <= ?4", arguments: arguments)
-        try db.execute(
-            sql: "DELETE FROM stored_files WHERE \(hasKey)",
-            arguments: StatementArguments(key(entry))
-        )
-        try db.execute(
+        try bury(Tombstone(entry), db)
+    }
+
+    /// Removes the rows of a removed entry.
+    static func bury(_ stone: Tombstone, _ db: Database) throws {
+        let key: [(any DatabaseValueConvertible)?] = [stone.host, stone.fileID, stone.checksumSHA256]
+        let arguments = StatementArguments(key + [stone.createdAt])
+        try db.cachedStatement(sql: "DELETE FROM tokens WHERE \(hasKey) AND created_at <= ?4")
+            .execute(arguments: arguments)
+        try db.cachedStatement(sql: "DELETE FROM stored_files WHERE \(hasKey)")
+            .execute(arguments: StatementArguments(key))
+        try db.cachedStatement(
             sql: """
                 INSERT INTO tombstones (host, file_id, checksum_sha256, created_at) VALUES (?1, ?2, ?3, ?4)
                 ON CONFLICT DO UPDATE SET created_at = max(created_at, excluded.created_at)
-                """,
-            arguments: arguments
-        )
+                """
+        ).execute(arguments: arguments)
+    }
+
+    /// All removed entries.
+    static func tombstones(_ db: Database) throws -> [Tombstone] {
+        try Row.fetchAll(db, sql: "SELECT host, file_id, checksum_sha256, created_at FROM tombstones").map { row in
+            Tombstone(host: row[0], fileID: row[1], checksumSHA256: row[2], createdAt: row[3])
+        }
     }
 
     static func removeTombstone(of entry: TokenEntry, _ db: Database) throws {

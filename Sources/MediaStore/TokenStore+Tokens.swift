@@ -201,23 +201,6 @@ extension TokenStore {
     public func storedFiles(host: String?) throws(StoreError) -> [StoredFile] {
         try connection.read { try StoredFileRow.fetch($0, where: "?1 IS NULL OR host = ?1", [host]) }
     }
-
-    /// Removes an entry and its superseded rows (same host, id and checksum), leaving a tombstone without the token.
-    /// A row that is newer than the entry, stored by another process meanwhile, stays. Backups in the data directory and
-    /// damaged stores that a repair has set aside lose the tokens as well.
-    ///
-    /// - Throws: `StoreError`; the entry is there still if one of them could not be changed.
-    public func remove(_ entry: TokenEntry) throws(StoreError) {
-        let secrets = try tokens(host: entry.host, fileID: entry.fileID)
-            .filter { $0.checksumSHA256 == entry.checksumSHA256 && $0.createdAt <= entry.createdAt }
-            .map(\.token.secret)
-        let backups = StoreBackups(in: directory)
-        let lock = try backups.lock()
-        defer { lock.remove() }
-        try backups.change { try TokenRow.bury(entry, $0) }
-        try DamagedCopies(directory: directory).erase(secrets)
-        try connection.write { try TokenRow.bury(entry, $0) }
-    }
 }
 
 /// What became of an entry that was to be added.

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Synchronization
 
 /// `tokens.sqlite`: delete tokens and the upload journal. Safe for many processes and tasks at once.
 ///
@@ -15,6 +16,8 @@ public final class TokenStore: Sendable {
     let directory: DataDirectory
     let connection: StoreConnection
     let commits: GroupCommit
+    /// The removals of this command; nil when each is complete by itself.
+    let removals = Mutex<RemovalGroup?>(nil)
 
     /// Opens, migrates and proves the store writable.
     ///

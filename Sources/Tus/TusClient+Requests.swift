@@ -106,14 +106,17 @@ extension TusClient {
     /// Does something again as long as the upload is locked and patience lasts.
     func waitingForLocks<Value: Sendable>(
         _ control: TransferControl,
+        limit: Duration = .seconds(300),
+        _ onLock: () -> Void = {},
         _ body: () async throws(TusError) -> Value
     ) async throws(TusError) -> Value {
-        var patience = LockPatience()
+        var patience = LockPatience(limit: limit)
         while true {
             do throws(TusError) {
                 return try await body()
             } catch  where error.kind == .locked {
                 guard let wait = patience.next() else { throw error }
+                onLock()
                 if await control.waitForStop(upTo: wait) { throw TusError(.cancelled) }
             }
         }

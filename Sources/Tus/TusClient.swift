@@ -125,13 +125,21 @@ public struct TusClient: Sendable {
     /// Gives an upload up, with its bytes on the server (`DELETE`, extension "termination"). One that is gone already is
     /// no error.
     ///
-    /// An upload that is locked by another request (423) is waited for, up to five minutes.
-    ///
-    /// - Throws: `TusError`.
-    public func terminate(_ id: String, control: TransferControl = TransferControl()) async throws(TusError) {
+    /// - Parameters:
+    ///   - id: The upload.
+    ///   - lockLimit: How long an upload that is locked by another request (423) is waited for in all.
+    ///   - control: Stops it at once.
+    ///   - onLock: Called before each wait for a lock.
+    /// - Throws: `TusError`; `.locked` when the lock outlasts the limit.
+    public func terminate(
+        _ id: String,
+        lockLimit: Duration = .seconds(300),
+        control: TransferControl = TransferControl(),
+        onLock: () -> Void = {}
+    ) async throws(TusError) {
         let request = request(.delete, try resource(id))
         do throws(TusError) {
-            try await waitingForLocks(control) { () async throws(TusError) in
+            try await waitingForLocks(control, limit: lockLimit, onLock) { () async throws(TusError) in
                 _ = try await exchange(request, as: .delete, control)
             }
         } catch  where error.kind == .gone {

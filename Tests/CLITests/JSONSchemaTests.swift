@@ -43,7 +43,7 @@ import Testing
             result.warnings = [
                 .notVerified, .noDeleteToken, .oddToken, .answeredInHTML, .rescued(uploadID: "u", fileID: 1),
                 .unusableToken(rescuePath: "r"), .tokenKept(rescuePath: "r"), .responseKept(path: "r"),
-                .tokenLostEarlier, .aboveDirectLimit,
+                .tokenLostEarlier, .tokenMayBeLost, .aboveDirectLimit,
                 .typeMismatch(declared: "a", sniffed: "b"),
             ]
         } else {

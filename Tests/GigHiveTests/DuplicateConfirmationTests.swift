@@ -134,6 +134,75 @@ import Testing
         #expect(result.error?.code == .unexpectedAnswer)
     }
 
+    // MARK: Refusals that do not identify the existing file
+
+    /// The content of the refusal, whether the server has the file, and whether a warning is due.
+    @Test(arguments: [
+        ("", true, true), ("", false, true), ("{}", true, true), ("<title>409 Conflict</title>", true, true),
+        (#"{"checksum_sha256":"\#(String(repeating: "0", count: 64))"}"#, true, true),
+        (#"{"checksum_sha256":"\#(String(repeating: "0", count: 64))"}"#, false, true),
+        (#"{"existing_asset_id":18}"#, false, true), (#"{"existing_asset_id":18}"#, true, false),
+        (#"{"checksum_sha256":"\#(abcChecksum)"}"#, true, false),
+    ]) func aRefusalWithoutTheExistingFileWarnsOfALostToken(
+        _ body: String,
+        _ isOnServer: Bool,
+        _ isWarning: Bool
+    ) async throws {
+        let bench = try Workbench(
+            try FakeGigHive { request, connection, server, _ in
+                guard request.path == "/api/uploads.php" else { return false }
+                if isOnServer { server.store(request.fileContent) }
+                try connection.answer(409, body, type: body.hasPrefix("<") ? "text/html" : "application/json")
+                return true
+            }
+        )
+        let result = await bench.uploader.upload(try bench.prepare())
+        #expect(result.state == (isOnServer ? .duplicate : .failed))
+        #expect(result.warnings == (isWarning ? [.tokenMayBeLost] : []))
+        #expect(!result.hasDeleteToken)
+        #expect(bench.server.uploads.count == 1)
+    }
+
+    @Test func aTokenThatIsStoredIsNotLost() async throws {
+        let bench = try Workbench(
+            try FakeGigHive { request, connection, _, number in
+                guard request.path == "/api/uploads.php", number > 1 else { return false }
+                try connection.answer(409, "")
+                return true
+            }
+        )
+        #expect(await bench.uploader.upload(try bench.prepare()).state == .done)
+        let result = await bench.uploader.upload(try bench.prepare(name: "copy.mp4"))
+        #expect(result.state == .duplicate && result.hasDeleteToken)
+        #expect(result.warnings.isEmpty)
+    }
+
+    @Test func aLostTokenIsReportedOnce() async throws {
+        let bench = try Workbench(
+            try FakeGigHive { request, connection, server, number in
+                guard request.path == "/api/uploads.php" else { return false }
+                if number == 1 {
+                    server.store(request.fileContent)
+                    connection.close()
+                } else {
+                    try connection.answer(409, "")
+                }
+                return true
+            }
+        )
+        #expect(await bench.uploader.upload(try bench.prepare()).state == .tokenLost)
+        let result = await bench.uploader.upload(try bench.prepare(name: "copy.mp4"))
+        #expect(result.state == .duplicate)
+        #expect(result.warnings == [.tokenLostEarlier])
+    }
+
+    @Test func aFinalizeRefusedWithoutTheExistingFileWarnsOfALostToken() async throws {
+        let bench = try ResumableBench(try await SandboxProcess.start(faults: ["finalize:status-after=409,times=1"]))
+        let result = await bench.uploader.upload(try bench.prepare(try bench.file()))
+        #expect(result.state == .duplicate)
+        #expect(result.warnings == [.tokenMayBeLost])
+    }
+
     private static func refusing(spelling: String) throws -> FakeGigHive {
         try FakeGigHive { request, connection, server, _ in
             guard request.path == "/api/uploads.php" else { return false }

@@ -61,7 +61,9 @@ import Tus
     @Test(
         arguments: [
             ("finalize:status=504,times=1", UploadState.done),
-            ("finalize:status=502,times=1", .done),
+            ("finalize:status=502,times=1", .done), ("finalize:status=425,times=1", .done),
+            ("finalize:status-after=425,times=1", .tokenLost), ("finalize:status-after=499,times=1", .tokenLost),
+            ("finalize:status-after=423,times=1", .tokenLost),
             ("finalize:reset,after=body,times=1", .done),
             ("finalize:drop-answer,times=1", .tokenLost),
             ("finalize:status-after=504,times=1", .tokenLost),

@@ -56,7 +56,7 @@ import Testing
             (400, #"{"error":"Bad Request","message":"Unsupported media type"}"#, "unsupported media"),
             (400, "<title>Unsupported media type</title>", "refused"), (401, "<html>", "refused"),
             (408, "", "lost"), (409, "{}", "duplicate"),
-            (413, "<html>", "refused"), (423, "", "refused for now"), (429, "", "lost"),
+            (413, "<html>", "refused"), (423, "", "lost"), (425, "", "lost"), (429, "", "lost"), (499, "", "lost"),
             (500, "<html>", "broken"), (501, "", "refused"), (502, "<html>", "lost"),
             (503, "<html>", "refused for now"),
             (504, "<html>", "lost"), (302, "", "refused"),

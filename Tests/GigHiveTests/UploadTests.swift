@@ -153,7 +153,9 @@ import Testing
     }
 
     /// The server may have stored a body that it has whole, whatever status a proxy sends.
-    @Test(arguments: [408, 429]) func aRefusedUploadIsSentAgainOnlyAfterAsking(_ status: Int) async throws {
+    @Test(arguments: [405, 408, 410, 418, 423, 425, 429, 451, 499]) func aRefusedUploadIsSentAgainOnlyAfterAsking(
+        _ status: Int
+    ) async throws {
         let bench = try Workbench(
             try FakeGigHive { request, connection, _, number in
                 guard request.path == "/api/uploads.php", number == 1 else { return false }
@@ -181,7 +183,9 @@ import Testing
     }
 
     /// The same, and the file is there: it is not sent again.
-    @Test(arguments: [408, 429]) func aRefusedUploadThatWasStoredIsFound(_ status: Int) async throws {
+    @Test(arguments: [405, 408, 410, 418, 423, 425, 429, 451, 499]) func aRefusedUploadThatWasStoredIsFound(
+        _ status: Int
+    ) async throws {
         let bench = try Workbench(
             try FakeGigHive { request, connection, server, _ in
                 guard request.path == "/api/uploads.php" else { return false }

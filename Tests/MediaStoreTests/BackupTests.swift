@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Glibc
+import Synchronization
 import TestSupport
 import Testing
 
@@ -17,7 +18,8 @@ struct BackupTests {
             let path = fixture.directory.file(name)
             var isDirectory: ObjCBool = false
             let isThere = FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory)
-            return try isThere && !isDirectory.boolValue && fixture.bytes(path).firstRange(of: bytes) != nil
+            guard isThere, !isDirectory.boolValue else { return false }
+            return try bytes.isEmpty || fixture.bytes(path).firstRange(of: bytes) != nil
         }
     }
 
@@ -116,6 +118,83 @@ struct BackupTests {
         let backup = try #require(try backups.all().first)
         let report = try StoreRestore.run(from: backup.path, to: store, isDryRun: false)
         #expect(report.tokens == 0 && report.tokensInBackup == 1)
+    }
+
+    @Test("removals of one command change each backup once, and leave no token in any file")
+    func groupedRemovals() throws {
+        let fixture = try fixture.get()
+        let store = try fixture.store()
+        let count = 1000
+        let entries = try (1...count).map { number in
+            var entry = try sampleEntry(fileID: Int64(number))
+            let digits = String(number, radix: 16)
+            entry.token = try #require(
+                DeleteToken(
+                    String(repeating: "7", count: 58) + String(repeating: "0", count: 6 - digits.count) + digits
+                )
+            )
+            return entry
+        }
+        _ = try store.add(entries)
+        _ = try store.add(sampleEntry(fileID: 5000, digit: "b"))
+        let backups = StoreBackups(in: fixture.directory)
+        for day in 1...3 { _ = try backups.create(from: store, now: date(day)) }
+        let damaged = fixture.databasePath + ".damaged-20260101T000000Z"
+        try fixture.write(Array(entries.map(\.token.secret).joined().utf8), to: damaged)
+        let secret = String(repeating: "7", count: 58)
+        #expect(try files(with: secret, in: fixture).count >= 5)
+        let before = try backups.all().map { try fixture.bytes($0.path) }
+        store.beginRemovals()
+        for entry in entries { try store.remove(entry) }
+        #expect(try backups.all().map { try fixture.bytes($0.path) } == before, "a backup was changed for each token")
+        #expect(try store.tokens(host: nil).map(\.fileID) == [5000])
+        try store.finishRemovals()
+        #expect(try files(with: secret, in: fixture) == [])
+        #expect(try files(with: sampleToken("b").secret, in: fixture).count >= 4)
+        #expect(try !files(with: "", in: fixture).contains { $0.contains("removals-") })
+        let backup = try #require(try backups.all().first)
+        let report = try StoreRestore.run(from: backup.path, to: store, isDryRun: false)
+        #expect(report.tokens == 0 && report.tokensInBackup == 1)
+        // After the end of the group each removal is complete by itself.
+        try store.remove(try #require(store.tokens(host: nil).first))
+        try store.connection.truncateLog()
+        #expect(try files(with: sampleToken("b").secret, in: fixture) == [])
+    }
+
+    @Test("the next command finishes the removals of a process that died")
+    func interruptedRemovals() throws {
+        let fixture = try fixture.get()
+        do {
+            let store = try fixture.store()
+            _ = try store.add(sampleEntry(fileID: 1, digit: "a"))
+            _ = try store.add(sampleEntry(fileID: 2, digit: "b"))
+            _ = try StoreBackups(in: fixture.directory).create(from: store)
+            store.beginRemovals()
+            try store.remove(try #require(store.tokens(host: nil).first { $0.fileID == 1 }))
+            // While it lives, it is not helped.
+            try fixture.store().finishInterruptedRemovals()
+            #expect(try files(with: sampleToken("a").secret, in: fixture).contains { $0.hasPrefix("backups/") })
+            // What the kernel does at the end of the process.
+            store.removals.withLock { $0 = nil }
+        }
+        let store = try fixture.store()
+        #expect(try files(with: "", in: fixture).contains { $0.hasPrefix("locks/removals-") })
+        try store.finishInterruptedRemovals()
+        #expect(try files(with: sampleToken("a").secret, in: fixture) == [])
+        #expect(try files(with: sampleToken("b").secret, in: fixture).contains { $0.hasPrefix("backups/") })
+        #expect(try !files(with: "", in: fixture).contains { $0.hasPrefix("locks/removals-") })
+        #expect(try store.tokens(host: nil).map(\.fileID) == [2])
+    }
+
+    @Test("a group without removals leaves nothing behind")
+    func emptyGroup() throws {
+        let fixture = try fixture.get()
+        let store = try fixture.store()
+        let names = try files(with: "", in: fixture)
+        store.beginRemovals()
+        try store.finishRemovals()
+        try store.finishInterruptedRemovals()
+        #expect(try files(with: "", in: fixture) == names)
     }
 
     @Test("after clear no token is left in any file, and only those of other hosts otherwise")

@@ -97,6 +97,48 @@ struct DamagedStoreTests {
         #expect(try fixture.bytes(try #require(report.kept.first)) == before)
     }
 
+    @Test(
+        "a symbolic link in place of the store is set aside, and what it leads to is neither read nor changed",
+        arguments: ["tokens.sqlite", "tokens.sqlite-wal"],
+        [true, false]
+    )
+    func symbolicLink(name: String, isDangling: Bool) throws {
+        let other = try StoreFixture()
+        _ = try other.store().add(sampleEntry())
+        let before = try other.bytes(other.databasePath)
+        let fixture = try StoreFixture()
+        let target = isDangling ? fixture.temporary.file("nothing") : other.databasePath
+        try FileManager.default.createSymbolicLink(
+            atPath: fixture.directory.file(name),
+            withDestinationPath: target
+        )
+        #expect(try storeErrorKind { _ = try DataDirectory.open(fixture.directory.path) } == .unsafe)
+        let directory = try DataDirectory.openForRepair(fixture.directory.path)
+        let dry = try #require(try StoreRepair(in: directory).run(isDryRun: true))
+        #expect(dry.damage.contains("symbolic link") && dry.tokens == 0 && dry.kept.isEmpty)
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: fixture.directory.file(name)) == target)
+        let report = try #require(try StoreRepair(in: directory).run(isDryRun: false))
+        #expect(report.tokens == 0 && report.lostCount == 0)
+        let kept = try #require(report.kept.first)
+        #expect(kept.contains("/tokens.sqlite.damaged-") && report.kept.count == 1)
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: kept) == target)
+        // The directory is usable with the link that was set aside, and deleting does not follow it either.
+        let store = try TokenStore(in: DataDirectory.open(fixture.directory.path))
+        _ = try store.add(sampleEntry())
+        try store.remove(try #require(store.tokens(host: nil).first))
+        #expect(try store.clear(host: nil) == 0)
+        #expect(try other.bytes(other.databasePath) == before)
+        #expect(!FileManager.default.fileExists(atPath: fixture.temporary.file("nothing")))
+    }
+
+    @Test("a repair refuses links in place of anything else")
+    func otherLinks() throws {
+        let fixture = try StoreFixture()
+        let target = fixture.temporary.file("elsewhere")
+        #expect(symlink(target, fixture.directory.file("library.sqlite")) == 0)
+        #expect(try storeErrorKind { _ = try DataDirectory.openForRepair(fixture.directory.path) } == .unsafe)
+    }
+
     @Test("a store of a newer version is not repaired")
     func newerVersion() throws {
         let fixture = try StoreFixture()

@@ -19,7 +19,9 @@ import Testing
     /// With less than this, the dynamic loader ends the program before its first statement.
     @Test(
         .measuresMemory,
-        arguments: ["-n 4", "-n 6", "-n 10", "-n 26", "-v 160000"],
+        arguments: [
+            "-n 4", "-n 5", "-n 8", "-n 10", "-n 12", "-n 16", "-n 20", "-n 26", "-n 28", "-n 32", "-v 160000",
+        ],
         [[], ["--json"]]
     )
     func tooLittleIsOneError(_ limit: String, _ options: [String]) async throws {
@@ -33,6 +35,42 @@ import Testing
         if !options.isEmpty {
             #expect(["error", "summary"].contains(result.records.last?["type"] as? String))
         }
+    }
+
+    /// With less than four parallel uploads need, fewer run, and every file is stored.
+    @Test(.measuresMemory, arguments: [40, 48, 64, 72, 80, 96], [[], ["--transport", "tus", "--chunk-size", "64K"]])
+    func fewDescriptorsMeanFewerParallelUploads(_ limit: Int, _ options: [String]) async throws {
+        let sandbox = try await SandboxProcess.start()
+        let bench = try Bench(sandbox.baseURL)
+        let files = try (0..<40).map { try bench.movie(100_000, seed: $0, name: "clip\($0).mp4") }
+        let result = try await bench.runner.run(
+            ["upload"] + files + options + bench.login + ["--jobs", "4", "--json", "--no-input"],
+            through: ["/bin/sh", "-c", "ulimit -n \(limit); exec \"$0\" \"$@\""],
+            deadline: .seconds(120)
+        )
+        #expect(result.exitCode == 0, "\(result.errors)")
+        #expect(!result.errors.contains("too many open files"), "\(result.errors)")
+        let jobs = try #require(result.records.first?["jobs"] as? Int)
+        #expect(jobs < 4 || limit > 80)
+        #expect(
+            result.errors.contains(
+                "note: not enough file descriptors for 4 parallel uploads (ulimit -n \(limit)); using --jobs \(jobs)\n"
+            ) == (jobs < 4)
+        )
+    }
+
+    /// The soft limit of a session is often lower than what the program may use.
+    @Test(.measuresMemory) func theSoftLimitIsRaised() async throws {
+        let sandbox = try await SandboxProcess.start()
+        let bench = try Bench(sandbox.baseURL)
+        let files = try (0..<20).map { try bench.movie(10_000, seed: $0, name: "clip\($0).mp4") }
+        let result = try await bench.runner.run(
+            ["upload"] + files + bench.login + ["--jobs", "16", "--json", "--no-input"],
+            through: ["/bin/sh", "-c", "ulimit -S -n 40; exec \"$0\" \"$@\""],
+            deadline: .seconds(60)
+        )
+        #expect(result.exitCode == 0, "\(result.errors)")
+        #expect(result.records.first?["jobs"] as? Int == 16 && !result.errors.contains("file descriptors"))
     }
 
     @Test func enoughIsEnough() async throws {

@@ -165,7 +165,7 @@ final class SecretWatch: Sendable {
         ].contains {
             last.hasPrefix($0)
         }
-            || name.contains("/capture-keys/")
+            || name.contains("/capture-keys/") || name.contains("mediactl/backups/tokens-")
     }
 
     /// What the child has written below its home: secrets lie in their own places, for their owner alone.

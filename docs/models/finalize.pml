@@ -31,7 +31,7 @@ end:
     :: d_step { work[q] == busy && !stored -> stored = true; respond(withToken) }
     :: d_step { work[q] == busy && !stored -> stored = true; respond(breakdown) }
     :: d_step { work[q] == busy && !stored -> respond(breakdown) }
-    /* 503, 423, a hook that has not run: nothing was done, whatever an earlier request did. */
+    /* 503, a hook that has not run: nothing was done, whatever an earlier request did. */
     :: d_step { work[q] == busy -> respond(refusal) }
     fi
 }

@@ -14,17 +14,16 @@ STATUSES = (
     411, 412, 413, 414, 415, 416, 417, 418, 421, 422, 423, 425, 426, 428, 429, 431, 451, 460, 499, 500, 501, 502, 503, 504,
     505, 507, 508, 511, 520, 522, 524, 525, 530, 599, 600, 999,
 )
-# Registered with IANA as refusals of the request (RFC 9110 section 15 and others). What else begins with 4 is that of a proxy
-# or of nobody, and says nothing about what the server has done.
-REFUSALS = {*range(400, 419), 421, 422, 423, 424, 426, 428, 431, 451, 501, 503}
-# These say that nothing was processed (gighive contract, trap T24; 423 is a lock).
-NOTHING_DONE = {423, 503}
-# These leave open what the server, or a proxy in front of it, has done.
-OPEN = {408, 409}
+# This says that nothing was processed (gighive contract, trap T24).
+NOTHING_DONE = {503}
+# The contract defines these as refusals (2.5, 4.3, section 8).
+REFUSALS = {400, 401, 403, 404, 413, 415}
+# Those that leave open what the server, or a proxy before it, has done.
+OPEN = set(range(400, 500)) - REFUSALS | set(range(500, 1000)) - {501, 503}
 
 
 def is_denial(status, when):
-    return when == "after" and (300 <= status < 400 or status in REFUSALS - OPEN)
+    return when == "after" and (300 <= status < 400 or status in REFUSALS | {501, 503})
 
 
 def rule(stage, status, when, times=None):

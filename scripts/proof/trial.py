@@ -170,7 +170,7 @@ class Trial:
         states = self.journal()
         if not states & {"token_lost", "unknown_outcome", "sent", "sending", "finalized"}:
             warned = any(
-                warning["code"] in ("no_delete_token", "token_lost_earlier")
+                warning["code"] in ("no_delete_token", "token_lost_earlier", "token_may_be_lost")
                 for run in self.runs for item in run.items for warning in item.record.get("warnings") or []
             )
             if not warned:

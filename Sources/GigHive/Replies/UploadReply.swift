@@ -91,6 +91,11 @@ package struct UploadReply: Sendable, Equatable {
         return reply
     }
 
+    /// Whether the response to a duplicate identifies the existing file, by its ID or by the checksum of the bytes sent.
+    func identifiesExistingFile(_ checksum: String?) -> Bool {
+        existingFileID != nil || (checksum != nil && checksumSHA256 == checksum)
+    }
+
     /// Reads a text in the form of the contract.
     private static func read(_ status: Int, _ text: [UInt8]) -> UploadReply {
         let content = ReplyText.content(of: text)

@@ -7,11 +7,23 @@ internal import Tus
 struct DiscardRun {
     private let uploader: Uploader
     private let evenUnreachable: Bool
+    private let control: TransferControl
+    private let onLock: @Sendable (Duration) -> Void
+    /// Whether `onLock` was called.
+    private var isLockNoted = false
     private var settlement: UploadSettlement
 
-    init(uploader: Uploader, record: UploadRecord, evenUnreachable: Bool) {
+    init(
+        uploader: Uploader,
+        record: UploadRecord,
+        evenUnreachable: Bool,
+        control: TransferControl,
+        onLock: @escaping @Sendable (Duration) -> Void
+    ) {
         self.uploader = uploader
         self.evenUnreachable = evenUnreachable
+        self.control = control
+        self.onLock = onLock
         settlement = UploadSettlement(store: uploader.store, record: record)
     }
 
@@ -27,7 +39,7 @@ struct DiscardRun {
     private mutating func discard() async throws(GigHiveError) {
         if settlement.record.transport == .multipart, !settlement.record.state.isFinal {
             // Whether the server has it is what has to be found out first.
-            settlement.result = await uploader.resolve(settlement.record)
+            settlement.result = await uploader.resolve(settlement.record, control: control) { _ in }
             guard settlement.result.state == .failed else { return }
         }
         let lock = try UploadOwnership.ofRow(settlement.record, in: uploader.directory)
@@ -60,8 +72,9 @@ struct DiscardRun {
     private mutating func removeBytes(of row: UploadRecord) async throws(GigHiveError) {
         do {
             guard let tus = try uploader.store.tusRecord(row.uploadID) else { return }
+            let deadline = ContinuousClock.now + uploader.options.settleTime
             for id in tus.tusIDs {
-                try await remove(id, of: tus)
+                try await remove(id, of: tus, until: deadline)
             }
             try await TusJournal(tus, store: uploader.store).forget()
         } catch let error as GigHiveError {
@@ -73,9 +86,20 @@ struct DiscardRun {
         }
     }
 
-    private mutating func remove(_ id: String, of tus: TusRecord) async throws(GigHiveError) {
+    /// A lock that outlasts the deadline is an error: the upload can be discarded later.
+    private mutating func remove(
+        _ id: String,
+        of tus: TusRecord,
+        until deadline: ContinuousClock.Instant
+    ) async throws(GigHiveError) {
+        let limit = max(.zero, deadline - .now)
         do {
-            try await uploader.tus.terminate(id)
+            try await uploader.tus.terminate(id, lockLimit: limit, control: control) {
+                if !isLockNoted { onLock(limit) }
+                isLockNoted = true
+            }
+        } catch  where error.kind == .cancelled {
+            throw .tus(error, path: settlement.record.path)
         } catch  where error.kind == .unsupported {
             // A server that cannot remove uploads keeps their bytes until it cleans up by itself (gighive-d4 contract 4.5).
             let created = tus.parts.first { $0.tusID == id }?.createdAt

@@ -240,7 +240,7 @@ struct Finalization {
             checksum: settlement.record.checksumSHA256,
             since: began
         )
-        settlement.end(finding)
+        settlement.end(finding, of: reply)
         return await ended()
     }
 

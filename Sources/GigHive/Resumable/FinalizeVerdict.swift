@@ -56,11 +56,9 @@ enum FinalizeVerdict: Sendable {
             return .refused(error, mayRepeat: false)
         case 409:
             return .duplicate(reply)
-        case 408, 429:
+        case 400..<500 where !UploadVerdict.refusals.contains(head.status):
             // From a proxy, behind which the application may go on: nothing but the body is left to send.
             return .lost(error)
-        case 423:
-            return .refused(error, mayRepeat: true)
         case 500:
             return failure(reply, error)
         case 501:

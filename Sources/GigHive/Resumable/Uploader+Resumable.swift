@@ -33,11 +33,24 @@ extension Uploader {
     /// - Parameters:
     ///   - record: A row that has not ended.
     ///   - evenUnreachable: Ends the row also when the server does not remove what it has.
+    ///   - control: Stops it. The row then stays as it was.
+    ///   - onLock: Called once when the server has the upload locked (423), with the longest wait for the lock.
     /// - Returns: The end; with an error, and the row as it was, when the server may have stored the file (a finalize is
     ///   in flight) or does not answer and `evenUnreachable` is false.
-    public func discard(_ record: UploadRecord, evenUnreachable: Bool = false) async -> UploadResult {
-        await shielded(TransferControl()) {
-            var run = DiscardRun(uploader: self, record: record, evenUnreachable: evenUnreachable)
+    public func discard(
+        _ record: UploadRecord,
+        evenUnreachable: Bool = false,
+        control: TransferControl = TransferControl(),
+        onLock: @escaping @Sendable (Duration) -> Void = { _ in }
+    ) async -> UploadResult {
+        await shielded(control) {
+            var run = DiscardRun(
+                uploader: self,
+                record: record,
+                evenUnreachable: evenUnreachable,
+                control: control,
+                onLock: onLock
+            )
             return await run.perform()
         }
     }

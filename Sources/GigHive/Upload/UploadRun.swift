@@ -289,7 +289,7 @@ struct UploadRun {
             let copy = OutcomeInquiry.Copy(fileID: fileID, served: served, placement: .event)
             settlement.endAsPresent(copy, cause: nil)
         } else {
-            settlement.end(finding)
+            settlement.end(finding, of: reply)
         }
     }
 

@@ -3,11 +3,16 @@ internal import MediaStore
 /// Results of uploads whose bytes the server has, without a response that contains their token.
 extension UploadSettlement {
     /// Records a refused duplicate, according to what the server confirmed.
-    mutating func end(_ finding: DuplicateCheck.Finding) {
+    ///
+    /// - Parameters:
+    ///   - finding: What the server confirmed.
+    ///   - reply: The refusal.
+    mutating func end(_ finding: DuplicateCheck.Finding, of reply: UploadReply) {
         switch finding {
         case .inEvent(let fileID, let served):
             result.fileType = served.kind ?? result.fileType
             endAsDuplicate(of: fileID, served: served)
+            if !reply.identifiesExistingFile(record.checksumSHA256) { warnOfUnidentifiedFile() }
         case .elsewhere(let fileID, let served):
             result.fileType = served.kind ?? result.fileType
             endAsRefusedDuplicate(of: fileID)
@@ -23,7 +28,16 @@ extension UploadSettlement {
             var error = error
             error.httpStatus = record.httpStatus
             end(.failed, error)
+            warnOfUnidentifiedFile()
         }
+    }
+
+    /// A proxy may replace the response to an upload that was stored by a 409, and with it the only copy of the token.
+    private mutating func warnOfUnidentifiedFile() {
+        guard !result.warnings.contains(.tokenLostEarlier),
+            knownTokens(fileID: result.fileID, checksum: record.checksumSHA256).isEmpty
+        else { return }
+        result.warnings.append(.tokenMayBeLost)
     }
 
     private mutating func endAsRefusedDuplicate(of fileID: Int64?) {

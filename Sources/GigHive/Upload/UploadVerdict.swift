@@ -19,6 +19,10 @@ enum UploadVerdict: Sendable {
     /// Whether the response confirms the upload.
     var isStored: Bool { if case .stored = self { true } else { false } }
 
+    /// The statuses from 400 to 499 by which a server refuses an upload or a finalize request, besides 409 (gighive contract
+    /// 2.5, 4.3 and section 8). Any other one may come from a proxy, behind which the application goes on.
+    static let refusals: Set<Int> = [400, 401, 403, 404, 413, 415]
+
     /// Judges an answer.
     ///
     /// - Parameters:
@@ -41,9 +45,9 @@ enum UploadVerdict: Sendable {
         case 400 where !isJSON && !bodyComplete:
             // From a web server or proxy that did not receive the whole request; the application responds in JSON.
             return .refused(error, mayRepeat: true)
-        case 408, 429:
+        case 400..<500 where !refusals.contains(head.status):
             // A proxy may send it while the application goes on with a body that it has whole.
-            return bodyComplete ? .unknown(error, isSettled: false) : .refused(error, mayRepeat: true)
+            return bodyComplete ? .unknown(error, isSettled: false) : .refused(error, mayRepeat: error.isRetryable)
         case 500 where error.code == .serverRace && bodyComplete:
             return .collided(error)
         case 500 where error.code == .payloadTooLarge:

@@ -52,6 +52,10 @@ struct Upload: ContextCommand {
             details: details,
             sending: SendingFlags(jobs: sending.jobs, transport: sending.transfer)
         )
+        let jobs =
+            sending.dryRun
+            ? settings.settings.jobs.value
+            : try console.affordableJobs(settings.settings.jobs.value, parts: sending.transfer.parallelParts)
         if sending.force {
             console.note("--force is deprecated; use --any-extension and --again")
         }
@@ -126,6 +130,7 @@ struct Upload: ContextCommand {
                 pathCount: paths.count,
                 isUnrepeatable: paths.contains("-") || self.guest.eventLink.map { $0 != "ask" } ?? false
             ),
+            jobs: jobs,
             tape: tape
         )
         guard let directory = input.watch else { return try await run.run(entries) }

@@ -40,6 +40,7 @@ extension UploadWarning {
         case .tokenKept: "token_kept"
         case .responseKept: "response_kept"
         case .tokenLostEarlier: "token_lost_earlier"
+        case .tokenMayBeLost: "token_may_be_lost"
         case .answeredInHTML: "answered_in_html"
         case .rescued: "rescued"
         case .aboveDirectLimit: "above_direct_limit"

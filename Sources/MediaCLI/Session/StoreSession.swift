@@ -40,9 +40,21 @@ struct StoreSession: Sendable {
             console.warning(ErrorCatalogue.diagnosis(of: error).message)
         }
         if access == .writing {
-            console.atEnd { backUp(store, in: directory, console) }
+            console.atEnd {
+                finishRemovals(store, console)
+                backUp(store, in: directory, console)
+            }
         }
         return StoreSession(directory: directory, store: store)
+    }
+
+    /// Removes deleted tokens from the backups where an earlier process could not.
+    private static func finishRemovals(_ store: TokenStore, _ console: Console) {
+        do throws(StoreError) {
+            try store.finishInterruptedRemovals()
+        } catch {
+            console.warning("deleted tokens may be left in backups: \(ErrorCatalogue.diagnosis(of: error).message)")
+        }
     }
 
     /// The daily backup. Its failure is not that of the command.
@@ -65,6 +77,22 @@ struct StoreSession: Sendable {
         } catch {
             guard access == .reading, error.kind == .notWritable || error.kind == .full else { throw error }
             return try DataDirectory.existing(path)
+        }
+    }
+}
+
+extension Console {
+    /// Ends the removals of a command, and prints why they could not be completed.
+    ///
+    /// - Returns: The exit code of the error; `.success` if there is none.
+    func finishRemovals(in store: TokenStore) -> ExitCode {
+        do throws(StoreError) {
+            try store.finishRemovals()
+            return .success
+        } catch {
+            let diagnosis = ErrorCatalogue.diagnosis(of: error)
+            self.error(diagnosis)
+            return diagnosis.exitCode
         }
     }
 }

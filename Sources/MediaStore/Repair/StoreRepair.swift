@@ -93,11 +93,11 @@ package struct StoreRepair {
             switch error.kind {
             case .corrupt: return error.detail
             case .unsafe:
-                // Anything of this user can be put aside.
+                // Anything of this user can be put aside. A link is not followed: what it leads to is not the store's.
                 guard let status = try FileStatus(at: error.path), status.isOwnedByUser, !status.isRegularFile else {
                     throw error
                 }
-                return error.detail
+                return status.isSymbolicLink ? "a symbolic link in place of \(error.path)" : error.detail
             case .newerVersion where try isNumberDamaged(): return error.detail
             default: throw error
             }

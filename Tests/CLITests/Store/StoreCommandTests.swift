@@ -92,6 +92,30 @@ import Testing
         )
     }
 
+    @Test func aLinkInPlaceOfTheStoreIsSetAsideByTheHint() async throws {
+        try fill()
+        let runner = try runner.get()
+        let elsewhere = runner.home.file("elsewhere.sqlite")
+        try FileManager.default.moveItem(atPath: database(), toPath: elsewhere)
+        for suffix in ["-wal", "-shm", ".checked"] {
+            try? FileManager.default.removeItem(atPath: database() + suffix)
+        }
+        try FileManager.default.createSymbolicLink(atPath: database(), withDestinationPath: elsewhere)
+        let before = try Data(contentsOf: URL(filePath: elsewhere))
+        let refused = try await runner.run(["uploads", "list"])
+        #expect(refused.exitCode == 12 && refused.errors.contains("it is a symbolic link"), "\(refused)")
+        #expect(refused.errors.hasSuffix("salvage what it has: mediactl store repair\n"), "\(refused)")
+        let repair = try await runner.run(["store", "repair"])
+        #expect(repair.exitCode == 0, "\(repair)")
+        #expect(repair.output.contains("damage: a symbolic link in place of \(try database())\n"), "\(repair)")
+        #expect(repair.output.contains("salvaged 0 delete tokens and 0 uploads"), "\(repair)")
+        let listed = try await runner.run(["uploads", "list", "--json"])
+        #expect(listed.exitCode == 0 && listed.lines.count == 1, "\(listed)")
+        #expect(try Data(contentsOf: URL(filePath: elsewhere)) == before)
+        // Its tokens can be restored by hand.
+        #expect(try await runner.run(["store", "restore", elsewhere]).output.contains("restored 2 delete tokens"))
+    }
+
     @Test func theHintNamesTheDataDirectory() async throws {
         try fill()
         try overwriteHeader()

@@ -83,6 +83,50 @@ import Testing
         #expect(try await scene.runner.run(command + ["--even-unreachable"]).exitCode == 0)
     }
 
+    // MARK: Locked uploads
+
+    @Test func aLockIsReportedAndWaitedForUntilTheLimit() async throws {
+        let (scene, id) = try await cutScene()
+        try await scene.sandbox.addFaults("tus-delete:status=423")
+        let command = ["uploads", "discard", id, "--yes", "--settle-timeout", "2s"] + scene.login
+        let began = ContinuousClock.now
+        let refused = try await scene.runner.run(command)
+        #expect(refused.exitCode == 10, "\(refused.errors)")
+        #expect(ContinuousClock.now - began < .seconds(30))
+        #expect(
+            refused.errors.contains(
+                "mediactl: note: \"\(scene.runner.home.file("a.mp4"))\": the server still has the upload locked; "
+                    + "waiting for up to 2 s (--settle-timeout)\n"
+            ),
+            "\(refused.errors)"
+        )
+        #expect(refused.errors.contains("locked on the server (423)") && refused.output.isEmpty)
+        #expect(try await scene.runner.run(["uploads", "status"] + scene.login).output.contains("resumable, "))
+        try await scene.sandbox.clearFaults()
+        #expect(try await scene.runner.run(command).exitCode == 0)
+        #expect(try await scene.control("GET", "uploads").contains("[]"))
+    }
+
+    @Test(arguments: [(SIGINT, Int32(130)), (SIGTERM, Int32(143))])
+    func aSignalEndsTheWaitForALock(_ signal: Int32, _ code: Int32) async throws {
+        let (scene, id) = try await cutScene()
+        try await scene.sandbox.addFaults("tus-delete:status=423")
+        for options in [[], ["--even-unreachable"]] {
+            let child = try scene.runner.start(
+                ["uploads", "discard", id, "--yes", "--json"] + options + scene.login
+            )
+            let seen = try await scene.sandbox.requests().count { $0.method == "DELETE" }
+            try await scene.sandbox.waitForRequests { $0.count { $0.method == "DELETE" } > seen }
+            child.signal(signal)
+            let result = try await child.finish()
+            #expect(result.exitCode == code, "\(result.errors)")
+            #expect(result.output.contains(#""discarded":0"#) && result.output.contains(#""type":"summary""#))
+        }
+        // The upload is as it was.
+        try await scene.sandbox.clearFaults()
+        #expect(try await scene.runner.run(["uploads", "resume", id] + scene.login).exitCode == 0)
+    }
+
     @Test func severalUploadsNeedAName() async throws {
         let scene = try await BatchScene()
         let none = try await scene.runner.run(["uploads", "resume"] + scene.login)

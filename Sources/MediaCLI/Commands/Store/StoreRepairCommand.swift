@@ -9,7 +9,8 @@ struct StoreRepairCommand: ContextCommand {
         abstract: "Salvage the rows of a damaged token store into a new one.",
         discussion: """
             The damaged files are kept beside the new store, as tokens.sqlite.damaged-TIME; remove them when nothing is \
-            missing. Tokens that could not be salvaged are listed, as far as they are known; mediactl store restore gets \
+            missing. A symbolic link in place of the store is kept in the same way; the file it points to is not read. Tokens \
+            that could not be salvaged are listed, as far as they are known; mediactl store restore gets \
             them from a backup. Exits with 3 if tokens are missing.
 
             Examples:
@@ -26,7 +27,7 @@ struct StoreRepairCommand: ContextCommand {
 
     func run(in console: Console) async throws -> ExitCode {
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
-        let directory = try DataDirectory.open(settings.locations.dataDirectory)
+        let directory = try DataDirectory.openForRepair(settings.locations.dataDirectory)
         let report = try StoreRepair(in: directory).run(isDryRun: dryRun)
         for token in report?.lost ?? [] {
             console.record(.item, JSONRenderer.lost(token))

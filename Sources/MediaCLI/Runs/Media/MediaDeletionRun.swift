@@ -53,16 +53,19 @@ struct MediaDeletionRun: Sendable {
         try requireOneGuess(choice, candidates)
         console.record(.start, ["items": JSONValue(candidates.count), "dry_run": .bool(isDryRun)])
         let isConfirmed = try await confirm(candidates.compactMap { $0.refusal == nil ? $0.file : nil })
+        store.beginRemovals()
         let outcomes = await console.context.interruption.handling({ _ in }) {
             await processAll(candidates, isConfirmed: isConfirmed)
         }
+        let removal = console.finishRemovals(in: store)
         if candidates.isEmpty {
             console.note("no matching files on the server")
         }
-        let code =
+        let batch =
             candidates.isEmpty
             ? .notFound
             : ExitCode.batch(outcomes.map(\.exitCode), isWhole: outcomes.count == candidates.count)
+        let code = batch == .success ? removal : batch
         return summarize(outcomes, notStarted: candidates.count - outcomes.count, console.exitCode(code))
     }
 

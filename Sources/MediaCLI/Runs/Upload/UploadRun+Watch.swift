@@ -110,7 +110,7 @@ extension UploadRun {
                 let file = UploadBroadcast.File(entry, uploader)
                 // What the server had when the last file came may be gone by now.
                 let batch = UploadBatch(uploader: anotherUploader(), options: .init())
-                if running >= settings.settings.jobs.value {
+                if running >= jobs {
                     await group.next()
                     running -= 1
                 }

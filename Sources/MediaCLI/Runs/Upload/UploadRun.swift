@@ -11,6 +11,8 @@ struct UploadRun: Sendable {
     /// Makes another of the same kind, which knows nothing yet of what the server has.
     let anotherUploader: @Sendable () -> Uploader
     let request: UploadRequest
+    /// Number of parallel uploads.
+    let jobs: Int
     /// The tape that is filled.
     var tape: UploadTape?
 
@@ -92,7 +94,7 @@ struct UploadRun: Sendable {
             .start,
             [
                 "server": .string(uploader.client.server.description), "items": JSONValue(items),
-                "dry_run": .bool(sending.dryRun), "jobs": JSONValue(settings.settings.jobs.value),
+                "dry_run": .bool(sending.dryRun), "jobs": JSONValue(jobs),
                 "shard": JSONRenderer.shard(request.shard),
             ]
         )
@@ -177,7 +179,7 @@ struct UploadRun: Sendable {
         let files = entries.map { UploadBroadcast.File($0, uploader) }
         let batch = UploadBatch(
             uploader: uploader,
-            options: .init(jobs: settings.settings.jobs.value, order: sending.batchOrder, failFast: sending.failFast)
+            options: .init(jobs: jobs, order: sending.batchOrder, failFast: sending.failFast)
         )
         await console.context.interruption.handling({ stop(control, broadcast.display, $0) }) {
             await broadcast.run { announce in

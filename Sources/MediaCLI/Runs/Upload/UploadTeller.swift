@@ -120,7 +120,8 @@ final class UploadTeller: Sendable {
     /// Whether a warning is said: those that name something to look after always are, others for the first few files.
     private func isNews(_ warning: UploadWarning) -> Bool {
         switch warning {
-        case .rescued, .tokenKept, .responseKept, .unusableToken, .tokenLostEarlier, .keptByServer, .guestReceiptLost:
+        case .rescued, .tokenKept, .responseKept, .unusableToken, .tokenLostEarlier, .tokenMayBeLost, .keptByServer,
+            .guestReceiptLost:
             return true
         // Reported before the upload.
         case .detailsIgnored: return false

@@ -73,13 +73,16 @@ struct DeleteRun: Sendable {
 
     private func processAll(_ steps: [Step], isConfirmed: Bool) async -> ExitCode {
         var results: [End] = []
+        plan.store.beginRemovals()
         for step in steps {
             guard console.mayGoOn else { break }
             let result = await process(step, isConfirmed: isConfirmed)
             report(result)
             results.append(result)
         }
-        let code = console.exitCode(ExitCode.batch(results.map(\.exitCode), isWhole: results.count == steps.count))
+        let removal = console.finishRemovals(in: plan.store)
+        let batch = ExitCode.batch(results.map(\.exitCode), isWhole: results.count == steps.count)
+        let code = console.exitCode(batch == .success ? removal : batch)
         summarize(results, notStarted: steps.count - results.count, code)
         return code
     }

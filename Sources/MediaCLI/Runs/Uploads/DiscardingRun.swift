@@ -1,5 +1,6 @@
 internal import GigHive
 internal import MediaStore
+internal import MediaTransport
 
 /// Gives up uploads of the journal, one after the other.
 struct DiscardingRun: Sendable {
@@ -67,7 +68,17 @@ struct DiscardingRun: Sendable {
                 try Uploader.checkDiscardable(record, in: uploaders.store.store)
                 return DiscardedUpload(record: record, end: .planned)
             }
-            let result = try await uploader(for: record).discard(record, evenUnreachable: evenUnreachable)
+            let uploader = try await uploader(for: record)
+            let control = TransferControl()
+            // Each request of it may be repeated, so that a signal ends it at once.
+            let result = await console.context.interruption.handling({ _ in control.abandon() }) {
+                await uploader.discard(record, evenUnreachable: evenUnreachable, control: control) { limit in
+                    console.note(
+                        "\(ErrorCatalogue.quoted(record.path)): the server still has the upload locked; waiting for up to "
+                            + "\(Formats.span(limit)) (--settle-timeout)"
+                    )
+                }
+            }
             let isGivenUp = result.error == nil && result.state == .cancelled
             return DiscardedUpload(
                 record: record,

@@ -1,0 +1,106 @@
+import Foundation
+import GRDB
+import Synchronization
+
+/// Entries that one command removes. The store loses each at once, the backups all of them at the end.
+struct RemovalGroup: Sendable {
+    /// Exists as long as the backups may have a removed token. The next command finds it when this process dies.
+    var mark: LockedFile?
+    var tombstones: [Tombstone] = []
+}
+
+extension TokenStore {
+    private static let markPrefix = "removals-"
+
+    /// Removes an entry and its superseded rows (same host, id and checksum), leaving a tombstone without the token.
+    /// A row that is newer than the entry, stored by another process meanwhile, stays. Backups in the data directory and
+    /// damaged stores that a repair has set aside lose the tokens as well; between `beginRemovals` and `finishRemovals`,
+    /// the backups do so at the end.
+    ///
+    /// - Throws: `StoreError`; the entry is there still if one of them could not be changed.
+    public func remove(_ entry: TokenEntry) throws(StoreError) {
+        let secrets = try tokens(host: entry.host, fileID: entry.fileID)
+            .filter { $0.checksumSHA256 == entry.checksumSHA256 && $0.createdAt <= entry.createdAt }
+            .map(\.token.secret)
+        let isGrouped = removals.withLock { $0 != nil }
+        guard isGrouped else {
+            let backups = StoreBackups(in: directory)
+            let lock = try backups.lock()
+            defer { lock.remove() }
+            try backups.change { try TokenRow.bury(entry, $0) }
+            try DamagedCopies(directory: directory).erase(secrets)
+            try connection.write { try TokenRow.bury(entry, $0) }
+            return
+        }
+        try markRemovals()
+        // What is damaged has no rows by which the tokens could be found later.
+        try DamagedCopies(directory: directory).erase(secrets)
+        try connection.write { try TokenRow.bury(entry, $0) }
+        removals.withLock { $0?.tombstones.append(Tombstone(entry)) }
+    }
+
+    /// Begins removals that share one change of the backups, which is what takes time.
+    package func beginRemovals() {
+        removals.withLock { $0 = $0 ?? RemovalGroup() }
+    }
+
+    /// Removes the tokens that were removed since `beginRemovals` from the backups, and from the write-ahead log.
+    ///
+    /// - Throws: `StoreError`; the next command that changes the store tries again.
+    package func finishRemovals() throws(StoreError) {
+        let group = removals.withLock { group in
+            defer { group = nil }
+            return group
+        }
+        guard let group, let mark = group.mark else { return }
+        try removeFromBackups(group.tombstones)
+        try emptyLog([mark])
+    }
+
+    /// Removes the marks unless another process uses the log for long; the next command then empties it.
+    private func emptyLog(_ marks: [LockedFile]) throws(StoreError) {
+        do {
+            try connection.truncateLog(limit: .seconds(2))
+        } catch {
+            guard error.kind == .busy else { throw error }
+            return
+        }
+        for mark in marks { mark.remove() }
+    }
+
+    /// Finishes the removals of processes that died before `finishRemovals`.
+    ///
+    /// - Throws: `StoreError`; the next command that changes the store tries again.
+    package func finishInterruptedRemovals() throws(StoreError) {
+        let names = try DataDirectory.entries(of: directory.lockFolder).filter { $0.hasPrefix(Self.markPrefix) }
+        var marks: [LockedFile] = []
+        for name in names {
+            // One that is locked belongs to a process that is still at work.
+            if let mark = try LockedFile.existing(directory.lockFolder + "/" + name) { marks.append(mark) }
+        }
+        guard !marks.isEmpty else { return }
+        try removeFromBackups(try connection.read { try TokenRow.tombstones($0) })
+        try emptyLog(marks)
+    }
+
+    /// Makes the mark of this group durable, before the first entry is removed.
+    private func markRemovals() throws(StoreError) {
+        guard removals.withLock({ $0?.mark == nil }) else { return }
+        var mark: LockedFile?
+        // Another process may take the lock between creating and locking it.
+        while mark == nil {
+            mark = try LockedFile.openOrCreate(directory.lockFile(Self.markPrefix + RandomName.make()))
+        }
+        try DataDirectory.synchronize(directory.lockFolder)
+        removals.withLock { $0?.mark = mark }
+    }
+
+    private func removeFromBackups(_ tombstones: [Tombstone]) throws(StoreError) {
+        let backups = StoreBackups(in: directory)
+        let lock = try backups.lock()
+        defer { lock.remove() }
+        try backups.change { db in
+            for stone in tombstones { try TokenRow.bury(stone, db) }
+        }
+    }
+}

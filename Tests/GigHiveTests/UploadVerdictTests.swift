@@ -1,0 +1,64 @@
+import MediaTransport
+import Testing
+
+@testable import GigHive
+
+/// What a 4xx means after a complete request body, and before it.
+@Suite struct UploadVerdictTests {
+    /// gighive contract 2.5 (400, 401, 404, 413, 415) and section 8 (403). 409 is a duplicate (section 3).
+    private static let refusals = [400, 401, 403, 404, 413, 415]
+    private static let others = Array(400..<500).filter { !(refusals + [409]).contains($0) }
+
+    private static let bodies = ["", "{}", "<title>Page of a proxy</title>", #"{"error":"E","message":"M"}"#]
+
+    private func verdict(_ status: Int, _ body: String, bodyComplete: Bool = true) -> UploadVerdict {
+        .of(
+            UploadReply.parse(status: status, body: Array(body.utf8)),
+            head: HTTPResponseHead(status: status),
+            bodyComplete: bodyComplete
+        )
+    }
+
+    @Test(arguments: others, bodies) func anUndefinedStatusIsALostResponse(_ status: Int, _ body: String) {
+        guard case .unknown(let error, isSettled: false) = verdict(status, body) else {
+            Issue.record("\(verdict(status, body))")
+            return
+        }
+        #expect(error.httpStatus == status)
+    }
+
+    @Test(arguments: refusals, bodies) func aRefusalOfTheContractStaysOne(_ status: Int, _ body: String) {
+        guard case .refused(let error, mayRepeat: false) = verdict(status, body) else {
+            Issue.record("\(verdict(status, body))")
+            return
+        }
+        #expect(error.httpStatus == status)
+    }
+
+    /// The server cannot have stored what it has not received. 408, 423 and 429 pass by themselves.
+    @Test(arguments: others) func anIncompleteBodyIsNeverStored(_ status: Int) {
+        guard case .refused(_, let mayRepeat) = verdict(status, "", bodyComplete: false) else {
+            Issue.record("\(verdict(status, "", bodyComplete: false))")
+            return
+        }
+        #expect(mayRepeat == [408, 423, 429].contains(status))
+    }
+
+    @Test(arguments: others, bodies) func anUndefinedStatusOfFinalizeIsALostResponse(_ status: Int, _ body: String) {
+        let reply = UploadReply.parse(status: status, body: Array(body.utf8))
+        guard case .lost(let error) = FinalizeVerdict.of(reply, head: HTTPResponseHead(status: status)) else {
+            Issue.record("\(FinalizeVerdict.of(reply, head: HTTPResponseHead(status: status)))")
+            return
+        }
+        #expect(error.httpStatus == status)
+    }
+
+    @Test(arguments: refusals, bodies) func aRefusalOfFinalizeStaysOne(_ status: Int, _ body: String) {
+        let reply = UploadReply.parse(status: status, body: Array(body.utf8))
+        guard case .refused(_, mayRepeat: false) = FinalizeVerdict.of(reply, head: HTTPResponseHead(status: status))
+        else {
+            Issue.record("\(FinalizeVerdict.of(reply, head: HTTPResponseHead(status: status)))")
+            return
+        }
+    }
+}

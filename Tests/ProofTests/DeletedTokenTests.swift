@@ -1,0 +1,53 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A deleted token is left in no file of the program, backups included.
+@Suite struct DeletedTokenTests {
+    /// Names of all files below the home directory that contain a text.
+    private func files(with text: String, in bench: Bench) -> [String] {
+        let root = bench.runner.home.path
+        let names = FileManager.default.enumerator(atPath: root)?.compactMap { $0 as? String } ?? []
+        return names.filter { name in
+            FileManager.default.contents(atPath: root + "/" + name)?.range(of: Data(text.utf8)) != nil
+        }
+    }
+
+    @Test(arguments: [["uploads", "delete"], ["media", "delete"]])
+    func deletedAndClearedTokensAreInNoFile(_ command: [String]) async throws {
+        let sandbox = try await SandboxProcess.start()
+        var bench = try Bench(sandbox.baseURL)
+        for seed in 0..<6 {
+            let file = try bench.movie(5000, seed: seed, name: "clip\(seed).mp4")
+            #expect(try await bench.runner.run(["upload", file] + bench.login).exitCode == 0)
+        }
+        for _ in 0..<2 {
+            #expect(try await bench.runner.run(["store", "backup"]).exitCode == 0)
+            // The names of backups have whole seconds.
+            try await Task.sleep(for: .milliseconds(1100))
+        }
+        let listed = try await bench.runner.run(["uploads", "list", "--show-token", "--json"]).items
+        let tokens = Dictionary(
+            uniqueKeysWithValues: listed.compactMap { item in
+                (item["file_id"] as? Int).flatMap { id in (item["delete_token"] as? String).map { (id, $0) } }
+            }
+        )
+        #expect(tokens.count == 6)
+        for token in tokens.values {
+            #expect(files(with: token, in: bench).count { $0.contains("/backups/") } == 2)
+        }
+        let login = command[0] == "media" ? ["--server", bench.server, "--user", "admin"] : bench.login
+        if command[0] == "media" { bench.runner.environment["MEDIACTL_PASSWORD"] = "admin" }
+        let result = try await bench.runner.run(command + ["1", "2", "3", "4", "--yes"] + login)
+        #expect(result.exitCode == 0, "\(result.errors)")
+        for (id, token) in tokens {
+            #expect(files(with: token, in: bench).isEmpty == (id <= 4), "\(id)")
+            #expect(id <= 4 || files(with: token, in: bench).count { $0.contains("/backups/") } == 2)
+        }
+        #expect(bench.leftovers().allSatisfy { !$0.contains("removals-") })
+        #expect(try await bench.runner.run(["uploads", "clear", "--all-hosts", "--yes"]).exitCode == 0)
+        for token in tokens.values {
+            #expect(files(with: token, in: bench).isEmpty)
+        }
+    }
+}
