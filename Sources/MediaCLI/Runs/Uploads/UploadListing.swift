@@ -38,7 +38,7 @@ struct UploadListing {
         try forEachPage { page in
             count += page.count
             let isShort = count <= Self.rowsInMemory
-            first = isShort ? first + page : first
+            if isShort { first += page }
             hasGuests = hasGuests || page.contains(where: \.isGuest)
             // A column for guests may come with a later page, so all columns are measured as if there was one.
             widths = isShort ? widths : table(of: page, now, hasGuests: true).naturalWidths(atLeast: widths)
