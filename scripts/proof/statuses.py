@@ -16,10 +16,8 @@ STATUSES = (
 )
 # This says that nothing was processed (gighive contract, trap T24).
 NOTHING_DONE = {503}
-# The contract defines these as refusals (2.5, 4.3, section 8).
+# The contract defines these as refusals (2.5, 4.3, section 8). Any other from 400 to 499 leaves open what the server has done.
 REFUSALS = {400, 401, 403, 404, 413, 415}
-# Those that leave open what the server, or a proxy before it, has done.
-OPEN = set(range(400, 500)) - REFUSALS | set(range(500, 1000)) - {501, 503}
 
 
 def is_denial(status, when):
