@@ -9,7 +9,7 @@ struct UploadListing {
     let filter: KeptUploadOptions
     let isTokenShown: Bool
 
-    /// A table of more rows is measured first and then read once more.
+    /// A table of more rows is measured first, and read again to print it.
     private static let rowsInMemory = 10_000
 
     /// Prints the uploads.
@@ -29,57 +29,58 @@ struct UploadListing {
         return count
     }
 
-    private func printTable() throws -> Int {
-        let now = console.context.now()
+    /// The widths of the columns, and the rows of a short table.
+    private struct Survey {
         var count = 0
-        var first: [KeptUpload] = []
         var hasGuests = false
         var widths: [Int]?
-        try forEachPage { page in
-            count += page.count
-            let isShort = count <= Self.rowsInMemory
-            if isShort { first += page }
-            hasGuests = hasGuests || page.contains(where: \.isGuest)
-            // A column for guests may come with a later page, so all columns are measured as if there was one.
-            widths = isShort ? widths : table(of: page, now, hasGuests: true).naturalWidths(atLeast: widths)
-        }
-        guard count > Self.rowsInMemory else {
-            console.text(
-                TextRenderer.kept(
-                    first,
-                    now: now,
-                    width: console.outputWidth,
-                    isTokenShown: isTokenShown,
-                    style: console.outputStyle
-                )
-            )
-            return count
-        }
-        widths = table(of: first, now, hasGuests: true).naturalWidths(atLeast: widths)
-        first = []
-        return try printParts(now, hasGuests: hasGuests, widths: Self.widths(widths ?? [], hasGuests: hasGuests))
+        /// The pages; nil if there are too many rows.
+        var tables: [Table]? = []
     }
 
-    private func printParts(_ now: Date, hasGuests: Bool, widths: [Int]) throws -> Int {
+    private func printTable() throws -> Int {
+        let now = console.context.now()
+        var survey = try survey(now, hasGuests: false)
+        if survey.hasGuests { survey = try self.survey(now, hasGuests: true) }
+        guard let tables = survey.tables else { return try printPages(now, survey) }
+        var hasHeader = true
+        for table in tables {
+            printPart(table, survey.widths, hasHeader: hasHeader)
+            hasHeader = false
+        }
+        return survey.count
+    }
+
+    private func survey(_ now: Date, hasGuests: Bool) throws -> Survey {
+        var survey = Survey()
+        try forEachPage { page in
+            survey.count += page.count
+            survey.hasGuests = survey.hasGuests || page.contains(where: \.isGuest)
+            let table = table(of: page, now, hasGuests: hasGuests)
+            survey.widths = table.naturalWidths(atLeast: survey.widths)
+            if survey.count <= Self.rowsInMemory { survey.tables?.append(table) } else { survey.tables = nil }
+        }
+        return survey
+    }
+
+    private func printPages(_ now: Date, _ survey: Survey) throws -> Int {
         var count = 0
         try forEachPage { page in
-            let table = table(of: page, now, hasGuests: hasGuests)
-            console.text(
-                table.lines(
-                    fitting: console.outputWidth,
-                    style: console.outputStyle,
-                    naturalWidths: widths,
-                    hasHeader: count == 0
-                )
-            )
+            printPart(table(of: page, now, hasGuests: survey.hasGuests), survey.widths, hasHeader: count == 0)
             count += page.count
         }
         return count
     }
 
-    /// Without the column of guests, which is the ninth, if there are none.
-    private static func widths(_ widths: [Int], hasGuests: Bool) -> [Int] {
-        hasGuests ? widths : widths.enumerated().filter { $0.offset != 8 }.map(\.element)
+    private func printPart(_ table: Table, _ widths: [Int]?, hasHeader: Bool) {
+        console.text(
+            table.lines(
+                fitting: console.outputWidth,
+                style: console.outputStyle,
+                naturalWidths: widths,
+                hasHeader: hasHeader
+            )
+        )
     }
 
     private func table(of page: [KeptUpload], _ now: Date, hasGuests: Bool) -> Table {
