@@ -39,7 +39,7 @@ def measure(command, env=None, expect=0):
 def peak_private_dirty(command, env=None, expect=0):
     """Runs a command; returns the peak of its Private_Dirty in MiB: the pages that it has written and shares with no other
     process (proc_pid_smaps(5), smaps_rollup). Sampled every millisecond, so a shorter peak is missed. The sampling slows the
-    command down: no other number may come from the same run."""
+    command down: do not use the same run for another measurement."""
     process = subprocess.Popen(
         command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     peak = samples = 0

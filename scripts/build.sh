@@ -6,8 +6,8 @@
 # it ArgumentParser examines its commands anew at every start, which takes ten times as long as what a test wants
 # (docs/adr/0022). The places where tests let the program die are in (KILL_POINTS), and what tests reach by `@testable`
 # outside of test targets (TESTABLE); debug information is not. SwiftPM looks for tests in the index.
-# MEDIACTL_TEST_SCRATCH is another directory than .build-test, MEDIACTL_TEST_OPTIMIZATION another level than -Onone:
-# scripts/sanitize.sh builds the same with a sanitizer, and once with -O.
+# MEDIACTL_TEST_SCRATCH replaces the directory .build-test, MEDIACTL_TEST_OPTIMIZATION the level -Onone: scripts/sanitize.sh
+# builds the same with a sanitizer, and once with -O.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -250,7 +250,7 @@ def one_kill(number, life):
         listed = [item["file_id"] for item in client.run("uploads", "list")]
         if lost:
             if rescued:
-                raise Failure("token_lost was said of a token in the rescue log")
+                raise Failure("token_lost was reported for a token in the rescue log")
             if listed:
                 raise Failure("token_lost was said, and a token is there")
         elif listed != ids:

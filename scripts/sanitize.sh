@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # Runs the tests under the thread sanitizer, then under the address sanitizer (leaks included), then under the address
-# sanitizer over an optimized build (-O): a pointer that outlives the call for which it was made often still points to the
-# right bytes in an unoptimized build. Each has a separate build, whose log is sanitize.log in .build-tsan, .build-asan or
-# .build-asan-optimized. Arguments select tests (--filter …); without them all are run as scripts/test.sh runs them, in two
-# processes side by side.
+# sanitizer with an optimized build (-O): a dangling pointer often still points to valid data in an unoptimized build. Each
+# has a separate build, whose log is sanitize.log in .build-tsan, .build-asan or .build-asan-optimized. Arguments select
+# tests (--filter …); without them all are run as scripts/test.sh runs them, in two processes side by side.
 #
 #   SANITIZERS="thread address optimized"   which of them
 set -euo pipefail
@@ -11,7 +10,7 @@ cd "$(dirname "$0")/.."
 
 # A crash under a sanitizer can leave a hung backtrace helper that keeps the output open.
 export SWIFT_BACKTRACE=enable=no
-# The program under test is the one with the sanitizer.
+# The tests must start the program that is built with the sanitizer.
 unset MEDIACTL_BINARY
 # Deadlines of the tests are for programs at full speed.
 export MEDIACTL_TEST_PATIENCE=${MEDIACTL_TEST_PATIENCE:-5}

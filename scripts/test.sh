@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Runs the tests that `scripts/build.sh --build-tests` has built. With arguments: what they choose (--filter …); else all of
 # them, in two processes side by side. MEDIACTL_TEST_BUNDLE is the path of another build's tests.
-# MEDIACTL_BINARY is the path of another mediactl to test, as the gate does with the release build: every test that starts the
-# program starts that one. Only a command that is to be killed at a failpoint, which a release does not have, runs in the
-# program that was built with the tests.
+# MEDIACTL_BINARY is the path of another mediactl to test (the gate uses the release build): every test that starts the
+# program starts that one. Only a command to be killed at a failpoint starts the program built with the tests: a release has
+# no failpoints.
 # A run without a single test fails: the test runner itself ends with 0 when a filter matches nothing.
 # Within a process one test at a time: many of them wait for programs, and Swift's pool has only as many threads as there
 # are cores, so that tests side by side would starve each other until a deadline passes (docs/adr/0007).
@@ -47,7 +47,7 @@ bundle=${MEDIACTL_TEST_BUNDLE:-$PWD/.build-test/release/mediactlPackageTests.xct
 }
 if [ -n "${MEDIACTL_BINARY:-}" ]; then
     [ -x "$MEDIACTL_BINARY" ] || {
-        echo "test: MEDIACTL_BINARY: $MEDIACTL_BINARY is not a program" >&2
+        echo "test: MEDIACTL_BINARY: $MEDIACTL_BINARY is not an executable file" >&2
         exit 1
     }
     MEDIACTL_BINARY=$(realpath "$MEDIACTL_BINARY")

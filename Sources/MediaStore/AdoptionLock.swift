@@ -1,7 +1,7 @@
 import Dispatch
 
-/// Held while a process stores what ended processes have received. Another one waits, instead of reading a journal that
-/// is about to say more.
+/// Held while a process adopts the responses of ended processes. Another process waits, so that it does not read a
+/// journal that is about to change.
 package final class AdoptionLock: Sendable {
     private let byte: LockedByte
 
@@ -11,7 +11,7 @@ package final class AdoptionLock: Sendable {
 
     private static let waiting = DispatchQueue(label: "mediactl.adoption", attributes: .concurrent)
 
-    /// Waits for the lock, on a thread that may wait. Cancelling the task does not end it.
+    /// Waits for the lock, on a thread that may block. Cancelling the task does not end it.
     ///
     /// - Parameter directory: The data directory.
     /// - Returns: The lock, which is held.
@@ -27,6 +27,6 @@ package final class AdoptionLock: Sendable {
         return AdoptionLock(byte)
     }
 
-    /// Lets the next one in.
+    /// Lets the next process acquire the lock.
     package func release() { byte.release() }
 }

@@ -88,7 +88,7 @@ final class LockedFile: Sendable {
         }
     }
 
-    /// Lets another process lock the file, which stays.
+    /// Releases the lock. The file stays.
     func unlock() { flock(descriptor, LOCK_UN) }
 
     /// Gives the file another new name (`prefix` and random characters). Not synchronised.

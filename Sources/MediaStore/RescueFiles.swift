@@ -8,9 +8,9 @@ enum RescueFiles {
     enum Content {
         /// The responses of a log, in the order in which they were begun; or those of a file of release 0.1.0.
         case responses([Response])
-        /// Neither, and it may contain a delete token. Only a person can tell what it is.
+        /// Neither, and it may contain a delete token. Only the user can determine what it is.
         case unknown
-        /// Nothing of use: its creation was cut short.
+        /// No data: its creation was interrupted.
         case nothing
     }
 
@@ -19,9 +19,9 @@ enum RescueFiles {
         var uploadID: String
         var status: Int
         var body: [UInt8]
-        /// nil if the file does not tell.
+        /// nil if the file does not contain it.
         var receivedAt: Date?
-        /// The pages of the log that it is in, first one first; empty in a file of release 0.1.0.
+        /// Its pages in the log, in order; empty in a file of release 0.1.0.
         var pages: [Int] = []
     }
 
@@ -32,7 +32,7 @@ enum RescueFiles {
         return holdsToken(bytes) ? .unknown : .nothing
     }
 
-    /// The responses of a log. A page whose check is wrong is none, and neither are those behind it in its response.
+    /// The responses of a log. A page with a wrong check is ignored, and so are the later pages of its response.
     private static func logged(_ bytes: [UInt8]) -> [Response] {
         var records: [Int: [Int: (place: Int, page: RescuePage)]] = [:]
         for (place, start) in stride(from: 0, to: bytes.count, by: RescuePage.size).enumerated().dropFirst() {
@@ -95,8 +95,8 @@ private struct OldRescueFile {
     }
 }
 
-/// A rescue file whose process has ended. It stays locked while somebody has one of its responses, and is removed with the
-/// last of them.
+/// A rescue file whose process has ended. It stays locked while one of its responses is in use, and is removed with the
+/// last one.
 final class AbandonedRescueFile: Sendable {
     let file: LockedFile
     /// Responses that are still in it.
@@ -116,7 +116,7 @@ final class AbandonedRescueFile: Sendable {
             if count == 0 {
                 file.remove()
             } else {
-                // One that stays is adopted again, which changes nothing.
+                // A response that could not be overwritten is adopted again, which has no effect.
                 _ = RescueRecord.clear(pages[...], in: file)
             }
         }

@@ -2,42 +2,43 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// Stores the responses of a process on disk before anybody tries to understand them.
+/// Stores the responses of a process on disk before they are parsed.
 ///
-/// One file of the data directory for all uploads of a process, 0600, locked while the process lives: its space is allocated
-/// before anything is sent, and responses that arrive together share one `fdatasync`. The bytes of a response go there
-/// first; then they are parsed and their token is committed, and only then they are overwritten. The file is removed with
-/// the last upload. What a process leaves is adopted by the next one (`StoredResponse.abandoned`).
+/// One file in the data directory for all uploads of a process, mode 0600, locked while the process runs. Its space is
+/// allocated before anything is sent, and responses that arrive together share one `fdatasync`. The bytes of a response
+/// are stored first; then they are parsed and their token is committed, and only then they are overwritten. The file is
+/// removed with the last upload. Responses that a process leaves are adopted by the next one
+/// (`StoredResponse.abandoned`).
 ///
-/// The first page tells what the file is; every other one is a `RescuePage`, or zeros.
+/// The first page identifies the file format; every other one is a `RescuePage`, or zeros.
 package final class RescueLog: Sendable {
     /// A file, and which of its pages are in use.
     private struct File {
         let file: LockedFile
         let sync: SharedSync
-        /// With the first one.
+        /// Including the first page.
         var pageCount: Int
         var freePages: [Int] = []
-        /// Uploads that have a place in it.
+        /// Uploads that have a record in it.
         var recordCount = 0
         var lastRecord = 0
-        /// Whether responses stay in it when its uploads have ended.
+        /// Whether responses stay in it after its uploads have ended.
         var isKept = false
     }
 
     private struct State {
         var current: File?
-        /// Whether the file stays while no upload has a place in it.
+        /// Whether the file stays while no upload has a record in it.
         var isOpen: Bool
     }
 
     private let directory: DataDirectory
     private let state: Mutex<State>
 
-    /// Makes a log. Its file comes with the first upload.
+    /// Makes a log. Its file is created with the first upload.
     ///
     /// - Parameters:
-    ///   - directory: Where it lies.
+    ///   - directory: The data directory.
     ///   - isOpen: Whether the file stays until `close`, for uploads that follow one another.
     package init(in directory: DataDirectory, isOpen: Bool = false) {
         self.directory = directory
@@ -47,8 +48,8 @@ package final class RescueLog: Sendable {
     /// Allocates and synchronizes space for the response of an upload.
     ///
     /// - Parameter uploadID: The upload.
-    /// - Returns: Its place in the log.
-    /// - Throws: `StoreError`; `.full` if the space is not there, before anything is sent.
+    /// - Returns: Its record in the log.
+    /// - Throws: `StoreError`; `.full` if there is not enough space, before anything is sent.
     package func reserve(for uploadID: String) throws(StoreError) -> RescueRecord {
         try UploadID.check(uploadID, path: directory.path)
         let result = state.withLock { state in
@@ -89,7 +90,7 @@ package final class RescueLog: Sendable {
 
     // MARK: Records
 
-    /// A page beyond those that were reserved. Its space is not allocated.
+    /// A page beyond the reserved ones. Its space is not allocated.
     fileprivate func morePages() -> Int? {
         state.withLock { state in
             guard state.current != nil else { return nil }
@@ -107,11 +108,11 @@ package final class RescueLog: Sendable {
         }
     }
 
-    /// Ends a record. Its response is overwritten, or the file goes with its last record.
+    /// Ends a record. Its response is overwritten, or the file is removed with its last record.
     ///
     /// - Parameters:
     ///   - pages: All pages of the record.
-    ///   - written: Those with bytes of the response, the first one first.
+    ///   - written: Those with bytes of the response, in order.
     ///   - isKept: Whether the response stays for adoption.
     fileprivate func end(_ pages: [Int], written: ArraySlice<Int>, isKept: Bool) {
         state.withLock { state in
@@ -130,7 +131,7 @@ package final class RescueLog: Sendable {
 
     private static func removeIfUnused(_ state: inout State) {
         guard let current = state.current, !state.isOpen, current.recordCount == 0 else { return }
-        // A response that stays is adopted from a file that nobody locks; what follows gets another file.
+        // A kept response is adopted from an unlocked file. Later responses are written to another file.
         state.current = nil
         if current.isKept { current.file.unlock() } else { current.file.remove() }
     }
@@ -172,17 +173,17 @@ package final class RescueLog: Sendable {
     }
 }
 
-/// The place of one upload in a rescue log. An object that goes without `release()` does the same as `keep()`.
+/// The record of one upload in a rescue log. Deinitializing it without `release()` has the effect of `keep()`.
 package final class RescueRecord: Sendable {
     private struct Response {
-        /// Of this record, in the order of the response.
+        /// Pages of this record, in the order of the response.
         var pages: [Int]
         var number: Int
-        /// How many pages have bytes of the response.
+        /// Number of pages with bytes of the response.
         var usedCount = 0
-        /// What the last used page contains.
+        /// Content of the last used page.
         var last: RescuePage?
-        /// How many of them are in the file, at least with their beginning.
+        /// Number of used pages that are in the file, at least in part.
         var writtenCount = 0
         /// Whether bytes of the last page are not in the file yet.
         var isUnwritten = false
@@ -215,7 +216,7 @@ package final class RescueRecord: Sendable {
 
     deinit { end(isKept: true) }
 
-    /// Notes the status of the response that follows. A response that is there already is forgotten first, on the disk too.
+    /// Records the status of the response that follows. An earlier response is erased first, also on the disk.
     ///
     /// - Parameter status: 100…999.
     /// - Throws: `StoreError`.
@@ -289,8 +290,8 @@ package final class RescueRecord: Sendable {
         try await sync.synchronize()
     }
 
-    /// Makes room for the response to another attempt. The one to this attempt is gone, also after a power loss: it must
-    /// not pass for the last one.
+    /// Erases the response to this attempt before another attempt, also on the disk: after a power loss it must not be
+    /// taken for the last response.
     ///
     /// - Throws: `StoreError`.
     package func reset() async throws(StoreError) {
@@ -312,8 +313,8 @@ package final class RescueRecord: Sendable {
         return nil
     }
 
-    /// Writes zeros over a response. Its first page goes last: until then a process that is killed leaves the beginning of
-    /// this response, and nothing else.
+    /// Writes zeros over a response. The first page is overwritten last: if the process is killed before that, only the
+    /// beginning of this response is left.
     static func clear(_ pages: ArraySlice<Int>, in file: LockedFile) -> StoreError? {
         let zeros = [UInt8](repeating: 0, count: RescuePage.size)
         for page in pages.reversed() {
@@ -326,7 +327,7 @@ package final class RescueRecord: Sendable {
     /// Ends this upload's use of the log: its token is stored elsewhere, or there is none. The response is overwritten.
     package func release() { end(isKept: false) }
 
-    /// Ends this upload's use of the log. The response stays, and belongs to the process that adopts it.
+    /// Ends this upload's use of the log. The response stays until a process adopts it.
     package func keep() { end(isKept: true) }
 
     private func end(isKept: Bool) {

@@ -1,26 +1,27 @@
 import Foundation
 import MediaSystem
 
-/// A part of a response as it is in one page of a rescue log: text that any pager shows, then the bytes as they arrived.
+/// A part of a response as stored in one page of a rescue log: a text header, then the bytes as they arrived.
 ///
 ///     offset 0    "mediactl response\n"
 ///            18   "upload " and the ID, padded with spaces to 40 characters, "\n"
 ///            66   "status " and three digits, "\n"
 ///            77   "record " and eight digits: pages of one response have the same number, "\n"
-///            93   "page " and five digits: the place of this page in the response, "\n"
-///            104  "bytes " and four digits: how many of the response are in this page, "\n"
+///            93   "page " and five digits: the position of this page in the response, "\n"
+///            104  "bytes " and four digits: number of bytes of the response in this page, "\n"
 ///            115  "time " and fifteen digits: milliseconds since 1970, "\n"
 ///            136  "check " and eight hexadecimal digits: CRC-32C of the bytes, then of offsets 0 to 135, "\n"
 ///            151  spaces, then "\n" at 159
 ///            160  the bytes
 ///
-/// A write within a page is whole or not there when the process is killed; after a power loss the check decides.
+/// If the process is killed, a write within a page is complete or absent. After a power loss, the check detects a torn
+/// page.
 struct RescuePage: Equatable {
     var uploadID: String
     /// 100…999.
     var status: Int
     var record: Int
-    /// The place of this page in the response, from 0.
+    /// The position of this page in the response, from 0.
     var index: Int
     var receivedAt: Date
     var bytes: [UInt8]
@@ -28,7 +29,7 @@ struct RescuePage: Equatable {
     /// No page of Linux is smaller.
     static let size = 4096
     static let headerCount = 160
-    /// Bytes of a response that one page holds.
+    /// Bytes of a response that fit in one page.
     static let capacity = size - headerCount
     private static let checkedCount = 136
 
@@ -80,7 +81,7 @@ struct RescuePage: Equatable {
         self.bytes = Array(bytes)
     }
 
-    /// A number with leading zeros; one that is too large, as the largest.
+    /// A number with leading zeros; if it has too many digits, the largest one that fits.
     private static func digits(_ value: Int, _ count: Int) -> String {
         let text = String(max(value, 0))
         return text.utf8.count > count ? String(repeating: "9", count: count) : padded(text, count)

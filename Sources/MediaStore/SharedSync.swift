@@ -2,9 +2,10 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Lets concurrent callers share one `fdatasync` of a file: all who come while it waits for the disk share the next one.
+/// Lets concurrent callers share one `fdatasync` of a file: callers that arrive while one is running share the next
+/// one.
 ///
-/// It waits on a queue of its own: Swift has one thread for each core, and a disk takes its time.
+/// `fdatasync` runs on a separate queue: it would block a thread of Swift's pool, which has only one for each core.
 final class SharedSync: Sendable {
     private let file: LockedFile
     private let waiting = Mutex<[CheckedContinuation<Int32, Never>]>([])

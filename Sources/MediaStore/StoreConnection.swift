@@ -175,10 +175,10 @@ final class StoreConnection: Sendable {
         }
     }
 
-    /// Waits until what can be read is on the disk. SQLite does so before it ends a transaction; a process that is killed
-    /// meanwhile leaves one that others can read already.
+    /// Waits until all readable data is on the disk. SQLite synchronizes before a transaction returns; a process that
+    /// is killed before that can leave a transaction that others can already read.
     ///
-    /// Only the logs: SQLite itself synchronizes the database before it shortens them.
+    /// Only the logs: SQLite itself synchronizes the database before it truncates them.
     func synchronizeLogs() throws(StoreError) {
         for companion in ["-wal", "-journal"] where try FileStatus(at: path + companion) != nil {
             do throws(StoreError) {

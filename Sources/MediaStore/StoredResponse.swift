@@ -3,13 +3,13 @@ internal import MediaSystem
 
 /// A response on the disk whose process has ended. It belongs to the caller until it is released or let go.
 package struct StoredResponse: Sendable {
-    /// The upload it belongs to; empty if the file does not name one.
+    /// The upload it belongs to; empty if the file does not contain an ID.
     package var uploadID: String
-    /// The status of the response; nil if the file does not name one.
+    /// The status of the response; nil if the file does not contain one.
     package var status: Int?
     /// The bytes received.
     package var body: [UInt8]
-    /// When the last byte was written.
+    /// When the response began; for a file of release 0.1.0, when its last byte was written.
     package var receivedAt: Date
     /// The file it is stored in.
     package var path: String
@@ -24,7 +24,7 @@ package struct StoredResponse: Sendable {
     ///   - uploadID: The upload.
     ///   - status: The status.
     ///   - body: The bytes.
-    ///   - receivedAt: When the last byte was written.
+    ///   - receivedAt: When the response began, or its last byte was written.
     ///   - path: The file.
     ///   - remove: Removes the response from the disk; it keeps the file locked while it exists.
     init(
@@ -55,7 +55,7 @@ package struct StoredResponse: Sendable {
 }
 
 extension StoredResponse {
-    /// All responses that ended processes have left, those that can be read first. Files without any are removed.
+    /// All responses that ended processes have left, readable ones first. Files without any are removed.
     ///
     /// - Parameter directory: The data directory.
     /// - Returns: The responses, each locked until it is let go.

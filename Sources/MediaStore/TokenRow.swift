@@ -1,12 +1,12 @@
 import Foundation
 import GRDB
 
-/// What is left of a removed entry: its key, without the token.
+/// What remains of a removed entry: its key, without the token.
 struct Tombstone: Sendable {
     var host: String
     var fileID: Int64
     var checksumSHA256: String
-    /// Milliseconds since 1970, of the entry.
+    /// When the entry was created, in milliseconds since 1970.
     var createdAt: Int64
 }
 

@@ -21,7 +21,7 @@ extension TokenStore {
         }
     }
 
-    /// Waits until everything that can be read is on the disk, also what a process has written that was killed.
+    /// Waits until all readable data is on the disk, including what a killed process has written.
     ///
     /// - Throws: `StoreError`.
     package func synchronize() throws(StoreError) { try connection.synchronizeLogs() }

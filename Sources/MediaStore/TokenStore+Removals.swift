@@ -2,9 +2,9 @@ import Foundation
 import GRDB
 import Synchronization
 
-/// Entries that one command removes. The store loses each at once, the backups all of them at the end.
+/// Entries that one command removes: each from the store at once, and all of them from the backups at the end.
 struct RemovalGroup: Sendable {
-    /// Exists as long as the backups may have a removed token. The next command finds it when this process dies.
+    /// Exists as long as the backups may contain a removed token. The next command finds it if this process is killed.
     var mark: LockedFile?
     var tombstones: [Tombstone] = []
 }
@@ -13,11 +13,11 @@ extension TokenStore {
     private static let markPrefix = "removals-"
 
     /// Removes an entry and its superseded rows (same host, id and checksum), leaving a tombstone without the token.
-    /// A row that is newer than the entry, stored by another process meanwhile, stays. Backups in the data directory and
-    /// damaged stores that a repair has set aside lose the tokens as well; between `beginRemovals` and `finishRemovals`,
-    /// the backups do so at the end.
+    /// A row that is newer than the entry, stored by another process meanwhile, stays. The tokens are also
+    /// removed from the damaged stores that a repair has set aside and from the backups in the data directory; between
+    /// `beginRemovals` and `finishRemovals`, from the backups only at the end.
     ///
-    /// - Throws: `StoreError`; the entry is there still if one of them could not be changed.
+    /// - Throws: `StoreError`; the entry still exists if one of them could not be changed.
     public func remove(_ entry: TokenEntry) throws(StoreError) {
         let secrets = try tokens(host: entry.host, fileID: entry.fileID)
             .filter { $0.checksumSHA256 == entry.checksumSHA256 && $0.createdAt <= entry.createdAt }
@@ -33,20 +33,20 @@ extension TokenStore {
             return
         }
         try markRemovals()
-        // What is damaged has no rows by which the tokens could be found later.
+        // Damaged stores have no rows with which the tokens could be found later.
         try DamagedCopies(directory: directory).erase(secrets)
         try connection.write { try TokenRow.bury(entry, $0) }
         removals.withLock { $0?.tombstones.append(Tombstone(entry)) }
     }
 
-    /// Begins removals that share one change of the backups, which is what takes time.
+    /// Begins removals that share one change of the backups, which is the slow part.
     package func beginRemovals() {
         removals.withLock { $0 = $0 ?? RemovalGroup() }
     }
 
     /// Removes the tokens that were removed since `beginRemovals` from the backups, and from the write-ahead log.
     ///
-    /// - Throws: `StoreError`; the next command that changes the store tries again.
+    /// - Throws: `StoreError`; the next command that changes the store retries.
     package func finishRemovals() throws(StoreError) {
         let group = removals.withLock { group in
             defer { group = nil }
@@ -57,7 +57,8 @@ extension TokenStore {
         try emptyLog([mark])
     }
 
-    /// Removes the marks unless another process uses the log for long; the next command then empties it.
+    /// Empties the log and removes the marks. If another process does not stop using the log, the next command does
+    /// both.
     private func emptyLog(_ marks: [LockedFile]) throws(StoreError) {
         do {
             try connection.truncateLog(limit: .seconds(2))
@@ -68,14 +69,14 @@ extension TokenStore {
         for mark in marks { mark.remove() }
     }
 
-    /// Finishes the removals of processes that died before `finishRemovals`.
+    /// Finishes the removals of processes that ended before `finishRemovals`.
     ///
-    /// - Throws: `StoreError`; the next command that changes the store tries again.
+    /// - Throws: `StoreError`; the next command that changes the store retries.
     package func finishInterruptedRemovals() throws(StoreError) {
         let names = try DataDirectory.entries(of: directory.lockFolder).filter { $0.hasPrefix(Self.markPrefix) }
         var marks: [LockedFile] = []
         for name in names {
-            // One that is locked belongs to a process that is still at work.
+            // A locked one belongs to a process that is still running.
             if let mark = try LockedFile.existing(directory.lockFolder + "/" + name) { marks.append(mark) }
         }
         guard !marks.isEmpty else { return }

@@ -127,8 +127,8 @@ public struct TusClient: Sendable {
     ///
     /// - Parameters:
     ///   - id: The upload.
-    ///   - lockLimit: How long an upload that is locked by another request (423) is waited for in all.
-    ///   - control: Stops it at once.
+    ///   - lockLimit: Maximum total time to wait for an upload that another request has locked (423).
+    ///   - control: Cancels it at once.
     ///   - onLock: Called before each wait for a lock.
     /// - Throws: `TusError`; `.locked` when the lock outlasts the limit.
     public func terminate(

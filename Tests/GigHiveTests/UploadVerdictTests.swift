@@ -35,7 +35,7 @@ import Testing
         #expect(error.httpStatus == status)
     }
 
-    /// The server cannot have stored what it has not received. 408, 423 and 429 pass by themselves.
+    /// The server cannot have stored an incomplete file. 408, 423 and 429 are temporary, so the upload may be retried.
     @Test(arguments: others) func anIncompleteBodyIsNeverStored(_ status: Int) {
         guard case .refused(_, let mayRepeat) = verdict(status, "", bodyComplete: false) else {
             Issue.record("\(verdict(status, "", bodyComplete: false))")

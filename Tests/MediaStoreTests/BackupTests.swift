@@ -161,7 +161,7 @@ struct BackupTests {
         #expect(try files(with: sampleToken("b").secret, in: fixture) == [])
     }
 
-    @Test("the next command finishes the removals of a process that died")
+    @Test("the next command finishes the removals of a process that ended")
     func interruptedRemovals() throws {
         let fixture = try fixture.get()
         do {
@@ -171,7 +171,7 @@ struct BackupTests {
             _ = try StoreBackups(in: fixture.directory).create(from: store)
             store.beginRemovals()
             try store.remove(try #require(store.tokens(host: nil).first { $0.fileID == 1 }))
-            // While it lives, it is not helped.
+            // While it runs, its removals are left to it.
             try fixture.store().finishInterruptedRemovals()
             #expect(try files(with: sampleToken("a").secret, in: fixture).contains { $0.hasPrefix("backups/") })
             // What the kernel does at the end of the process.

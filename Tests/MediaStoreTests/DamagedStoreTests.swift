@@ -98,7 +98,7 @@ struct DamagedStoreTests {
     }
 
     @Test(
-        "a symbolic link in place of the store is set aside, and what it leads to is neither read nor changed",
+        "a symbolic link in place of the store is set aside, and its target is neither read nor changed",
         arguments: ["tokens.sqlite", "tokens.sqlite-wal"],
         [true, false]
     )
@@ -122,7 +122,7 @@ struct DamagedStoreTests {
         let kept = try #require(report.kept.first)
         #expect(kept.contains("/tokens.sqlite.damaged-") && report.kept.count == 1)
         #expect(try FileManager.default.destinationOfSymbolicLink(atPath: kept) == target)
-        // The directory is usable with the link that was set aside, and deleting does not follow it either.
+        // The directory is usable with the link that was set aside, and deleting a token does not follow the link.
         let store = try TokenStore(in: DataDirectory.open(fixture.directory.path))
         _ = try store.add(sampleEntry())
         try store.remove(try #require(store.tokens(host: nil).first))

@@ -18,7 +18,7 @@ struct RescueLogTests {
         try StoredResponse.abandoned(in: directory)
     }
 
-    @Test("a file of 0600 with its space allocated comes with the first upload; its content is laid out as documented")
+    @Test("the first upload creates a file of mode 0600 with its space allocated, in the documented layout")
     func layout() async throws {
         let fixture = try fixture.get()
         let log = RescueLog(in: fixture.directory)
@@ -70,7 +70,7 @@ struct RescueLogTests {
         #expect(RescuePage(page.encoded[...]) == page)
     }
 
-    @Test("what had arrived is found after kill -9, and nothing while the process lives")
+    @Test("received bytes are found after kill -9, and not while the process is running")
     func killed() throws {
         let fixture = try fixture.get()
         let worker = try WorkerProcess(["rescue", fixture.directory.path, first])
@@ -88,7 +88,7 @@ struct RescueLogTests {
         #expect((-3600...60).contains(age))
     }
 
-    @Test("a log without a response is removed by whoever comes next")
+    @Test("a log without a response is removed by the next process")
     func noResponse() throws {
         let fixture = try fixture.get()
         let worker = try WorkerProcess(["rescue", fixture.directory.path, first])
@@ -98,7 +98,7 @@ struct RescueLogTests {
         #expect(try fixture.names() == ["locks"])
     }
 
-    @Test("several uploads share a file; each takes away its own response only", arguments: [true, false])
+    @Test("several uploads share a file; each removes only its own response", arguments: [true, false])
     func shared(isOpen: Bool) async throws {
         let fixture = try fixture.get()
         let log = RescueLog(in: fixture.directory, isOpen: isOpen)
@@ -126,7 +126,7 @@ struct RescueLogTests {
         #expect(try fixture.names() == ["locks"])
     }
 
-    @Test("while a log is open its pages are used again, and the file stays; closed, it goes with the last upload")
+    @Test("an open log reuses its pages and keeps its file; a closed log removes its file with the last upload")
     func reuse() throws {
         let fixture = try fixture.get()
         let log = RescueLog(in: fixture.directory, isOpen: true)
@@ -148,7 +148,7 @@ struct RescueLogTests {
         #expect(try fixture.names() == ["locks"])
     }
 
-    @Test("after an upload whose response stays, the next one has another file")
+    @Test("after an upload whose response is kept, the next one uses another file")
     func kept() throws {
         let fixture = try fixture.get()
         let log = RescueLog(in: fixture.directory)
@@ -163,7 +163,7 @@ struct RescueLogTests {
         #expect(try fixture.names().count { $0.hasPrefix("rescue-") } == 1)
     }
 
-    @Test("responses of one file belong to one process until all of them are let go; released, they are gone")
+    @Test("the responses of a file belong to one process until it has dropped all of them; release removes them")
     func adoption() throws {
         let fixture = try fixture.get()
         do {
@@ -184,7 +184,7 @@ struct RescueLogTests {
         #expect(try fixture.names() == ["locks"])
     }
 
-    @Test("a second response replaces the first, also one larger than the space allocated")
+    @Test("a second response replaces the first, even one larger than the allocated space")
     func secondResponse() throws {
         let fixture = try fixture.get()
         do {
@@ -216,7 +216,7 @@ struct RescueLogTests {
         #expect(try found(in: fixture.directory).map(\.body) == [body])
     }
 
-    @Test("the response to an earlier attempt is forgotten, on the disk before this returns")
+    @Test("reset returns when the response to the earlier attempt is erased on the disk")
     func reset() async throws {
         let fixture = try fixture.get()
         let log = RescueLog(in: fixture.directory)
@@ -231,7 +231,7 @@ struct RescueLogTests {
         #expect(try fixture.names() == ["locks"])
     }
 
-    @Test("a kill at any instant shows no response under the ID of another", arguments: 0..<10)
+    @Test("a kill at any instant leaves no response under the ID of another upload", arguments: 0..<10)
     func killedWhileUsedAgain(round: Int) throws {
         let fixture = try fixture.get()
         let worker = try WorkerProcess(["rescue-forever", fixture.directory.path])
@@ -265,7 +265,7 @@ struct RescueLogTests {
         #expect(names == ["pwrite64", "fdatasync", "pwrite64"])
     }
 
-    @Test("creation that was cut short is removed silently")
+    @Test("a file whose creation was interrupted is removed silently")
     func cutShort() throws {
         let fixture = try fixture.get()
         try fixture.write([], to: fixture.directory.file("rescue-x"))
@@ -274,7 +274,7 @@ struct RescueLogTests {
         #expect(try fixture.names() == ["locks"])
     }
 
-    @Test("a file with another beginning that may hold a token is left alone", arguments: [0, 63, 64, 200])
+    @Test("a file of unknown format that may contain a token is left alone", arguments: [0, 63, 64, 200])
     func unknown(digits: Int) throws {
         let fixture = try fixture.get()
         let path = fixture.directory.file("rescue-x")
@@ -288,7 +288,7 @@ struct RescueLogTests {
     }
 
     @Test(
-        "a full disk is found before anything is sent; later it costs only what is beyond the space allocated",
+        "a full disk is detected before anything is sent; later it loses only bytes beyond the allocated space",
         .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement)
     )
     func fullDisk() async throws {

@@ -5,8 +5,8 @@ import Testing
 @testable import MediaStore
 @testable import MediaSystem
 
-/// A log that two uploads in a row use, after a power loss in the middle: every sector is of any moment since the last
-/// synchronization. What is read is one response or the other, whole or its beginning, or none.
+/// A power loss while a second upload reuses the pages of a log: each sector has any of its versions since the last
+/// synchronization. A response that is read is never mixed with the other one, but may be truncated or missing.
 @Suite struct TornResponseTests {
     let fixture = Result { try StoreFixture() }
     private let first = "u-aaaaaaaaaaaaaaaa"
@@ -52,7 +52,7 @@ import Testing
 
     /// Every combination of the versions of every block that differs.
     private func combinations(_ history: [[UInt8]], block: Int, _ body: ([UInt8]) -> Void) -> Int {
-        // Nothing was written behind this.
+        // Nothing was written after this.
         let count = 3 * 4_096
         let states = history.map { Array($0.prefix(count)) }
         let choices = stride(from: 0, to: count, by: block).map { start -> [ArraySlice<UInt8>] in
@@ -96,7 +96,7 @@ import Testing
         #expect(total >= history.count - 1)
     }
 
-    /// The process was killed and the system went on: everything that was written is there.
+    /// The process was killed and the system kept running: everything that was written is in the file.
     @Test func withoutAPowerLossEveryPrefixIsRead() async throws {
         let old = Self.response(1, "a", padding: 250)
         let new = Self.response(2, "b", padding: 250)

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A deleted token is left in no file of the program, backups included.
+/// A deleted token remains in no file of the program, backups included.
 @Suite struct DeletedTokenTests {
     /// Names of all files below the home directory that contain a text.
     private func files(with text: String, in bench: Bench) -> [String] {
@@ -23,7 +23,7 @@ import Testing
         }
         for _ in 0..<2 {
             #expect(try await bench.runner.run(["store", "backup"]).exitCode == 0)
-            // The names of backups have whole seconds.
+            // The names of backups have a resolution of one second.
             try await Task.sleep(for: .milliseconds(1100))
         }
         let listed = try await bench.runner.run(["uploads", "list", "--show-token", "--json"]).items

@@ -16,8 +16,8 @@ import Testing
         )
     }
 
-    /// KiB of addresses with which the program starts, but cannot create its threads. With less, the dynamic loader ends it before
-    /// its first statement; a release, which has the Swift library inside, needs less.
+    /// KiB of address space with which the program starts but cannot create its threads. With less, the dynamic loader
+    /// fails before the first statement. A release is linked statically with the Swift library and requires less.
     private static let addresses =
         BuiltProgram.path("mediactl") == BuiltProgram.besideTests("mediactl") ? "-v 160000" : "-v 135000"
 
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    /// With less than four parallel uploads need, fewer run, and every file is stored.
+    /// With too few descriptors for four parallel uploads, fewer run, and every file is stored.
     @Test(.measuresMemory, arguments: [40, 48, 64, 72, 80, 96], [[], ["--transport", "tus", "--chunk-size", "64K"]])
     func fewDescriptorsMeanFewerParallelUploads(_ limit: Int, _ options: [String]) async throws {
         let sandbox = try await SandboxProcess.start()

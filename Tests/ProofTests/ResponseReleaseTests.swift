@@ -3,8 +3,8 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// A process that is killed in a commit leaves a token that others can read and that is not on the disk. Its response must
-/// not go before.
+/// A process that is killed during a commit can leave a token that others can read but that is not on the disk yet. Its
+/// response must not be removed before the token is.
 @Suite(.prompt) struct ResponseReleaseTests {
     @Test(.enabled(if: SystemCallTrace.isAvailable)) func aResponseGoesWhenItsTokenIsOnTheDisk() async throws {
         let sandbox = try await SandboxProcess.start()

@@ -112,7 +112,7 @@ struct StoreWorker {
         say("kept")
     }
 
-    /// The response comes on stdin and is appended as it arrives; never released.
+    /// Appends a response from standard input as it arrives, and never releases it.
     private static func holdResponse(_ directory: DataDirectory, uploadID: String) throws {
         let record = try RescueLog(in: directory).reserve(for: uploadID)
         say("created")
@@ -126,7 +126,7 @@ struct StoreWorker {
         withExtendedLifetime(record) {}
     }
 
-    /// The second upload of a batch.
+    /// Reserves and releases a record twice, as two uploads of a batch do.
     private static func useLogAgain(_ directory: DataDirectory) async throws {
         let log = RescueLog(in: directory, isOpen: true)
         try log.reserve(for: "u-a").release()

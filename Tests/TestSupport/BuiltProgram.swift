@@ -24,7 +24,7 @@ public enum BuiltProgram {
 
     /// Path of the program to start for a command.
     ///
-    /// A release has no failpoints: a command that is to be killed at one runs in the program that was built with the tests.
+    /// A release has no failpoints: a command to be killed at one starts the program built with the tests.
     static func path(_ executable: String, environment: [String: String]) -> String {
         let isToBeKilled = !(environment["MEDIACTL_KILL_AT"] ?? "").isEmpty
         return isToBeKilled && executable == path("mediactl") ? besideTests("mediactl") : executable

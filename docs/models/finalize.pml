@@ -31,7 +31,7 @@ end:
     :: d_step { work[q] == busy && !stored -> stored = true; respond(withToken) }
     :: d_step { work[q] == busy && !stored -> stored = true; respond(breakdown) }
     :: d_step { work[q] == busy && !stored -> respond(breakdown) }
-    /* 503, a hook that has not run: nothing was done, whatever an earlier request did. */
+    /* 503, or a hook that has not run: this request did nothing, whatever an earlier one did. */
     :: d_step { work[q] == busy -> respond(refusal) }
     fi
 }

@@ -11,7 +11,7 @@
 
 /* Rows of the journal. "open" is planned, sending and sent; "lost" is token_lost. */
 mtype = { none, open, unknown, failed, done, duplicate, lost };
-/* Responses. "gateway" is a 408, 425, 429, 499, 502 or 504 of a proxy: the server may still be at work. */
+/* Responses. "gateway" is a 408, 425, 429, 499, 502 or 504 of a proxy: the server may still be processing the request. */
 mtype = { nothing, withToken, withoutToken, refusal, breakdown, gateway };
 /* A request at the server. */
 mtype = { unsent, queued, busy, over };
@@ -107,7 +107,7 @@ inline release(n) {
 /* Adoption does nothing with the others. */
 #define WORTH(what) ((what) == breakdown -> nothing : (what))
 
-/* The response comes, or never comes. Its bytes are in the rescue log before anything reads them. */
+/* The response arrives, or never arrives. It is in the rescue log before it is parsed. */
 inline receive() {
     if
     :: response[q] != nothing -> d_step { got = response[q]; kept[q] = WORTH(got); waiting[q] = NOBODY; response[q] = nothing }

@@ -31,7 +31,7 @@ def options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", action="append", choices=sorted(TABLES), help="run only this table; repeatable")
     parser.add_argument("--row", metavar="TEXT", help="run only rows whose name contains TEXT")
-    parser.add_argument("--every", type=int, default=1, metavar="N", help="run only each Nth row (default: 1)")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="run only every Nth row (default: 1)")
     parser.add_argument("--jobs", type=int, default=8, metavar="N", help="rows at the same time (default: 8)")
     parser.add_argument("--seed", type=int, help="repeat the bytes of an earlier run")
     parser.add_argument("--verbose", action="store_true", help="print every row")

@@ -25,7 +25,7 @@ PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 LARGEST_WINDOW = (1 << 31) - 1
 FRAME_BYTES = 16_384
 
-# The points of an exchange, in order. From "stored" on the server has processed the request.
+# The points of an exchange, in order. From "stored" on, the server has processed the request.
 POINTS = ("head", "half", "body", "stored", "headers", "inside", "end")
 
 
@@ -85,7 +85,7 @@ class Breaking(Hostile):
             self.exchanges.append(exchange)
 
     def keep_tokens(self, response):
-        """The response was sent completely."""
+        """Adds the tokens of a response that was sent completely."""
         with self.lock:
             self.tokens.update(token.decode() for token in TOKEN.findall(response))
 
@@ -97,7 +97,7 @@ class Breaking(Hostile):
 
 
 class Http2(Breaking):
-    """The same over HTTP/2 and TLS, as mediactl --http2 negotiates it. One stream after the other is processed."""
+    """The same over HTTP/2 and TLS, as mediactl --http2 negotiates it. Streams are processed one after the other."""
 
     def __init__(self, certificate, url, *rules):
         super().__init__(url, *rules)
@@ -114,7 +114,7 @@ class Http2(Breaking):
 
 
 class Stream:
-    """A request that arrives."""
+    """A request that is being received."""
 
     def __init__(self, fields, rule):
         self.fields, self.rule, self.body, self.is_reset = fields, rule, b"", False
@@ -173,7 +173,7 @@ class Connection:
     def serve(self):
         if self.read(len(PREFACE)) != PREFACE:
             raise Broken
-        # INITIAL_WINDOW_SIZE, for the streams; the connection has a window of its own.
+        # INITIAL_WINDOW_SIZE applies to the streams; the connection has a separate window.
         self.send(SETTINGS, payload=struct.pack(">HI", 4, LARGEST_WINDOW))
         self.send(WINDOW_UPDATE, payload=struct.pack(">I", LARGEST_WINDOW - 65_535))
         while True:
@@ -248,7 +248,7 @@ class Connection:
             if is_over("inside"):
                 return
             self.send_data(stream, body[middle:])
-        # Only the end of the stream is missing, and the length says that this was all.
+        # Only END_STREAM is missing, and Content-Length shows that the body is complete.
         server.keep_tokens(body)
         if not is_over("end") and has_body:
             self.send(DATA, END_STREAM, stream)
@@ -264,11 +264,13 @@ def frame(kind, flags, stream, payload):
 
 
 def decoder():
-    """A decoder of header blocks. The client uses Huffman codes and the dynamic table before it can be told not to."""
+    """A decoder of header blocks. The client uses Huffman codes and the dynamic table from its first request."""
     try:
         import hpack
     except ImportError:
-        raise SetupError("the Python package hpack is missing; run scripts/setup.sh test, and .build/venv/bin/python") from None
+        raise SetupError(
+            "the Python package hpack is missing; run scripts/setup.sh test, and start this with .build/venv/bin/python"
+        ) from None
     return hpack.Decoder()
 
 

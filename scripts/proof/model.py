@@ -43,7 +43,7 @@ GUARDS = [
     ("finalize", "WITHOUT_RESCUE_SYNC", (0, 1, 0, 2), "the sync of the rescue log"),
     ("finalize", "WITHOUT_COMMIT_SYNC", (0, 1, 0, 2), "the sync of the commit"),
     ("finalize", "WITHOUT_SYNC_BEFORE_RELEASE", (1, 1, 0, 2), "the sync of a dead process's commit before its file goes"),
-    ("finalize", "RELEASE_BEFORE_COMMIT", (1, 0, 0, 2), "the commit before the response goes"),
+    ("finalize", "RELEASE_BEFORE_COMMIT", (1, 0, 0, 2), "the commit before the response is removed"),
     ("upload", "WITHOUT_INTENT", (1, 0, 0, 2), "the row, in the journal before the request"),
     ("upload", "WITHOUT_SOURCE_LOCK", (0, 0, 0, 2), "the lock of the source file"),
     ("upload", "WITHOUT_ROW_LOCK", (0, 0, 0, 2), "the lock of the upload"),
@@ -54,7 +54,7 @@ GUARDS = [
     ("upload", "WITHOUT_RESCUE_SYNC", (0, 1, 0, 2), "the sync of the rescue log"),
     ("upload", "WITHOUT_COMMIT_SYNC", (0, 1, 0, 2), "the sync of the commit"),
     ("upload", "WITHOUT_SYNC_BEFORE_RELEASE", (1, 1, 0, 2), "the sync of a dead process's commit before its file goes"),
-    ("upload", "RELEASE_BEFORE_COMMIT", (1, 0, 0, 2), "the commit before the response goes"),
+    ("upload", "RELEASE_BEFORE_COMMIT", (1, 0, 0, 2), "the commit before the response is removed"),
 ]
 # How an assertion of the model begins, once its macros are expanded.
 PROMISES = [

@@ -20,9 +20,9 @@ TARGETS = [
     ("tus", "finalize", ("body", "stored", "headers", "inside", "end")),
     ("multipart", "delete", ("body", "stored", "headers", "inside", "end")),
 ]
-# What tells a client that the request was not processed, and may be sent again (RFC 9113 sections 6.8 and 8.7).
+# Actions that declare that the request was not processed and may be sent again (RFC 9113 sections 6.8 and 8.7).
 NOT_PROCESSED = {"RST_STREAM REFUSED_STREAM", "GOAWAY below the stream"}
-# What leaves the exchange as it is.
+# Actions that do not affect the exchange.
 HARMLESS = {"GOAWAY of the last stream", "unknown frame"}
 
 
@@ -48,7 +48,7 @@ def close(how, connection, stream):
 
 
 def send_wrong(kind, flags, payload, is_own, connection, stream):
-    """A frame that breaks a rule: the client must end the stream or the connection."""
+    """Sends an invalid frame: the client must end the stream or the connection."""
     connection.send(kind, flags, stream if is_own else 0, payload)
     connection.drain()
 
@@ -121,7 +121,7 @@ def rows():
 
 
 class Certificate:
-    """One for all rows, made when the first one needs it and removed with the process."""
+    """One certificate for all rows, created for the first row that needs it and removed with the process."""
 
     lock, directory, path = threading.Lock(), None, None
 
@@ -141,10 +141,10 @@ def run_row(sandbox, seed, name, version, transport, stage, point, action):
     options = ("--http2", "--cacert", str(Certificate.get() / "cert.pem")) if is_http2 else ()
     trial = Trial(name, sandbox, seed, rule, front=front, options=options)
     if action in NOT_PROCESSED:
-        # The server says that it has not processed what it has processed: it may be sent again.
+        # The server declares that it has not processed a request that it has processed: it may be sent again.
         trial.is_denied = POINTS.index(point) >= POINTS.index("stored")
         trial.retryable = {"upload", "finalize"}
-    # A TCP reset discards what the client has received and not yet read.
+    # A TCP reset discards bytes that the client has received and not yet read.
     trial.may_lose = action == "reset"
     file = trial.file(200_000)
     run = trial.upload(file, transport=transport)

@@ -9,14 +9,14 @@ import time
 from hostile import Rule
 from trial import Trial
 
-# Requests to stop, with the exit code 128 + number; the response and its token are waited for (docs/exit-codes.md).
+# Requests to stop: the program waits for the response and its token, and exits with 128 + number (docs/exit-codes.md).
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR2, signal.SIGALRM, signal.SIGXCPU)
-# These change nothing: a closed pipe is an error of its write, SIGUSR1 shows the status, the others have no effect by default.
+# These do not stop it: a closed pipe is an error of the write, SIGUSR1 prints the status, SIGWINCH has no effect.
 IGNORED = (signal.SIGPIPE, signal.SIGUSR1, signal.SIGWINCH)
-# Nothing is waited for; the next command determines the outcome.
+# The program does not wait; the next command determines the outcome.
 ABRUPT = (signal.SIGQUIT, signal.SIGKILL)
 
-# A second signal that arrives at once, and one that counts as a repeat: Interruption.repeatAfter is a second.
+# Seconds until a second signal: at once, and late enough to count as a repeat (Interruption.repeatAfter is 1 s).
 SOON, LATER = 0.1, 1.3
 PAIRS = (
     ((signal.SIGTERM, signal.SIGHUP), SOON),
@@ -31,7 +31,7 @@ PAIRS = (
     ((signal.SIGTERM, signal.SIGQUIT), SOON),
     ((signal.SIGINT, signal.SIGKILL), SOON),
 )
-# How long the program gets to react before the server goes on.
+# Time for the program to react before the server continues.
 REACTION_SECONDS = 0.3
 
 # Requests and the moments within them (hostile.Rule), by transport.
@@ -48,7 +48,7 @@ PAIR_STAGES = [
     ("multipart", "upload", "responded"), ("multipart", "upload", "inside"), ("tus", "tus-patch", "half"),
     ("tus", "tus-patch", "responded"), ("tus", "finalize", "body"), ("tus", "finalize", "responded"), ("tus", "finalize", "inside"),
 ]
-# From here on the response is waited for.
+# Moments from which on the program waits for the response.
 WAITING = [(stage, moment) for stage in ("upload", "finalize") for moment in ("body", "responded", "inside", "passed")]
 
 
@@ -65,7 +65,7 @@ def rows():
 
 
 def gives_up(numbers, pause):
-    """Whether the program is not to wait for the response."""
+    """Whether the signals make the program stop without waiting for the response."""
     if numbers[-1] in ABRUPT:
         return True
     return len(numbers) == 2 and numbers[0] == numbers[1] and (numbers[0] == signal.SIGINT or pause == LATER)
@@ -110,7 +110,7 @@ class Sender:
 
 
 class Unreachable:
-    """A port whose connections stay in SYN_SENT until they are admitted: nobody accepts, and the backlog is full."""
+    """A port whose connections stay in SYN_SENT until they are admitted: they are not accepted, and the backlog is full."""
 
     def __init__(self):
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=0)

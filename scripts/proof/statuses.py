@@ -1,4 +1,4 @@
-"""Every status at every stage: in place of the server's work, and in place of its response."""
+"""Statuses at every stage: in place of the server's work, and in place of its response."""
 
 import json
 
@@ -6,7 +6,7 @@ import hostile
 from hostile import Rule, status_page
 from trial import Facts, Trial
 
-# At the stages that decide about a file every status is tried, at the others one or more of each kind.
+# All statuses are tried at the stages that decide about a file, STATUSES at the others.
 ALL = (*range(100, 600), 600, 999)
 STATUSES = (
     100, 101, 103,
@@ -14,9 +14,9 @@ STATUSES = (
     411, 412, 413, 414, 415, 416, 417, 418, 421, 422, 423, 425, 426, 428, 429, 431, 451, 460, 499, 500, 501, 502, 503, 504,
     505, 507, 508, 511, 520, 522, 524, 525, 530, 599, 600, 999,
 )
-# This says that nothing was processed (gighive contract, trap T24).
+# This means that nothing was processed (gighive contract, trap T24).
 NOTHING_DONE = {503}
-# The contract defines these as refusals (2.5, 4.3, section 8). Any other from 400 to 499 leaves open what the server has done.
+# The contract defines these as refusals (2.5, 4.3, section 8). After any other 4xx the outcome is unknown.
 REFUSALS = {400, 401, 403, 404, 413, 415}
 
 

@@ -18,7 +18,7 @@ EXIT_CODES = {0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13}
 PASSWORD = "canary-pass word/#42"
 LOGIN = ("uploader", PASSWORD)
 HUNG = "killed: it did not end"
-# What mediactl waits by default after a lost response, and a little more.
+# Seconds that mediactl waits by default after a lost response, and a few more.
 SETTLE_SECONDS = 340
 # What a program prints that ends in a trap.
 CRASH = re.compile(r"Fatal error|Illegal instruction|fatalError|Assertion failed|AddressSanitizer")
@@ -87,7 +87,7 @@ class Trial:
         # Stages whose responses mean that nothing was processed, so that a retry needs no question.
         self.retryable = set()
         self.removed = set()
-        # Whether the program ended before it could read a response that was sent completely.
+        # Whether the program may have ended before it read a response that was sent completely.
         self.may_lose = False
 
     def file(self, size=3000):
@@ -105,7 +105,7 @@ class Trial:
         return self.took(self.machine.run(*words, *self.options, limit=limit))
 
     def took(self, run, codes=None):
-        """Adds a finished command; codes: the exit codes that it may have."""
+        """Adds a finished command; codes: its allowed exit codes."""
         run.codes = codes
         self.runs.append(run)
         self.claims.append(f"{run.states()}, exit {run.code}")
@@ -177,7 +177,7 @@ class Trial:
                 self.wrong.append(f"the token is lost, and the journal says {', '.join(sorted(states)) or 'nothing'}")
 
     def age_journal(self):
-        """Lets the time pass that the server may still need for interrupted uploads, which is over in fact."""
+        """Sets the times of the journal back, since the server has finished and mediactl need not wait for it."""
         database = pathlib.Path(self.machine.path, "data/tokens.sqlite")
         if database.exists():
             with contextlib.closing(sqlite3.connect(database, timeout=30)) as connection, connection:

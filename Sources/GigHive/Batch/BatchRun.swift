@@ -30,8 +30,8 @@ private final class RunFailure: Sendable {
 
 /// One run of a batch.
 struct BatchRun: Sendable {
-    /// Uploads that may store their tokens, or be looked up, beside each one that sends. The rescue log has what they have
-    /// not stored, so this bounds what a full disk could lose.
+    /// Uploads that may store their tokens, or be queried, for each one that sends. Until then their responses are only
+    /// in the rescue log, so this limits what a full disk could lose.
     private static let companions = 2
 
     private let uploader: Uploader

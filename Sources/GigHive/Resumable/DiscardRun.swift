@@ -44,7 +44,7 @@ struct DiscardRun {
         }
         let lock = try UploadOwnership.ofRow(settlement.record, in: uploader.directory)
         defer { lock.release() }
-        // Its answer may lie on the disk, and not be adopted yet.
+        // Its response may be on the disk and not adopted yet.
         _ = try await RescueAdoption.run(
             store: uploader.store,
             directory: uploader.directory,

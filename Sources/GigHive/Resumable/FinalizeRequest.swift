@@ -43,7 +43,7 @@ struct FinalizeRequest {
         body = JSONText.object(members)
     }
 
-    /// Sends it, at most once. The answer is in the rescue log, on the disk, before it is parsed.
+    /// Sends it, at most once. The response is in the rescue log, on the disk, before it is parsed.
     func send(
         rescue: RescueRecord,
         control: TransferControl,
@@ -107,7 +107,7 @@ struct FinalizeAnswer: Sendable {
     var status: Int?
     /// What the response contains; nil if none had begun.
     var reply: UploadReply?
-    /// Why the rescue log does not hold the whole answer.
+    /// Why the rescue log does not contain the whole response.
     var rescueError: StoreError?
     /// The server's release, if the response is about a file of the event.
     var dialect: UploadReply.Dialect? { reply?.dialect }

@@ -33,8 +33,8 @@ extension Uploader {
     /// - Parameters:
     ///   - record: A row that has not ended.
     ///   - evenUnreachable: Ends the row also when the server does not remove what it has.
-    ///   - control: Stops it. The row then stays as it was.
-    ///   - onLock: Called once when the server has the upload locked (423), with the longest wait for the lock.
+    ///   - control: Cancels it. The row then stays as it was.
+    ///   - onLock: Called once when the server has the upload locked (423), with the maximum time to wait for the lock.
     /// - Returns: The end; with an error, and the row as it was, when the server may have stored the file (a finalize is
     ///   in flight) or does not answer and `evenUnreachable` is false.
     public func discard(

@@ -195,7 +195,7 @@ public struct KeptResponses: Sendable {
 public enum AdoptionError: Error, Sendable {
     /// There is no such response.
     case unknownResponse
-    /// The file has several responses, with these IDs; none for a copy of a file.
+    /// The file has several responses, with these IDs; empty for a copy of a file.
     case severalResponses([String])
     /// The response has no token, or more than one.
     case noToken

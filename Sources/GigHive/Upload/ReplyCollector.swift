@@ -2,7 +2,7 @@ internal import MediaStore
 internal import MediaTransport
 internal import Synchronization
 
-/// Puts the bytes of an answer into the rescue log as they arrive, and keeps them for the parser.
+/// Writes the bytes of a response to the rescue log as they arrive, and keeps them for the parser.
 ///
 /// A disk that fails does not stop the transfer: the bytes in memory may still be stored.
 final class ReplyCollector: ResponseReceiver {
@@ -41,7 +41,7 @@ final class ReplyCollector: ResponseReceiver {
         }
     }
 
-    /// Waits until the answer is on the disk and gives its bytes.
+    /// Waits until the response is on the disk, and returns its bytes.
     func finished() async -> (body: [UInt8], rescueError: StoreError?) {
         let (body, error) = state.withLock { ($0.body, $0.rescueError) }
         guard error == nil else { return (body, error) }

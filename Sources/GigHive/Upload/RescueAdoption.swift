@@ -3,10 +3,10 @@ internal import MediaTransport
 
 /// Adopts the responses that ended processes left on the disk. Needs no server; every command calls it at its start.
 public enum RescueAdoption {
-    /// Stores the tokens found and releases the responses. May be killed anywhere and run again.
+    /// Stores the tokens found and releases the responses. It can be killed at any point and run again.
     ///
-    /// The response to an upload that a living process owns is left to that process. Another process that adopts at the same
-    /// time is waited for.
+    /// The response to an upload that a running process owns is left to that process. Waits for another process that
+    /// adopts at the same time.
     ///
     /// - Returns: What was stored, and which files stay because their tokens cannot be placed, for notes to the user.
     /// - Throws: `GigHiveError` with code `.storeUnusable`; the responses stay.
@@ -14,7 +14,7 @@ public enum RescueAdoption {
         try await run(store: store, directory: directory, owning: nil)
     }
 
-    /// As the public one, for a caller that owns an upload.
+    /// Same as the public function, for a caller that owns an upload.
     static func run(
         store: TokenStore,
         directory: DataDirectory,
@@ -62,11 +62,11 @@ public enum RescueAdoption {
             // Without its row nothing says where a token belongs; `uploads adopt` takes it with an ID.
             return releaseUnlessNeeded(abandoned, reply, isTokenStored: false)
         }
-        // What says that a response is not needed may be in the log of SQLite, and not on the disk yet.
+        // The row that makes a response unnecessary may be in SQLite's log and not on the disk yet.
         try store.synchronize()
         guard awaitsReply(record.state) else {
-            // Committed already; only the response outlived its process. A row that ended otherwise does not take the only
-            // copy of a token along.
+            // Already committed; only the response was left. A row with another result must not remove the only copy of
+            // a token.
             let isStored =
                 try reply.deleteToken.map { token throws(StoreError) in
                     try store.hasToken(token, host: record.host, ofOtherThan: nil)

@@ -19,13 +19,13 @@ struct UploadAttempt: Sendable {
     var checksum: String?
     /// Since the last byte of the file was read for sending.
     var timeSinceBody: Duration
-    /// Why the rescue log does not hold the whole answer.
+    /// Why the rescue log does not contain the whole response.
     var rescueError: StoreError?
     /// The server's release, if the response is about a file of the event.
     var dialect: UploadReply.Dialect? { reply?.dialect }
 
-    /// Sends the file once, under the control `transfer`, which is linked to the user's. The answer is in the rescue log,
-    /// on the disk, before it is parsed.
+    /// Sends the file once, under the control `transfer`, which is linked to the user's. The response is in the rescue
+    /// log, on the disk, before it is parsed.
     ///
     /// - Throws: `GigHiveError` when nothing could be sent at all.
     static func send(

@@ -40,7 +40,7 @@ struct UploadResolution {
         let uploadID = settlement.record.uploadID
         let lock = try UploadOwnership.ofRow(settlement.record, in: uploader.directory)
         defer { lock.release() }
-        // Its answer may lie on the disk, and not be adopted yet.
+        // Its response may be on the disk and not adopted yet.
         let rescued = try await RescueAdoption.run(
             store: uploader.store,
             directory: uploader.directory,
@@ -126,7 +126,7 @@ struct UploadResolution {
         }
     }
 
-    /// The server's answer was a success, and its token is only in the response that was kept.
+    /// The server's response was a success, and its token is only in the kept response.
     private mutating func sayTokenIsKept() {
         let uploadID = settlement.record.uploadID
         let kept = try? KeptResponses(store: uploader.store, directory: uploader.directory).list()

@@ -109,8 +109,8 @@ public enum UploadWarning: Sendable, Equatable {
     case responseKept(path: String)
     /// The server had the file from an upload made here whose delete token was lost.
     case tokenLostEarlier
-    /// The server refused the file as a duplicate without identifying the existing file. An earlier attempt of this machine
-    /// may have stored it, and its delete token is then lost.
+    /// The server refused the file as a duplicate without identifying the existing file. An earlier attempt from this
+    /// machine may have stored it; its delete token is then lost.
     case tokenMayBeLost
     /// The server answered in HTML; the JSON was dug out of it.
     case answeredInHTML

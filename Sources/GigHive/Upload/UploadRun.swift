@@ -7,8 +7,9 @@ internal import MediaTransport
 
 /// One call of `Uploader.upload`: local duplicates, intent, tries, and the end.
 ///
-/// The order of steps is what keeps the token: lock, space in the rescue log and intent row exist before the first byte; the reply
-/// is on the disk before it is parsed; the token is committed before the response is overwritten (docs/architecture.md).
+/// The order of the steps protects the token: lock, space in the rescue log and intent row exist before the first byte
+/// is sent; the response is on the disk before it is parsed; the token is committed before the response is overwritten
+/// (docs/architecture.md).
 struct UploadRun {
     private let uploader: Uploader
     private let upload: PreparedUpload
@@ -165,7 +166,7 @@ struct UploadRun {
                 break
             }
             do {
-                // After a crash an earlier refusal must not pass for the last response.
+                // After a crash an earlier refusal must not be taken for the last response.
                 if settlement.keepsReply {
                     rescue.keep()
                     rescue = try uploader.rescueLog.reserve(for: settlement.record.uploadID)

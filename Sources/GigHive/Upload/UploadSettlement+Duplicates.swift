@@ -32,7 +32,7 @@ extension UploadSettlement {
         }
     }
 
-    /// A proxy may replace the response to an upload that was stored by a 409, and with it the only copy of the token.
+    /// A proxy may replace the response to a stored upload with a 409; the only copy of the token is then lost.
     private mutating func warnOfUnidentifiedFile() {
         guard !result.warnings.contains(.tokenLostEarlier),
             knownTokens(fileID: result.fileID, checksum: record.checksumSHA256).isEmpty

@@ -19,8 +19,8 @@ enum UploadVerdict: Sendable {
     /// Whether the response confirms the upload.
     var isStored: Bool { if case .stored = self { true } else { false } }
 
-    /// The statuses from 400 to 499 by which a server refuses an upload or a finalize request, besides 409 (gighive contract
-    /// 2.5, 4.3 and section 8). Any other one may come from a proxy, behind which the application goes on.
+    /// The 4xx statuses with which a server refuses an upload or a finalize request, except 409 (gighive contract 2.5,
+    /// 4.3 and section 8). Any other 4xx may come from a proxy while the application is still processing the request.
     static let refusals: Set<Int> = [400, 401, 403, 404, 413, 415]
 
     /// Judges an answer.

@@ -3,7 +3,8 @@ public import MediaStore
 public import MediaTransport
 internal import Tus
 
-/// Uploads files to one server, one call a file, with intent, rescue log, hash, token and journal (docs/architecture.md).
+/// Uploads files to one server, one call per file, with intent, rescue log, hash, token and journal
+/// (docs/architecture.md).
 public struct Uploader: Sendable {
     /// The server.
     public let client: GigHiveClient
@@ -22,7 +23,7 @@ public struct Uploader: Sendable {
     let inventory: ServerInventory
     /// After this time of sending, a large file is looked ahead of.
     var lookAheadDelay = Duration.seconds(1)
-    /// Where responses are stored before they are parsed; a batch has one that stays until its end.
+    /// Where responses are stored before they are parsed. A batch uses one log until its end.
     var rescueLog: RescueLog
     /// Set while a batch runs: when this upload may send.
     var turn: TransferTurn?

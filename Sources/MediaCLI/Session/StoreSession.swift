@@ -48,7 +48,7 @@ struct StoreSession: Sendable {
         return StoreSession(directory: directory, store: store)
     }
 
-    /// Removes deleted tokens from the backups where an earlier process could not.
+    /// Removes deleted tokens from the backups if an earlier process did not.
     private static func finishRemovals(_ store: TokenStore, _ console: Console) {
         do throws(StoreError) {
             try store.finishInterruptedRemovals()
@@ -82,7 +82,7 @@ struct StoreSession: Sendable {
 }
 
 extension Console {
-    /// Ends the removals of a command, and prints why they could not be completed.
+    /// Completes the removals of a command, and prints the error if that fails.
     ///
     /// - Returns: The exit code of the error; `.success` if there is none.
     func finishRemovals(in store: TokenStore) -> ExitCode {

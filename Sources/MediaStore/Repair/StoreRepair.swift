@@ -93,7 +93,7 @@ package struct StoreRepair {
             switch error.kind {
             case .corrupt: return error.detail
             case .unsafe:
-                // Anything of this user can be put aside. A link is not followed: what it leads to is not the store's.
+                // Anything of this user can be set aside. A link is not followed: its target is not part of the store.
                 guard let status = try FileStatus(at: error.path), status.isOwnedByUser, !status.isRegularFile else {
                     throw error
                 }

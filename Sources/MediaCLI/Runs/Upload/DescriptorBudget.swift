@@ -3,23 +3,23 @@ internal import Foundation
 /// File descriptors for parallel uploads. An upload that cannot open its file, its lock or its connection would fail in the
 /// middle of a run.
 struct DescriptorBudget: Sendable {
-    /// The soft limit is not raised beyond this: programs that are started from here inherit it.
+    /// The soft limit is not raised beyond this: child processes inherit it.
     static let highestLimit: rlim_t = 4096
-    /// What a run opens besides its uploads: databases, connections for queries, host names and certificates.
+    /// Descriptors of a run besides its uploads: databases, connections for queries, host names and certificates.
     static let baseCount = 16
-    /// What an upload opens if there is only one at a time: file, locks, file of the response, connection.
+    /// Descriptors of an upload without parallel uploads: file, locks, rescue log, connection.
     static let singleCount = 6
-    /// The same with several uploads: as many again wait for their tokens while the next files are sent.
+    /// Descriptors of each parallel upload, including uploads that wait for their tokens while the next files are sent.
     static let parallelCount = 15
-    /// A part of a tus upload: connection and file.
+    /// Descriptors of a part of a tus upload: connection and file.
     static let partCount = 3
 
     /// The soft limit.
     var limit: Int
-    /// How many of them are free.
+    /// Number of free descriptors.
     var free: Int
 
-    /// Raises the soft limit as far as allowed, and counts.
+    /// Raises the soft limit as far as allowed, and counts the free descriptors.
     static func raised() -> DescriptorBudget {
         var limit = rlimit()
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
@@ -31,12 +31,12 @@ struct DescriptorBudget: Sendable {
             if setrlimit(resource, &raised) == 0 { limit = raised }
         }
         let count = Int(clamping: limit.rlim_cur)
-        // The listing itself has one open.
+        // Listing the directory uses one itself.
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
         return DescriptorBudget(limit: count, free: count - max(0, names.count - 1))
     }
 
-    /// What a number of parallel uploads needs.
+    /// Number of descriptors that parallel uploads require.
     static func need(jobs: Int, parts: Int) -> Int {
         let each = jobs == 1 ? singleCount : parallelCount
         return baseCount + jobs * (each + (parts - 1) * partCount)

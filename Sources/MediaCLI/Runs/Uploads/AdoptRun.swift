@@ -118,7 +118,8 @@ struct AdoptRun: Sendable {
         case .severalResponses(let ids):
             return .usage(
                 "\(response) contains several responses" + (ids.isEmpty ? "" : ": " + ids.joined(separator: ", ")),
-                hint: "mediactl uploads adopt ID"
+                hint: ids.first.map { "to adopt one of them: mediactl uploads adopt \($0)" }
+                    ?? "mediactl uploads responses"
             )
         case .noToken, .store:
             return Diagnosis(

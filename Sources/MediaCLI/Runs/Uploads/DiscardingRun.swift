@@ -70,7 +70,7 @@ struct DiscardingRun: Sendable {
             }
             let uploader = try await uploader(for: record)
             let control = TransferControl()
-            // Each request of it may be repeated, so that a signal ends it at once.
+            // Every request of a discard is idempotent, so a signal can end it at once.
             let result = await console.context.interruption.handling({ _ in control.abandon() }) {
                 await uploader.discard(record, evenUnreachable: evenUnreachable, control: control) { limit in
                     console.note(
