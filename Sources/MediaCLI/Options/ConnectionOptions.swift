@@ -24,7 +24,7 @@ struct ConnectionOptions: ParsableArguments, ConnectionFlags {
 
     @Option(
         help: ArgumentHelp(
-            "Maximum time to query the server for a file after a lost response (default: 330s).",
+            "Maximum time to query the server after a lost response, or to wait for a locked upload (default: 330s).",
             valueName: "time"
         )
     )

@@ -11,11 +11,14 @@ struct SalvageSink {
     private(set) var others = 0
     /// Tokens of files that were deleted since.
     private(set) var buried = 0
+    /// Uploads that are finished according to their rows, which are stored after all tokens.
+    private var finished: [UploadRecord] = []
 
     /// - Throws: Errors of SQLite.
     mutating func store(_ row: SalvagedRow, _ db: Database) throws {
         switch row {
         case .token(let entry, let isTrusted): try store(entry, isTrusted: isTrusted, db)
+        case .upload(let record) where record.state == .done && !isFresh: finished.append(record)
         case .upload(let record): try store(record, db)
         case .tus(let uploadID, let parts, let finalID, let startedAt):
             others += try insert(
@@ -84,15 +87,32 @@ struct SalvageSink {
         }
     }
 
+    /// Whether the token of an upload is stored, or was removed.
+    private func hasToken(of record: UploadRecord, _ db: Database) throws -> Bool {
+        let sql = """
+            SELECT 1 FROM tokens WHERE host = ?1 AND file_id = ?2
+            UNION ALL SELECT 1 FROM tombstones WHERE host = ?1 AND file_id = ?2
+            """
+        let arguments: StatementArguments = [record.host, record.fileID]
+        return try Row.fetchOne(db.cachedStatement(sql: sql), arguments: arguments) != nil
+    }
+
     private func insert(_ sql: String, _ arguments: StatementArguments, _ db: Database) throws -> Int {
         try db.cachedStatement(sql: sql).execute(arguments: arguments)
         return db.changesCount
     }
 
-    /// Removes the tokens whose tombstone was found later than they were. Rows come in no order.
+    /// Stores the finished uploads whose tokens are there, and removes the tokens whose tombstone was found later than they
+    /// were. Rows come in no order.
+    ///
+    /// A finished upload whose token was lost with another part of its transaction stays as it was: its response may still be on
+    /// the disk, and is adopted only for an upload that is not finished.
     ///
     /// - Throws: Errors of SQLite.
     mutating func finish(_ db: Database) throws {
+        for record in finished {
+            if try record.isGuest || hasToken(of: record, db) { try store(record, db) }
+        }
         guard isFresh else { return }
         try db.execute(
             sql: """
