@@ -14,6 +14,10 @@ struct SalvageSink {
     /// Uploads that are finished according to their rows, which are stored after all tokens.
     private var finished: [UploadRecord] = []
 
+    init(isFresh: Bool) {
+        self.isFresh = isFresh
+    }
+
     /// - Throws: Errors of SQLite.
     mutating func store(_ row: SalvagedRow, _ db: Database) throws {
         switch row {

@@ -53,7 +53,9 @@ struct UploadListing {
 
     private func survey(_ now: Date, hasGuests: Bool) throws -> Survey {
         var survey = Survey()
+        // A filter may leave nothing of a page.
         try forEachPage { page in
+            guard !page.isEmpty else { return }
             survey.count += page.count
             survey.hasGuests = survey.hasGuests || page.contains(where: \.isGuest)
             let table = table(of: page, now, hasGuests: hasGuests)
@@ -66,6 +68,7 @@ struct UploadListing {
     private func printPages(_ now: Date, _ survey: Survey) throws -> Int {
         var count = 0
         try forEachPage { page in
+            guard !page.isEmpty else { return }
             printPart(table(of: page, now, hasGuests: survey.hasGuests), survey.widths, hasHeader: count == 0)
             count += page.count
         }
