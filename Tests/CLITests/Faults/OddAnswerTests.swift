@@ -98,7 +98,7 @@ import Testing
             ExpectedFault(12, "token_not_stored", "contains a token but no ID", hint: "checksum to the operator")
         )
         #expect(try report.item().state == "finalized")
-        #expect(report.failure?.hint?.contains("rescue-u-") == true)
+        #expect(report.failure?.hint?.contains("/rescue-") == true)
         #expect(report.failure?.hint?.contains("free some space") == false)
         let list = try await stage.runner.run(["uploads", "list"])
         #expect(list.exitCode == 0)
@@ -112,7 +112,7 @@ import Testing
         }
         let stage = try FaultStage(site.address)
         let report = try await stage.upload()
-        report.expect(ExpectedFault(12, "token_not_stored", "the server sent an invalid token", hint: "rescue-u-"))
+        report.expect(ExpectedFault(12, "token_not_stored", "the server sent an invalid token", hint: "/rescue-"))
         #expect(try report.item().warnings?.map(\.code).contains("unusable_token") == true)
         #expect(try stage.states() == [.done])
         #expect(try stage.tokens().isEmpty)
