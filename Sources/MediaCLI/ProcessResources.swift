@@ -10,6 +10,10 @@ enum ProcessResources {
     /// Descriptors that a transfer opens at the same time: databases, locks, the file, sockets, and those of the runtime.
     private static let descriptorCount = 24
 
+    /// Bytes of address space that the runtime and libcurl reserve later. Without them, allocations fail in the middle of a
+    /// command.
+    private static let laterAddressSpace = 40 << 20
+
     /// What is missing; nil when there is enough.
     static func shortage() -> Diagnosis? {
         AddressSpace.saveIfLimited()
@@ -58,8 +62,18 @@ enum ProcessResources {
             code = DedicatedThread.start { end.wait() }
             if code == 0 { started += 1 }
         }
+        if code == 0 { code = missingAddressSpace() }
         for _ in 0..<started { end.signal() }
         return code == 0 ? nil : code
+    }
+
+    /// - Returns: The `errno` with which the address space is refused; 0 if it is available.
+    private static func missingAddressSpace() -> Int32 {
+        let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
+        let space = mmap(nil, laterAddressSpace, PROT_NONE, flags, -1, 0)
+        guard let space, space != MAP_FAILED else { return errno }
+        munmap(space, laterAddressSpace)
+        return 0
     }
 }
 

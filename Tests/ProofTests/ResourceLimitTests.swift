@@ -39,6 +39,21 @@ import Testing
         }
     }
 
+    /// From too few addresses to enough of them: an error before the upload begins, or no error of the machine at all.
+    @Test(.measuresMemory, arguments: (0...14).map { $0 * 5_000 })
+    func addressesAreTooFewOrEnough(_ more: Int) async throws {
+        let lowest = try #require(Int(Self.addresses.dropFirst(3)))
+        let result = try await run("-v \(lowest + more)", ["upload", "FILE"])
+        #expect(result.signal == nil, "\(result.errors)")
+        // Nothing listens at the address.
+        #expect([1, 6].contains(result.exitCode), "\(result.output)\(result.errors)")
+        #expect(result.exitCode == 6 || result.errors.contains("cannot start threads"), "\(result.errors)")
+        #expect(
+            result.errors.split(separator: "\n").count { $0.hasPrefix("mediactl: error:") } == 1,
+            "\(result.errors)"
+        )
+    }
+
     /// With too few descriptors for four parallel uploads, fewer run, and every file is stored.
     @Test(.measuresMemory, arguments: [40, 48, 64, 72, 80, 96], [[], ["--transport", "tus", "--chunk-size", "64K"]])
     func fewDescriptorsMeanFewerParallelUploads(_ limit: Int, _ options: [String]) async throws {

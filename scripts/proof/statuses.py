@@ -77,7 +77,7 @@ def at_discard(trial, stage, status, when):
     trial.check(run, file)
     numbers = [item.record.get("upload_id") for item in run.items]
     if numbers and numbers[0]:
-        trial.command("uploads", "discard", numbers[0], "--yes")
+        trial.command("uploads", "discard", numbers[0], "--yes", "--settle-timeout", "1s")
     return file
 
 
