@@ -13,6 +13,7 @@ import collections
 import concurrent.futures
 import pathlib
 import random
+import signal
 import sys
 import time
 import traceback
@@ -67,6 +68,8 @@ def run_table(table, arguments, seed):
 
 def main():
     arguments = options()
+    # nohup ignores it, and what it starts would inherit that.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     seed = random.randrange(10**6) if arguments.seed is None else arguments.seed
     failures = 0
     print("| table | rows | ok | denied | false | unmet | seconds |\n| --- | --- | --- | --- | --- | --- | --- |")
