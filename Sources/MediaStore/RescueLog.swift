@@ -56,12 +56,7 @@ package final class RescueLog: Sendable {
             Result { () throws(StoreError) -> RescueRecord in
                 var current: File
                 if let known = state.current { current = known } else { current = try create() }
-                do throws(StoreError) {
-                    if current.freePages.count < Self.reservedCount { try Self.grow(&current) }
-                } catch {
-                    if state.current == nil { current.file.remove() }
-                    throw error
-                }
+                if current.freePages.count < Self.reservedCount { try Self.grow(&current) }
                 let pages = Array(current.freePages.suffix(Self.reservedCount).reversed())
                 current.freePages.removeLast(Self.reservedCount)
                 current.recordCount += 1
@@ -91,7 +86,7 @@ package final class RescueLog: Sendable {
     // MARK: Records
 
     /// A page beyond the reserved ones. Its space is not allocated.
-    fileprivate func morePages() -> Int? {
+    fileprivate func anotherPage() -> Int? {
         state.withLock { state in
             guard state.current != nil else { return nil }
             if let page = state.current?.freePages.popLast() { return page }
@@ -254,7 +249,7 @@ package final class RescueRecord: Sendable {
                     page.index += 1
                     page.bytes = []
                     if response.usedCount == response.pages.count {
-                        guard let next = log.morePages() else { return nil }
+                        guard let next = log.anotherPage() else { return nil }
                         response.pages.append(next)
                     }
                     response.usedCount += 1

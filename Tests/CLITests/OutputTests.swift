@@ -108,13 +108,13 @@ import Testing
         var entry = JSONSchemaTests.entry
         entry.label = "日本の結婚式 with a rather long label"
         for isTokenShown in [false, true] {
-            let lines = TextRenderer.kept(
-                [KeptUpload(entry), KeptUpload(JSONSchemaTests.entry)],
+            let table = TextRenderer.table(
+                of: [KeptUpload(entry), KeptUpload(JSONSchemaTests.entry)],
                 now: Date(timeIntervalSince1970: 1_780_000_000),
-                width: width,
                 isTokenShown: isTokenShown,
-                style: Style(.never, isTerminal: true, environment: [:])
+                hasGuests: false
             )
+            let lines = table.lines(fitting: width, style: Style(.never, isTerminal: true, environment: [:]))
             #expect(lines.allSatisfy { TerminalText.width($0) <= width }, "\(lines)")
             #expect(lines.last?.contains("18") == (width >= 3))
         }

@@ -6,7 +6,8 @@ import Testing
 /// A process that is killed during a commit can leave a token that others can read but that is not on the disk yet. Its
 /// response must not be removed before the token is.
 @Suite(.prompt) struct ResponseReleaseTests {
-    @Test(.enabled(if: SystemCallTrace.isAvailable)) func aResponseGoesWhenItsTokenIsOnTheDisk() async throws {
+    @Test(.enabled(if: SystemCallTrace.isAvailable, "needs strace: scripts/setup.sh test"))
+    func aResponseGoesWhenItsTokenIsOnTheDisk() async throws {
         let sandbox = try await SandboxProcess.start()
         let bench = try Bench(sandbox.baseURL)
         let upload = try await bench.runner.run(

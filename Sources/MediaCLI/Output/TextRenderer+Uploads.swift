@@ -127,20 +127,6 @@ extension TextRenderer {
 
     // MARK: Tokens
 
-    /// The list of `uploads list`.
-    static func kept(
-        _ uploads: [KeptUpload],
-        now: Date,
-        width: Int?,
-        isTokenShown: Bool,
-        style: Style
-    ) -> [String] {
-        guard !uploads.isEmpty else { return [] }
-        let hasGuests = uploads.contains(where: \.isGuest)
-        return table(of: uploads, now: now, isTokenShown: isTokenShown, hasGuests: hasGuests)
-            .lines(fitting: width, style: style)
-    }
-
     /// The table of `uploads list`, or a part of it.
     static func table(of uploads: [KeptUpload], now: Date, isTokenShown: Bool, hasGuests: Bool) -> Table {
         var table = Table(columns: [

@@ -27,13 +27,9 @@ import Testing
 
     private func lines(_ uploads: [KeptUpload]) -> [String] {
         let now = Date(timeIntervalSince1970: 1_780_000_000 + 3 * 86_400)
-        return TextRenderer.kept(
-            uploads,
-            now: now,
-            width: nil,
-            isTokenShown: false,
-            style: Style(.never, isTerminal: false, environment: [:])
-        )
+        let hasGuests = uploads.contains(where: \.isGuest)
+        return TextRenderer.table(of: uploads, now: now, isTokenShown: false, hasGuests: hasGuests)
+            .lines(fitting: nil, style: Style(.never, isTerminal: false, environment: [:]))
     }
 
     // MARK: Events
