@@ -59,7 +59,7 @@ import Testing
             (413, "<html>", "refused"), (423, "", "lost"), (425, "", "lost"), (429, "", "lost"), (499, "", "lost"),
             (500, "<html>", "broken"), (501, "", "refused"), (502, "<html>", "lost"),
             (503, "<html>", "refused for now"),
-            (504, "<html>", "lost"), (302, "", "refused"),
+            (504, "<html>", "lost"), (302, "", "broken"), (308, "<html>", "broken"),
         ]
     )
     func otherStatusesAreJudgedByThemselves(_ status: Int, _ body: String, _ expected: String) {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import GigHive
 
-/// What a 4xx means after a complete request body, and before it.
+/// What a 3xx or 4xx means after a complete request body, and before it.
 @Suite struct UploadVerdictTests {
     /// gighive contract 2.5 (400, 401, 404, 413, 415) and section 8 (403). 409 is a duplicate (section 3).
     private static let refusals = [400, 401, 403, 404, 413, 415]
@@ -33,6 +33,20 @@ import Testing
             return
         }
         #expect(error.httpStatus == status)
+    }
+
+    /// A web form redirects after it has stored the file.
+    @Test(arguments: 300..<400, bodies) func aRedirectAfterTheBodyIsQueried(_ status: Int, _ body: String) {
+        guard case .unknown(let error, isSettled: true) = verdict(status, body) else {
+            Issue.record("\(verdict(status, body))")
+            return
+        }
+        #expect(error.code == .redirected)
+        guard case .refused(let early, mayRepeat: false) = verdict(status, body, bodyComplete: false) else {
+            Issue.record("\(verdict(status, body, bodyComplete: false))")
+            return
+        }
+        #expect(early.code == .redirected)
     }
 
     /// The server cannot have stored an incomplete file. 408, 423 and 429 are temporary, so the upload may be retried.

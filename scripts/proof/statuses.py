@@ -21,7 +21,7 @@ REFUSALS = {400, 401, 403, 404, 413, 415}
 
 
 def is_denial(status, when):
-    return when == "after" and (300 <= status < 400 or status in REFUSALS | {501, 503})
+    return when == "after" and status in REFUSALS | {501, 503}
 
 
 def rule(stage, status, when, times=None):

@@ -49,6 +49,9 @@ enum FinalizeVerdict: Sendable {
         switch head.status {
         case 200..<300:
             return success(reply)
+        case 300..<400:
+            // Redirects are not followed. The server has finished, and may have stored the file first.
+            return .broken(error)
         case 400 where isJSON && reply.message == "Unsupported media type":
             return .unsupportedMedia(error)
         case 400:

@@ -40,6 +40,9 @@ enum UploadVerdict: Sendable {
         switch head.status {
         case 200..<300:
             return success(reply, bodyComplete: bodyComplete)
+        case 300..<400:
+            // Redirects are not followed. A web form stores its file before it redirects, so the server is queried.
+            return bodyComplete ? .unknown(error, isSettled: true) : .refused(error, mayRepeat: false)
         case 409:
             return .duplicate(reply)
         case 400 where !isJSON && !bodyComplete:
