@@ -1,5 +1,5 @@
 internal import MediaFiles
-internal import MediaStore
+package import MediaStore
 internal import MediaSystem
 package import MediaTransport
 internal import Outcomes
@@ -120,6 +120,24 @@ extension GigHiveError {
             return try query()
         } catch {
             throw .store(error)
+        }
+    }
+
+    /// The error for a file without a stored delete token, with what the store knows about its ID.
+    ///
+    /// - Parameters:
+    ///   - fileID: The server's ID.
+    ///   - host: The requested host; nil for any.
+    ///   - store: The token store.
+    /// - Returns: `.noDeleteToken`, or `.storeUnusable`.
+    package static func withoutToken(_ fileID: Int64, host: String?, in store: TokenStore) -> GigHiveError {
+        do {
+            let others = try store.tokens(fileID: fileID, host: nil).map(\.host).filter { $0 != host }
+            var error = GigHiveError(.noDeleteToken, fileID: fileID, otherHosts: Set(others).sorted())
+            error.removedHosts = try store.removedHosts(fileID: fileID, host: host)
+            return error
+        } catch {
+            return .store(error)
         }
     }
 

@@ -161,6 +161,8 @@ public struct GigHiveError: Error, Sendable, CustomStringConvertible {
     public var rescuePath: String?
     /// Other hosts of the token store that know the id.
     public var otherHosts: [String]
+    /// The hosts on which the entry of the id was removed from the store.
+    public var removedHosts: [String] = []
     /// The server that a login is for.
     public var origin: Origin?
     /// When the login expired, in seconds since 1970.

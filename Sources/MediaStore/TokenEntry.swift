@@ -20,13 +20,13 @@ public struct TokenEntry: Sendable, Equatable {
     public var eventType: String
     /// The title; nil when the server gave none.
     public var label: String?
-    /// The local file's name.
+    /// The local file's name, or the server's if that is unknown.
     public var fileName: String
     /// `audio` or `video`.
     public var fileType: String
     /// 64 lower-case hexadecimal characters; empty when the answer had none.
     public var checksumSHA256: String
-    /// Length in bytes.
+    /// Length in bytes; 0 if it is unknown, because no file is empty.
     public var sizeBytes: Int64
     /// The server's address.
     public var baseURL: String

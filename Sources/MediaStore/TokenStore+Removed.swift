@@ -12,4 +12,21 @@ extension TokenStore {
             return try Row.fetchOne(statement, arguments: [host, fileID, checksumSHA256]) != nil
         }
     }
+
+    /// Where the entry of a file was removed here.
+    ///
+    /// - Parameters:
+    ///   - fileID: The server's ID.
+    ///   - host: Only this host; nil for all.
+    /// - Returns: The hosts, in order.
+    /// - Throws: `StoreError`.
+    package func removedHosts(fileID: Int64, host: String?) throws(StoreError) -> [String] {
+        try connection.read { db in
+            try String.fetchAll(
+                db,
+                sql: "SELECT DISTINCT host FROM tombstones WHERE file_id = ? AND host = ifnull(?, host) ORDER BY host",
+                arguments: [fileID, host]
+            )
+        }
+    }
 }

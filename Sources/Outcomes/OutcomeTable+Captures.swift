@@ -210,5 +210,6 @@ extension OutcomeTable {
         OutcomeCode("unknown_response", 5, "no kept response has this ID"),
         OutcomeCode("no_token_found", 11, "the response contains no delete token, or more than one"),
         OutcomeCode("token_in_use", 10, "another file of the same host has this delete token"),
+        OutcomeCode("token_removed", 10, "the entry with this delete token was removed on this machine"),
     ]
 }

@@ -1,4 +1,6 @@
+import Foundation
 import GigHive
+import MediaFiles
 import MediaStore
 import MediaTransport
 import Testing
@@ -99,6 +101,17 @@ import Testing
     ])
     func foreignSentencesFollowOurStyle(text: String, words: String) {
         #expect(ErrorCatalogue.clean(text) == words)
+    }
+
+    @Test(arguments: [
+        (FileWriteError.Kind.full, "disk_full", ExitCode.store), (.io(errno: EIO), "output_failed", .failure),
+        (.exists, "target_exists", .conflict), (.denied, "output_unusable", .usage),
+    ])
+    func exportsThatCannotBeWritten(_ kind: FileWriteError.Kind, _ code: String, _ exitCode: ExitCode) {
+        let diagnosis = ExportFile.diagnosis(of: FileWriteError(kind, path: []), Array("out.jsonl".utf8))
+        #expect(diagnosis.code == code)
+        #expect(diagnosis.exitCode == exitCode)
+        #expect(diagnosis.message.contains("out.jsonl"))
     }
 
     @Test func otherHostsAreNamed() {

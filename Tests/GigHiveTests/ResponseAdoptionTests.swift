@@ -94,8 +94,8 @@ import Testing
             _ = try await kept.adopt(.body(copy), server: bench.uploader.client.server)
         }
         #expect(try bench.store.tokens(host: nil).isEmpty)
-        let entry = try await kept.adopt(.response(ids[0]), server: bench.uploader.client.server)
-        #expect(entry.fileID == 7)
+        let adoption = try await kept.adopt(.response(ids[0]), server: bench.uploader.client.server)
+        #expect(adoption.entry.fileID == 7)
         // The other one stays.
         #expect(try kept.list().map(\.id) == [ids[1]])
     }
@@ -106,6 +106,36 @@ import Testing
         let path = bench.directory.path + "/" + (bench.rescueFiles.first ?? "")
         let copy = try Array(Data(contentsOf: URL(fileURLWithPath: path)))
         let kept = KeptResponses(store: bench.store, directory: bench.directory)
-        #expect(try await kept.adopt(.body(copy), server: bench.uploader.client.server).fileID == 7)
+        #expect(try await kept.adopt(.body(copy), server: bench.uploader.client.server).entry.fileID == 7)
+    }
+
+    @Test func aCopyWithoutAnUploadHasTheDetailsOfTheResponse() async throws {
+        let bench = try Workbench(try FakeGigHive())
+        let file = FakeFile(id: 7, content: "abc")
+        let kept = KeptResponses(store: bench.store, directory: bench.directory)
+        let entry = try await kept.adopt(.body(Array(file.reply.utf8)), server: bench.uploader.client.server).entry
+        #expect(entry.sizeBytes == 3)
+        #expect(entry.fileName == UploadReply.parse(status: 201, body: Array(file.reply.utf8)).fileName)
+        #expect(!entry.fileName.isEmpty)
+    }
+
+    @Test func aCopyOfAnAdoptedResponseIsAlreadyStored() async throws {
+        let bench = try Workbench(try FakeGigHive())
+        _ = try leave(bench)
+        _ = try await adopt(bench)
+        let kept = KeptResponses(store: bench.store, directory: bench.directory)
+        let copy = Array(FakeFile(id: 7, content: "abc").reply.utf8)
+        // The store knows the server.
+        let adoption = try await kept.adopt(.body(copy))
+        #expect(adoption.wasStored)
+        #expect(try bench.store.tokens(host: nil) == [adoption.entry])
+        // After the deletion, the token stays out.
+        try bench.store.remove(adoption.entry)
+        await #expect {
+            _ = try await kept.adopt(.body(copy), server: bench.uploader.client.server)
+        } throws: { error in
+            if case .removed(7)? = error as? AdoptionError { true } else { false }
+        }
+        #expect(try bench.store.tokens(host: nil).isEmpty)
     }
 }

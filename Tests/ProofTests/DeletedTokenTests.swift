@@ -50,4 +50,31 @@ import Testing
             #expect(files(with: token, in: bench).isEmpty)
         }
     }
+
+    /// The slow part, however many tokens a command deletes.
+    @Test(.enabled(if: SystemCallTrace.isAvailable, "needs strace: scripts/setup.sh test"))
+    func aCommandChangesTheBackupsOnce() async throws {
+        let sandbox = try await SandboxProcess.start()
+        let bench = try Bench(sandbox.baseURL)
+        for seed in 0..<4 {
+            let file = try bench.movie(5000, seed: seed, name: "clip\(seed).mp4")
+            #expect(try await bench.runner.run(["upload", file] + bench.login).exitCode == 0)
+        }
+        #expect(try await bench.runner.run(["store", "backup"]).exitCode == 0)
+        var counts: [Int] = []
+        for ids in [["1"], ["2", "3", "4"]] {
+            let path = bench.runner.home.file("trace\(ids.count)")
+            let result = try await bench.runner.run(
+                ["uploads", "delete", "--yes"] + ids + bench.login,
+                through: SystemCallTrace.wrapper(writing: path, calls: "openat")
+            )
+            #expect(result.exitCode == 0, "\(result.errors)")
+            let opened = try SystemCallTrace(contentsOf: path).calls.filter {
+                $0.text.contains("/backups/tokens-") && $0.text.contains(".sqlite\"") && $0.text.contains("O_RDWR")
+            }
+            counts.append(opened.count)
+        }
+        #expect(counts[0] > 0)
+        #expect(counts[0] == counts[1])
+    }
 }

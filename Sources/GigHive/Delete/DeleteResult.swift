@@ -33,7 +33,7 @@ public struct AdminDeletion: Sendable, Equatable {
         self.init(
             fileID: entry.fileID,
             checksumSHA256: entry.checksumSHA256,
-            sizeBytes: entry.sizeBytes,
+            sizeBytes: entry.sizeBytes > 0 ? entry.sizeBytes : nil,
             entry: entry
         )
     }

@@ -25,15 +25,12 @@ public struct Deleter: Sendable {
     /// The entry that a deletion of `fileID` would use. With several rows for the id, the server is asked for the
     /// checksum and the row that matches is taken.
     ///
-    /// - Throws: `GigHiveError`: `.noDeleteToken` (naming other hosts that know the id), `.idReused`, or what the server
-    ///   answered.
+    /// - Throws: `GigHiveError`: `.noDeleteToken` (with other hosts that have the ID), `.idReused`, or an error of the server.
     public func entry(for fileID: Int64) async throws(GigHiveError) -> TokenEntry {
         let rows = try GigHiveError.reading { () throws(StoreError) in try store.tokens(host: host, fileID: fileID) }
             .filter { !$0.isSuperseded }
         guard let newest = rows.first else {
-            let all = try GigHiveError.reading { () throws(StoreError) in try store.tokens(fileID: fileID, host: nil) }
-            let others = Set(all.map(\.host)).subtracting([host])
-            throw GigHiveError(.noDeleteToken, fileID: fileID, otherHosts: others.sorted())
+            throw .withoutToken(fileID, host: host, in: store)
         }
         guard Set(rows.map(\.checksumSHA256)).count > 1 else { return newest }
         guard let asset = try await client.asset(fileID) else {

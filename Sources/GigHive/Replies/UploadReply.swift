@@ -44,6 +44,8 @@ package struct UploadReply: Sendable, Equatable {
     package var fileName: String?
     /// `audio` or `video`.
     package var fileType: String?
+    /// Length in bytes.
+    package var sizeBytes: Int64?
     /// Id of the stored copy, in the response to a duplicate; either spelling.
     package var existingFileID: Int64?
     /// The server's release, if the response shows it.
@@ -130,6 +132,7 @@ package struct UploadReply: Sendable, Equatable {
         checksumSHA256 = members.checksum("checksum_sha256")
         fileName = members.text("file_name")
         fileType = members.text("file_type")
+        sizeBytes = members.identifier("size_bytes")
         existingFileID = members.identifier("existing_asset_id") ?? members.identifier("existing_file_id")
         eventID = members.identifier("event_id") ?? members.identifier("session_id")
         if members["asset_id"] != nil || members["existing_asset_id"] != nil {

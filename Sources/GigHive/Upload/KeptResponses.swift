@@ -70,6 +70,14 @@ public struct KeptResponses: Sendable {
         case token(DeleteToken)
     }
 
+    /// An adopted token.
+    public struct Adoption: Sendable {
+        /// The stored entry.
+        public var entry: TokenEntry
+        /// Whether the token was already stored.
+        public var wasStored: Bool
+    }
+
     /// Stores the token of a response, or one that the user has typed. Sends nothing.
     ///
     /// - Parameters:
@@ -78,7 +86,7 @@ public struct KeptResponses: Sendable {
     ///   - fileID: The server's ID of the file; nil for the one that the response names.
     ///   - server: The server; nil for that of the response's upload.
     ///   - isDryRun: Whether to change nothing.
-    /// - Returns: The stored entry.
+    /// - Returns: The stored entry, and whether it is new.
     /// - Throws: `AdoptionError`.
     public func adopt(
         _ source: Source,
@@ -86,9 +94,9 @@ public struct KeptResponses: Sendable {
         fileID: Int64? = nil,
         server: ServerURL? = nil,
         isDryRun: Bool = false
-    ) async throws(AdoptionError) -> TokenEntry {
+    ) async throws(AdoptionError) -> Adoption {
         do {
-            let content = try content(of: source)
+            var content = try content(of: source)
             var reply = content.reply
             if let typed { reply.deleteToken = typed }
             if case .token(let token) = source { reply.deleteToken = token }
@@ -97,17 +105,28 @@ public struct KeptResponses: Sendable {
             if let fileID, typed == nil, let own = reply.fileID, own != fileID { throw AdoptionError.otherFile(own) }
             guard let id = fileID ?? reply.fileID ?? content.record?.fileID else { throw AdoptionError.noFileID }
             reply.fileID = id
+            let isCopy = content.record == nil
+            if isCopy { content.record = try journaled(reply, id, on: server) }
+            let known = try store.tokens(fileID: id, host: server?.scope ?? content.record?.host).first {
+                $0.token == token
+            }
+            if isCopy, let known { return Adoption(entry: known, wasStored: true) }
             let record = try content.record(on: server)
             if try store.hasToken(token, host: record.host, ofOtherThan: id) { throw AdoptionError.tokenInUse }
             guard let entry = UploadSettlement(store: store, record: record).entry(reply) else {
                 throw AdoptionError.noFileID
             }
-            guard !isDryRun else { return entry }
+            if isCopy,
+                try store.isRemoved(host: entry.host, fileID: id, checksumSHA256: entry.checksumSHA256)
+            {
+                throw AdoptionError.removed(id)
+            }
+            guard !isDryRun else { return Adoption(entry: entry, wasStored: known != nil) }
             let isAwaited = content.record.map { [.tokenLost, .finalized].contains($0.state) } ?? false
             let change = UploadChange(state: isAwaited ? .done : nil, fileID: id, clearsFailure: isAwaited)
             try await store.commit(record.uploadID, change, token: entry)
             content.response?.release()
-            return entry
+            return Adoption(entry: entry, wasStored: known != nil)
         } catch let error as AdoptionError {
             throw error
         } catch let error as StoreError {
@@ -118,6 +137,17 @@ public struct KeptResponses: Sendable {
     }
 
     // MARK: Content
+
+    /// The upload of this machine that a copy of a response is about; nil if there is none, or more than one.
+    private func journaled(
+        _ reply: UploadReply,
+        _ id: Int64,
+        on server: ServerURL?
+    ) throws(StoreError) -> UploadRecord? {
+        guard let checksum = reply.checksumSHA256 else { return nil }
+        let records = try store.uploads(fileID: id, host: server?.scope).filter { $0.checksumSHA256 == checksum }
+        return Set(records.map(\.host)).count == 1 ? records.first : nil
+    }
 
     private func stored() throws(StoreError) -> [StoredResponse] {
         try StoredResponse.abandoned(in: directory).filter { $0.status != nil || !$0.isReadable }
@@ -177,7 +207,7 @@ public struct KeptResponses: Sendable {
             guard let server else { throw .noServer }
             return UploadRecord(
                 uploadID: TokenStore.newUploadID(),
-                path: [],
+                path: Array((reply.fileName ?? "").utf8),
                 state: .done,
                 host: server.scope,
                 baseURL: server.description,
@@ -209,6 +239,8 @@ public enum AdoptionError: Error, Sendable {
     case otherServer(String)
     /// Another file of the host has this token.
     case tokenInUse
+    /// The entry of the file with this ID was removed on this machine, as after a deletion.
+    case removed(Int64)
     /// The store cannot be used.
     case store(StoreError)
 }

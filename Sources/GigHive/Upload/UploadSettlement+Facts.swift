@@ -24,7 +24,7 @@ extension UploadSettlement {
             fileName: result.fileName,
             fileType: reply.fileType ?? guessed ?? "",
             checksumSHA256: reply.checksumSHA256 ?? record.checksumSHA256 ?? "",
-            sizeBytes: record.sizeBytes,
+            sizeBytes: record.sizeBytes > 0 ? record.sizeBytes : reply.sizeBytes ?? 0,
             baseURL: record.baseURL
         )
     }

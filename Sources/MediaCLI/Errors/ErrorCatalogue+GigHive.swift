@@ -215,6 +215,13 @@ extension ErrorCatalogue {
 
     private static func noTokenWords(for error: GigHiveError) -> Words {
         guard let id = error.fileID else { return Words(error) }
+        if !error.removedHosts.isEmpty {
+            let hosts = error.removedHosts.map { TerminalText.escaped($0) }.joined(separator: ", ")
+            return Words(
+                "no stored delete token for \(id): its entry on \(hosts) was removed, as after a deletion",
+                hint: "check whether the server still has the file: mediactl media show \(id)"
+            )
+        }
         guard !error.otherHosts.isEmpty else {
             return .table(error, hint: "an administrator can delete it: mediactl uploads delete \(id) --as-admin")
         }

@@ -34,8 +34,9 @@ extension ErrorCatalogue {
         switch error.code {
         case .unknownHost, .cannotConnect:
             if let hint = proxyHint(for: error) { .table(error, hint: hint) } else { Words(error) }
+        // Not a lost connection, but a process that ended during an upload.
         case .connectionLost where error.path != nil:
-            .table(error, hint: "upload the file again with: mediactl upload FILE")
+            Words(clean(error.detail), hint: "upload the file again with: mediactl upload \(quoted(error.path ?? []))")
         default: Words(error)
         }
     }

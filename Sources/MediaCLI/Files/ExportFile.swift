@@ -56,15 +56,23 @@ enum ExportFile {
         )
     }
 
-    private static func diagnosis(of error: FileWriteError, _ path: [UInt8]) -> Diagnosis {
+    /// The error in words; the incomplete file was removed.
+    static func diagnosis(of error: FileWriteError, _ path: [UInt8]) -> Diagnosis {
         let name = ErrorCatalogue.quoted(path)
         return switch error.kind {
         case .exists: exists(path)
-        case .full, .io(errno: EIO):
+        case .full:
+            Diagnosis(
+                "disk_full",
+                "no space left for \(name)",
+                hint: "free some space, or choose another place; the incomplete file was removed",
+                exitCode: .store
+            )
+        case .io(errno: EIO):
             Diagnosis(
                 "output_failed",
-                "cannot write \(name): \(SystemError.words(error.kind == .full ? ENOSPC : EIO))",
-                hint: "nothing was left behind; free some space, or choose another place",
+                "cannot write \(name): \(SystemError.words(EIO))",
+                hint: "choose another place; the incomplete file was removed",
                 exitCode: .failure
             )
         case .io(let code):

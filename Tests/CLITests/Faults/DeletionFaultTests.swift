@@ -20,7 +20,7 @@ import Testing
         var scope: String { String(sandbox.baseURL.dropFirst("http://".count)) }
 
         /// Another entry for the id, as a server leaves it that was rebuilt or a store that was edited.
-        func add(fileID: Int64 = 1, checksum: String, at age: TimeInterval = 0) throws {
+        func add(fileID: Int64 = 1, checksum: String, sizeBytes: Int64? = nil, at age: TimeInterval = 0) throws {
             let real = try #require(try stage.tokens().first)
             let entry = TokenEntry(
                 host: real.host,
@@ -34,7 +34,7 @@ import Testing
                 fileName: "other.mp4",
                 fileType: "video",
                 checksumSHA256: checksum,
-                sizeBytes: real.sizeBytes,
+                sizeBytes: sizeBytes ?? real.sizeBytes,
                 baseURL: real.baseURL
             )
             #expect(try stage.store().add(entry))
@@ -260,6 +260,32 @@ import Testing
             )
         )
         try await scene.expectUntouched(posts: 0)
+    }
+
+    /// Nobody needs an administrator for a file that was deleted.
+    @Test func aFileThatWasDeletedBefore() async throws {
+        let scene = try await Scene()
+        try await scene.stage.delete(["1", "--yes", "--server", scene.sandbox.baseURL]).expectSuccess("deleted")
+        let expected = ExpectedFault(
+            11,
+            "no_delete_token",
+            "no stored delete token for 1: its entry on \(scene.scope) was removed",
+            hint: "mediactl media show 1"
+        )
+        for line in [["--server", scene.sandbox.baseURL], ["--host", scene.scope], ["--dry-run"], []] {
+            try await scene.stage.delete(["1", "--yes"] + line).expect(expected)
+        }
+        let shown = try await scene.stage.runner.run(["uploads", "show", "1"])
+        #expect(shown.exitCode == 11 && shown.errors.contains("was removed, as after a deletion"), "\(shown)")
+        #expect(!shown.errors.contains("--as-admin"))
+    }
+
+    /// An entry from a copy of a response of a server that reports no size.
+    @Test func adminAndAnEntryWithoutASize() async throws {
+        let scene = try await Scene()
+        let entry = try #require(try scene.stage.tokens().first)
+        try scene.add(checksum: entry.checksumSHA256, sizeBytes: 0, at: 60)
+        try await scene.stage.deleteAsAdmin(["1", "--yes"]).expectSuccess("deleted")
     }
 
     // MARK: Admin

@@ -33,7 +33,7 @@ struct UploadsShow: ContextCommand {
         let session = try await StoreSession.open(settings, for: .reading)
         let entries = try session.keptUploads(host: host?.lowercased(), fileID: id)
         guard !entries.isEmpty else {
-            throw GigHiveError(.noDeleteToken, fileID: id)
+            throw GigHiveError.withoutToken(id, host: host?.lowercased(), in: session.store)
         }
         for (index, entry) in entries.enumerated() {
             console.record(.item, JSONRenderer.kept(entry, isTokenShown: showToken))

@@ -29,9 +29,9 @@ struct AdoptRun: Sendable {
         guard let source = source ?? token.map(KeptResponses.Source.token) else {
             throw Self.diagnosis(of: .noToken, named: response)
         }
-        let entry: TokenEntry
+        let adoption: KeptResponses.Adoption
         do {
-            entry = try await responses.adopt(
+            adoption = try await responses.adopt(
                 source,
                 typed: token,
                 fileID: fileID,
@@ -42,16 +42,18 @@ struct AdoptRun: Sendable {
             if case .store(let error) = error { throw error }
             throw Self.diagnosis(of: error, named: response)
         }
+        let entry = adoption.entry
+        let result = adoption.wasStored ? "already_stored" : isDryRun ? "planned" : "stored"
         let what = "the delete token of \(entry.fileID) on \(ErrorCatalogue.clean(entry.host))"
         console.record(
             .item,
             [
                 "file_id": .integer(entry.fileID), "host": .string(entry.host), "server": .string(entry.baseURL),
-                "result": .string(isDryRun ? "planned" : "stored"),
+                "result": .string(result),
             ]
         )
         console.text([
-            isDryRun ? "would store \(what)" : "stored \(what)",
+            adoption.wasStored ? "\(what) is already stored" : isDryRun ? "would store \(what)" : "stored \(what)",
             "  to delete: mediactl uploads delete \(entry.fileID) --host \(ErrorCatalogue.clean(entry.host))",
         ])
         console.summary(["items": 1, "dry_run": .bool(isDryRun), "exit_code": 0])
@@ -139,6 +141,13 @@ struct AdoptRun: Sendable {
                 "token_in_use",
                 "another file of the same host has this delete token",
                 hint: "mediactl uploads list",
+                exitCode: .conflict
+            )
+        case .removed(let id):
+            return Diagnosis(
+                "token_removed",
+                "the entry of \(id) was removed on this machine, as after a deletion; its token was not stored again",
+                hint: "check the file with: mediactl media show \(id)",
                 exitCode: .conflict
             )
         }

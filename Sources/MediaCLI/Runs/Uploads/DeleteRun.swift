@@ -154,8 +154,7 @@ struct DeleteRun: Sendable {
     /// `--dry-run` reads the store only.
     private func planned(_ target: DeletionPlan.Target) throws -> DeleteResult {
         guard let entry = try plan.store.tokens(host: target.host, fileID: target.fileID).first else {
-            let others = try plan.store.tokens(fileID: target.fileID, host: nil).map(\.host)
-            throw GigHiveError(.noDeleteToken, fileID: target.fileID, otherHosts: others)
+            throw GigHiveError.withoutToken(target.fileID, host: target.host, in: plan.store)
         }
         return DeleteResult(
             fileID: target.fileID,

@@ -109,12 +109,12 @@ struct DeletionPlan: Sendable {
         if let scope {
             let own = entries.first { $0.host == scope }
             guard let address = try address(for: scope, entry: own) else {
-                throw GigHiveError(.noDeleteToken, fileID: fileID, otherHosts: hosts)
+                throw GigHiveError.withoutToken(fileID, host: scope, in: store)
             }
             return Target(fileID: fileID, host: scope, server: address)
         }
         guard let entry = entries.first, hosts.count == 1 else {
-            throw hosts.isEmpty ? GigHiveError(.noDeleteToken, fileID: fileID) : ambiguous(fileID, hosts)
+            throw hosts.isEmpty ? GigHiveError.withoutToken(fileID, host: nil, in: store) : ambiguous(fileID, hosts)
         }
         return Target(fileID: fileID, host: entry.host, server: try ServerURL(entry.baseURL))
     }
