@@ -219,11 +219,11 @@ def one_kill(number, life):
             except subprocess.TimeoutExpired:
                 pass
         victim.kill()
-        said = victim.communicate()[0]
+        output = victim.communicate()[0]
         sandbox.settle()
         caught = client.journal()
-        if '"state":"done"' in said and caught != ["done"]:
-            raise Failure(f"done was said, the journal says {caught}")
+        if '"state":"done"' in output and caught != ["done"]:
+            raise Failure(f"done was reported, but the journal has {caught}")
         rescued = any(HELD_TOKEN.search(path.read_bytes()) for path in client.data.glob("rescue-*"))
 
         client.age_journal()
@@ -252,7 +252,7 @@ def one_kill(number, life):
             if rescued:
                 raise Failure("token_lost was reported for a token in the rescue log")
             if listed:
-                raise Failure("token_lost was said, and a token is there")
+                raise Failure("token_lost was reported, but a token is stored")
         elif listed != ids:
             raise Failure(f"no token of {ids}: listed {listed}, journal {after}, then {brief(again)}")
         else:
@@ -265,7 +265,7 @@ def one_kill(number, life):
         if caught == ["done"]:
             return "after the commit: token kept"
         if lost:
-            return "answer never read: token_lost, said so"
+            return "response never read: token_lost reported"
         if after == ["done"]:
             return "in the rescue log: token adopted"
         if TRANSPORT == "tus":

@@ -99,7 +99,7 @@ inline send() {
         again = false;
         if
         :: skip ->
-            /* No re-send without asking. */
+            /* No retry without a query. */
             d_step { assert(NO_REQUEST_RUNS && !stored); waiting[q] = me; work[q] = queued };
             receive();
 #ifdef RELEASE_BEFORE_COMMIT
