@@ -36,7 +36,10 @@ extension ErrorCatalogue {
             if let hint = proxyHint(for: error) { .table(error, hint: hint) } else { Words(error) }
         // Not a lost connection, but a process that ended during an upload.
         case .connectionLost where error.path != nil:
-            Words(clean(error.detail), hint: "upload the file again with: mediactl upload \(quoted(error.path ?? []))")
+            Words(
+                "the upload was interrupted, and its event does not have the file",
+                hint: "upload the file again with: mediactl upload \(quoted(error.path ?? []))"
+            )
         default: Words(error)
         }
     }
