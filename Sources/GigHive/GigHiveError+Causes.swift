@@ -183,6 +183,7 @@ extension GigHiveError {
     func asUnknownOutcome(_ reason: GigHiveError) -> GigHiveError {
         var error = asUnknownOutcome
         error.detail = [detail, "querying the server: \(reason)"].filter { !$0.isEmpty }.joined(separator: "; ")
+        if reason.code == .redirected { error.httpStatus = reason.httpStatus }
         return error
     }
 }

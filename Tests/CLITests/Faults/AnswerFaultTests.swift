@@ -124,6 +124,33 @@ import Testing
         #expect(report.items.map(\.hasDeleteToken) == [false])
     }
 
+    /// Nothing at the address confirms or denies the file: the address is wrong, or the server stores and then redirects.
+    @Test func aServerThatRedirectsEverything() async throws {
+        let location = "Location: https://elsewhere.example/"
+        let site = try ScriptedSite(
+            posts: { connection, head in
+                try connection.readBody(of: head)
+                try connection.answer(301, "", type: "text/html", headers: [location])
+            },
+            questions: { connection, head in
+                let length = head.hasPrefix("HEAD ") ? "" : "Content-Length: 0\r\n"
+                try connection.write("HTTP/1.1 301 Moved Permanently\r\n\(length)\(location)\r\n\r\n")
+            }
+        )
+        let stage = try FaultStage(site.address)
+        let expected = ExpectedFault(
+            6,
+            "unknown_outcome",
+            "redirects this request (301); whether it has the file is unknown: https://elsewhere.example/",
+            hint: "specify it with --server"
+        )
+        try await stage.upload().expect(expected)
+        #expect(try stage.states() == [.unknownOutcome])
+        let status = try await stage.runner.run(["uploads", "status"])
+        #expect(status.exitCode == 6 && status.errors.contains("redirects this request (301)"), "\(status)")
+        #expect(site.posts == 1)
+    }
+
     /// The server refuses the file as a duplicate of one that it does not have.
     @Test(arguments: ["existing_asset_id", "existing_file_id"])
     func duplicateThatTheServerDoesNotHave(_ key: String) async throws {
