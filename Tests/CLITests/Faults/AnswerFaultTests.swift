@@ -146,7 +146,7 @@ import Testing
         )
         try await stage.upload().expect(expected)
         #expect(try stage.states() == [.unknownOutcome])
-        let status = try await stage.runner.run(["uploads", "status"])
+        let status = try await stage.runner.run(["uploads", "status"] + stage.login)
         #expect(status.exitCode == 6 && status.errors.contains("redirects this request (301)"), "\(status)")
         #expect(site.posts == 1)
     }
