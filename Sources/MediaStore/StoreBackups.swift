@@ -111,7 +111,7 @@ package struct StoreBackups {
         defer { unlink(draft) }
         // SQLite writes into an empty file, which keeps its permissions.
         try StoreConnection.createEmptyFile(draft)
-        try store.connection.withoutTransaction { try $0.execute(sql: "VACUUM INTO ?", arguments: [draft]) }
+        try store.connection.copy(to: draft, named: path)
         try DataDirectory.synchronizeFile(draft)
         if isReplacing {
             guard rename(draft, path) == 0 else { throw StoreError(errno: errno, path: path, action: "cannot create") }

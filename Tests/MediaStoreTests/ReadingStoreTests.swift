@@ -61,6 +61,29 @@ struct ReadingStoreTests {
         #expect(try store.tokens(host: nil).count == StoreFiles.tokenCount)
     }
 
+    @Test(
+        "a store that cannot be written is copied whole, rows in the log included",
+        .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement),
+        arguments: [false, true]
+    )
+    func copyOfReadOnlyStore(hasLog: Bool) throws {
+        let disk = try SmallDisk(kibibytes: 2048)
+        let files = try StoreFiles.make(withLog: hasLog)
+        let path = disk.path + "/data"
+        _ = try DataDirectory.open(path)
+        for (suffix, bytes) in [("", files.database), ("-wal", files.log)] {
+            guard let bytes else { continue }
+            try Data(bytes).write(to: URL(fileURLWithPath: path + "/tokens.sqlite" + suffix))
+        }
+        try readOnly(disk)
+        let store = try TokenStore(reading: DataDirectory.existing(path))
+        let other = try fixture.get()
+        try StoreBackups.copy(store, to: other.databasePath)
+        #expect(try other.store().tokens(host: nil).count == StoreFiles.tokenCount)
+        // It still is only read.
+        #expect(throws: StoreError.self) { try store.add(sampleEntry()) }
+    }
+
     @Test("the copy that is read leaves nothing behind", .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement))
     func noCopyIsLeft() throws {
         let fixture = try fixture.get()

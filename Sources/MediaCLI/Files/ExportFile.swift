@@ -56,17 +56,22 @@ enum ExportFile {
         )
     }
 
+    /// A disk that cannot store the file.
+    static func unwritten(_ path: [UInt8], errno code: Int32) -> Diagnosis {
+        Diagnosis(
+            "output_failed",
+            "cannot write \(ErrorCatalogue.quoted(path)): \(SystemError.words(code))",
+            hint: "nothing was left behind; free some space, or choose another place",
+            exitCode: .failure
+        )
+    }
+
     private static func diagnosis(of error: FileWriteError, _ path: [UInt8]) -> Diagnosis {
         let name = ErrorCatalogue.quoted(path)
         return switch error.kind {
         case .exists: exists(path)
-        case .full, .io(errno: EIO):
-            Diagnosis(
-                "output_failed",
-                "cannot write \(name): \(SystemError.words(error.kind == .full ? ENOSPC : EIO))",
-                hint: "nothing was left behind; free some space, or choose another place",
-                exitCode: .failure
-            )
+        case .full: unwritten(path, errno: ENOSPC)
+        case .io(errno: EIO): unwritten(path, errno: EIO)
         case .io(let code):
             Diagnosis("output_unusable", "cannot create \(name): \(SystemError.words(code))", exitCode: .usage)
         case .denied, .busy, .unsafe:
