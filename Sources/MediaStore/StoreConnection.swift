@@ -370,7 +370,7 @@ final class StoreConnection: Sendable {
 
     /// The statements are right, so the database is not: SQLite has no code of its own for an unknown schema format.
     private static func unknownFormat(_ error: DatabaseError, _ path: String) -> StoreError {
-        StoreError(.corrupt, path: path, detail: error.message ?? "\(error.resultCode)")
+        StoreError(.corrupt, path: path, detail: StoreError.message(of: error))
     }
 
     private static func keepLog(_ db: Database, _ keeps: Bool) {

@@ -65,6 +65,13 @@ struct DamagedStoreTests {
         #expect(counts.allSatisfy { $0 <= StoreFiles.tokenCount })
     }
 
+    @Test("a message of SQLite is one line")
+    func message() {
+        let message = "malformed database schema (t) - near \"x\ny\": syntax error\n"
+        let error = StoreError(DatabaseError(resultCode: .SQLITE_CORRUPT, message: message), path: "p")
+        #expect(error.detail == "malformed database schema (t) - near \"x; y\": syntax error")
+    }
+
     // MARK: What is not a store
 
     @Test("something else in the place of the database or of its companions is put aside by a repair")

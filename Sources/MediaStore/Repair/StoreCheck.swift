@@ -29,6 +29,7 @@ package struct StoreCheck: Sendable {
             let report = try String.fetchAll(db, sql: "PRAGMA integrity_check(20)").filter { $0 != "ok" }
             let orphans = try Row.fetchAll(db, sql: "PRAGMA foreign_key_check").count
             return (
+                .map(StoreError.oneLine)
                 try count("SELECT count(*) FROM tokens"), try TokenRow.hosts(db).count,
                 try count("SELECT count(*) FROM uploads"),
                 try count("SELECT count(*) FROM uploads WHERE state IN (\(open))"),

@@ -92,6 +92,25 @@ import Testing
         )
     }
 
+    /// SQLite's message has a line for each page.
+    @Test func damageIsPrintedOnOneLine() async throws {
+        try fill()
+        var bytes = try Data(contentsOf: URL(filePath: database()))
+        // Bytes 28 to 31 are the number of pages (https://www.sqlite.org/fileformat.html section 1.3).
+        let count = bytes.count / 4096 + 2
+        bytes.replaceSubrange(28..<32, with: withUnsafeBytes(of: UInt32(count).bigEndian) { Data($0) })
+        bytes.append(Data(count: 8192))
+        try bytes.write(to: URL(filePath: database()))
+        let found = "*** in database main ***; Page \(count - 1) is never used"
+        for command in [["uploads", "list"], ["store", "check"]] {
+            let result = try await runner.get().run(command)
+            #expect(result.exitCode == 12 && result.errors.contains("store: \(found)\n"), "\(result)")
+        }
+        let repair = try await runner.get().run(["store", "repair"])
+        #expect(repair.exitCode == 0 && repair.output.hasPrefix("damage: \(found)"), "\(repair)")
+        #expect(!repair.output.contains("\\u{a}"), "\(repair)")
+    }
+
     @Test func aLinkInPlaceOfTheStoreIsSetAsideByTheHint() async throws {
         try fill()
         let runner = try runner.get()
