@@ -44,7 +44,7 @@ public struct DataDirectory: Sendable {
         try create(absolute)
         let resolved = try followingOwnLink(absolute)
         guard let status = try FileStatus(at: resolved), status.isDirectory else {
-            throw StoreError(.unsafe, path: resolved, detail: "not a directory")
+            throw StoreError(.unsafe, path: resolved, detail: notADirectory)
         }
         guard status.isOwnedByUser else {
             throw StoreError(.unsafe, path: resolved, detail: "owned by another user")
@@ -127,6 +127,9 @@ public struct DataDirectory: Sendable {
     }
 
     private static let lockDirectoryName = "locks"
+    /// The detail of an error about anything else in place of a directory.
+    package static let notADirectory = "not a directory"
+
 
     /// Path of an entry.
     func file(_ name: String) -> String { path + "/" + name }
@@ -166,6 +169,7 @@ public struct DataDirectory: Sendable {
             return
         }
         switch errno {
+        case ENOTDIR: throw StoreError(.unsafe, path: existingParent(of: path), detail: notADirectory)
         case EEXIST: return
         case ENOENT where path != "/":
             try create(parent(of: path))
@@ -177,6 +181,28 @@ public struct DataDirectory: Sendable {
         default: throw StoreError(errno: errno, path: path, action: "cannot create the directory")
         }
     }
+    /// Refuses anything else in place of a directory, or of one of its parents.
+    ///
+    /// - Throws: `StoreError` `.unsafe` with the path of the file.
+    package static func refuseFile(inPlaceOf path: String) throws(StoreError) {
+        let path = try absolutePath(path)
+        var status = stat()
+        if stat(path, &status) == 0 {
+            guard status.st_mode & S_IFMT == S_IFDIR else {
+                throw StoreError(.unsafe, path: path, detail: notADirectory)
+            }
+        } else if errno == ENOTDIR {
+            throw StoreError(.unsafe, path: existingParent(of: path), detail: notADirectory)
+        }
+    }
+
+    /// The nearest parent that exists.
+    private static func existingParent(of path: String) -> String {
+        var path = parent(of: path)
+        while path != "/", access(path, F_OK) != 0 { path = parent(of: path) }
+        return path
+    }
+
 
     /// The umask may have taken the owner's own rights away.
     private static func finishCreating(_ path: String) throws(StoreError) {

@@ -31,4 +31,23 @@ import Testing
         #expect(!result.errors.contains("tokens.sqlite"), "\(result)")
         #expect(try FileManager.default.contentsOfDirectory(atPath: disk.path) == ["filler"])
     }
+
+    // MARK: Not a directory
+
+    @Test(arguments: ["", "/below", "/far/below"])
+    func aFileInPlaceOfTheDataDirectoryIsNamed(_ rest: String) async throws {
+        let runner = try runner.get()
+        let file = runner.home.file("file")
+        try Data("text".utf8).write(to: URL(filePath: file))
+        for command in [
+            ["uploads", "list"], ["uploads", "responses"], ["store", "check"], ["store", "repair"], ["tapes", "list"],
+            ["hash-only", "list"], ["login", "status"], ["media", "list", "--server", "http://127.0.0.1:9"],
+            ["upload", file, "--server", "http://127.0.0.1:9", "--any-extension"],
+        ] {
+            let result = try await runner.run(command + ["--data-dir", file + rest])
+            #expect(result.exitCode == 12, "\(result)")
+            #expect(result.errors.hasPrefix("mediactl: error: \"\(file)\" is not a directory\n"), "\(result)")
+        }
+        #expect(try Data(contentsOf: URL(filePath: file)) == Data("text".utf8))
+    }
 }
