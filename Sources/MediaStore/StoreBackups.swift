@@ -46,6 +46,33 @@ package struct StoreBackups {
         return backups.sorted { $0.createdAt > $1.createdAt }
     }
 
+    /// The newest copy that has a token or an upload.
+    ///
+    /// - Returns: nil if there is none.
+    /// - Throws: `StoreError`.
+    package func newestWithRows() throws(StoreError) -> Backup? {
+        for backup in try all() where try Self.hasRows(backup.path) { return backup }
+        return nil
+    }
+
+    private static func hasRows(_ path: String) throws(StoreError) -> Bool {
+        struct Found: Error {}
+        let bytes = try DatabaseBytes(path)
+        do {
+            try bytes.forEachRow { row in
+                switch SalvagedRow(row) {
+                case .token, .upload: throw Found()
+                default: break
+                }
+            }
+            return false
+        } catch is Found {
+            return true
+        } catch {
+            throw StoreError(error, path: path)
+        }
+    }
+
     // MARK: Creating
 
     /// Copies the store and removes the oldest copies.

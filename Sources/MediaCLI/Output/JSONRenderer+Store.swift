@@ -30,6 +30,7 @@ extension JSONRenderer {
         [
             "dry_run": .bool(isDryRun), "damage": JSONValue(report?.damage), "tokens": JSONValue(report?.tokens),
             "uploads": JSONValue(report?.uploads), "lost": JSONValue(report?.lostCount ?? 0),
+            "unread": .array((report?.unread ?? []).map { .string($0.path) }),
             "kept": .array((report?.kept ?? []).map { .string($0) }), "exit_code": exitCode(code),
         ]
     }

@@ -111,28 +111,67 @@ import Testing
         #expect(!repair.output.contains("\\u{a}"), "\(repair)")
     }
 
-    @Test func aLinkInPlaceOfTheStoreIsSetAsideByTheHint() async throws {
+    /// What is in place of a store that has a backup, and what a repair prints about it.
+    struct Replacement: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let damage: String
+        let description: String
+        let make: @Sendable (_ path: String, _ elsewhere: String) throws -> Void
+    }
+
+    static let replacements = [
+        Replacement(testDescription: "a link", damage: "a symbolic link", description: "a symbolic link to ELSEWHERE") {
+            try FileManager.default.createSymbolicLink(atPath: $0, withDestinationPath: $1)
+        },
+        Replacement(testDescription: "a broken link", damage: "a symbolic link", description: "a broken symbolic link")
+        {
+            try FileManager.default.createSymbolicLink(atPath: $0, withDestinationPath: $1 + ".none")
+        },
+        Replacement(testDescription: "a directory", damage: "a directory", description: "a directory") { path, _ in
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        },
+    ]
+
+    @Test(arguments: replacements) func whatIsNotReadIsSetAsideByTheHint(_ replacement: Replacement) async throws {
         try fill()
         let runner = try runner.get()
+        let path = try database()
+        let backup = try await runner.run(["store", "backup", "--json"])
+        let copy = try #require(try summary(backup, schema: "store-backup")["path"] as? String)
         let elsewhere = runner.home.file("elsewhere.sqlite")
-        try FileManager.default.moveItem(atPath: database(), toPath: elsewhere)
-        for suffix in ["-wal", "-shm", ".checked"] {
-            try? FileManager.default.removeItem(atPath: database() + suffix)
-        }
-        try FileManager.default.createSymbolicLink(atPath: database(), withDestinationPath: elsewhere)
+        try FileManager.default.moveItem(atPath: path, toPath: elsewhere)
+        for suffix in ["-wal", "-shm", ".checked"] { try? FileManager.default.removeItem(atPath: path + suffix) }
+        try replacement.make(path, elsewhere)
         let before = try Data(contentsOf: URL(filePath: elsewhere))
         let refused = try await runner.run(["uploads", "list"])
-        #expect(refused.exitCode == 12 && refused.errors.contains("it is a symbolic link"), "\(refused)")
+        #expect(refused.exitCode == 12, "\(refused)")
         #expect(refused.errors.hasSuffix("salvage what it has: mediactl store repair\n"), "\(refused)")
+        let description = replacement.description.replacing("ELSEWHERE", with: elsewhere)
+        let head = "damage: \(replacement.damage) in place of \(path)\n"
+        let unread = "no delete token was read from \(path), \(description)\n"
+        let dry = try await runner.run(["store", "repair", "--dry-run"])
+        #expect(dry.exitCode == 3 && dry.output == head + "nothing can be salvaged\n" + unread, "\(dry)")
+        let json = try await runner.run(["store", "repair", "--dry-run", "--json"])
+        #expect(try summary(json, schema: "store-repair")["unread"] as? [String] == [path])
         let repair = try await runner.run(["store", "repair"])
-        #expect(repair.exitCode == 0, "\(repair)")
-        #expect(repair.output.contains("damage: a symbolic link in place of \(try database())\n"), "\(repair)")
-        #expect(repair.output.contains("salvaged 0 delete tokens and 0 uploads"), "\(repair)")
+        #expect(repair.exitCode == 3, "\(repair)")
+        let moved = head + "nothing was salvaged\n" + unread + "it was moved to \(path).damaged-"
+        #expect(repair.output.hasPrefix(moved) && repair.lines.count == 4, "\(repair)")
+        let hint = "mediactl: hint: restore the newest backup: mediactl store restore \(copy)\n"
+        #expect(repair.errors == hint, "\(repair)")
         let listed = try await runner.run(["uploads", "list", "--json"])
         #expect(listed.exitCode == 0 && listed.lines.count == 1, "\(listed)")
         #expect(try Data(contentsOf: URL(filePath: elsewhere)) == before)
         // Its tokens can be restored by hand.
         #expect(try await runner.run(["store", "restore", elsewhere]).output.contains("restored 2 delete tokens"))
+    }
+
+    @Test func aRepairWithoutASingleRowIsNoSuccess() async throws {
+        try fill()
+        try Data("this is no database".utf8).write(to: URL(filePath: database()))
+        let repair = try await runner.get().run(["store", "repair"])
+        #expect(repair.exitCode == 3 && repair.output.contains("\nnothing was salvaged\n"), "\(repair)")
+        #expect(repair.output.contains("the damaged file was kept as") && repair.errors.isEmpty, "\(repair)")
     }
 
     @Test func theHintNamesTheDataDirectory() async throws {
