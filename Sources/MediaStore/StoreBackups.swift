@@ -100,7 +100,8 @@ package struct StoreBackups {
     /// - Returns: The copy; nil if none is due.
     /// - Throws: `StoreError`.
     package func createIfDue(from store: TokenStore, now: Date = Date()) throws(StoreError) -> Backup? {
-        guard !store.isReadOnly, try isDue(now) else { return nil }
+        // A copy of an empty store would replace the copies of one that is missing.
+        guard !store.isReadOnly, try isDue(now), try !store.isEmpty() else { return nil }
         return try create(from: store, now: now)
     }
 

@@ -174,6 +174,44 @@ import Testing
         #expect(repair.output.contains("the damaged file was kept as") && repair.errors.isEmpty, "\(repair)")
     }
 
+    // MARK: A missing store
+
+    /// The first command creates an empty store; those after it print the same.
+    @Test func aMissingStoreWithABackupIsReported() async throws {
+        try fill()
+        let runner = try runner.get()
+        let made = try await runner.run(["store", "backup", "--json"])
+        let copy = try #require(try summary(made, schema: "store-backup")["path"] as? String)
+        for suffix in ["", "-wal", "-shm", ".checked"] {
+            try? FileManager.default.removeItem(atPath: database() + suffix)
+        }
+        let hint = "mediactl: hint: restore the newest backup: mediactl store restore \(copy)"
+        let readers = [["uploads", "list"], ["store", "check"], ["uploads", "export", "--output", "-"]]
+        for command in readers {
+            let result = try await runner.run(command)
+            #expect(result.exitCode == 0 && result.errors.hasSuffix(hint + "\n"), "\(result)")
+        }
+        let directory = runner.home.file("data/mediactl")
+        let named = try await runner.run(["uploads", "list", "--data-dir", directory])
+        #expect(named.errors.hasSuffix(hint + " --data-dir \(directory)\n"), "\(named)")
+        #expect(try await runner.run(["store", "restore", copy]).exitCode == 0)
+        for entry in try store().tokens(host: nil) { try store().remove(entry) }
+        for command in readers {
+            let result = try await runner.run(command)
+            #expect(result.exitCode == 0 && !result.errors.contains("hint"), "\(result)")
+        }
+    }
+
+    @Test func anEmptyStoreWithoutBackupsIsNoReasonForAHint() async throws {
+        let runner = try runner.get()
+        // One without a single token does not count.
+        #expect(try await runner.run(["store", "backup"]).exitCode == 0)
+        for command in [["uploads", "list"], ["store", "check"]] {
+            let result = try await runner.run(command)
+            #expect(result.exitCode == 0 && !result.errors.contains("hint"), "\(result)")
+        }
+    }
+
     @Test func theHintNamesTheDataDirectory() async throws {
         try fill()
         try overwriteHeader()
