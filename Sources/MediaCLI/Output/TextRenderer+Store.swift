@@ -4,7 +4,7 @@ internal import MediaStore
 
 /// What the commands of `store` print on standard output.
 extension TextRenderer {
-    static func check(_ check: StoreCheck, now: Date, style: Style) -> [String] {
+    static func check(_ check: StoreCheck, responses: Int, now: Date, style: Style) -> [String] {
         let uploads =
             check.unfinishedUploads == 0
             ? "\(check.uploads)" : "\(check.uploads) (\(check.unfinishedUploads) unfinished)"
@@ -12,6 +12,7 @@ extension TextRenderer {
             [
                 ("store", check.path), ("size", Formats.bytes(check.byteCount)),
                 ("tokens", "\(check.tokens) of \(Formats.count(check.hosts, "host"))"), ("uploads", uploads),
+                ("responses", responses == 0 ? "none" : "\(responses) kept, see mediactl uploads responses"),
                 ("backups", check.backups.isEmpty ? "none" : "\(check.backups.count)"),
             ],
             style
@@ -35,7 +36,6 @@ extension TextRenderer {
             + lost + (more > 0 ? ["  and \(more) more"] : [])
     }
 
-    static func restore(_ report: StoreRestore.Report, isDryRun: Bool) -> String {
     private static func salvaged(_ report: StoreRepair.Report, isDryRun: Bool) -> String {
         guard !report.isEmpty else { return isDryRun ? "nothing can be salvaged" : "nothing was salvaged" }
         let rows = "\(Formats.count(report.tokens, "delete token")) and \(Formats.count(report.uploads, "upload"))"
@@ -54,6 +54,7 @@ extension TextRenderer {
             + (unread.keptPath.map { ["it was moved to \(TerminalText.escaped($0))"] } ?? [])
     }
 
+    static func restore(_ report: StoreRestore.Report, isDryRun: Bool) -> String {
         let rows = "\(Formats.count(report.tokens, "delete token")) and \(Formats.count(report.uploads, "upload"))"
         var text = isDryRun ? "\(rows) would be restored" : "restored \(rows)"
         let known = report.tokensInBackup - report.tokens - report.removedSince

@@ -25,9 +25,17 @@ struct StoreCheckCommand: ContextCommand {
         guard check.findings.isEmpty else {
             throw StoreError(.corrupt, path: check.path, detail: check.findings.joined(separator: "; "))
         }
-        console.text(TextRenderer.check(check, now: console.context.now(), style: console.outputStyle))
+        let responses = try StoredResponse.count(in: directory)
+        console.text(
+            TextRenderer.check(
+                check,
+                responses: responses,
+                now: console.context.now(),
+                style: console.outputStyle
+            )
+        )
         if check.isEmpty { try console.hintAtBackup(in: directory) }
-        console.summary(JSONRenderer.check(check))
+        console.summary(JSONRenderer.check(check, responses: responses))
         return .success
     }
 }
