@@ -76,7 +76,7 @@ struct StoreSession: Sendable {
             return try DataDirectory.open(path)
         } catch {
             guard access == .reading, error.kind == .notWritable || error.kind == .full else { throw error }
-            return try DataDirectory.existing(path)
+            return try DataDirectory.unchanged(path)
         }
     }
 }

@@ -16,6 +16,10 @@ import Testing
         }
     }
 
+    private func makeReadOnly(_ disk: SmallDisk) throws {
+        #expect(try ChildProcess.run("mount", ["-o", "remount,ro", disk.path]).status == 0)
+    }
+
     // MARK: Backups
 
     @Test(.enabled(if: SmallDisk.isAvailable, SmallDisk.requirement))
@@ -30,6 +34,37 @@ import Testing
         #expect(result.errors.contains("cannot write \"\(file)\": no space left on device\n"), "\(result)")
         #expect(!result.errors.contains("tokens.sqlite"), "\(result)")
         #expect(try FileManager.default.contentsOfDirectory(atPath: disk.path) == ["filler"])
+    }
+
+    // MARK: Without a store
+
+    /// Nothing needs to be written to list nothing.
+    @Test(
+        .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement),
+        arguments: [true, false],
+        ["/data", "/missing/data"]
+    )
+    func aMissingStoreThatCannotBeCreatedIsEmpty(isFull: Bool, name: String) async throws {
+        let runner = try runner.get()
+        let disk = try SmallDisk(kibibytes: 64)
+        if name == "/data" { _ = try DataDirectory.open(disk.path + name) }
+        if isFull { try disk.fill() } else { try makeReadOnly(disk) }
+        for (number, command) in [
+            ["uploads", "list"], ["store", "check"], ["uploads", "export", "--output", "-"], ["uploads", "show", "18"],
+            ["store", "backup", "FILE"],
+        ].enumerated() {
+            let line = { (directory: String, copy: String) in
+                command.map { $0 == "FILE" ? runner.home.file(copy) : $0 } + ["--data-dir", directory]
+            }
+            let result = try await runner.run(line(disk.path + name, "a\(number)"))
+            let expected = try await runner.run(line(runner.home.file("new-\(number)"), "b\(number)"))
+            #expect(result.exitCode == expected.exitCode && [0, 5, 11].contains(result.exitCode), "\(result)")
+            #expect(!result.errors.contains("not there") && result.lines.count == expected.lines.count, "\(result)")
+        }
+        #expect(!FileManager.default.fileExists(atPath: disk.path + name + "/tokens.sqlite"))
+        // A command that stores something still needs the disk.
+        let writing = try await runner.run(["uploads", "responses", "--data-dir", disk.path + name])
+        #expect(writing.exitCode == 12, "\(writing)")
     }
 
     // MARK: Not a directory
