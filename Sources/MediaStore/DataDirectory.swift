@@ -44,7 +44,7 @@ public struct DataDirectory: Sendable {
         try create(absolute)
         let resolved = try followingOwnLink(absolute)
         guard let status = try FileStatus(at: resolved), status.isDirectory else {
-            throw StoreError(.unsafe, path: resolved, detail: "not a directory")
+            throw StoreError(.unsafe, path: resolved, detail: notADirectory)
         }
         guard status.isOwnedByUser else {
             throw StoreError(.unsafe, path: resolved, detail: "owned by another user")
@@ -103,14 +103,13 @@ public struct DataDirectory: Sendable {
         }
     }
 
-    /// Opens a directory that is there, without changing anything: for reading where nothing can be written.
+    /// Opens a directory without changing anything: for reading where nothing can be written. It need not exist; then it has
+    /// nothing.
     ///
-    /// - Throws: `StoreError`: `.notWritable` when it is not there, `.unsafe` when it is not a directory of this user.
-    package static func existing(_ path: String) throws(StoreError) -> DataDirectory {
+    /// - Throws: `StoreError`: `.unsafe` when it is not a directory of this user.
+    package static func unchanged(_ path: String) throws(StoreError) -> DataDirectory {
         let resolved = try followingOwnLink(absolutePath(path))
-        guard let status = try FileStatus(at: resolved) else {
-            throw StoreError(.notWritable, path: resolved, detail: "no such directory")
-        }
+        guard let status = try FileStatus(at: resolved) else { return DataDirectory(path: resolved, warnings: []) }
         guard status.isDirectory, status.isOwnedByUser else {
             throw StoreError(.unsafe, path: resolved, detail: "not a directory of this user")
         }
@@ -127,6 +126,9 @@ public struct DataDirectory: Sendable {
     }
 
     private static let lockDirectoryName = "locks"
+
+    /// The detail of an error about anything else in place of a directory.
+    package static let notADirectory = "not a directory"
 
     /// Path of an entry.
     func file(_ name: String) -> String { path + "/" + name }
@@ -167,6 +169,7 @@ public struct DataDirectory: Sendable {
         }
         switch errno {
         case EEXIST: return
+        case ENOTDIR: throw StoreError(.unsafe, path: existingParent(of: path), detail: notADirectory)
         case ENOENT where path != "/":
             try create(parent(of: path))
             guard mkdir(path, 0o700) == 0 else {
@@ -176,6 +179,28 @@ public struct DataDirectory: Sendable {
             try finishCreating(path)
         default: throw StoreError(errno: errno, path: path, action: "cannot create the directory")
         }
+    }
+
+    /// Refuses anything else in place of a directory, or of one of its parents.
+    ///
+    /// - Throws: `StoreError` `.unsafe` with the path of the file.
+    package static func refuseFile(inPlaceOf path: String) throws(StoreError) {
+        let path = try absolutePath(path)
+        var status = stat()
+        if stat(path, &status) == 0 {
+            guard status.st_mode & S_IFMT == S_IFDIR else {
+                throw StoreError(.unsafe, path: path, detail: notADirectory)
+            }
+        } else if errno == ENOTDIR {
+            throw StoreError(.unsafe, path: existingParent(of: path), detail: notADirectory)
+        }
+    }
+
+    /// The nearest parent that exists.
+    private static func existingParent(of path: String) -> String {
+        var path = parent(of: path)
+        while path != "/", access(path, F_OK) != 0 { path = parent(of: path) }
+        return path
     }
 
     /// The umask may have taken the owner's own rights away.

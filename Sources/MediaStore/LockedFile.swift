@@ -54,14 +54,28 @@ final class LockedFile: Sendable {
         return try lock(path, flags: 0)
     }
 
-    private static func lock(_ path: String, flags: Int32) throws(StoreError) -> LockedFile? {
-        let descriptor = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags, 0o600)
+    /// Opens a file for reading that nobody has locked; until the object goes, nobody can lock it. It may be on a file system
+    /// that cannot be written.
+    ///
+    /// - Returns: nil when somebody holds it, or it is gone, or it is not a regular file.
+    static func reading(_ path: String) throws(StoreError) -> LockedFile? {
+        guard let status = try FileStatus(at: path), status.isRegularFile else { return nil }
+        return try lock(path, access: O_RDONLY, flags: 0, LOCK_SH)
+    }
+
+    private static func lock(
+        _ path: String,
+        access: Int32 = O_RDWR,
+        flags: Int32,
+        _ operation: Int32 = LOCK_EX
+    ) throws(StoreError) -> LockedFile? {
+        let descriptor = open(path, access | O_NOFOLLOW | O_CLOEXEC | flags, 0o600)
         guard descriptor >= 0 else {
             if errno == EEXIST || (errno == ENOENT && flags & O_CREAT == 0) { return nil }
             throw StoreError(errno: errno, path: path, action: "cannot open")
         }
         let file = LockedFile(path: path, descriptor: descriptor)
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+        guard flock(descriptor, operation | LOCK_NB) == 0 else {
             if errno == EWOULDBLOCK { return nil }
             throw StoreError(errno: errno, path: path, action: "cannot lock")
         }

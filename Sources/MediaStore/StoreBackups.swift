@@ -46,6 +46,33 @@ package struct StoreBackups {
         return backups.sorted { $0.createdAt > $1.createdAt }
     }
 
+    /// The newest copy that has a token or an upload.
+    ///
+    /// - Returns: nil if there is none.
+    /// - Throws: `StoreError`.
+    package func newestWithRows() throws(StoreError) -> Backup? {
+        for backup in try all() where try Self.hasRows(backup.path) { return backup }
+        return nil
+    }
+
+    private static func hasRows(_ path: String) throws(StoreError) -> Bool {
+        struct Found: Error {}
+        let bytes = try DatabaseBytes(path)
+        do {
+            try bytes.forEachRow { row in
+                switch SalvagedRow(row) {
+                case .token, .upload: throw Found()
+                default: break
+                }
+            }
+            return false
+        } catch is Found {
+            return true
+        } catch {
+            throw StoreError(error, path: path)
+        }
+    }
+
     // MARK: Creating
 
     /// Copies the store and removes the oldest copies.
@@ -73,7 +100,8 @@ package struct StoreBackups {
     /// - Returns: The copy; nil if none is due.
     /// - Throws: `StoreError`.
     package func createIfDue(from store: TokenStore, now: Date = Date()) throws(StoreError) -> Backup? {
-        guard !store.isReadOnly, try isDue(now) else { return nil }
+        // A copy of an empty store would replace the copies of one that is missing.
+        guard !store.isReadOnly, try isDue(now), try !store.isEmpty() else { return nil }
         return try create(from: store, now: now)
     }
 
@@ -111,7 +139,7 @@ package struct StoreBackups {
         defer { unlink(draft) }
         // SQLite writes into an empty file, which keeps its permissions.
         try StoreConnection.createEmptyFile(draft)
-        try store.connection.withoutTransaction { try $0.execute(sql: "VACUUM INTO ?", arguments: [draft]) }
+        try store.connection.copy(to: draft, named: path)
         try DataDirectory.synchronizeFile(draft)
         if isReplacing {
             guard rename(draft, path) == 0 else { throw StoreError(errno: errno, path: path, action: "cannot create") }

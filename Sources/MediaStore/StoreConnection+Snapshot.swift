@@ -3,7 +3,7 @@ import Glibc
 import MediaSystem
 
 extension StoreConnection {
-    /// Opens a database whose directory cannot be written, for reading only.
+    /// Opens a database whose directory cannot be written, for reading only. One that does not exist is empty.
     ///
     /// Without a log, the file itself is read as immutable. With a log, SQLite would need to write beside it, and as
     /// immutable it would not show what is in the log: database and log are copied to a directory of this user alone, and
@@ -12,9 +12,25 @@ extension StoreConnection {
     /// - Throws: `StoreError`; `.corrupt`, `.newerVersion` and `.unsafe` as for an ordinary opening.
     static func snapshot(_ schema: StoreSchema, in directory: DataDirectory) throws(StoreError) -> StoreConnection {
         let path = directory.file(schema.fileName)
-        guard try exists(path) else { throw StoreError(.notWritable, path: path, detail: "not there") }
+        guard try exists(path) else { return try empty(schema, path) }
         if try logs(of: path).isEmpty, let connection = try immutable(schema, path) { return connection }
         return try copied(schema, path)
+    }
+
+    /// An empty database in memory.
+    private static func empty(_ schema: StoreSchema, _ path: String) throws(StoreError) -> StoreConnection {
+        let queue = try open(":memory:", schema, busyLimit: .zero)
+        do {
+            try queue.writeWithoutTransaction { db in
+                try db.execute(sql: "PRAGMA application_id = \(schema.applicationID)")
+                try schema.migrate(db)
+                // What was stored here would be lost.
+                try db.execute(sql: "PRAGMA query_only = ON")
+            }
+        } catch {
+            throw StoreError(error, path: path)
+        }
+        return StoreConnection(snapshot: queue, of: path, schema)
     }
 
     /// What SQLite has not yet moved into the database.

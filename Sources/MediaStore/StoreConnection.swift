@@ -146,9 +146,37 @@ final class StoreConnection: Sendable {
         do { return try queue.write(body) } catch { throw failure(error) }
     }
 
-    /// Runs statements outside of a transaction, such as `VACUUM INTO`.
-    func withoutTransaction<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
-        do { return try queue.writeWithoutTransaction(body) } catch { throw failure(error) }
+    /// Copies the database into an empty file.
+    ///
+    /// - Parameters:
+    ///   - file: The file.
+    ///   - path: Its later name, for errors.
+    /// - Throws: `StoreError`, with that name if the file cannot be written.
+    func copy(to file: String, named path: String) throws(StoreError) {
+        do {
+            try queue.writeWithoutTransaction { db in
+                // It would prevent the copy as well (`snapshot`).
+                let isQueryOnly = try Bool.fetchOne(db, sql: "PRAGMA query_only") ?? false
+                if isQueryOnly { try db.execute(sql: "PRAGMA query_only = OFF") }
+                defer { if isQueryOnly { try? db.execute(sql: "PRAGMA query_only = ON") } }
+                do {
+                    try db.execute(sql: "VACUUM INTO ?", arguments: [file])
+                } catch let error as DatabaseError where Self.isOfWriting(error) {
+                    // Only the copy is written.
+                    throw StoreError(error, path: path)
+                }
+            }
+        } catch {
+            throw failure(error)
+        }
+    }
+
+    /// Whether an error can only come from a file that is written.
+    private static func isOfWriting(_ error: DatabaseError) -> Bool {
+        switch error.extendedResultCode {
+        case .SQLITE_IOERR_WRITE, .SQLITE_IOERR_FSYNC, .SQLITE_IOERR_TRUNCATE: true
+        default: [.SQLITE_FULL, .SQLITE_CANTOPEN, .SQLITE_READONLY, .SQLITE_PERM].contains(error.resultCode)
+        }
     }
 
     /// Damage that is found in use has the next opening check everything.
@@ -342,7 +370,7 @@ final class StoreConnection: Sendable {
 
     /// The statements are right, so the database is not: SQLite has no code of its own for an unknown schema format.
     private static func unknownFormat(_ error: DatabaseError, _ path: String) -> StoreError {
-        StoreError(.corrupt, path: path, detail: error.message ?? "\(error.resultCode)")
+        StoreError(.corrupt, path: path, detail: StoreError.message(of: error))
     }
 
     private static func keepLog(_ db: Database, _ keeps: Bool) {

@@ -21,9 +21,17 @@ extension StoreError {
         switch error {
         case let error as StoreError: self = error
         case let error as DatabaseError:
-            self.init(Self.kind(of: error, path: path), path: path, detail: error.message ?? "\(error.resultCode)")
+            self.init(Self.kind(of: error, path: path), path: path, detail: Self.message(of: error))
         default: self.init(.other, path: path, detail: "\(type(of: error))")
         }
+    }
+
+    /// SQLite's message, or the name of its code.
+    static func message(of error: DatabaseError) -> String { oneLine(error.message ?? "\(error.resultCode)") }
+
+    /// A text of SQLite, which may have several lines.
+    static func oneLine(_ text: String) -> String {
+        text.split(whereSeparator: \.isNewline).joined(separator: "; ")
     }
 
     private static func kind(of error: DatabaseError, path: String) -> Kind {

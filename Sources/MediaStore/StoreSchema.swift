@@ -100,7 +100,7 @@ struct StoreSchema: Sendable {
         path: String
     ) throws {
         let report = try String.fetchOne(db, sql: "PRAGMA \(check)(\(scope))") ?? "no answer"
-        guard report == "ok" else { throw StoreError(.corrupt, path: path, detail: report) }
+        guard report == "ok" else { throw StoreError(.corrupt, path: path, detail: StoreError.oneLine(report)) }
     }
 
     static func version(_ db: Database) throws -> Int {

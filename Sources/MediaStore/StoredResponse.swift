@@ -77,6 +77,25 @@ extension StoredResponse {
         return responses + unknown
     }
 
+    /// Number of responses that ended processes have left. Changes nothing; those are included that the next adoption stores.
+    ///
+    /// - Parameter directory: The data directory, which need not exist.
+    /// - Returns: The number; an unreadable file counts as one.
+    /// - Throws: `StoreError`.
+    package static func count(in directory: DataDirectory) throws(StoreError) -> Int {
+        guard try FileStatus(at: directory.path) != nil else { return 0 }
+        var count = 0
+        for name in try directory.entries(withPrefix: RescueLog.prefix) {
+            guard let file = try LockedFile.reading(directory.file(name)) else { continue }
+            switch RescueFiles.content(of: try file.readAll()) {
+            case .responses(let found): count += found.count
+            case .unknown: count += 1
+            case .nothing: break
+            }
+        }
+        return count
+    }
+
     /// The bodies of the responses in a copy of a rescue file.
     ///
     /// - Parameter content: The content of the file.

@@ -52,6 +52,17 @@ public final class TokenStore: Sendable {
         self.warnings = directory.warnings + warnings
     }
 
+    /// Whether nothing was ever stored, or the store was created anew after a loss.
+    ///
+    /// - Throws: `StoreError`.
+    package func isEmpty() throws(StoreError) -> Bool { try connection.read(Self.isEmpty) }
+
+    /// A deleted token leaves a tombstone.
+    static func isEmpty(_ db: Database) throws -> Bool {
+        let tables = ["tokens", "uploads", "tombstones"].map { "EXISTS (SELECT 1 FROM \($0))" }
+        return try Bool.fetchOne(db, sql: "SELECT NOT (\(tables.joined(separator: " OR ")))") ?? false
+    }
+
     /// - Returns: No connection where nothing can be written.
     private static func openForReading(
         _ directory: DataDirectory

@@ -64,6 +64,7 @@ struct BackupTests {
     func rotation() throws {
         let fixture = try fixture.get()
         let store = try fixture.store()
+        _ = try store.add(sampleEntry())
         let backups = StoreBackups(in: fixture.directory)
         for day in 1...5 {
             #expect(try backups.createIfDue(from: store, now: date(day)) != nil)
@@ -85,8 +86,33 @@ struct BackupTests {
     func largeStore() throws {
         let fixture = try fixture.get()
         let store = try fixture.store()
+        _ = try store.add(sampleEntry())
         #expect(truncate(fixture.databasePath, off_t(StoreBackups.largestAutomatic) + 4096) == 0)
         #expect(try StoreBackups(in: fixture.directory).createIfDue(from: store, now: date(1)) == nil)
+    }
+
+    @Test("an empty store does not replace the backups of one that was lost")
+    func emptyStore() throws {
+        let fixture = try fixture.get()
+        let backups = StoreBackups(in: fixture.directory)
+        do {
+            let store = try fixture.store()
+            _ = try store.add(sampleEntry())
+            _ = try backups.create(from: store, now: date(1))
+        }
+        for suffix in [""] + StoreConnection.companions { unlink(fixture.databasePath + suffix) }
+        let store = try fixture.store()
+        #expect(try store.isEmpty())
+        #expect(try backups.createIfDue(from: store, now: date(2)) == nil)
+        // One that the user asks for is created, and is not the one to restore.
+        _ = try backups.create(from: store, now: date(3))
+        #expect(try backups.all().map(\.createdAt) == [date(3), date(1)])
+        #expect(try backups.newestWithRows()?.createdAt == date(1))
+        // With something stored, or deleted, it is a store like any other.
+        _ = try store.add(sampleEntry())
+        try store.remove(try #require(store.tokens(host: nil).first))
+        #expect(try !store.isEmpty())
+        #expect(try backups.createIfDue(from: store, now: date(4)) != nil)
     }
 
     // MARK: Deleted tokens

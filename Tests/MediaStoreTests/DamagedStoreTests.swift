@@ -65,6 +65,13 @@ struct DamagedStoreTests {
         #expect(counts.allSatisfy { $0 <= StoreFiles.tokenCount })
     }
 
+    @Test("a message of SQLite is one line")
+    func message() {
+        let message = "malformed database schema (t) - near \"x\ny\": syntax error\n"
+        let error = StoreError(DatabaseError(resultCode: .SQLITE_CORRUPT, message: message), path: "p")
+        #expect(error.detail == "malformed database schema (t) - near \"x; y\": syntax error")
+    }
+
     // MARK: What is not a store
 
     @Test("something else in the place of the database or of its companions is put aside by a repair")
@@ -78,6 +85,10 @@ struct DamagedStoreTests {
             #expect(try storeErrorKind { _ = try TokenStore(reading: fixture.directory) } == .unsafe)
             let report = try #require(try StoreRepair(in: fixture.directory).run(isDryRun: false))
             #expect(report.kept.contains { $0.hasSuffix(suffix) })
+            // The index of the log has no row of its own.
+            let unread = StoreRepair.Unread(path: path, kind: .directory, keptPath: report.kept.last)
+            #expect(report.unread == (suffix == "-shm" ? [] : [unread]))
+            #expect(report.isIncomplete == (suffix != "-shm") && report.isEmpty == suffix.isEmpty)
             #expect(try tokens(fixture.store()).count == (suffix.isEmpty ? 0 : StoreFiles.tokenCount))
         }
     }
@@ -93,7 +104,7 @@ struct DamagedStoreTests {
         let before = try fixture.bytes(fixture.databasePath)
         #expect(try storeErrorKind { _ = try fixture.store() } == .corrupt)
         let report = try #require(try StoreRepair(in: fixture.directory).run(isDryRun: false))
-        #expect(report.tokens == 0)
+        #expect(report.tokens == 0 && report.isEmpty && report.isIncomplete)
         #expect(try fixture.bytes(try #require(report.kept.first)) == before)
     }
 

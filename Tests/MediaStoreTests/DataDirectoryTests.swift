@@ -92,6 +92,10 @@ struct DataDirectoryTests {
         #expect(try storeErrorKind { _ = try DataDirectory.open(path) } == .unsafe)
         #expect(try storeErrorKind { _ = try DataDirectory.open(path + "/below") } == .unsafe)
         #expect(try storeErrorKind { _ = try DataDirectory.open("") } == .notWritable)
+        for rest in ["", "/below", "/far/below"] {
+            let error = #expect(throws: StoreError.self) { try DataDirectory.open(path + rest) }
+            #expect(error?.path == path && error?.detail == "not a directory")
+        }
     }
 
     @Test("a directory of another user, or another user's link, is refused", .enabled(if: geteuid() == 0, "needs root"))

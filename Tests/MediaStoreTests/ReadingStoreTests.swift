@@ -31,11 +31,11 @@ struct ReadingStoreTests {
         }
         try readOnly(disk)
         #expect(try storeErrorKind { _ = try TokenStore(in: directory) } == .notWritable)
-        let store = try TokenStore(reading: DataDirectory.existing(path))
+        let store = try TokenStore(reading: DataDirectory.unchanged(path))
         #expect(store.isReadOnly)
         #expect(try store.tokens(host: nil).count == StoreFiles.tokenCount)
         #expect(throws: StoreError.self) { try store.add(sampleEntry()) }
-        #expect(try StoreCheck(reading: DataDirectory.existing(path)).tokens == StoreFiles.tokenCount)
+        #expect(try StoreCheck(reading: DataDirectory.unchanged(path)).tokens == StoreFiles.tokenCount)
         #expect(
             try DataDirectory.entries(of: path).sorted()
                 == (hasLog ? ["locks", "tokens.sqlite", "tokens.sqlite-wal"] : ["locks", "tokens.sqlite"])
@@ -59,6 +59,52 @@ struct ReadingStoreTests {
         #expect(try storeErrorKind { _ = try TokenStore(in: directory) } == .full)
         let store = try TokenStore(reading: directory)
         #expect(try store.tokens(host: nil).count == StoreFiles.tokenCount)
+    }
+
+    @Test(
+        "a store that cannot be written is copied whole, rows in the log included",
+        .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement),
+        arguments: [false, true]
+    )
+    func copyOfReadOnlyStore(hasLog: Bool) throws {
+        let disk = try SmallDisk(kibibytes: 2048)
+        let files = try StoreFiles.make(withLog: hasLog)
+        let path = disk.path + "/data"
+        _ = try DataDirectory.open(path)
+        for (suffix, bytes) in [("", files.database), ("-wal", files.log)] {
+            guard let bytes else { continue }
+            try Data(bytes).write(to: URL(fileURLWithPath: path + "/tokens.sqlite" + suffix))
+        }
+        try readOnly(disk)
+        let store = try TokenStore(reading: DataDirectory.unchanged(path))
+        let other = try fixture.get()
+        try StoreBackups.copy(store, to: other.databasePath)
+        #expect(try other.store().tokens(host: nil).count == StoreFiles.tokenCount)
+        // It still is only read.
+        #expect(throws: StoreError.self) { try store.add(sampleEntry()) }
+    }
+
+    @Test(
+        "a store that does not exist and cannot be created is empty",
+        .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement),
+        arguments: ["/data", "/missing/data"]
+    )
+    func missingStore(name: String) throws {
+        let disk = try SmallDisk(kibibytes: 64)
+        if name == "/data" { _ = try DataDirectory.open(disk.path + name) }
+        try readOnly(disk)
+        let directory = try DataDirectory.unchanged(disk.path + name)
+        let store = try TokenStore(reading: directory)
+        #expect(try store.isReadOnly && store.isEmpty() && store.tokens(host: nil).isEmpty)
+        #expect(throws: StoreError.self) { try store.add(sampleEntry()) }
+        let check = try StoreCheck(reading: directory)
+        #expect(check.isEmpty && check.findings.isEmpty && check.backups.isEmpty)
+        #expect(try StoredResponse.count(in: directory) == 0)
+        // Its copy is a store.
+        let other = try fixture.get()
+        try StoreBackups.copy(store, to: other.databasePath)
+        #expect(try other.store().isEmpty())
+        #expect(try storeErrorKind { _ = try TokenStore(in: directory) } == .notWritable)
     }
 
     @Test("the copy that is read leaves nothing behind", .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement))

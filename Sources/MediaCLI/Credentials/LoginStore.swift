@@ -54,6 +54,8 @@ struct LoginStore: Sendable {
             guard let directory = try TargetDirectory.open(Array(directory.utf8), creating: false) else { return [:] }
             return try entries(in: directory)
         } catch {
+            // The error of the system does not tell a file from a link that is refused.
+            try DataDirectory.refuseFile(inPlaceOf: directory)
             throw storeError(error)
         }
     }

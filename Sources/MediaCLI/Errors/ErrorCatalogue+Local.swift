@@ -34,6 +34,7 @@ extension ErrorCatalogue {
             case .busy: ("\(path) is locked by another process\(detail)", "retry when the other mediactl has finished")
             case .networkFileSystem:
                 ("\(path) is on a network file system, which is not safe for a \(store)\(detail)", elsewhere)
+            case .unsafe where error.detail == DataDirectory.notADirectory: ("\(path) is not a directory", elsewhere)
             case .unsafe where store == "token store":
                 ("\(path) has another owner, or is not of the expected type\(detail)", "\(elsewhere), or \(repair)")
             case .unsafe: ("\(path) has another owner, or is not of the expected type\(detail)", elsewhere)

@@ -56,18 +56,22 @@ enum ExportFile {
         )
     }
 
+    /// A full disk; the incomplete file was removed.
+    static func diskFull(_ path: [UInt8]) -> Diagnosis {
+        Diagnosis(
+            "disk_full",
+            "no space left for \(ErrorCatalogue.quoted(path))",
+            hint: "free some space, or choose another place; the incomplete file was removed",
+            exitCode: .store
+        )
+    }
+
     /// The error in words; the incomplete file was removed.
     static func diagnosis(of error: FileWriteError, _ path: [UInt8]) -> Diagnosis {
         let name = ErrorCatalogue.quoted(path)
         return switch error.kind {
         case .exists: exists(path)
-        case .full:
-            Diagnosis(
-                "disk_full",
-                "no space left for \(name)",
-                hint: "free some space, or choose another place; the incomplete file was removed",
-                exitCode: .store
-            )
+        case .full: diskFull(path)
         case .io(errno: EIO):
             Diagnosis(
                 "output_failed",

@@ -163,7 +163,7 @@ final class Console: Sendable {
 
     /// What to do next, apart from an error.
     func hint(_ message: String) {
-        emit("hint:", message)
+        emit("hint:", completed(message))
     }
 
     /// What only `-v` shows.

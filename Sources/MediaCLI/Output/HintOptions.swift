@@ -10,7 +10,7 @@ struct HintOptions: Sendable {
 
     /// A hint whose command at its end asks a server, with the options of the command line that this command lacks.
     func added(to hint: String) -> String {
-        if let dataDirectory, hint.hasSuffix("mediactl store repair") {
+        if let dataDirectory, hint.contains(/mediactl store (repair$|restore )/) {
             return "\(hint) --data-dir \(Self.word(dataDirectory))"
         }
         let form =

@@ -2,11 +2,11 @@ internal import MediaStore
 
 /// The records of the commands of `store`.
 extension JSONRenderer {
-    static func check(_ check: StoreCheck) -> JSONObject {
+    static func check(_ check: StoreCheck, responses: Int) -> JSONObject {
         [
             "path": .string(check.path), "size_bytes": .integer(check.byteCount), "tokens": JSONValue(check.tokens),
             "hosts": JSONValue(check.hosts), "uploads": JSONValue(check.uploads),
-            "unfinished": JSONValue(check.unfinishedUploads),
+            "unfinished": JSONValue(check.unfinishedUploads), "responses": JSONValue(responses),
             "backups": .array(
                 check.backups.map {
                     .object([
@@ -30,6 +30,7 @@ extension JSONRenderer {
         [
             "dry_run": .bool(isDryRun), "damage": JSONValue(report?.damage), "tokens": JSONValue(report?.tokens),
             "uploads": JSONValue(report?.uploads), "lost": JSONValue(report?.lostCount ?? 0),
+            "unread": .array((report?.unread ?? []).map { .string($0.path) }),
             "kept": .array((report?.kept ?? []).map { .string($0) }), "exit_code": exitCode(code),
         ]
     }

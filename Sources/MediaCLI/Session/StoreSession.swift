@@ -76,12 +76,18 @@ struct StoreSession: Sendable {
             return try DataDirectory.open(path)
         } catch {
             guard access == .reading, error.kind == .notWritable || error.kind == .full else { throw error }
-            return try DataDirectory.existing(path)
+            return try DataDirectory.unchanged(path)
         }
     }
 }
 
 extension Console {
+    /// Prints how to restore the newest backup, if there is one.
+    func hintAtBackup(in directory: DataDirectory) throws(StoreError) {
+        guard let backup = try StoreBackups(in: directory).newestWithRows() else { return }
+        hint("restore the newest backup: mediactl store restore \(HintOptions.word(backup.path))")
+    }
+
     /// Completes the removals of a command, and prints the error if that fails.
     ///
     /// - Returns: The exit code of the error; `.success` if there is none.

@@ -11,6 +11,8 @@ package struct StoreCheck: Sendable {
     package var uploads: Int
     /// Uploads whose outcome is not known yet.
     package var unfinishedUploads: Int
+    /// Whether nothing was ever stored, or the store was created anew after a loss.
+    package var isEmpty: Bool
     package var backups: [StoreBackups.Backup]
     /// What is wrong, in SQLite's words; empty for a store that is whole.
     package var findings: [String]
@@ -23,15 +25,16 @@ package struct StoreCheck: Sendable {
         path = directory.file(StoreSchema.tokens.fileName)
         byteCount = try FileStatus(at: path)?.size ?? 0
         backups = try StoreBackups(in: directory).all()
-        (tokens, hosts, uploads, unfinishedUploads, findings) = try store.connection.read { db in
+        (tokens, hosts, uploads, unfinishedUploads, isEmpty, findings) = try store.connection.read { db in
             let count = { (sql: String) in try Int.fetchOne(db, sql: sql) ?? 0 }
             let open = UploadRow.names(of: UploadState.allCases.filter { !$0.isFinal })
             let report = try String.fetchAll(db, sql: "PRAGMA integrity_check(20)").filter { $0 != "ok" }
+                .map(StoreError.oneLine)
             let orphans = try Row.fetchAll(db, sql: "PRAGMA foreign_key_check").count
             return (
                 try count("SELECT count(*) FROM tokens"), try TokenRow.hosts(db).count,
                 try count("SELECT count(*) FROM uploads"),
-                try count("SELECT count(*) FROM uploads WHERE state IN (\(open))"),
+                try count("SELECT count(*) FROM uploads WHERE state IN (\(open))"), try TokenStore.isEmpty(db),
                 report + (orphans == 0 ? [] : ["\(orphans) rows of resumable uploads without their upload"])
             )
         }

@@ -16,8 +16,33 @@ package struct StoreRepair {
         package var lost: [LostToken] = []
         /// How many there are.
         package var lostCount = 0
+        /// Whether there is no row that a token store could have, not even that of a deleted token.
+        package var isEmpty = false
+        /// What is in place of the database or its log and was not read.
+        package var unread: [Unread] = []
         /// Where the damaged files are now; empty in a dry run.
         package var kept: [String] = []
+
+        /// Whether tokens are missing, or may be.
+        package var isIncomplete: Bool { lostCount > 0 || isEmpty || !unread.isEmpty }
+    }
+
+    /// Anything but a file in place of a file of the store.
+    package struct Unread: Sendable, Equatable {
+        /// What it is.
+        package enum Kind: Sendable, Equatable {
+            /// A symbolic link, and the file it points to; nil if that does not exist.
+            case symbolicLink(target: String?)
+            case directory
+            /// A device, a socket or a pipe.
+            case special
+        }
+
+        /// Where it was found.
+        package var path: String
+        package var kind: Kind
+        /// Where it is now; nil in a dry run.
+        package var keptPath: String?
     }
 
     /// A token whose row is destroyed, as an index still has it.
@@ -59,12 +84,13 @@ package struct StoreRepair {
         do throws(StoreError) {
             var report = try salvage(to: draft)
             report.damage = damage
+            report.unread = try unread()
             if isDryRun {
                 remove()
                 // Opening has created them, and nothing can be in them.
                 for suffix in try self.companions() where !companions.contains(suffix) { unlink(path + suffix) }
             } else {
-                report.kept = try replace(by: draft, now: now)
+                try replace(by: draft, now: now, &report)
             }
             return report
         } catch {
@@ -97,7 +123,8 @@ package struct StoreRepair {
                 guard let status = try FileStatus(at: error.path), status.isOwnedByUser, !status.isRegularFile else {
                     throw error
                 }
-                return status.isSymbolicLink ? "a symbolic link in place of \(error.path)" : error.detail
+                if status.isSymbolicLink { return "a symbolic link in place of \(error.path)" }
+                return status.isDirectory ? "a directory in place of \(error.path)" : error.detail
             case .newerVersion where try isNumberDamaged(): return error.detail
             default: throw error
             }
@@ -130,6 +157,26 @@ package struct StoreRepair {
         return lock
     }
 
+    /// What is not read although it may lead to tokens.
+    private func unread() throws(StoreError) -> [Unread] {
+        var unread: [Unread] = []
+        for path in [path, path + "-wal"] {
+            guard let status = try FileStatus(at: path), !status.isRegularFile else { continue }
+            let kind: Unread.Kind =
+                if status.isSymbolicLink {
+                    .symbolicLink(target: Self.target(of: path))
+                } else if status.isDirectory { .directory } else { .special }
+            unread.append(Unread(path: path, kind: kind))
+        }
+        return unread
+    }
+
+    private static func target(of path: String) -> String? {
+        guard let resolved = realpath(path, nil) else { return nil }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+
     // MARK: Salvage
 
     private func salvage(to draft: String) throws(StoreError) -> Report {
@@ -139,15 +186,18 @@ package struct StoreRepair {
         var report = Report(damage: "")
         do {
             try queue.write { db in
+                var count = 0
                 var sink = SalvageSink(isFresh: true)
                 // A part of an upload may come before it.
                 for isSecondPass in [false, true] {
                     try source.forEachRow { row in
                         guard let found = SalvagedRow(row), found.dependsOnUpload == isSecondPass else { return }
+                        count += 1
                         try sink.store(found, db)
                     }
                 }
                 try sink.finish(db)
+                report.isEmpty = count == 0
                 report.tokens = try Int.fetchOne(db, sql: "SELECT count(*) FROM tokens") ?? 0
                 report.uploads = sink.uploads
                 try source.forEachRow { try Self.noteLoss($0, db, &report) }
@@ -184,12 +234,9 @@ package struct StoreRepair {
 
     // MARK: Replacing
 
-    /// Puts the new store in the place of the damaged one, which stays under other names.
-    ///
-    /// - Returns: Where the damaged files are.
-    private func replace(by draft: String, now: Date) throws(StoreError) -> [String] {
+    /// Puts the new store in the place of the damaged one, which stays under other names: the report then has them.
+    private func replace(by draft: String, now: Date, _ report: inout Report) throws(StoreError) {
         let name = DamagedCopies.name(of: schema, now)
-        var kept: [String] = []
         // The old log must not meet the new database: it would be replayed over it.
         for suffix in StoreConnection.companions + [""] {
             guard let status = try FileStatus(at: path + suffix) else { continue }
@@ -201,12 +248,14 @@ package struct StoreRepair {
             guard rename(path + suffix, target) == 0 else {
                 throw StoreError(errno: errno, path: path + suffix, action: "cannot set aside")
             }
-            kept.append(target)
+            report.kept.insert(target, at: 0)
+            if let index = report.unread.firstIndex(where: { $0.path == path + suffix }) {
+                report.unread[index].keptPath = target
+            }
         }
         for suffix in ["-shm", ".checked"] { unlink(path + suffix) }
         guard rename(draft, path) == 0 else { throw StoreError(errno: errno, path: path, action: "cannot create") }
         try directory.synchronize()
-        return kept.reversed()
     }
 }
 

@@ -92,28 +92,124 @@ import Testing
         )
     }
 
-    @Test func aLinkInPlaceOfTheStoreIsSetAsideByTheHint() async throws {
+    /// SQLite's message has a line for each page.
+    @Test func damageIsPrintedOnOneLine() async throws {
+        try fill()
+        var bytes = try Data(contentsOf: URL(filePath: database()))
+        // Bytes 28 to 31 are the number of pages (https://www.sqlite.org/fileformat.html section 1.3).
+        let count = bytes.count / 4096 + 2
+        bytes.replaceSubrange(28..<32, with: withUnsafeBytes(of: UInt32(count).bigEndian) { Data($0) })
+        bytes.append(Data(count: 8192))
+        try bytes.write(to: URL(filePath: database()))
+        let found = "*** in database main ***; Page \(count - 1) is never used"
+        for command in [["uploads", "list"], ["store", "check"]] {
+            let result = try await runner.get().run(command)
+            #expect(result.exitCode == 12 && result.errors.contains("store: \(found)\n"), "\(result)")
+        }
+        let repair = try await runner.get().run(["store", "repair"])
+        #expect(repair.exitCode == 0 && repair.output.hasPrefix("damage: \(found)"), "\(repair)")
+        #expect(!repair.output.contains("\\u{a}"), "\(repair)")
+    }
+
+    /// What is in place of a store that has a backup, and what a repair prints about it.
+    struct Replacement: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let damage: String
+        let description: String
+        let make: @Sendable (_ path: String, _ elsewhere: String) throws -> Void
+    }
+
+    static let replacements = [
+        Replacement(testDescription: "a link", damage: "a symbolic link", description: "a symbolic link to ELSEWHERE") {
+            try FileManager.default.createSymbolicLink(atPath: $0, withDestinationPath: $1)
+        },
+        Replacement(testDescription: "a broken link", damage: "a symbolic link", description: "a broken symbolic link")
+        {
+            try FileManager.default.createSymbolicLink(atPath: $0, withDestinationPath: $1 + ".none")
+        },
+        Replacement(testDescription: "a directory", damage: "a directory", description: "a directory") { path, _ in
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        },
+    ]
+
+    @Test(arguments: replacements) func whatIsNotReadIsSetAsideByTheHint(_ replacement: Replacement) async throws {
         try fill()
         let runner = try runner.get()
+        let path = try database()
+        let backup = try await runner.run(["store", "backup", "--json"])
+        let copy = try #require(try summary(backup, schema: "store-backup")["path"] as? String)
         let elsewhere = runner.home.file("elsewhere.sqlite")
-        try FileManager.default.moveItem(atPath: database(), toPath: elsewhere)
-        for suffix in ["-wal", "-shm", ".checked"] {
-            try? FileManager.default.removeItem(atPath: database() + suffix)
-        }
-        try FileManager.default.createSymbolicLink(atPath: database(), withDestinationPath: elsewhere)
+        try FileManager.default.moveItem(atPath: path, toPath: elsewhere)
+        for suffix in ["-wal", "-shm", ".checked"] { try? FileManager.default.removeItem(atPath: path + suffix) }
+        try replacement.make(path, elsewhere)
         let before = try Data(contentsOf: URL(filePath: elsewhere))
         let refused = try await runner.run(["uploads", "list"])
-        #expect(refused.exitCode == 12 && refused.errors.contains("it is a symbolic link"), "\(refused)")
+        #expect(refused.exitCode == 12, "\(refused)")
         #expect(refused.errors.hasSuffix("salvage what it has: mediactl store repair\n"), "\(refused)")
+        let description = replacement.description.replacing("ELSEWHERE", with: elsewhere)
+        let head = "damage: \(replacement.damage) in place of \(path)\n"
+        let unread = "no delete token was read from \(path), \(description)\n"
+        let dry = try await runner.run(["store", "repair", "--dry-run"])
+        #expect(dry.exitCode == 3 && dry.output == head + "nothing can be salvaged\n" + unread, "\(dry)")
+        let json = try await runner.run(["store", "repair", "--dry-run", "--json"])
+        #expect(try summary(json, schema: "store-repair")["unread"] as? [String] == [path])
         let repair = try await runner.run(["store", "repair"])
-        #expect(repair.exitCode == 0, "\(repair)")
-        #expect(repair.output.contains("damage: a symbolic link in place of \(try database())\n"), "\(repair)")
-        #expect(repair.output.contains("salvaged 0 delete tokens and 0 uploads"), "\(repair)")
+        #expect(repair.exitCode == 3, "\(repair)")
+        let moved = head + "nothing was salvaged\n" + unread + "it was moved to \(path).damaged-"
+        #expect(repair.output.hasPrefix(moved) && repair.lines.count == 4, "\(repair)")
+        let hint = "mediactl: hint: restore the newest backup: mediactl store restore \(copy)\n"
+        #expect(repair.errors == hint, "\(repair)")
         let listed = try await runner.run(["uploads", "list", "--json"])
         #expect(listed.exitCode == 0 && listed.lines.count == 1, "\(listed)")
         #expect(try Data(contentsOf: URL(filePath: elsewhere)) == before)
         // Its tokens can be restored by hand.
         #expect(try await runner.run(["store", "restore", elsewhere]).output.contains("restored 2 delete tokens"))
+    }
+
+    @Test func aRepairWithoutASingleRowIsNoSuccess() async throws {
+        try fill()
+        try Data("this is no database".utf8).write(to: URL(filePath: database()))
+        let repair = try await runner.get().run(["store", "repair"])
+        #expect(repair.exitCode == 3 && repair.output.contains("\nnothing was salvaged\n"), "\(repair)")
+        #expect(repair.output.contains("the damaged file was kept as") && repair.errors.isEmpty, "\(repair)")
+    }
+
+    // MARK: A missing store
+
+    /// The first command creates an empty store; those after it print the same.
+    @Test func aMissingStoreWithABackupIsReported() async throws {
+        try fill()
+        let runner = try runner.get()
+        let made = try await runner.run(["store", "backup", "--json"])
+        let copy = try #require(try summary(made, schema: "store-backup")["path"] as? String)
+        for suffix in ["", "-wal", "-shm", ".checked"] {
+            try? FileManager.default.removeItem(atPath: database() + suffix)
+        }
+        let hint = "mediactl: hint: restore the newest backup: mediactl store restore \(copy)"
+        let readers = [["uploads", "list"], ["store", "check"], ["uploads", "export", "--output", "-"]]
+        for command in readers {
+            let result = try await runner.run(command)
+            #expect(result.exitCode == 0 && result.errors.hasSuffix(hint + "\n"), "\(result)")
+        }
+        let directory = runner.home.file("data/mediactl")
+        let named = try await runner.run(["uploads", "list", "--data-dir", directory])
+        #expect(named.errors.hasSuffix(hint + " --data-dir \(directory)\n"), "\(named)")
+        #expect(try await runner.run(["store", "restore", copy]).exitCode == 0)
+        for entry in try store().tokens(host: nil) { try store().remove(entry) }
+        for command in readers {
+            let result = try await runner.run(command)
+            #expect(result.exitCode == 0 && !result.errors.contains("hint"), "\(result)")
+        }
+    }
+
+    @Test func anEmptyStoreWithoutBackupsIsNoReasonForAHint() async throws {
+        let runner = try runner.get()
+        // One without a single token does not count.
+        #expect(try await runner.run(["store", "backup"]).exitCode == 0)
+        for command in [["uploads", "list"], ["store", "check"]] {
+            let result = try await runner.run(command)
+            #expect(result.exitCode == 0 && !result.errors.contains("hint"), "\(result)")
+        }
     }
 
     @Test func theHintNamesTheDataDirectory() async throws {

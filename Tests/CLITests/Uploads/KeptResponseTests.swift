@@ -56,6 +56,35 @@ import Testing
         #expect(try await stage.runner.run(["uploads", name, "--yes"]).exitCode == 2)
     }
 
+    /// A check reads them only, also those that the next command stores.
+    @Test func aCheckCountsKeptResponses() async throws {
+        let stage = try stage()
+        let check = { (count: Int) in
+            let result = try await stage.runner.run(["store", "check", "--json"])
+            let line = try #require(result.lines.last)
+            try JSONSchemaTests.expectExactShape(line, schema: "store-check")
+            #expect(try BatchScene.records(result, "summary").first?["responses"] as? Int == count, "\(result)")
+            let text = try await stage.runner.run(["store", "check"])
+            let words = count == 0 ? "none" : "\(count) kept, see mediactl uploads responses"
+            #expect(text.output.contains(words), "\(text)")
+        }
+        try await check(0)
+        try leave(#"{"id":18,"delete_token":"\#(Self.token)"}"#, in: stage)
+        try leave(#"{"id":19,"delete_token":"\#(Self.token)"}"#, in: stage)
+        let names = try kept(stage)
+        let content = try names.map { try Data(contentsOf: URL(filePath: stage.dataDirectory + "/" + $0)) }
+        try await check(2)
+        #expect(try kept(stage) == names)
+        #expect(try names.map { try Data(contentsOf: URL(filePath: stage.dataDirectory + "/" + $0)) } == content)
+        #expect(try await items(stage, ["responses"]).count == 2)
+        // That of a running upload is not kept yet.
+        let record = try RescueLog(in: try DataDirectory.open(stage.dataDirectory)).reserve(for: "u-running")
+        try record.begin(status: 201)
+        try Array("{}".utf8).withUnsafeBytes { try record.append($0) }
+        try await check(2)
+        record.release()
+    }
+
     @Test func aTokenIsAdoptedByID() async throws {
         let stage = try stage()
         try leave(#"{"id":18,"delete_token":"\#(Self.token)"}"#, in: stage)

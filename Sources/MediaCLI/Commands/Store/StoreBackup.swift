@@ -56,10 +56,11 @@ struct StoreBackup: ContextCommand {
             try StoreBackups.copy(store, to: file)
         } catch {
             guard error.path.hasPrefix(file) else { throw error }
+            guard error.kind != .full else { throw ExportFile.diskFull(RawArguments.bytes(of: file)) }
             throw Diagnosis(
-                error.kind == .full ? "output_failed" : "output_unusable",
+                "output_unusable",
                 "cannot create \(ErrorCatalogue.quoted(file)): \(ErrorCatalogue.clean(error.detail))",
-                exitCode: error.kind == .full ? .failure : .usage
+                exitCode: .usage
             )
         }
     }

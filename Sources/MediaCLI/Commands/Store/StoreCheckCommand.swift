@@ -20,12 +20,22 @@ struct StoreCheckCommand: ContextCommand {
 
     func run(in console: Console) async throws -> ExitCode {
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
-        let check = try StoreCheck(reading: StoreSession.directory(settings, for: .reading))
+        let directory = try StoreSession.directory(settings, for: .reading)
+        let check = try StoreCheck(reading: directory)
         guard check.findings.isEmpty else {
             throw StoreError(.corrupt, path: check.path, detail: check.findings.joined(separator: "; "))
         }
-        console.text(TextRenderer.check(check, now: console.context.now(), style: console.outputStyle))
-        console.summary(JSONRenderer.check(check))
+        let responses = try StoredResponse.count(in: directory)
+        console.text(
+            TextRenderer.check(
+                check,
+                responses: responses,
+                now: console.context.now(),
+                style: console.outputStyle
+            )
+        )
+        if check.isEmpty { try console.hintAtBackup(in: directory) }
+        console.summary(JSONRenderer.check(check, responses: responses))
         return .success
     }
 }

@@ -9,9 +9,9 @@ struct StoreRepairCommand: ContextCommand {
         abstract: "Salvage the rows of a damaged token store into a new one.",
         discussion: """
             The damaged files are kept beside the new store, as tokens.sqlite.damaged-TIME; remove them when nothing is \
-            missing. A symbolic link in place of the store is kept in the same way; the file it points to is not read. Tokens \
+            missing. A symbolic link or a directory in place of the store is kept in the same way and not read. Tokens \
             that could not be salvaged are listed, as far as they are known; mediactl store restore gets \
-            them from a backup. Exits with 3 if tokens are missing.
+            them from a backup. Exits with 3 if tokens are missing or nothing could be salvaged.
 
             Examples:
               mediactl store repair --dry-run
@@ -33,12 +33,8 @@ struct StoreRepairCommand: ContextCommand {
             console.record(.item, JSONRenderer.lost(token))
         }
         console.text(TextRenderer.repair(report, isDryRun: dryRun))
-        if let report, report.lostCount > 0 || report.tokens == 0,
-            let backup = try StoreBackups(in: directory).all().first
-        {
-            console.hint("mediactl store restore \(HintOptions.word(backup.path))")
-        }
-        let code: ExitCode = report.map { $0.lostCount > 0 } ?? false ? .partly : .success
+        if let report, report.isIncomplete || report.tokens == 0 { try console.hintAtBackup(in: directory) }
+        let code: ExitCode = report?.isIncomplete == true ? .partly : .success
         console.summary(JSONRenderer.repair(report, isDryRun: dryRun, code))
         return code
     }

@@ -1,0 +1,88 @@
+import Foundation
+import MediaStore
+import TestSupport
+import Testing
+
+/// The store on disks that are full or read-only, and in places that are not directories.
+@Suite struct UnwritableStoreTests {
+    private let runner = Result { try BinaryRunner() }
+
+    private func fill(_ path: String) throws {
+        let store = try TokenStore(in: DataDirectory.open(path))
+        for fileID in [18, 19] as [Int64] {
+            var entry = JSONSchemaTests.entry
+            entry.fileID = fileID
+            #expect(try store.add(entry))
+        }
+    }
+
+    private func makeReadOnly(_ disk: SmallDisk) throws {
+        #expect(try ChildProcess.run("mount", ["-o", "remount,ro", disk.path]).status == 0)
+    }
+
+    // MARK: Backups
+
+    @Test(.enabled(if: SmallDisk.isAvailable, SmallDisk.requirement))
+    func aBackupToAFullDiskNamesItsFile() async throws {
+        let runner = try runner.get()
+        try fill(runner.home.file("data/mediactl"))
+        let disk = try SmallDisk(kibibytes: 64)
+        try disk.fill(leavingPages: 1)
+        let file = disk.path + "/copy.sqlite"
+        let result = try await runner.run(["store", "backup", file])
+        #expect(result.exitCode == 1, "\(result)")
+        #expect(result.errors.contains("cannot write \"\(file)\": no space left on device\n"), "\(result)")
+        #expect(!result.errors.contains("tokens.sqlite"), "\(result)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: disk.path) == ["filler"])
+    }
+
+    // MARK: Without a store
+
+    /// Nothing needs to be written to list nothing.
+    @Test(
+        .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement),
+        arguments: [true, false],
+        ["/data", "/missing/data"]
+    )
+    func aMissingStoreThatCannotBeCreatedIsEmpty(isFull: Bool, name: String) async throws {
+        let runner = try runner.get()
+        let disk = try SmallDisk(kibibytes: 64)
+        if name == "/data" { _ = try DataDirectory.open(disk.path + name) }
+        if isFull { try disk.fill() } else { try makeReadOnly(disk) }
+        for (number, command) in [
+            ["uploads", "list"], ["store", "check"], ["uploads", "export", "--output", "-"], ["uploads", "show", "18"],
+            ["store", "backup", "FILE"],
+        ].enumerated() {
+            let line = { (directory: String, copy: String) in
+                command.map { $0 == "FILE" ? runner.home.file(copy) : $0 } + ["--data-dir", directory]
+            }
+            let result = try await runner.run(line(disk.path + name, "a\(number)"))
+            let expected = try await runner.run(line(runner.home.file("new-\(number)"), "b\(number)"))
+            #expect(result.exitCode == expected.exitCode && [0, 5, 11].contains(result.exitCode), "\(result)")
+            #expect(!result.errors.contains("not there") && result.lines.count == expected.lines.count, "\(result)")
+        }
+        #expect(!FileManager.default.fileExists(atPath: disk.path + name + "/tokens.sqlite"))
+        // A command that stores something still needs the disk.
+        let writing = try await runner.run(["uploads", "responses", "--data-dir", disk.path + name])
+        #expect(writing.exitCode == 12, "\(writing)")
+    }
+
+    // MARK: Not a directory
+
+    @Test(arguments: ["", "/below", "/far/below"])
+    func aFileInPlaceOfTheDataDirectoryIsNamed(_ rest: String) async throws {
+        let runner = try runner.get()
+        let file = runner.home.file("file")
+        try Data("text".utf8).write(to: URL(filePath: file))
+        for command in [
+            ["uploads", "list"], ["uploads", "responses"], ["store", "check"], ["store", "repair"], ["tapes", "list"],
+            ["hash-only", "list"], ["login", "status"], ["media", "list", "--server", "http://127.0.0.1:9"],
+            ["upload", file, "--server", "http://127.0.0.1:9", "--any-extension"],
+        ] {
+            let result = try await runner.run(command + ["--data-dir", file + rest])
+            #expect(result.exitCode == 12, "\(result)")
+            #expect(result.errors.hasPrefix("mediactl: error: \"\(file)\" is not a directory\n"), "\(result)")
+        }
+        #expect(try Data(contentsOf: URL(filePath: file)) == Data("text".utf8))
+    }
+}
