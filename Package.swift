@@ -332,3 +332,11 @@ if Context.environment["MEDIACTL_FUZZ"] == "1" {
         ),
     ]
 }
+
+// scripts/sanitize.sh, whose optimized build is about the product: the optimizer crashes on some tests under the address
+// sanitizer.
+if Context.environment["MEDIACTL_TESTS_UNOPTIMIZED"] == "1" {
+    for target in package.targets where target.type == .test {
+        target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(["-Onone"])]
+    }
+}

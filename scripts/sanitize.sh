@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs the tests under the thread sanitizer, then under the address sanitizer (leaks included), then under the address
-# sanitizer with an optimized build (-O): a dangling pointer often still points to valid data in an unoptimized build. Each
+# sanitizer with an optimized build (-O, except the tests themselves): a dangling pointer often still points to valid data in an
+# unoptimized build. Each
 # has a separate build, whose log is sanitize.log in .build-tsan, .build-asan or .build-asan-optimized. Arguments select
 # tests (--filter …); without them all are run as scripts/test.sh runs them, in two processes side by side.
 #
@@ -50,7 +51,7 @@ for sanitizer in ${SANITIZERS:-thread address optimized}; do
     case $sanitizer in
     thread) run thread -Onone .build-tsan "$@" ;;
     address) run address -Onone .build-asan "$@" ;;
-    optimized) run address -O .build-asan-optimized "$@" ;;
+    optimized) MEDIACTL_TESTS_UNOPTIMIZED=1 run address -O .build-asan-optimized "$@" ;;
     *)
         echo "sanitize: no such sanitizer: $sanitizer" >&2
         exit 2
