@@ -4,7 +4,7 @@
     scripts/proof/powerloss.py [--states N] [--seed N] [--runs N] [--only NAME,…] [--jobs N] [--oracle]
 
 Environment: MEDIACTL_BINARY and MEDIACTL_SANDBOX name the programs, by default dist/mediactl and the debug build of the
-sandbox. --long is --states 100000. --oracle forgets one sync of the model at a time: states must go bad.
+sandbox. --long is --states 140000 --runs 4. --oracle forgets one sync of the model at a time: states must go bad.
 """
 
 import argparse
@@ -258,7 +258,7 @@ def report(results, seconds, seed):
 def main():
     parser = argparse.ArgumentParser(description="Cut the power of a recorded run, and look what is left.")
     parser.add_argument("--states", type=int, default=22_000, help="distinct states at most (default: 22000)")
-    parser.add_argument("--long", action="store_true", help="100,000 states")
+    parser.add_argument("--long", action="store_true", help="140,000 states at most, of 4 recordings of each scenario")
     parser.add_argument("--seed", type=int, default=1, help="repeats a run (default: 1)")
     parser.add_argument("--only", help="scenarios, comma-separated: " + ", ".join(SCENARIOS))
     parser.add_argument("--runs", type=int, default=2, help="recordings of each scenario (default: 2)")
@@ -266,15 +266,15 @@ def main():
     parser.add_argument("--oracle", action="store_true", help="forget the syncs of one kind of file after the other")
     arguments = parser.parse_args()
     names = arguments.only.split(",") if arguments.only else list(SCENARIOS)
-    states = 100_000 if arguments.long else arguments.states
+    states, runs = (140_000, 4) if arguments.long else (arguments.states, arguments.runs)
     # Some recordings have fewer states than their share.
-    unit = states * 1.05 / arguments.runs / sum(WEIGHTS.get(name, 1) for name in names)
+    unit = states * 1.05 / runs / sum(WEIGHTS.get(name, 1) for name in names)
     began = time.monotonic()
     mediactl(), sandbox_program()
     with tempfile.TemporaryDirectory(prefix="mediactl-proof-") as directory:
         library = build_library(directory)
         parts = [(name, arguments.seed * 100 + run, math.ceil(unit * WEIGHTS.get(name, 1)), library)
-                 for run in range(arguments.runs) for name in names]
+                 for run in range(runs) for name in names]
         results = []
         with multiprocessing.Pool(arguments.jobs) as pool:
             if arguments.oracle:
