@@ -16,10 +16,10 @@ options=()
 for argument in "$@"; do
     if [ "$argument" = --build-tests ]; then
         scratch=${MEDIACTL_TEST_SCRATCH:-.build-test}
-        options=(-c release --scratch-path "$scratch" --enable-index-store -Xswiftc -enable-testing -Xswiftc -gnone
-            -Xswiftc -DKILL_POINTS -Xswiftc -DTESTABLE)
+        options=(-c release --scratch-path "$scratch" --enable-index-store)
         # The level of a release build is -O; an option here would also override that of single targets.
         [ "${MEDIACTL_TEST_OPTIMIZATION:--Onone}" = -O ] || options+=(-Xswiftc "${MEDIACTL_TEST_OPTIMIZATION:--Onone}")
+        options+=(-Xswiftc -enable-testing -Xswiftc -gnone -Xswiftc -DKILL_POINTS -Xswiftc -DTESTABLE)
     fi
 done
 
