@@ -15,7 +15,7 @@ final class StoreConnection: Sendable {
 
     let path: String
     private let schema: StoreSchema
-    private let queue: DatabaseQueue
+    let queue: DatabaseQueue
     private let busyLimit: Duration
     private let journal: JournalMode
     /// A second connection, made when it is first needed; nil with a rollback journal, where reading waits for writing.
@@ -146,41 +146,8 @@ final class StoreConnection: Sendable {
         do { return try queue.write(body) } catch { throw failure(error) }
     }
 
-    /// Copies the database into an empty file.
-    ///
-    /// - Parameters:
-    ///   - file: The file.
-    ///   - path: Its later name, for errors.
-    /// - Throws: `StoreError`, with that name if the file cannot be written.
-    func copy(to file: String, named path: String) throws(StoreError) {
-        do {
-            try queue.writeWithoutTransaction { db in
-                // It would prevent the copy as well (`snapshot`).
-                let isQueryOnly = try Bool.fetchOne(db, sql: "PRAGMA query_only") ?? false
-                if isQueryOnly { try db.execute(sql: "PRAGMA query_only = OFF") }
-                defer { if isQueryOnly { try? db.execute(sql: "PRAGMA query_only = ON") } }
-                do {
-                    try db.execute(sql: "VACUUM INTO ?", arguments: [file])
-                } catch let error as DatabaseError where Self.isOfWriting(error) {
-                    // Only the copy is written.
-                    throw StoreError(error, path: path)
-                }
-            }
-        } catch {
-            throw failure(error)
-        }
-    }
-
-    /// Whether an error can only come from a file that is written.
-    private static func isOfWriting(_ error: DatabaseError) -> Bool {
-        switch error.extendedResultCode {
-        case .SQLITE_IOERR_WRITE, .SQLITE_IOERR_FSYNC, .SQLITE_IOERR_TRUNCATE: true
-        default: [.SQLITE_FULL, .SQLITE_CANTOPEN, .SQLITE_READONLY, .SQLITE_PERM].contains(error.resultCode)
-        }
-    }
-
     /// Damage that is found in use has the next opening check everything.
-    private func failure(_ error: any Error) -> StoreError {
+    func failure(_ error: any Error) -> StoreError {
         let error = StoreError(error, path: path)
         if error.kind == .corrupt {
             isWhole.store(false, ordering: .relaxed)
