@@ -63,6 +63,9 @@ let package = Package(
         .target(name: "CPlaces", exclude: ["README.md", "places.bin"]),
         .target(name: "CSQLiteShims", linkerSettings: [.linkedLibrary("sqlite3")]),
 
+        // Values and text that all modules share. It can reach neither files nor the network.
+        .target(name: "MediaCore", swiftSettings: strict),
+
         // What the foundations need of the operating system.
         .target(name: "MediaSystem", swiftSettings: strict),
 
@@ -70,42 +73,51 @@ let package = Package(
         .target(name: "Outcomes", swiftSettings: strict),
 
         // Foundations.
-        .target(name: "MediaTransport", dependencies: ["CCurl", "CCurlShims", "MediaSystem"], swiftSettings: strict),
-        .target(name: "MediaCrypto", dependencies: ["COpenSSL", "MediaSystem"], swiftSettings: strict),
-        .target(name: "MediaFiles", dependencies: ["CFileSystem", "MediaSystem"], swiftSettings: strict),
+        .target(
+            name: "MediaTransport",
+            dependencies: ["MediaCore", "CCurl", "CCurlShims", "MediaSystem"],
+            swiftSettings: strict
+        ),
+        .target(name: "MediaCrypto", dependencies: ["MediaCore", "COpenSSL", "MediaSystem"], swiftSettings: strict),
+        .target(name: "MediaFiles", dependencies: ["MediaCore", "CFileSystem", "MediaSystem"], swiftSettings: strict),
         .target(
             name: "MediaStore",
             dependencies: [
+                "MediaCore",
                 "CFileSystem", "CSQLiteShims", "MediaSystem", "Outcomes", .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict
         ),
 
         // Protocols that several media servers share.
-        .target(name: "Tus", dependencies: ["MediaTransport", "MediaCrypto"], swiftSettings: strict),
+        .target(name: "Tus", dependencies: ["MediaCore", "MediaTransport", "MediaCrypto"], swiftSettings: strict),
 
         // Systems.
         .target(
             name: "GigHive",
             dependencies: [
+                "MediaCore",
                 "Tus", "MediaTransport", "MediaCrypto", "MediaFiles", "MediaStore", "MediaSystem", "Outcomes",
             ],
             swiftSettings: strict
         ),
         .target(
             name: "PhotoSync",
-            dependencies: ["MediaTransport", "MediaCrypto", "MediaFiles", "MediaStore", "MediaSystem", "Outcomes"],
+            dependencies: [
+                "MediaCore", "MediaTransport", "MediaCrypto", "MediaFiles", "MediaStore", "MediaSystem", "Outcomes",
+            ],
             swiftSettings: strict
         ),
         // What leaves the machine of a hash-only capture. It cannot reach files or the store: it does not import them.
         .target(
             name: "CaptureSubmission",
-            dependencies: ["MediaTransport", "MediaCrypto", "Outcomes"],
+            dependencies: ["MediaCore", "MediaTransport", "MediaCrypto", "Outcomes"],
             swiftSettings: strict
         ),
         .target(
             name: "HashCapture",
             dependencies: [
+                "MediaCore",
                 "CaptureSubmission", "CImageShims", "CPlaces", "MediaTransport", "MediaCrypto", "MediaFiles",
                 "MediaStore", "MediaSystem", .target(name: "CImages", condition: .when(traits: ["ImageLibraries"])),
             ],
@@ -113,7 +125,9 @@ let package = Package(
         ),
         .target(
             name: "Tapes",
-            dependencies: ["MediaTransport", "MediaCrypto", "MediaFiles", "MediaStore", "MediaSystem", "Outcomes"],
+            dependencies: [
+                "MediaCore", "MediaTransport", "MediaCrypto", "MediaFiles", "MediaStore", "MediaSystem", "Outcomes",
+            ],
             swiftSettings: strict
         ),
         .target(
@@ -129,6 +143,7 @@ let package = Package(
         .target(
             name: "MediaCLI",
             dependencies: [
+                "MediaCore",
                 "GigHive", "PhotoSync", "HashCapture", "CaptureSubmission", "Tapes", "Tus", "MediaTransport",
                 "MediaCrypto", "MediaFiles", "MediaStore", "MediaSystem", "Outcomes", argumentParser,
                 .product(name: "Configuration", package: "swift-configuration"),
@@ -162,6 +177,7 @@ let package = Package(
         .target(
             name: "FuzzEntries",
             dependencies: [
+                "MediaCore",
                 "CaptureSubmission", "GigHive", "HashCapture", "MediaCLI", "MediaCrypto", "MediaFiles", "MediaStore",
                 "MediaTransport", "PhotoSync", "Tapes", "Tus",
             ],
@@ -175,6 +191,11 @@ let package = Package(
             name: "TestSupport",
             dependencies: ["CTestSupport"],
             path: "Tests/TestSupport",
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "MediaCoreTests",
+            dependencies: ["MediaCore", "TestSupport"],
             swiftSettings: strict
         ),
         .testTarget(
@@ -202,6 +223,7 @@ let package = Package(
         .testTarget(
             name: "MediaStoreTests",
             dependencies: [
+                "MediaCore",
                 "MediaStore", "MediaSystem", "TestSupport", "store-worker",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
@@ -215,6 +237,7 @@ let package = Package(
         .testTarget(
             name: "GigHiveTests",
             dependencies: [
+                "MediaCore",
                 "GigHive", "Tus", "MediaCrypto", "MediaFiles", "MediaStore", "MediaSystem", "MediaTransport",
                 "TestSupport",
                 "mediactl-sandbox",
@@ -224,6 +247,7 @@ let package = Package(
         .testTarget(
             name: "PhotoSyncTests",
             dependencies: [
+                "MediaCore",
                 "PhotoSync", "MediaCrypto", "MediaFiles", "MediaStore", "MediaSystem", "MediaTransport",
                 "TestSupport",
                 "mediactl-sandbox",
@@ -233,6 +257,7 @@ let package = Package(
         .testTarget(
             name: "CaptureSubmissionTests",
             dependencies: [
+                "MediaCore",
                 "CaptureSubmission", "MediaCrypto", "MediaTransport", "TestSupport", "mediactl-sandbox",
             ],
             swiftSettings: strict
@@ -248,6 +273,7 @@ let package = Package(
         .testTarget(
             name: "TapesTests",
             dependencies: [
+                "MediaCore",
                 "Tapes", "MediaCrypto", "MediaFiles", "MediaStore", "MediaSystem", "MediaTransport", "TestSupport",
             ],
             exclude: ["scripts"],
@@ -261,6 +287,7 @@ let package = Package(
         .testTarget(
             name: "CLITests",
             dependencies: [
+                "MediaCore",
                 "MediaCLI", "GigHive", "PhotoSync", "HashCapture", "CaptureSubmission", "Tapes", "Tus",
                 "MediaTransport",
                 "MediaCrypto", "MediaFiles", "MediaStore", "Outcomes", "TestSupport", "mediactl", "mediactl-sandbox",

@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 SYSTEM = "Dispatch Foundation Glibc Synchronization"  # for everyone
-FOUNDATIONS = "MediaCrypto MediaFiles MediaStore MediaSystem MediaTransport Outcomes"
+FOUNDATIONS = "MediaCore MediaCrypto MediaFiles MediaStore MediaSystem MediaTransport Outcomes"
 SYSTEMS = "CaptureSubmission GigHive HashCapture PhotoSync Tapes"
 
 # Module: what it may import besides SYSTEM. Arrows only point upwards in this table, and none joins two modules of a tier.
@@ -29,19 +29,21 @@ TABLE = {
     "COpenSSL": "",
     "CPlaces": "",
     "CSQLiteShims": "",
+    # Values and text that all modules share. It can reach neither files nor the network.
+    "MediaCore": "",
     # What the foundations need of the operating system.
     "MediaSystem": "",
     # What happened, in codes: the table that all systems share.
     "Outcomes": "",
     # Foundations. Each foreign library has one owner.
-    "MediaTransport": "MediaSystem CCurl CCurlShims",
-    "MediaCrypto": "MediaSystem COpenSSL",
-    "MediaFiles": "MediaSystem CFileSystem",
-    "MediaStore": "MediaSystem Outcomes CFileSystem CSQLiteShims GRDB GRDBSQLite",
+    "MediaTransport": "MediaCore MediaSystem CCurl CCurlShims",
+    "MediaCrypto": "MediaCore MediaSystem COpenSSL",
+    "MediaFiles": "MediaCore MediaSystem CFileSystem",
+    "MediaStore": "MediaCore MediaSystem Outcomes CFileSystem CSQLiteShims GRDB GRDBSQLite",
     # Protocols that several servers share: bytes in, proofs out.
-    "Tus": "MediaCrypto MediaTransport",
+    "Tus": "MediaCore MediaCrypto MediaTransport",
     # Systems. What leaves of a capture can reach neither files nor the store.
-    "CaptureSubmission": "MediaCrypto MediaTransport Outcomes",
+    "CaptureSubmission": "MediaCore MediaCrypto MediaTransport Outcomes",
     "GigHive": f"Tus {FOUNDATIONS}",
     "PhotoSync": FOUNDATIONS,
     "HashCapture": f"CaptureSubmission CImages CImageShims CPlaces {FOUNDATIONS}",

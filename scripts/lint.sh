@@ -22,6 +22,7 @@ if grep -rnE '(^|[^a-zA-Z_.])(print|exit)\(' Sources --include='*.swift' |
     complain "only the command line prints or exits"
 fi
 scripts/check-imports.py || failed=1
+scripts/check-once.py || failed=1
 scripts/check-frozen.sh || failed=1
 while read -r lines file; do
     complain "$file: $lines lines; a command has 150 at most, any other Swift file 400: it holds more than one idea"

@@ -1,3 +1,5 @@
+internal import MediaCore
+
 #if DEBUG || TESTABLE
     @testable import MediaCLI
     @testable import MediaFiles

@@ -1,3 +1,5 @@
+internal import MediaCore
+
 #if DEBUG || TESTABLE
     import MediaFiles
     import MediaTransport

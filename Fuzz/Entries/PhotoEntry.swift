@@ -1,3 +1,5 @@
+internal import MediaCore
+
 #if DEBUG || TESTABLE
     import MediaStore
     import MediaTransport
@@ -30,7 +32,7 @@
         /// written.
         private static func meansItself(_ time: PhotoTime) -> Bool {
             guard let text = RFC3339.text(microseconds: time.microseconds) else { return !time.text.hasSuffix("Z") }
-            return RFC3339.time(text)?.microseconds == time.microseconds
+            return RFC3339.microseconds(text) == time.microseconds
         }
 
         private static func checkReplies(_ body: [UInt8]) -> String? {

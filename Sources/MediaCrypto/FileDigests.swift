@@ -1,3 +1,5 @@
+internal import MediaCore
+
 /// SHA-1 and SHA-256 of a file, made in one reading.
 package struct FileDigests: Sendable, Equatable {
     /// 20 bytes.

@@ -1,3 +1,5 @@
+internal import MediaCore
+
 /// A SHA-256 digest (FIPS 180-4).
 public struct SHA256Digest: Sendable, Hashable, CustomStringConvertible {
     /// 32 bytes.

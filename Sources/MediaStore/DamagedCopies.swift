@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Glibc
+internal import MediaCore
 import MediaSystem
 
 /// Damaged stores that a repair has set aside. They still have tokens, which must go when they are deleted.
@@ -74,30 +75,21 @@ struct DamagedCopies {
 /// A time in a file's name, in UTC: `20261123T061500Z`.
 enum FileTime {
     static func text(_ date: Date) -> String {
-        var seconds = time_t(date.timeIntervalSince1970)
-        var parts = tm()
-        gmtime_r(&seconds, &parts)
-        let number = { (value: Int32, digits: Int) in
-            let text = String(value)
-            return String(repeating: "0", count: max(0, digits - text.count)) + text
-        }
-        return number(parts.tm_year + 1900, 4) + number(parts.tm_mon + 1, 2) + number(parts.tm_mday, 2) + "T"
-            + number(parts.tm_hour, 2) + number(parts.tm_min, 2) + number(parts.tm_sec, 2) + "Z"
+        CivilTime(secondsSince1970: Int64(date.timeIntervalSince1970)).text.filter { $0 != "-" && $0 != ":" } + "Z"
     }
 
     /// - Returns: nil for another form.
     static func date(_ text: some StringProtocol) -> Date? {
         let bytes = Array(text.utf8)
         guard bytes.count == 16, bytes[8] == UInt8(ascii: "T"), bytes[15] == UInt8(ascii: "Z") else { return nil }
-        let number = { (range: Range<Int>) in Int32(String(decoding: bytes[range], as: UTF8.self)) ?? -1 }
-        var parts = tm()
-        parts.tm_year = number(0..<4) - 1900
-        parts.tm_mon = number(4..<6) - 1
-        parts.tm_mday = number(6..<8)
-        parts.tm_hour = number(9..<11)
-        parts.tm_min = number(11..<13)
-        parts.tm_sec = number(13..<15)
-        guard (0...11).contains(parts.tm_mon), (1...31).contains(parts.tm_mday) else { return nil }
-        return Date(timeIntervalSince1970: Double(timegm(&parts)))
+        let time = CivilTime(
+            year: bytes.decimal(at: 0, count: 4),
+            month: bytes.decimal(at: 4, count: 2),
+            day: bytes.decimal(at: 6, count: 2),
+            hour: bytes.decimal(at: 9, count: 2),
+            minute: bytes.decimal(at: 11, count: 2),
+            second: bytes.decimal(at: 13, count: 2)
+        )
+        return time.map { Date(timeIntervalSince1970: Double($0.secondsSince1970)) }
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+internal import MediaCore
 
 /// A line of an export.
 struct ExportedToken: Decodable {
@@ -51,7 +52,7 @@ struct ExportedToken: Decodable {
         let line = try decoded(line)
         guard line.schema == schema else { throw Problem(reason: "\"schema\" is not \(schema)") }
         guard let token = DeleteToken(line.token) else { throw Problem(reason: "\"delete_token\" is no token") }
-        guard let createdAt = Timestamp.date(line.createdAt) else {
+        guard line.createdAt.hasSuffix("Z"), let createdAt = RFC3339.microseconds(line.createdAt) else {
             throw Problem(reason: "\"created_at\" is no time in UTC")
         }
         guard line.fileID > 0 else { throw Problem(reason: "\"file_id\" is not 1 or more") }
@@ -66,7 +67,7 @@ struct ExportedToken: Decodable {
             host: line.host,
             fileID: line.fileID,
             token: token,
-            createdAt: createdAt,
+            createdAt: Date(milliseconds: createdAt.flooredDivision(by: 1000).quotient),
             eventDate: line.eventDate,
             orgName: line.orgName,
             eventType: line.eventType,
@@ -81,7 +82,7 @@ struct ExportedToken: Decodable {
     }
 
     /// A time of an export.
-    static func text(_ time: Date) -> String { Timestamp.text(time) }
+    static func text(_ time: Date) -> String { RFC3339.text(milliseconds: time.milliseconds) }
 
     private static func decoded(_ line: ArraySlice<UInt8>) throws(Problem) -> ExportedToken {
         do {
@@ -95,34 +96,5 @@ struct ExportedToken: Decodable {
         } catch {
             throw Problem(reason: "not JSON, or a number that is not whole")
         }
-    }
-}
-
-/// Times in an export: RFC 3339 in UTC.
-private enum Timestamp {
-    static func text(_ date: Date) -> String {
-        let (seconds, milliseconds) = date.milliseconds.flooredQuotientAndRemainder(dividingBy: 1000)
-        let text = Date(timeIntervalSince1970: Double(seconds)).formatted(.iso8601)
-        return "\(text.dropLast()).\(String(1000 + milliseconds).dropFirst())Z"
-    }
-
-    /// - Returns: nil for another form. A fraction of a second counts to the millisecond.
-    static func date(_ text: String) -> Date? {
-        guard text.hasSuffix("Z") else { return nil }
-        let parts = text.dropLast().split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
-        guard let seconds = try? Date("\(parts[0])Z", strategy: .iso8601) else { return nil }
-        guard parts.count == 2 else { return seconds }
-        guard (1...9).contains(parts[1].utf8.count), parts[1].utf8.allSatisfy({ (0x30...0x39).contains($0) }),
-            let milliseconds = Int64((parts[1] + "00").prefix(3))
-        else { return nil }
-        return Date(milliseconds: seconds.milliseconds + milliseconds)
-    }
-}
-
-extension Int64 {
-    /// The remainder is never negative.
-    fileprivate func flooredQuotientAndRemainder(dividingBy divisor: Int64) -> (quotient: Int64, remainder: Int64) {
-        let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
-        return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
     }
 }

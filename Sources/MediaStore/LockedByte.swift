@@ -1,5 +1,6 @@
 import CFileSystem
 import Glibc
+internal import MediaCore
 import MediaSystem
 import Synchronization
 

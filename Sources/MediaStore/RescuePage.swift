@@ -1,4 +1,5 @@
 import Foundation
+internal import MediaCore
 import MediaSystem
 
 /// A part of a response as stored in one page of a rescue log: a text header, then the bytes as they arrived.

@@ -2,6 +2,7 @@ internal import CFileSystem
 package import Foundation
 import GRDB
 import Glibc
+internal import MediaCore
 
 /// Copies of the token store in the data directory: the last three, no more than one a day by itself.
 ///
@@ -116,11 +117,9 @@ package struct StoreBackups {
     }
 
     /// A number that grows from one local day to the next.
-    private static func day(_ date: Date) -> Int {
-        var seconds = time_t(date.timeIntervalSince1970)
-        var parts = tm()
-        localtime_r(&seconds, &parts)
-        return Int(parts.tm_year) * 1000 + Int(parts.tm_yday)
+    private static func day(_ date: Date) -> Int64 {
+        let time = CivilTime(localSecondsSince1970: Int64(date.timeIntervalSince1970))
+        return (time.year * 12 + time.month) * 31 + time.day
     }
 
     /// Copies the store to a file of the user's choice (0600). It is not changed when tokens are deleted.

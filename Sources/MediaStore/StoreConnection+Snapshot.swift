@@ -1,5 +1,6 @@
 import GRDB
 import Glibc
+internal import MediaCore
 import MediaSystem
 
 extension StoreConnection {
@@ -45,7 +46,12 @@ extension StoreConnection {
     /// - Returns: nil when a log has appeared meanwhile, or an older version needs to be migrated.
     private static func immutable(_ schema: StoreSchema, _ path: String) throws(StoreError) -> StoreConnection? {
         let before = try FileStatus(at: path)?.fingerprint
-        let queue = try open(uri(of: path) + "?immutable=1", schema, busyLimit: .zero, isReadOnly: true)
+        let queue = try open(
+            "file:\(PercentEncoding.encode(path: path))?immutable=1",
+            schema,
+            busyLimit: .zero,
+            isReadOnly: true
+        )
         do {
             let isCurrent = try queue.unsafeRead { db in
                 try schema.check(db, path: path)
@@ -60,19 +66,6 @@ extension StoreConnection {
             throw StoreError(error, path: path)
         }
         return StoreConnection(snapshot: queue, of: path, schema)
-    }
-
-    /// Everything but letters, digits and a few marks has a meaning in a URI.
-    private static func uri(of path: String) -> String {
-        let plain = path.utf8.map { byte -> String in
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: "-"),
-                UInt8(ascii: "_"):
-                String(UnicodeScalar(byte))
-            default: "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
-            }
-        }
-        return "file:" + plain.joined()
     }
 
     private static func copied(_ schema: StoreSchema, _ path: String) throws(StoreError) -> StoreConnection {

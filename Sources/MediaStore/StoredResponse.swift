@@ -1,4 +1,5 @@
 package import Foundation
+internal import MediaCore
 internal import MediaSystem
 
 /// A response on the disk whose process has ended. It belongs to the caller until it is released or let go.

@@ -1,4 +1,5 @@
 import Foundation
+internal import MediaCore
 
 /// Token entries as JSON lines: a backup, and how the stores of several machines come together.
 ///
@@ -21,27 +22,7 @@ public enum TokenExport {
         return Array("{\(members.map { "\"\($0)\":\($1)" }.joined(separator: ","))}".utf8)
     }
 
-    /// A JSON string; the encoder is needed only where something must be escaped.
-    private static func quoted(_ text: String) -> String {
-        let isPlain = text.utf8.allSatisfy { 0x20 <= $0 && $0 <= 0x7E && $0 != 0x22 && $0 != 0x5C }
-        guard !isPlain else { return "\"\(text)\"" }
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .withoutEscapingSlashes
-        // Text is always encoded.
-        guard let json = try? encoder.encode(text) else { return "\"\"" }
-        return String(decoding: json, as: UTF8.self).unicodeScalars.map(escaped).joined()
-    }
-
-    /// A scalar of JSON text in which the encoder has escaped the first control characters already. Those left, and marks
-    /// of direction, stand in strings only.
-    private static func escaped(_ scalar: Unicode.Scalar) -> String {
-        switch scalar {
-        case "\u{7f}"..."\u{9f}", "\u{2028}"..."\u{202e}", "\u{2066}"..."\u{2069}":
-            let digits = String(scalar.value, radix: 16)
-            return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-        default: return String(scalar)
-        }
-    }
+    private static func quoted(_ text: String) -> String { JSONText.quoted(text, isForTerminals: true) }
 
     /// Reads a whole export. Lines may end with CR LF; empty ones are passed over.
     ///

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+internal import MediaCore
 import MediaSystem
 import Outcomes
 
@@ -121,14 +122,7 @@ enum UploadRow {
 
     /// As `JSONEncoder` would write it, which takes longer than all the rest of an insertion.
     private static func json(_ fields: [UploadField]) -> String {
-        let members = fields.map { "{\"name\":\(quoted($0.name)),\"value\":\(quoted($0.value))}" }
+        let members = fields.map { JSONText.object([("name", .string($0.name)), ("value", .string($0.value))]) }
         return "[\(members.joined(separator: ","))]"
-    }
-
-    /// A JSON string (RFC 8259 section 7); the encoder is asked only where something must be escaped.
-    private static func quoted(_ text: String) -> String {
-        guard text.utf8.contains(where: { $0 < 0x20 || $0 == 0x22 || $0 == 0x5c }) else { return "\"\(text)\"" }
-        // Text is always encoded.
-        return (try? JSONEncoder().encode(text)).map { String(decoding: $0, as: UTF8.self) } ?? "\"\""
     }
 }

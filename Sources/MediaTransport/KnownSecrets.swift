@@ -1,4 +1,5 @@
 internal import Foundation
+internal import MediaCore
 internal import Synchronization
 
 /// The secrets that this process sends, and the one place that masks them in the free text of others: an error page may
@@ -171,7 +172,7 @@ private struct DecodedText {
 
     /// `%2F` (RFC 3986 section 2.1).
     private static func percentEscape(_ text: ArraySlice<UInt8>) -> (bytes: [UInt8], length: Int)? {
-        guard text.first == UInt8(ascii: "%"), let value = hexadecimal(text.dropFirst().prefix(2), count: 2) else {
+        guard text.first == UInt8(ascii: "%"), let value = HexText.number(text.dropFirst().prefix(2), count: 2) else {
             return nil
         }
         return ([UInt8(truncatingIfNeeded: value)], 3)
@@ -187,10 +188,10 @@ private struct DecodedText {
         case UInt8(ascii: "b"): return ([0x08], 2)
         case UInt8(ascii: "f"): return ([0x0c], 2)
         case UInt8(ascii: "u"):
-            guard let first = hexadecimal(text.dropFirst(2).prefix(4), count: 4) else { return nil }
+            guard let first = HexText.number(text.dropFirst(2).prefix(4), count: 4) else { return nil }
             let rest = text.dropFirst(6)
             if (0xd800..<0xdc00).contains(first), rest.starts(with: [UInt8(ascii: "\\"), UInt8(ascii: "u")]),
-                let second = hexadecimal(rest.dropFirst(2).prefix(4), count: 4), (0xdc00..<0xe000).contains(second)
+                let second = HexText.number(rest.dropFirst(2).prefix(4), count: 4), (0xdc00..<0xe000).contains(second)
             {
                 return utf8(0x10000 + (first - 0xd800) << 10 + (second - 0xdc00), 12)
             }
@@ -217,14 +218,5 @@ private struct DecodedText {
 
     private static func utf8(_ scalar: UInt32, _ length: Int) -> (bytes: [UInt8], length: Int)? {
         Unicode.Scalar(scalar).map { (Array(String(Character($0)).utf8), length) }
-    }
-
-    private static func hexadecimal(_ digits: ArraySlice<UInt8>, count: Int) -> UInt32? {
-        guard digits.count == count, digits.allSatisfy({ isHexadecimal($0) }) else { return nil }
-        return UInt32(String(decoding: digits, as: UTF8.self), radix: 16)
-    }
-
-    private static func isHexadecimal(_ byte: UInt8) -> Bool {
-        (0x30...0x39).contains(byte) || (0x41...0x46).contains(byte) || (0x61...0x66).contains(byte)
     }
 }

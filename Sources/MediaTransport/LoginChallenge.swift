@@ -1,3 +1,5 @@
+internal import MediaCore
+
 /// What a 401 shows about the credentials that a server accepts (gighive-d4 contract sections 2 and 12).
 package enum LoginChallenge: Sendable, Equatable {
     /// A user name and password: the response names Basic, or is not from an application.

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import MediaCore
 
 /// Which proxy the environment sets for plain http, by libcurl's rules (curl(1), section ENVIRONMENT).
 ///

@@ -1,5 +1,6 @@
 internal import CCurl
 internal import CCurlShims
+internal import MediaCore
 
 /// The scheme, host and port that credentials are bound to (RFC 9110 section 4.3.1).
 public struct Origin: Sendable, Hashable, CustomStringConvertible {

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import MediaCore
 public import MediaCrypto
 internal import MediaTransport
 

@@ -1,6 +1,7 @@
 import CaptureSubmission
 import Foundation
 import GigHive
+import MediaCore
 import MediaStore
 import MediaTransport
 import PhotoSync

@@ -1,4 +1,5 @@
 import Foundation
+import MediaCore
 import MediaFiles
 import MediaStore
 import Testing
@@ -50,7 +51,7 @@ import Testing
     }
 
     @Test func jsonKeepsOrderAndEscapes() {
-        let value: JSONValue = .object([
+        let value: MediaCLI.JSONValue = .object([
             "z": 1, "a": .array([.null, true]), "s": "q\"\\\n\t\u{1b}\u{9b}\u{2028}é🎸",
         ])
         #expect(
@@ -61,7 +62,7 @@ import Testing
 
     @Test func jsonIsReadBackByFoundation() throws {
         let text = String(String.UnicodeScalarView((0...0x2100).compactMap { Unicode.Scalar($0) }))
-        let data = Data(JSONValue.array([.string(text)]).text.utf8)
+        let data = Data(MediaCLI.JSONValue.array([.string(text)]).text.utf8)
         #expect(try JSONSerialization.jsonObject(with: data) as? [String] == [text])
     }
 

@@ -79,15 +79,15 @@ import Testing
             undeclaredDirectory: "Forgotten"
         )
         let expected = """
-            imports: Sources/MediaFiles/File.swift:1: MediaFiles may not import GigHive, only: CFileSystem MediaSystem
-            imports: Sources/GigHive/File.swift:1: GigHive may not import PhotoSync, only: MediaCrypto MediaFiles MediaStore MediaSystem MediaTransport \
+            imports: Sources/MediaFiles/File.swift:1: MediaFiles may not import GigHive, only: CFileSystem MediaCore MediaSystem
+            imports: Sources/GigHive/File.swift:1: GigHive may not import PhotoSync, only: MediaCore MediaCrypto MediaFiles MediaStore MediaSystem MediaTransport \
             Outcomes Tus
-            imports: Package.swift: GigHive may not depend on PhotoSync, only: MediaCrypto MediaFiles MediaStore MediaSystem MediaTransport Outcomes Tus
-            imports: Sources/PhotoSync/File.swift:1: PhotoSync may not import ArgumentParser, only: MediaCrypto MediaFiles \
+            imports: Package.swift: GigHive may not depend on PhotoSync, only: MediaCore MediaCrypto MediaFiles MediaStore MediaSystem MediaTransport Outcomes Tus
+            imports: Sources/PhotoSync/File.swift:1: PhotoSync may not import ArgumentParser, only: MediaCore MediaCrypto MediaFiles \
             MediaStore MediaSystem MediaTransport Outcomes
-            imports: Sources/CaptureSubmission/File.swift:1: CaptureSubmission may not import MediaFiles, only: MediaCrypto \
+            imports: Sources/CaptureSubmission/File.swift:1: CaptureSubmission may not import MediaFiles, only: MediaCore MediaCrypto \
             MediaTransport Outcomes
-            imports: Package.swift: CaptureSubmission may not depend on MediaFiles, only: MediaCrypto MediaTransport Outcomes
+            imports: Package.swift: CaptureSubmission may not depend on MediaFiles, only: MediaCore MediaCrypto MediaTransport Outcomes
             imports: Package.swift: CaptureSubmission declares MediaTransport, which none of its files imports
             imports: Sources/MediaStore/File.swift:1: types of GRDB stay out of signatures that other modules see
             imports: Sources/MediaStore/File.swift:1: MediaStore imports GRDB, which Package.swift does not declare for it

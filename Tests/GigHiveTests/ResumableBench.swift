@@ -1,4 +1,5 @@
 import Foundation
+import MediaCore
 import MediaCrypto
 import MediaFiles
 import MediaStore

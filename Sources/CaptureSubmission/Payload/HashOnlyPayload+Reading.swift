@@ -1,5 +1,5 @@
+package import MediaCore
 internal import MediaCrypto
-package import MediaTransport
 
 extension HashOnlyPayload {
     /// Reads a body that was built here: one that differs from what would be built now, be it by a blank, is not.

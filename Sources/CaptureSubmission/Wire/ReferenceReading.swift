@@ -1,3 +1,4 @@
+internal import MediaCore
 internal import MediaTransport
 
 /// What the reference server keeps of a body before it writes that anew (contract 1.2 and 2.1): unknown members and `null`

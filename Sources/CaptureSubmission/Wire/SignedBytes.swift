@@ -1,3 +1,4 @@
+internal import MediaCore
 internal import MediaTransport
 
 /// The signed bytes of a finished body, as the server that gets it makes them: from the body alone, by another way than the

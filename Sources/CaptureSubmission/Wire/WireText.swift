@@ -1,3 +1,5 @@
+internal import MediaCore
+
 /// Writes JSON as a profile signs it: one spelling for each value, without white space.
 ///
 /// `mediactl-1`: RFC 8785. `reference`: members in the order given, numbers as contract 2.1 writes them.
@@ -65,21 +67,5 @@ struct WireText {
     }
 
     /// Both profiles escape as little as they may (RFC 8785 section 3.2.2.2, contract 2.1): never `/`, U+007F, U+2028.
-    private mutating func append(_ text: String) {
-        bytes.append(UInt8(ascii: "\""))
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "\""): bytes += "\\\"".utf8
-            case UInt8(ascii: "\\"): bytes += "\\\\".utf8
-            case 0x08: bytes += "\\b".utf8
-            case 0x09: bytes += "\\t".utf8
-            case 0x0a: bytes += "\\n".utf8
-            case 0x0c: bytes += "\\f".utf8
-            case 0x0d: bytes += "\\r".utf8
-            case 0..<0x20: bytes += "\\u00\(byte < 0x10 ? "0" : "")\(String(byte, radix: 16))".utf8
-            default: bytes.append(byte)
-            }
-        }
-        bytes.append(UInt8(ascii: "\""))
-    }
+    private mutating func append(_ text: String) { bytes += JSONText.quoted(text).utf8 }
 }

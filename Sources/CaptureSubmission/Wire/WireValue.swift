@@ -1,3 +1,4 @@
+internal import MediaCore
 internal import MediaTransport
 
 /// A JSON value on its way out: members in order, and whole numbers apart from others, so that a fraction can never get into

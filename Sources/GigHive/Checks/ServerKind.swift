@@ -1,3 +1,4 @@
+internal import MediaCore
 internal import MediaTransport
 
 /// The kind of server at an address, as far as it can be determined without a login.

@@ -1,3 +1,4 @@
+internal import MediaCore
 internal import MediaTransport
 
 /// What a server answered to a deletion (gighive contract 5.4).

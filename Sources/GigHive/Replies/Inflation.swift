@@ -1,3 +1,4 @@
+internal import MediaCore
 internal import MediaSystem
 
 /// Decompresses DEFLATE (RFC 1951) in a gzip (RFC 1952) or zlib (RFC 1950) wrapper, or without one.

@@ -1,3 +1,4 @@
+internal import MediaCore
 internal import MediaCrypto
 internal import MediaTransport
 

@@ -1,3 +1,4 @@
+internal import MediaCore
 internal import MediaTransport
 
 /// Finds the JSON in the bytes of an answer, whatever surrounds it. Pure functions over bytes; nothing here fails.

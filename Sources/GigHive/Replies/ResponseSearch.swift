@@ -1,3 +1,4 @@
+internal import MediaCore
 internal import MediaStore
 internal import MediaTransport
 
@@ -61,7 +62,7 @@ struct ResponseSearch {
         if text.contains(UInt8(ascii: "<")) {
             variants.append(TextFields.withoutTags(variants[variants.count - 1])[...])
         }
-        if text.contains(UInt8(ascii: "%")) { variants.append(TextFields.withoutPercent(text)[...]) }
+        if text.contains(UInt8(ascii: "%")) { variants.append(PercentEncoding.decode(text)[...]) }
         return variants
     }
 

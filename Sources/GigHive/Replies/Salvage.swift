@@ -1,3 +1,4 @@
+internal import MediaCore
 internal import MediaTransport
 
 /// Digs single values out of an answer that is no whole JSON object: cut off, wrapped, or mixed with other text.
@@ -8,7 +9,7 @@ enum Salvage {
     /// The 64 hexadecimal characters that follow a key.
     static func hex64(after key: StaticString, in text: ArraySlice<UInt8>) -> String? {
         firstValue(after: key, in: text) { rest in
-            let digits = rest.prefix { isHexadecimal($0) }
+            let digits = rest.prefix { HexText.isDigit($0) }
             // Fewer are a token that was cut, more are something else.
             return digits.count == 64 ? String(decoding: digits, as: UTF8.self) : nil
         }
@@ -56,9 +57,5 @@ enum Salvage {
             }
         }
         return nil
-    }
-
-    private static func isHexadecimal(_ byte: UInt8) -> Bool {
-        (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte) || (0x41...0x46).contains(byte)
     }
 }

@@ -1,3 +1,4 @@
+internal import MediaCore
 internal import MediaStore
 
 /// Values in the format of a delete token that nothing names.
@@ -23,7 +24,7 @@ enum Suspects {
             }
             let word = text[index...].prefix { TextFields.isAlphanumeric($0) }
             defer { index = word.endIndex }
-            guard word.count == 64, word.allSatisfy(TextFields.isHexadecimal), !isExplained(word, in: text) else {
+            guard word.count == 64, word.allSatisfy(HexText.isDigit), !isExplained(word, in: text) else {
                 continue
             }
             let value = String(decoding: word, as: UTF8.self).lowercased()

@@ -1,3 +1,5 @@
+internal import MediaCore
+
 /// Delete tokens and IDs in a text that is not JSON: a form, XML, a page, a dump, a plain line.
 ///
 /// A value belongs to a name if only punctuation and words such as `string` are between them. `null` and other names are
@@ -55,7 +57,7 @@ struct TextFields {
                 continue
             }
             let word = text[index...].prefix(65).prefix(while: Self.isAlphanumeric)
-            if word.count == 64, word.allSatisfy(Self.isHexadecimal) {
+            if word.count == 64, word.allSatisfy(HexText.isDigit) {
                 return String(decoding: word, as: UTF8.self)
             }
             guard Self.isFiller(word) else { return nil }
@@ -100,10 +102,6 @@ struct TextFields {
         (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte)
     }
 
-    static func isHexadecimal(_ byte: UInt8) -> Bool {
-        (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte) || (0x41...0x46).contains(byte)
-    }
-
     // MARK: Other ways to write a text
 
     /// The text with a blank in place of each tag.
@@ -118,24 +116,5 @@ struct TextFields {
             rest = rest[(end + 1)...]
         }
         return plain + rest
-    }
-
-    /// The text with the escapes of a form undone.
-    static func withoutPercent(_ text: ArraySlice<UInt8>) -> [UInt8] {
-        var plain: [UInt8] = []
-        var rest = text
-        while let first = rest.first {
-            let digits = rest.dropFirst().prefix(2)
-            if first == UInt8(ascii: "%"), digits.count == 2, digits.allSatisfy(isHexadecimal),
-                let value = UInt8(String(decoding: digits, as: UTF8.self), radix: 16)
-            {
-                plain.append(value)
-                rest = rest.dropFirst(3)
-            } else {
-                plain.append(first)
-                rest = rest.dropFirst()
-            }
-        }
-        return plain
     }
 }

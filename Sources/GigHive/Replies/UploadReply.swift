@@ -1,3 +1,4 @@
+internal import MediaCore
 package import MediaStore
 internal import MediaTransport
 

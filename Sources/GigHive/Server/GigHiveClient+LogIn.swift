@@ -1,4 +1,5 @@
 internal import Foundation
+internal import MediaCore
 internal import MediaTransport
 
 /// A login that a server issued (gighive-d4 contract section 12). Neither description nor reflection shows the token.

@@ -1,3 +1,4 @@
+internal import MediaCore
 public import MediaTransport
 
 /// One GigHive server: requests and answers, all dialects (gighive contract section 0), no state.

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import MediaCore
 
 /// Seconds since 1970.
 enum UnixTime {
@@ -9,13 +10,11 @@ enum UnixTime {
     ///
     /// - Returns: nil for anything else.
     static func seconds(_ text: String) -> Int64? {
-        let form = /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d{1,9})?(Z|[+-]\d\d:\d\d)/
-        guard let match = text.wholeMatch(of: form) else { return nil }
-        return (try? Date(String(match.1 + match.2), strategy: .iso8601)).map { Int64($0.timeIntervalSince1970) }
+        RFC3339.microseconds(text).map { $0.flooredDivision(by: 1_000_000).quotient }
     }
 
     /// RFC 3339 in UTC.
     static func text(_ seconds: Int64) -> String {
-        Date(timeIntervalSince1970: Double(seconds)).formatted(.iso8601)
+        RFC3339.text(seconds: seconds)
     }
 }

@@ -1,3 +1,4 @@
+internal import MediaCore
 internal import MediaTransport
 
 /// Queries a server for a file by its digest: stored files are named `<sha256>.<ext>` (gighive contract section 7). This

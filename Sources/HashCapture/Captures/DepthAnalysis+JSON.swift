@@ -1,4 +1,5 @@
 internal import CaptureSubmission
+internal import MediaCore
 internal import MediaTransport
 
 extension DepthAnalysis {

@@ -1,3 +1,5 @@
+internal import MediaCore
+
 #if ImageLibraries
     internal import CImages
     internal import Foundation
@@ -66,21 +68,16 @@
         /// Microseconds since 1970 of `GPSDateStamp` and `GPSTimeStamp`, which are UTC.
         var satelliteMicroseconds: Int64? {
             guard let date = gpsText(GPS.dateStamp), date.count == 10, let time = rationals(GPS.timeStamp),
-                let year = Self.number(date[0..<4]), year > 0, let month = Self.number(date[5..<7]),
-                let day = Self.number(date[8..<10]),
-                (1...12).contains(month), (1...31).contains(day), time[0] < 24, time[1] < 60, time[2] < 61
+                let year = date.decimal(at: 0, count: 4), year > 0,
+                let midnight = CivilTime(
+                    year: year,
+                    month: date.decimal(at: 5, count: 2),
+                    day: date.decimal(at: 8, count: 2)
+                ),
+                time[0] < 24, time[1] < 60, time[2] < 61
             else { return nil }
-            var parts = tm()
-            (parts.tm_year, parts.tm_mon, parts.tm_mday) = (Int32(year - 1_900), Int32(month - 1), Int32(day))
-            let midnight = timegm(&parts)
-            // 31 June has become 1 July.
-            guard parts.tm_mday == Int32(day) else { return nil }
             let seconds = time[0] * 3_600 + time[1] * 60 + time[2]
-            return Int64(midnight) * 1_000_000 + Int64((seconds * 1_000_000).rounded())
-        }
-
-        private static func number(_ digits: ArraySlice<UInt8>) -> Int? {
-            digits.allSatisfy { (0x30...0x39).contains($0) } ? digits.reduce(0) { $0 * 10 + Int($1 - 0x30) } : nil
+            return midnight.secondsSince1970 * 1_000_000 + Int64((seconds * 1_000_000).rounded())
         }
 
         // MARK: Entries

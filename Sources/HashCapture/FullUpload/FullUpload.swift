@@ -1,6 +1,7 @@
 internal import CaptureSubmission
 internal import Foundation
 internal import Glibc
+internal import MediaCore
 internal import MediaCrypto
 internal import MediaFiles
 internal import MediaSystem

@@ -1,5 +1,6 @@
 package import CaptureSubmission
 package import Foundation
+internal import MediaCore
 
 /// Decides what leaves: an allow-list, by levels (hash-only contract section 4). What it does not build is not told.
 package struct MetadataFilter: Sendable {
@@ -53,25 +54,33 @@ package struct MetadataFilter: Sendable {
     /// - Returns: RFC 3339 with `Z`.
     package func capturedAt(of facts: CaptureFacts, now: Date) -> String {
         // The last resort is for clocks outside the years 1 to 9999; a server refuses it by its time window.
-        let submission = UTCSecond(now)
-        let taken = facts.capturedAt.flatMap(UTCSecond.init) ?? submission
+        let submission = Self.second(of: now)
+        let taken = facts.capturedAt.flatMap(Self.second) ?? submission
         return switch settings.timestamp {
-        case .exact: taken?.second ?? Self.epoch
-        case .dayOnly: taken?.startOfDay ?? Self.epoch
-        case .none: submission?.startOfDay ?? Self.epoch
+        case .exact: taken.map { $0.text + "Z" } ?? Self.epoch
+        case .dayOnly: taken.map { $0.dayText + "T00:00:00Z" } ?? Self.epoch
+        case .none: submission.map { $0.dayText + "T00:00:00Z" } ?? Self.epoch
         }
     }
 
     private static let epoch = "1970-01-01T00:00:00Z"
 
+    /// The second of UTC that a time lies in; nil outside the years 1 to 9999, which contract section 4 can write.
+    private static func second(of time: Date) -> CivilTime? {
+        let seconds = time.timeIntervalSince1970.rounded(.down)
+        // 0001-01-01T00:00:00Z and 9999-12-31T23:59:59Z; NaN is in no range.
+        guard (-62_135_596_800...253_402_300_799).contains(seconds) else { return nil }
+        return CivilTime(secondsSince1970: Int64(seconds))
+    }
+
     // MARK: Members
 
     private func timestamp(of facts: CaptureFacts) -> String? {
-        guard let taken = facts.capturedAt.flatMap(UTCSecond.init) else { return nil }
+        guard let taken = facts.capturedAt.flatMap(Self.second) else { return nil }
         return switch settings.timestamp {
         case .none: nil
-        case .dayOnly: taken.day
-        case .exact: taken.second
+        case .dayOnly: taken.dayText
+        case .exact: taken.text + "Z"
         }
     }
 

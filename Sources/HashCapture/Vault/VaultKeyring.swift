@@ -1,5 +1,6 @@
 internal import CaptureSubmission
 internal import Foundation
+internal import MediaCore
 internal import MediaCrypto
 internal import MediaFiles
 internal import MediaStore

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import MediaCore
 
 /// `mediactl help [exit-codes | COMMAND…]`
 struct Help: ContextCommand {

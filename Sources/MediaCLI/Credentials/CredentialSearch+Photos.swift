@@ -1,3 +1,4 @@
+internal import MediaCore
 internal import MediaFiles
 
 /// Photo servers know API keys, which are issued or kept from a login, and passwords only to log in with.

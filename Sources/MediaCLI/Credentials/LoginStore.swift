@@ -1,4 +1,5 @@
 internal import Foundation
+internal import MediaCore
 internal import MediaFiles
 internal import MediaStore
 internal import MediaTransport
@@ -151,7 +152,7 @@ struct LoginStore: Sendable {
     }
 
     private func entries(of content: [UInt8]) throws(StoreError) -> [String: Entry] {
-        guard let members = MediaTransport.JSONValue.object(in: content[...]),
+        guard let members = MediaCore.JSONValue.object(in: content[...]),
             let version = members["version"]?.wholeNumber
         else { throw StoreError(.corrupt, path: path, detail: "not a file of logins") }
         guard version <= Self.version else { throw StoreError(.newerVersion, path: path) }
@@ -166,7 +167,7 @@ struct LoginStore: Sendable {
         return entries
     }
 
-    private func entry(_ members: [String: MediaTransport.JSONValue]) throws(StoreError) -> Entry {
+    private func entry(_ members: [String: MediaCore.JSONValue]) throws(StoreError) -> Entry {
         var entry = Entry()
         if case .bool(true)? = members["requires_login"] { entry.requiresLogin = true }
         guard let token = members["token"]?.text else { return entry }

@@ -1,3 +1,4 @@
+internal import MediaCore
 internal import MediaFiles
 
 /// The program of `password_command`: its first line of output is the password.

@@ -1,6 +1,7 @@
 internal import CaptureSubmission
 internal import Foundation
 internal import GigHive
+internal import MediaCore
 internal import MediaFiles
 internal import MediaStore
 internal import MediaTransport

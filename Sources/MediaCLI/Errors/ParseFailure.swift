@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import MediaCore
 internal import MediaFiles
 
 /// What the parser threw: help and version among it, which are no failures.

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Foundation
 internal import GigHive
+internal import MediaCore
 internal import MediaCrypto
 
 /// Filters for the files on a server.
@@ -87,18 +88,7 @@ struct MediaFilterOptions: ParsableArguments {
         throw ValidationError("--sha256: not 64 hexadecimal digits.")
     }
 
-    private static func isDay(_ text: String) -> Bool {
-        guard text.wholeMatch(of: /[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])/) != nil else { return false }
-        let numbers = text.split(separator: "-").compactMap { Int32($0) }
-        var parts = tm()
-        parts.tm_year = numbers[0] - 1900
-        parts.tm_mon = numbers[1] - 1
-        parts.tm_mday = numbers[2]
-        // timegm moves a day that the month does not have into the next month.
-        let month = parts.tm_mon
-        _ = timegm(&parts)
-        return parts.tm_mon == month
-    }
+    private static func isDay(_ text: String) -> Bool { CivilTime(day: text) != nil }
 
     private static func isTime(_ text: String) -> Bool {
         let parts = text.split(maxSplits: 1) { $0 == " " || $0 == "T" }

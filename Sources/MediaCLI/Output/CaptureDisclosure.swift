@@ -1,5 +1,6 @@
 internal import CaptureSubmission
 internal import HashCapture
+internal import MediaCore
 internal import MediaFiles
 
 /// What a body tells, in words: one line for each thing that leaves, and one for what stays.

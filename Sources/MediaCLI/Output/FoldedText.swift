@@ -1,3 +1,4 @@
+internal import MediaCore
 internal import MediaFiles
 
 /// Sentences in lines of a width.

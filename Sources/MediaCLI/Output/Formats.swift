@@ -1,4 +1,5 @@
 internal import Foundation
+internal import MediaCore
 
 /// Numbers, times and texts in the forms that people and programs are shown.
 enum Formats {
@@ -76,34 +77,22 @@ enum Formats {
     }
 
     /// RFC 3339 in UTC with seconds, of seconds since 1970.
-    static func timestamp(seconds: Int64) -> String { timestamp(Date(timeIntervalSince1970: Double(seconds))) }
+    static func timestamp(seconds: Int64) -> String { RFC3339.text(seconds: seconds) }
 
     /// RFC 3339 in UTC with seconds.
     static func timestamp(_ date: Date) -> String {
-        var seconds = time_t(date.timeIntervalSince1970.rounded(.down))
-        var parts = tm()
-        gmtime_r(&seconds, &parts)
-        return "\(day(parts))T\(twoDigits(parts.tm_hour)):\(twoDigits(parts.tm_min)):\(twoDigits(parts.tm_sec))Z"
+        RFC3339.text(seconds: Int64(date.timeIntervalSince1970.rounded(.down)))
     }
 
     /// `YYYY-MM-DD` in the local time zone.
     static func localDay(_ date: Date) -> String {
-        var seconds = time_t(date.timeIntervalSince1970.rounded(.down))
-        var parts = tm()
-        localtime_r(&seconds, &parts)
-        return day(parts)
+        CivilTime(localSecondsSince1970: Int64(date.timeIntervalSince1970.rounded(.down))).dayText
     }
 
     /// Whole milliseconds.
     static func milliseconds(_ duration: Duration) -> Int64 {
         let parts = duration.components
         return parts.seconds * 1000 + parts.attoseconds / 1_000_000_000_000_000
-    }
-
-    private static func day(_ parts: tm) -> String {
-        let year = String(Int(parts.tm_year) + 1900)
-        let padded = String(repeating: "0", count: max(0, 4 - year.count)) + year
-        return "\(padded)-\(twoDigits(parts.tm_mon + 1))-\(twoDigits(parts.tm_mday))"
     }
 
     private static func twoDigits(_ number: some BinaryInteger) -> String {

@@ -1,3 +1,4 @@
+internal import MediaCore
 internal import MediaFiles
 
 /// `--server` and `--user` of the command line. A command in a hint needs them as well: without them, it would use the

@@ -1,4 +1,5 @@
 internal import GigHive
+internal import MediaCore
 
 /// The members of the records of `doctor` and `smoke`.
 extension JSONRenderer {

@@ -1,6 +1,7 @@
 internal import CaptureSubmission
 internal import Foundation
 internal import HashCapture
+internal import MediaCore
 internal import MediaCrypto
 internal import MediaStore
 

@@ -1,4 +1,5 @@
 internal import GigHive
+internal import MediaCore
 internal import MediaTransport
 
 /// The members of the records of `media`.

@@ -1,3 +1,4 @@
+internal import MediaCore
 internal import MediaStore
 
 /// The records of the commands of `store`.

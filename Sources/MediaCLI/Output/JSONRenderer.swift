@@ -1,4 +1,5 @@
 internal import Foundation
+internal import MediaCore
 
 /// The members of every JSON record, in the order of `docs/json.md`. Absent values are null, so that keys are stable.
 ///

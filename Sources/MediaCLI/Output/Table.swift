@@ -1,3 +1,4 @@
+internal import MediaCore
 internal import MediaFiles
 
 /// A table of text whose columns are aligned and, on a terminal, fit its width: flexible columns are narrowed, then

@@ -1,3 +1,4 @@
+internal import MediaCore
 internal import MediaFiles
 
 /// What `config show` says on standard output.

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import MediaCore
 internal import MediaFiles
 
 /// Results as a person reads them. Text from servers and file names is escaped here.

@@ -1,3 +1,4 @@
+internal import MediaCore
 internal import MediaFiles
 
 /// The words of a progress line.

@@ -1,3 +1,4 @@
+internal import MediaCore
 internal import PhotoSync
 
 /// Where reading a listing stands.

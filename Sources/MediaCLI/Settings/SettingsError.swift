@@ -1,4 +1,5 @@
 internal import Glibc
+internal import MediaCore
 internal import MediaFiles
 
 /// A setting that cannot be used. Always exit code 2.

@@ -1,3 +1,5 @@
+internal import MediaCore
+
 /// The `bext` chunk of Broadcast Wave (EBU Tech 3285) in RIFF, RF64 and BW64 files (EBU Tech 3306, ITU-R BS.2088).
 enum BroadcastWaveDate {
     static func seconds(in content: inout BoundedContent) -> Int64? {
@@ -9,7 +11,7 @@ enum BroadcastWaveDate {
             case "bext":
                 // Description, originator and its reference take 320 bytes; then `yyyy-mm-dd` and `hh:mm:ss`.
                 guard size >= 338, let text = content.bytes(at: start + 8 + 320, count: 18) else { return nil }
-                return date(text)?.localSeconds
+                return date(text)?.localSecondsSince1970
             case "ds64":
                 // Size of the file, then of the data, where 32 bits do not hold them.
                 longDataSize = content.bytes(at: start + 16, count: 8)?.littleEndian(at: 0, count: 8)
@@ -28,14 +30,14 @@ enum BroadcastWaveDate {
     }
 
     /// The separators are free by the specification: `-`, `_`, `:`, space or dot.
-    private static func date(_ text: [UInt8]) -> CalendarTime? {
-        CalendarTime(
-            year: text.digits(at: 0, count: 4),
-            month: text.digits(at: 5, count: 2),
-            day: text.digits(at: 8, count: 2),
-            hour: text.digits(at: 10, count: 2),
-            minute: text.digits(at: 13, count: 2),
-            second: text.digits(at: 16, count: 2)
+    private static func date(_ text: [UInt8]) -> CivilTime? {
+        CivilTime(
+            year: text.decimal(at: 0, count: 4),
+            month: text.decimal(at: 5, count: 2),
+            day: text.decimal(at: 8, count: 2),
+            hour: text.decimal(at: 10, count: 2),
+            minute: text.decimal(at: 13, count: 2),
+            second: text.decimal(at: 16, count: 2)
         )
     }
 }

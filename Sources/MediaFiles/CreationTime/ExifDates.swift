@@ -1,3 +1,5 @@
+internal import MediaCore
+
 /// The dates in the TIFF structure of Exif data (TIFF 6.0 section 2; Exif 2.32 sections 4.6.4 and 4.6.5).
 ///
 /// Reads the first directory and the Exif directory, once each: however directories point at each other, nothing loops.
@@ -62,15 +64,15 @@ struct ExifDates {
 
     /// `YYYY:MM:DD HH:MM:SS`; programs also write `-`, `/`, `.` or `T` between. Blanks and zeros mean that it is unknown.
     private static func seconds(_ text: [UInt8]) -> Int64? {
-        guard let year = text.digits(at: 0, count: 4), year > 0 else { return nil }
-        return CalendarTime(
+        guard let year = text.decimal(at: 0, count: 4), year > 0 else { return nil }
+        return CivilTime(
             year: year,
-            month: text.digits(at: 5, count: 2),
-            day: text.digits(at: 8, count: 2),
-            hour: text.digits(at: 11, count: 2),
-            minute: text.digits(at: 14, count: 2),
-            second: text.digits(at: 17, count: 2)
-        )?.utcSeconds
+            month: text.decimal(at: 5, count: 2),
+            day: text.decimal(at: 8, count: 2),
+            hour: text.decimal(at: 11, count: 2),
+            minute: text.decimal(at: 14, count: 2),
+            second: text.decimal(at: 17, count: 2)
+        )?.secondsSince1970
     }
 
     /// `+09:00` or `Z`; nil for blanks and for what is no offset of any zone.
@@ -78,10 +80,10 @@ struct ExifDates {
         guard let sign = text.first else { return nil }
         if sign == UInt8(ascii: "Z") { return 0 }
         guard sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-"), text.count >= 6, text[3] == UInt8(ascii: ":"),
-            let hours = text.digits(at: 1, count: 2), let minutes = text.digits(at: 4, count: 2), hours <= 14,
+            let hours = text.decimal(at: 1, count: 2), let minutes = text.decimal(at: 4, count: 2), hours <= 14,
             minutes < 60
         else { return nil }
-        let seconds = Int64(hours * 3_600 + minutes * 60)
+        let seconds = hours * 3_600 + minutes * 60
         return sign == UInt8(ascii: "-") ? -seconds : seconds
     }
 

@@ -1,3 +1,5 @@
+internal import MediaCore
+
 /// The dates of an ID3v2.3 or ID3v2.4 tag at the start of a file (id3.org, "ID3v2.3.0", "ID3v2.4.0-structure" and "-frames").
 enum ID3Dates {
     static func seconds(in content: inout BoundedContent) -> Int64? {
@@ -89,40 +91,40 @@ enum ID3Dates {
         guard text.count > 10 else { return noon(text) }
         let end = text.dropFirst(19).first
         guard end == nil || end == UInt8(ascii: ".") || end == UInt8(ascii: "Z") else { return nil }
-        return CalendarTime(
-            year: text.digits(at: 0, count: 4),
-            month: text.digits(at: 5, count: 2),
-            day: text.digits(at: 8, count: 2),
-            hour: text.digits(at: 11, count: 2),
-            minute: text.count > 13 ? text.digits(at: 14, count: 2) : 0,
-            second: text.count > 16 ? text.digits(at: 17, count: 2) : 0
-        )?.utcSeconds
+        return CivilTime(
+            year: text.decimal(at: 0, count: 4),
+            month: text.decimal(at: 5, count: 2),
+            day: text.decimal(at: 8, count: 2),
+            hour: text.decimal(at: 11, count: 2),
+            minute: text.count > 13 ? text.decimal(at: 14, count: 2) : 0,
+            second: text.count > 16 ? text.decimal(at: 17, count: 2) : 0
+        )?.secondsSince1970
     }
 
     /// Version 3: the year, `DDMM` and `HHMM` in frames of their own.
     private static func dayAndYear(_ texts: [String: [UInt8]]) -> Int64? {
         guard let year = texts["TYER"], let date = texts["TDAT"] else { return nil }
         let time = texts["TIME"]
-        return CalendarTime(
-            year: year.digits(at: 0, count: 4),
-            month: date.digits(at: 2, count: 2),
-            day: date.digits(at: 0, count: 2),
-            hour: time.map { $0.digits(at: 0, count: 2) } ?? 12,
-            minute: time.map { $0.digits(at: 2, count: 2) } ?? 0,
+        return CivilTime(
+            year: year.decimal(at: 0, count: 4),
+            month: date.decimal(at: 2, count: 2),
+            day: date.decimal(at: 0, count: 2),
+            hour: time.map { $0.decimal(at: 0, count: 2) } ?? 12,
+            minute: time.map { $0.decimal(at: 2, count: 2) } ?? 0,
             second: 0
-        )?.localSeconds
+        )?.localSecondsSince1970
     }
 
     /// `yyyy-MM-dd`; less than that says nothing.
     private static func noon(_ text: [UInt8]) -> Int64? {
-        CalendarTime(
-            year: text.digits(at: 0, count: 4),
-            month: text.digits(at: 5, count: 2),
-            day: text.digits(at: 8, count: 2),
+        CivilTime(
+            year: text.decimal(at: 0, count: 4),
+            month: text.decimal(at: 5, count: 2),
+            day: text.decimal(at: 8, count: 2),
             hour: 12,
             minute: 0,
             second: 0
-        )?.localSeconds
+        )?.localSecondsSince1970
     }
 }
 

@@ -1,4 +1,4 @@
-internal import Glibc
+internal import MediaCore
 internal import MediaFiles
 internal import MediaStore
 
@@ -13,13 +13,9 @@ struct DownloadPlace: Sendable, Hashable {
 
     /// The month in UTC, as the server files it (contract 3.6).
     init(takenAt time: PhotoTime, name: String) {
-        var seconds = time_t(time.microseconds.quotientAndRemainder(dividingBy: 1_000_000).quotient)
-        if time.microseconds < 0, time.microseconds % 1_000_000 != 0 { seconds -= 1 }
-        var parts = tm()
-        // Fails only for years beyond 32 bits, which no `PhotoTime` reaches.
-        _ = gmtime_r(&seconds, &parts)
-        year = Self.digits(max(0, Int(parts.tm_year) + 1900), 4)
-        month = Self.digits(Int(parts.tm_mon) + 1, 2)
+        let taken = CivilTime(secondsSince1970: time.microseconds.flooredDivision(by: 1_000_000).quotient)
+        year = max(0, taken.year).padded(4)
+        month = taken.month.padded(2)
         self.name = name
     }
 
@@ -29,10 +25,5 @@ struct DownloadPlace: Sendable, Hashable {
     /// The whole path, as bytes.
     func path(below root: [UInt8]) -> [UInt8] {
         (root == Array("/".utf8) ? [] : root) + Array("/\(directory)/\(name)".utf8)
-    }
-
-    private static func digits(_ number: Int, _ count: Int) -> String {
-        let text = String(number)
-        return String(repeating: "0", count: max(0, count - text.utf8.count)) + text
     }
 }

@@ -184,8 +184,8 @@ extension SyncRun.Kind {
         let overlap = overlap.components
         let microseconds = overlap.seconds * 1_000_000 + overlap.attoseconds / 1_000_000_000_000
         let (begin, isBeforeTime) = watermark.microseconds.subtractingReportingOverflow(microseconds)
-        guard !isBeforeTime, let text = RFC3339.text(microseconds: begin) else { return }
-        self = .since(PhotoTime(text: text, microseconds: begin))
+        guard !isBeforeTime, let time = PhotoTime(microseconds: begin) else { return }
+        self = .since(time)
     }
 }
 

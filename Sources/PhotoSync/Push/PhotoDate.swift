@@ -9,8 +9,8 @@ enum PhotoDate {
     /// - Throws: `PhotoSyncError`: `.invalidDate` outside the years 0000 to 9999. The server would read any other text, and
     ///   none, as "now" (photosync contract 3.1, trap 5), and nothing could change that later.
     static func of(_ file: SourceFile) throws(PhotoSyncError) -> PhotoTime {
-        if let taken = PhotoCaptureTime.microseconds(of: file).flatMap(time) { return taken }
-        if let changed = modification(of: file.descriptor).flatMap(time) { return changed }
+        if let taken = PhotoCaptureTime.microseconds(of: file).flatMap(PhotoTime.init(microseconds:)) { return taken }
+        if let changed = modification(of: file.descriptor).flatMap(PhotoTime.init(microseconds:)) { return changed }
         throw PhotoSyncError(
             .invalidDate,
             detail: "it has none of its own, and its last change is not in the years 0000 to 9999",
@@ -29,10 +29,6 @@ enum PhotoDate {
             throw PhotoSyncError.source(error)
         }
         return try of(file)
-    }
-
-    private static func time(_ microseconds: Int64) -> PhotoTime? {
-        RFC3339.text(microseconds: microseconds).map { PhotoTime(text: $0, microseconds: microseconds) }
     }
 
     /// Not from nanoseconds in 64 bits, which end in the year 2262.

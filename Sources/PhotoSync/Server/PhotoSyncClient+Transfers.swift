@@ -1,3 +1,4 @@
+internal import MediaCore
 public import MediaTransport
 
 extension PhotoSyncClient {

@@ -1,3 +1,4 @@
+internal import MediaCore
 public import MediaStore
 public import MediaTransport
 
@@ -75,7 +76,7 @@ public struct PhotoSyncClient: Sendable {
         ]
         if let cursor { members.append(("cursor", .string(cursor))) }
         if let device { members.append(("deviceId", .string(device))) }
-        if let since { members.append(("sinceTimestamp", .string(try RFC3339.canonical(since)))) }
+        if let since { members.append(("sinceTimestamp", .string(try since.canonicalText()))) }
         let body = JSONText.object(members)
         let request = try request(.post, "/api/sync/photos", body: body)
         return try PhotoPageParser.page(in: await json(of: request, control: control))

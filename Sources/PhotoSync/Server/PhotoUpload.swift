@@ -34,7 +34,7 @@ public struct PhotoUpload: Sendable {
     func fields() throws(PhotoSyncError) -> [(name: String, value: String)] {
         var fields = [(name: "originalFilename", value: fileName)]
         // A date that the server cannot read would silently become the present (trap 5).
-        if let takenAt { fields.append(("dateTaken", try RFC3339.canonical(takenAt))) }
+        if let takenAt { fields.append(("dateTaken", try takenAt.canonicalText())) }
         if let deviceID { fields.append(("deviceId", deviceID)) }
         return fields
     }

@@ -1,3 +1,4 @@
+internal import MediaCore
 internal import MediaTransport
 internal import Outcomes
 

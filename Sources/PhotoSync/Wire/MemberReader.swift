@@ -1,3 +1,4 @@
+internal import MediaCore
 internal import MediaStore
 internal import MediaTransport
 
@@ -97,7 +98,7 @@ struct MemberReader {
     /// A time (trap 2).
     mutating func time(_ name: String) throws(PhotoSyncError) -> PhotoTime? {
         guard let text = try text(name) else { return nil }
-        guard let time = RFC3339.time(text) else { throw Self.unusable(name, "is no time of RFC 3339") }
+        guard let time = PhotoTime(rfc3339: text) else { throw Self.unusable(name, "is no time of RFC 3339") }
         return time
     }
 

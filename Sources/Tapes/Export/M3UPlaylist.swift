@@ -1,3 +1,4 @@
+internal import MediaCore
 internal import MediaFiles
 
 /// A playlist in the extended M3U form: UTF-8, LF, one entry a medium. Names are made safe, so that none can begin a line

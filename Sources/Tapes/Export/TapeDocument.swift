@@ -1,4 +1,5 @@
 internal import Foundation
+internal import MediaCore
 internal import MediaStore
 internal import MediaTransport
 
@@ -98,10 +99,7 @@ struct TapeDocument {
         return .string(Data(path).base64EncodedString())
     }
 
-    /// To the millisecond. The style cuts off, and a date is seldom exactly the one it was made with: hence half of one more.
     private static func time(_ date: Date) -> JSONValue {
-        let milliseconds = (date.timeIntervalSince1970 * 1000).rounded()
-        let rounded = Date(timeIntervalSince1970: (milliseconds + 0.5) / 1000)
-        return .string(rounded.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
+        .string(RFC3339.text(milliseconds: Int64((date.timeIntervalSince1970 * 1000).rounded())))
     }
 }

@@ -1,3 +1,4 @@
+internal import MediaCore
 internal import MediaFiles
 public import MediaStore
 internal import MediaTransport

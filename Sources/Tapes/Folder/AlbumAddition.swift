@@ -1,5 +1,6 @@
 internal import Foundation
 internal import Glibc
+internal import MediaCore
 internal import MediaFiles
 internal import MediaStore
 internal import MediaSystem
@@ -20,7 +21,7 @@ struct AlbumAddition {
     init(to album: AlbumFolder, at now: Date) throws(FileWriteError) {
         self.album = album
         targets = album.targets
-        addedAt = now.formatted(.iso8601)
+        addedAt = RFC3339.text(seconds: Int64(now.timeIntervalSince1970.rounded(.down)))
         var known: Set<[UInt8]> = []
         for (place, element) in album.manifest.elements.enumerated() {
             guard case .entry(let entry) = element else { continue }

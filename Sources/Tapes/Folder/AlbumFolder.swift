@@ -1,4 +1,5 @@
 internal import Foundation
+internal import MediaCore
 internal import MediaFiles
 internal import MediaSystem
 
@@ -25,7 +26,7 @@ struct AlbumFolder {
                 libraryID: root.marker.id,
                 tapeID: tapeID.lowercased(),
                 title: title,
-                createdAt: now.formatted(.iso8601)
+                createdAt: RFC3339.text(seconds: Int64(now.timeIntervalSince1970.rounded(.down)))
             )
             let folder = AlbumFolder(root: root, directory: directory, name: name, manifest: manifest)
             do throws(FileWriteError) {

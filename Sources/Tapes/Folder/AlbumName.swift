@@ -1,4 +1,5 @@
 internal import Foundation
+internal import MediaCore
 internal import MediaFiles
 
 /// Names of folders and links in a folder library (tapes contract section 5). Always UTF-8 in NFC, whatever the locale says,

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import MediaCore
 internal import MediaFiles
 internal import MediaTransport
 
@@ -45,7 +46,7 @@ struct FolderMarker: Equatable {
         let id = UUID().uuidString.lowercased()
         let text = JSONText.object([
             ("format", .string(format)), ("version", .number(version)), ("id", .string(id)),
-            ("createdAt", .string(now.formatted(.iso8601))),
+            ("createdAt", .string(RFC3339.text(seconds: Int64(now.timeIntervalSince1970.rounded(.down))))),
         ])
         do throws(FileWriteError) {
             try LibraryFile.marker.write(Array((text + "\n").utf8), in: root, replacing: false)

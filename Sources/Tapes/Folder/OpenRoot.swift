@@ -1,3 +1,4 @@
+internal import MediaCore
 internal import MediaFiles
 
 /// The root of a folder library, opened and recognised by its marker. Everything below goes through its descriptor.

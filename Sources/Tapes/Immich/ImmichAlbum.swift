@@ -1,3 +1,4 @@
+internal import MediaCore
 internal import MediaTransport
 
 /// What we use of an album object (tapes contract 6.2). `assetCount` proves nothing: it leaves out what is in the trash

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import MediaCore
 internal import MediaCrypto
 
 /// SHA-1 of a file, as the server names files (tapes contract 6.3, trap 14).

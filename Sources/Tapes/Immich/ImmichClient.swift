@@ -1,3 +1,4 @@
+internal import MediaCore
 internal import MediaTransport
 
 /// Requests to one Immich server (tapes contract 6.1), and what their answers say. No state.

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import MediaCore
 internal import MediaTransport
 
 /// Albums and what is in them (tapes contract 6.2).

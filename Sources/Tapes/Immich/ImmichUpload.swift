@@ -1,4 +1,5 @@
 internal import Foundation
+internal import MediaCore
 internal import MediaTransport
 internal import Synchronization
 
@@ -31,7 +32,7 @@ struct ImmichUpload {
 
     /// The body. The fields stand before the file, or the server would not see them (trap 13).
     func form() -> MultipartForm {
-        let time = modifiedAt.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+        let time = RFC3339.text(milliseconds: Int64((modifiedAt.timeIntervalSince1970 * 1000).rounded(.down)))
         var fields = [
             (name: "deviceAssetId", value: deviceAssetID), (name: "deviceId", value: "mediactl"),
             (name: "fileCreatedAt", value: time), (name: "fileModifiedAt", value: time),

@@ -2,6 +2,7 @@ import ArgumentParser
 import CaptureSubmission
 import Foundation
 import HashCapture
+import MediaCore
 import MediaCrypto
 import Testing
 

@@ -1,4 +1,5 @@
 import Foundation
+import MediaCore
 import MediaStore
 import MediaTransport
 import PhotoSync

@@ -64,7 +64,7 @@ struct RequestTests {
         let client = try server.client()
         _ = try await client.photos(cursor: nil, device: nil)
         // The offset would be ignored, and two hours of photos skipped with it (trap 4).
-        let since = try #require(RFC3339.time("2024-03-01T00:30:00.5+02:00"))
+        let since = try #require(PhotoTime(rfc3339: "2024-03-01T00:30:00.5+02:00"))
         _ = try await client.photos(cursor: "a\"b", limit: 100, device: "d-1", since: since)
         let bodies = server.requests.map(\.json)
         #expect(bodies.first == ["limit": 500, "includeThumbnailUrls": false])

@@ -33,7 +33,7 @@ struct SandboxSequenceTests {
         return PhotoUpload(
             content: FileContent(owning: open(path, O_RDONLY), byteCount: Int64(text.utf8.count)),
             fileName: name,
-            takenAt: RFC3339.time("2024-03-01T00:30:00.1234567+02:00"),
+            takenAt: PhotoTime(rfc3339: "2024-03-01T00:30:00.1234567+02:00"),
             deviceID: device
         )
     }

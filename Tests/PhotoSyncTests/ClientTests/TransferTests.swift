@@ -38,7 +38,7 @@ struct TransferTests {
     @Test("trap 16: the file has a name without special characters; the true one is a field of its own")
     func parts() async throws {
         let server = try RecordingServer(Self.stored)
-        let taken = try #require(RFC3339.time("2024-03-01T00:30:00.25+02:00"))
+        let taken = try #require(PhotoTime(rfc3339: "2024-03-01T00:30:00.25+02:00"))
         let photo = PhotoUpload(
             content: try content("JPEG\r\n--bytes"),
             fileName: "Zoë \"x\"\r\n; filename=\"evil.exe\".JPG",

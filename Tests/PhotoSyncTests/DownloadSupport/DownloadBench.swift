@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import MediaCore
 import MediaCrypto
 import MediaStore
 import MediaTransport
@@ -142,7 +143,7 @@ extension PhotoRecord {
             sha256: try digest(of: body),
             originalFilename: name,
             fileSize: Int64(body.utf8.count),
-            takenAt: try #require(RFC3339.time(taken)),
+            takenAt: try #require(PhotoTime(rfc3339: taken)),
             uploadedAt: PhotoTime(
                 text: try #require(RFC3339.text(microseconds: uploadedAt)),
                 microseconds: uploadedAt

@@ -1,4 +1,5 @@
 import Foundation
+import MediaCore
 import MediaStore
 import Synchronization
 import TestSupport
@@ -75,7 +76,7 @@ final class PullServer: Sendable {
     }
 
     private static func list(_ body: [String: Any], _ state: inout State) -> [String: Any] {
-        let since = (body["sinceTimestamp"] as? String).flatMap { RFC3339.time($0)?.microseconds }
+        let since = (body["sinceTimestamp"] as? String).flatMap { RFC3339.microseconds($0) }
         let request = PullShelf.Request(
             cursor: body["cursor"] as? String,
             since: since,

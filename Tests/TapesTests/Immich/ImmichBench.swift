@@ -1,4 +1,5 @@
 import Foundation
+import MediaCore
 import MediaFiles
 import MediaStore
 import MediaSystem

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import MediaCore
 
 /// `mediactl config show`
 struct ConfigShow: ContextCommand {

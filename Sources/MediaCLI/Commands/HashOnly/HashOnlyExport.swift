@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import CaptureSubmission
 internal import Foundation
 internal import HashCapture
+internal import MediaCore
 internal import MediaFiles
 internal import MediaStore
 internal import MediaSystem

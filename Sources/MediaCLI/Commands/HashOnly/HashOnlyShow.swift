@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import MediaCore
 internal import MediaStore
 
 /// `mediactl hash-only show ID`
@@ -34,7 +35,7 @@ struct HashOnlyShow: ContextCommand {
         console.record(.item, JSONRenderer.captureRow(record) + kept)
         console.text(
             TextRenderer.capture(record, now: console.context.now(), style: console.outputStyle)
-                + (body.map { [JSONValue.tamed($0)] } ?? [])
+                + (body.map { [JSONText.escapedForTerminals($0)] } ?? [])
         )
         console.summary(["items": 1, "exit_code": 0])
         return .success

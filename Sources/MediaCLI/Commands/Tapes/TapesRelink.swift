@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Glibc
+internal import MediaCore
 internal import MediaStore
 internal import MediaSystem
 internal import Tapes

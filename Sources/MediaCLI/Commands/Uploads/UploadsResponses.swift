@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import GigHive
+internal import MediaCore
 
 /// `mediactl uploads responses`
 struct UploadsResponses: ContextCommand {

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import MediaCore
 
 /// `mediactl uploads status`
 struct UploadsStatus: ContextCommand {

@@ -1,6 +1,7 @@
 internal import CaptureSubmission
 internal import Foundation
 internal import HashCapture
+internal import MediaCore
 internal import MediaCrypto
 internal import MediaStore
 internal import PhotoSync
@@ -75,13 +76,13 @@ enum CaptureValue {
 
     /// RFC 3339 with a zone.
     static func time(_ text: String) throws(InvalidValue) -> Date {
-        guard let time = RFC3339.time(text) else {
+        guard let microseconds = RFC3339.microseconds(text) else {
             throw InvalidValue(
                 rule: "is not a time with a zone",
                 hint: "write it like 2026-05-01T18:30:00Z or 2026-05-01T20:30:00+02:00"
             )
         }
-        return Date(timeIntervalSince1970: Double(time.microseconds) / 1_000_000)
+        return Date(timeIntervalSince1970: Double(microseconds) / 1_000_000)
     }
 
     /// Something that can be shown: not blank, one line.

@@ -1,5 +1,6 @@
 internal import CaptureSubmission
 internal import Foundation
+internal import MediaCore
 internal import MediaStore
 
 /// What somebody needs to check a capture without this program and without the server: the exact body, the bytes that

@@ -1,5 +1,6 @@
 internal import CaptureSubmission
 internal import HashCapture
+internal import MediaCore
 internal import MediaStore
 internal import MediaTransport
 internal import Synchronization

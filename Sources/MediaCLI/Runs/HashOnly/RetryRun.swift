@@ -1,4 +1,5 @@
 internal import HashCapture
+internal import MediaCore
 internal import MediaStore
 
 /// Goes on with captures, and says what came of each.

@@ -1,6 +1,7 @@
 internal import CaptureSubmission
 internal import Foundation
 internal import HashCapture
+internal import MediaCore
 internal import MediaFiles
 internal import MediaTransport
 
@@ -106,7 +107,7 @@ struct SubmissionRun: Sendable {
         guard let preview = item.preview else { return TextRenderer.capture(item, style: console.outputStyle) }
         let body = String(decoding: preview.body.bytes, as: UTF8.self)
         // On a terminal nothing in it may steer; elsewhere it is what is sent, byte for byte.
-        return [console.context.terminal.isOutputTerminal ? JSONValue.tamed(body) : body]
+        return [console.context.terminal.isOutputTerminal ? JSONText.escapedForTerminals(body) : body]
     }
 
     private func explain(_ preview: CapturePreview, _ item: CaptureItem) {

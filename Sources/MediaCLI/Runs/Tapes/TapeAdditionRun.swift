@@ -1,3 +1,4 @@
+internal import MediaCore
 internal import MediaFiles
 internal import MediaStore
 internal import Tapes

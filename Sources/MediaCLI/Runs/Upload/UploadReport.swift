@@ -1,5 +1,6 @@
 internal import Foundation
 internal import GigHive
+internal import MediaCore
 internal import MediaStore
 
 /// The report of a run: every file with its end, also those that were never begun (`docs/json.md`).

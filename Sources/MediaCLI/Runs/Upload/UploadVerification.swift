@@ -1,4 +1,5 @@
 internal import GigHive
+internal import MediaCore
 internal import MediaStore
 
 /// A run compared with the server's own listing.

@@ -1,3 +1,4 @@
+internal import MediaCore
 internal import MediaStore
 
 /// What became of the entries of an import.

@@ -1,3 +1,4 @@
+internal import MediaCore
 internal import MediaTransport
 
 /// What ffprobe says of a file.

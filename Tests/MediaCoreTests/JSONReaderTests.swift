@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import MediaTransport
+@testable import MediaCore
 
 @Suite struct JSONReaderTests {
     /// Foundation reads the same, as far as both understand a text.

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MediaTransport
+@testable import MediaCore
 
 @Suite struct JSONCursorTests {
     private func cursor(_ text: String) -> JSONCursor { JSONCursor(Array(text.utf8)[...]) }

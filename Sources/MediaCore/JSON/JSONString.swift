@@ -38,11 +38,7 @@ enum JSONString {
     }
 
     private static func unit(_ rest: inout ArraySlice<UInt8>) -> UInt32? {
-        let digits = rest.prefix(4)
-        guard digits.count == 4, digits.allSatisfy({ $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "-") }) else {
-            return nil
-        }
-        rest = rest.dropFirst(4)
-        return UInt32(String(decoding: digits, as: UTF8.self), radix: 16)
+        defer { rest = rest.dropFirst(4) }
+        return HexText.number(rest.prefix(4), count: 4)
     }
 }

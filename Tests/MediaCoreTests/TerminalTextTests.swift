@@ -1,5 +1,6 @@
-import MediaFiles
 import Testing
+
+@testable import MediaCore
 
 @Suite struct TerminalTextTests {
     @Test(arguments: [

@@ -1,0 +1,88 @@
+/// Writes JSON (RFC 8259), members in the order given.
+package enum JSONText {
+    /// A member's value.
+    package enum Value {
+        case string(String)
+        case number(Int64)
+        case bool(Bool)
+    }
+
+    /// An object. Names and values are escaped as needed.
+    package static func object(_ members: [(name: String, value: Value)]) -> String {
+        let texts = members.map { member in
+            let value =
+                switch member.value {
+                case .string(let text): quoted(text)
+                case .number(let number): String(number)
+                case .bool(let flag): flag ? "true" : "false"
+                }
+            return "\(quoted(member.name)):\(value)"
+        }
+        return "{\(texts.joined(separator: ","))}"
+    }
+
+    /// An array of strings.
+    package static func array(_ texts: some Sequence<String>) -> String {
+        "[\(texts.map { quoted($0) }.joined(separator: ","))]"
+    }
+
+    /// A string with its quotes, escaped as little as possible (RFC 8785 section 3.2.2.2).
+    ///
+    /// - Parameters:
+    ///   - text: The string.
+    ///   - isForTerminals: Whether what could steer a terminal or reorder a line is escaped as well.
+    /// - Returns: JSON.
+    package static func quoted(_ text: String, isForTerminals: Bool = false) -> String {
+        var json = ""
+        append(text, isForTerminals: isForTerminals, to: &json)
+        return json
+    }
+
+    /// Appends what `quoted` returns.
+    package static func append(_ text: String, isForTerminals: Bool, to json: inout String) {
+        json += "\""
+        if text.utf8.allSatisfy({ 0x20 <= $0 && $0 <= 0x7E && $0 != 0x22 && $0 != 0x5C }) {
+            json += text
+        } else {
+            for scalar in text.unicodeScalars { append(scalar, isForTerminals: isForTerminals, to: &json) }
+        }
+        json += "\""
+    }
+
+    /// JSON on one line that could not steer a terminal: below U+0020 there are only blanks between its values, and anything
+    /// else is part of a string, where an escape means the same.
+    package static func escapedForTerminals(_ json: String) -> String {
+        guard !json.utf8.allSatisfy({ 0x20 <= $0 && $0 <= 0x7E }) else { return json }
+        var text = ""
+        for scalar in json.unicodeScalars {
+            if scalar.value < 0x20 {
+                text += " "
+            } else if TerminalText.isDangerous(scalar) {
+                text += escape(scalar)
+            } else {
+                text.unicodeScalars.append(scalar)
+            }
+        }
+        return text
+    }
+
+    private static func append(_ scalar: Unicode.Scalar, isForTerminals: Bool, to json: inout String) {
+        switch scalar {
+        case "\"": json += "\\\""
+        case "\\": json += "\\\\"
+        case "\u{8}": json += "\\b"
+        case "\t": json += "\\t"
+        case "\n": json += "\\n"
+        case "\u{c}": json += "\\f"
+        case "\r": json += "\\r"
+        case _ where scalar.value < 0x20 || isForTerminals && TerminalText.isDangerous(scalar): json += escape(scalar)
+        default: json.unicodeScalars.append(scalar)
+        }
+    }
+
+    /// Every dangerous character is in the first plane.
+    private static func escape(_ scalar: Unicode.Scalar) -> String {
+        let digits = String(scalar.value, radix: 16)
+        return "\\u" + String(repeating: "0", count: max(0, 4 - digits.utf8.count)) + digits
+    }
+}

@@ -1,0 +1,44 @@
+/// Percent-encoding of what goes into an address (RFC 3986 section 2.1).
+package enum PercentEncoding {
+    /// A text in which every byte but the unreserved characters is encoded: right for one path segment, and for a name or
+    /// a value of a query.
+    package static func encode(_ text: String) -> String { encode(text, keeping: []) }
+
+    /// A path in which every byte but the unreserved characters and `/` is encoded.
+    package static func encode(path: String) -> String { encode(path, keeping: [UInt8(ascii: "/")]) }
+
+    private static func encode(_ text: String, keeping kept: [UInt8]) -> String {
+        var encoded: [UInt8] = []
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "~"):
+                encoded.append(byte)
+            case _ where kept.contains(byte): encoded.append(byte)
+            default: encoded += [UInt8(ascii: "%")] + HexText.lowerCase([byte]).uppercased().utf8
+            }
+        }
+        return String(decoding: encoded, as: UTF8.self)
+    }
+
+    /// A text with each `%XX` decoded; what is not such a triplet stays.
+    package static func decode(_ text: String) -> String {
+        String(decoding: decode(Array(text.utf8)[...]), as: UTF8.self)
+    }
+
+    /// Bytes with each `%XX` decoded; what is not such a triplet stays.
+    package static func decode(_ text: ArraySlice<UInt8>) -> [UInt8] {
+        var decoded: [UInt8] = []
+        var rest = text
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%"), let value = HexText.number(rest.prefix(2), count: 2) {
+                decoded.append(UInt8(value))
+                rest = rest.dropFirst(2)
+            } else {
+                decoded.append(byte)
+            }
+        }
+        return decoded
+    }
+}

@@ -1,0 +1,138 @@
+internal import Glibc
+
+/// A day and a time of the Gregorian calendar, continued backwards before 1582 (RFC 3339 section 1), in no particular zone.
+package struct CivilTime: Sendable, Equatable {
+    package let year: Int64
+    /// 1 to 12.
+    package let month: Int64
+    /// From 1.
+    package let day: Int64
+    package let hour: Int64
+    package let minute: Int64
+    /// 60 in a leap second.
+    package let second: Int64
+
+    /// Nil if one of the parts is unknown, or there is no such day or time.
+    package init?(
+        year: Int64?,
+        month: Int64?,
+        day: Int64?,
+        hour: Int64? = 0,
+        minute: Int64? = 0,
+        second: Int64? = 0
+    ) {
+        guard let year, let month, let day, let hour, let minute, let second,
+            (1...12).contains(month), (1...Self.dayCount(of: month, in: year)).contains(day),
+            (0...23).contains(hour), (0...59).contains(minute), (0...60).contains(second)
+        else { return nil }
+        (self.year, self.month, self.day) = (year, month, day)
+        (self.hour, self.minute, self.second) = (hour, minute, second)
+    }
+
+    /// Reads `YYYY-MM-DD`, as the first second of that day.
+    /// Nil for another form, or a day that does not exist.
+    package init?(day text: some StringProtocol) {
+        let bytes = Array(text.utf8)
+        guard bytes.count == 10, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-") else { return nil }
+        self.init(
+            year: bytes.decimal(at: 0, count: 4),
+            month: bytes.decimal(at: 5, count: 2),
+            day: bytes.decimal(at: 8, count: 2)
+        )
+    }
+
+    /// `YYYY-MM-DD`.
+    package var dayText: String { "\(year.padded(4))-\(month.padded(2))-\(day.padded(2))" }
+
+    /// `YYYY-MM-DDTHH:MM:SS`.
+    package var text: String { "\(dayText)T\(hour.padded(2)):\(minute.padded(2)):\(second.padded(2))" }
+
+    private static func dayCount(of month: Int64, in year: Int64) -> Int64 {
+        switch month {
+        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+        case 4, 6, 9, 11: 30
+        default: 31
+        }
+    }
+}
+
+/// In UTC.
+extension CivilTime {
+    /// The second that begins that long after 1970 in UTC, at any distance that microseconds in 64 bits can express.
+    package init(secondsSince1970 seconds: Int64) {
+        let (days, second) = seconds.flooredDivision(by: 86_400)
+        // Counts in years that begin in March, so that the leap day is the last of its year; 400 of them have 146,097
+        // days, and 719,468 days lie between 0000-03-01 and 1970-01-01.
+        let (era, dayOfEra) = (days + 719_468).flooredDivision(by: 146_097)
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let monthFromMarch = (5 * dayOfYear + 2) / 153
+        day = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
+        month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
+        year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+        (hour, minute, self.second) = (second / 3600, second / 60 % 60, second % 60)
+    }
+
+    /// Seconds since 1970, if this is a time of UTC.
+    package var secondsSince1970: Int64 {
+        let (era, yearOfEra) = (month <= 2 ? year - 1 : year).flooredDivision(by: 400)
+        let monthFromMarch = month > 2 ? month - 3 : month + 9
+        let dayOfYear = (153 * monthFromMarch + 2) / 5 + day - 1
+        let days = era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+        return days * 86_400 + hour * 3600 + minute * 60 + second
+    }
+}
+
+/// In the local time zone.
+extension CivilTime {
+    /// The second that begins that long after 1970, in the local time zone.
+    package init(localSecondsSince1970 seconds: Int64) {
+        var (moment, parts) = (time_t(seconds), tm())
+        guard localtime_r(&moment, &parts) != nil else {
+            // The year does not fit into 32 bits.
+            self.init(secondsSince1970: seconds)
+            return
+        }
+        self.init(secondsSince1970: seconds + Int64(parts.tm_gmtoff))
+    }
+
+    /// Seconds since 1970, if this is a time of the local time zone. The system decides between two times that an hour set
+    /// back gives the same name.
+    package var localSecondsSince1970: Int64 {
+        var parts = tm()
+        parts.tm_year = Int32(clamping: year - 1900)
+        parts.tm_mon = Int32(month - 1)
+        parts.tm_mday = Int32(day)
+        parts.tm_hour = Int32(hour)
+        parts.tm_min = Int32(minute)
+        parts.tm_sec = Int32(second)
+        // The system knows whether summer time holds.
+        parts.tm_isdst = -1
+        return Int64(mktime(&parts))
+    }
+}
+
+extension [UInt8] {
+    /// A number of exactly that many ASCII digits; nil for anything else.
+    package func decimal(at offset: Int, count: Int) -> Int64? {
+        guard offset + count <= self.count else { return nil }
+        return self[offset..<offset + count].reduce(Int64?(0)) { value, byte in
+            guard let value, (0x30...0x39).contains(byte) else { return nil }
+            return value * 10 + Int64(byte - 0x30)
+        }
+    }
+}
+
+extension Int64 {
+    /// Decimal, with zeros in front up to a width.
+    package func padded(_ width: Int) -> String {
+        let digits = String(self)
+        return String(repeating: "0", count: Swift.max(0, width - digits.utf8.count)) + digits
+    }
+
+    /// Quotient and a remainder that is never negative.
+    package func flooredDivision(by divisor: Int64) -> (quotient: Int64, remainder: Int64) {
+        let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
+        return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
+    }
+}

@@ -1,0 +1,144 @@
+/// Times as text (RFC 3339).
+///
+/// Foundation's parsers are not used: they disagree about fractions, keep a time as a binary fraction, and take longer than
+/// reading the rest of a listing.
+package enum RFC3339 {
+    /// Reads a time with zone and 0 to 9 fraction digits.
+    ///
+    /// - Parameter text: As Go's `time.RFC3339` requires it: capital `T` and `Z`, no leap second, `±hh:mm`.
+    /// - Returns: Microseconds since 1970; nil for anything else: no zone, `+0000` without colon, a blank instead of `T`, a
+    ///   day that does not exist.
+    package static func microseconds(_ text: some StringProtocol) -> Int64? {
+        var text = String(text)
+        return text.withUTF8 { microseconds($0) }
+    }
+
+    /// Writes a time in UTC with `Z`; the fraction (6 digits at most, trailing zeros removed) only when there is one.
+    ///
+    /// - Parameter microseconds: Since 1970; years 0000 to 9999.
+    /// - Returns: nil outside those years.
+    package static func text(microseconds: Int64) -> String? {
+        let text = String(unsafeUninitializedCapacity: longestText) { write(microseconds: microseconds, to: $0) }
+        return text.isEmpty ? nil : text
+    }
+
+    /// The length of the longest text of `write`, in bytes.
+    package static let longestText = 27
+
+    /// Writes what `text(microseconds:)` returns, without making a string.
+    ///
+    /// - Parameters:
+    ///   - microseconds: Since 1970; years 0000 to 9999.
+    ///   - buffer: Has a place for `longestText` bytes.
+    /// - Returns: How many bytes were written; 0 outside those years.
+    package static func write(microseconds: Int64, to buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {
+        let (seconds, fraction) = microseconds.flooredDivision(by: 1_000_000)
+        let time = CivilTime(secondsSince1970: seconds)
+        guard (0...9999).contains(time.year) else { return 0 }
+        var end = 0
+        func put(_ value: Int64, _ count: Int, _ mark: UInt8) {
+            var rest = value
+            for place in (end..<end + count).reversed() {
+                buffer[place] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+                rest /= 10
+            }
+            buffer[end + count] = mark
+            end += count + 1
+        }
+        put(time.year, 4, UInt8(ascii: "-"))
+        put(time.month, 2, UInt8(ascii: "-"))
+        put(time.day, 2, UInt8(ascii: "T"))
+        put(time.hour, 2, UInt8(ascii: ":"))
+        put(time.minute, 2, UInt8(ascii: ":"))
+        put(time.second, 2, fraction == 0 ? UInt8(ascii: "Z") : UInt8(ascii: "."))
+        guard fraction != 0 else { return end }
+        var (digits, count) = (fraction, 6)
+        while digits % 10 == 0 { (digits, count) = (digits / 10, count - 1) }
+        put(digits, count, UInt8(ascii: "Z"))
+        return end
+    }
+
+    /// Writes a time in UTC with `Z`, without a fraction.
+    ///
+    /// - Parameter seconds: Since 1970.
+    /// - Returns: The text; years outside 0000 to 9999 have a sign or more digits.
+    package static func text(seconds: Int64) -> String { CivilTime(secondsSince1970: seconds).text + "Z" }
+
+    /// Writes a time in UTC with `Z`, with three digits of a fraction.
+    ///
+    /// - Parameter milliseconds: Since 1970.
+    /// - Returns: The text; years outside 0000 to 9999 have a sign or more digits.
+    package static func text(milliseconds: Int64) -> String {
+        let (seconds, fraction) = milliseconds.flooredDivision(by: 1000)
+        return "\(CivilTime(secondsSince1970: seconds).text).\(fraction.padded(3))Z"
+    }
+
+    // MARK: Reading
+
+    /// `2024-03-01T00:30:00`: what every time begins with.
+    private static let wholeSecondCount = 19
+
+    private static func microseconds(_ text: UnsafeBufferPointer<UInt8>) -> Int64? {
+        guard text.count > wholeSecondCount, let seconds = wallClock(text) else { return nil }
+        var position = wholeSecondCount
+        var fraction: Int64 = 0
+        if text[position] == UInt8(ascii: ".") {
+            position += 1
+            let start = position
+            var weight: Int64 = 100_000
+            while position < text.count, let digit = digit(text[position]) {
+                fraction += digit * weight
+                weight /= 10
+                position += 1
+            }
+            guard (1...9).contains(position - start) else { return nil }
+        }
+        guard let offset = offset(text, from: position) else { return nil }
+        return (seconds - offset) * 1_000_000 + fraction
+    }
+
+    /// Seconds since 1970 of the part before the fraction, taken as UTC.
+    private static func wallClock(_ text: UnsafeBufferPointer<UInt8>) -> Int64? {
+        guard text[4] == UInt8(ascii: "-"), text[7] == UInt8(ascii: "-"), text[10] == UInt8(ascii: "T"),
+            text[13] == UInt8(ascii: ":"), text[16] == UInt8(ascii: ":"),
+            let century = pair(text, 0), let yearOfCentury = pair(text, 2), let month = pair(text, 5),
+            let day = pair(text, 8), let hour = pair(text, 11), let minute = pair(text, 14),
+            let second = pair(text, 17), second < 60,
+            let time = CivilTime(
+                year: century * 100 + yearOfCentury,
+                month: month,
+                day: day,
+                hour: hour,
+                minute: minute,
+                second: second
+            )
+        else { return nil }
+        return time.secondsSince1970
+    }
+
+    /// Seconds east of UTC: `Z` or `±hh:mm`, and nothing behind it.
+    private static func offset(_ text: UnsafeBufferPointer<UInt8>, from start: Int) -> Int64? {
+        switch text.count - start {
+        case 1: return text[start] == UInt8(ascii: "Z") ? 0 : nil
+        case 6:
+            guard text[start + 3] == UInt8(ascii: ":"), let hours = pair(text, start + 1),
+                let minutes = pair(text, start + 4), hours < 24, minutes < 60
+            else { return nil }
+            switch text[start] {
+            case UInt8(ascii: "+"): return hours * 3600 + minutes * 60
+            case UInt8(ascii: "-"): return -(hours * 3600 + minutes * 60)
+            default: return nil
+            }
+        default: return nil
+        }
+    }
+
+    private static func pair(_ text: UnsafeBufferPointer<UInt8>, _ position: Int) -> Int64? {
+        guard let tens = digit(text[position]), let ones = digit(text[position + 1]) else { return nil }
+        return tens * 10 + ones
+    }
+
+    private static func digit(_ byte: UInt8) -> Int64? {
+        (0x30...0x39).contains(byte) ? Int64(byte &- 0x30) : nil
+    }
+}

@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+"""Fails when something that the client has once is written a second time.
+
+    scripts/check-once.py [DIRECTORY]
+
+`make lint` runs it. Each row of the table is a pattern of an implementation, and the only files that may have it. The sandbox
+shares no source with the client, so that a misreading cannot hide on both sides.
+"""
+
+import pathlib
+import re
+import sys
+
+TABLE = [
+    ("the escapes of a JSON string", r'"\\\\u(00)?"|\\\\u00\\\(', ["MediaCore/JSON/JSONText.swift"]),
+    ("a list of characters that can steer a terminal", r"(?i)0x202a|\\u\{202a\}", ["MediaCore/TerminalText.swift"]),
+    ("a calendar", r"\b(timegm|gmtime_r|localtime_r|mktime)\(|iso8601|ISO8601|DateFormatter\(|146_097", [
+        "MediaCore/Time/CivilTime.swift",
+    ]),
+    ("a reader of RFC 3339", r"T\(\\d|\\dT\\d|yyyy-MM-dd'T'", ["MediaCore/Time/RFC3339.swift"]),
+    ("a table of hexadecimal digits", r'"0123456789abcdef', ["MediaCore/HexText.swift"]),
+    ("a 32-bit cyclic check", r"0xedb8_?8320|0x82f6_?3b78", ["MediaCore/CyclicCheck.swift"]),
+    # The library handles backslashes and zones; these read what other programs have written.
+    ("a coder of JSON of its own", r"\bJSON(De|En)coder\(", [
+        "MediaCLI/Runs/Inputs/ReportedUpload.swift", "MediaCLI/Runs/Uploads/WebTokens.swift",
+        "MediaStore/Captures/CaptureDeviceRow.swift", "MediaStore/ExportedToken.swift",
+        "MediaStore/Repair/SalvagedRow.swift", "MediaStore/TusRow.swift", "MediaStore/UploadRow.swift",
+    ]),
+]
+
+
+def main():
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent) / "Sources"
+    failed = False
+    for path in sorted(root.rglob("*.swift")):
+        name = path.relative_to(root).as_posix()
+        if name.startswith(("Sandbox/", "mediactl-sandbox/")):
+            continue
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            if line.lstrip().startswith("//"):
+                continue
+            for what, pattern, places in TABLE:
+                if name not in places and re.search(pattern, line):
+                    print(f"once: Sources/{name}:{number}: {what}; use {places[0]}", file=sys.stderr)
+                    failed = True
+    for what, _, places in TABLE:
+        for place in places:
+            if not (root / place).exists():
+                print(f"once: Sources/{place} does not exist ({what})", file=sys.stderr)
+                failed = True
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
