@@ -103,7 +103,7 @@ proof: release ## kill the release binary at random, 200 times over each transpo
 	scripts/random-kills.py 200 multipart
 	scripts/random-kills.py 200 tus
 
-powerloss: ## cut the power of recorded runs in 20,000 ways; ARGS=--long for 100,000, ARGS=--oracle to check the check
+powerloss: ## cut the power of recorded runs in 20,000 ways; ARGS=--long for 140,000 at most, ARGS=--oracle to check the check
 	@scripts/setup.sh test
 	[ -n "$$MEDIACTL_BINARY" ] || $(MAKE) release
 	[ -n "$$MEDIACTL_SANDBOX" ] || swift build --product mediactl-sandbox
