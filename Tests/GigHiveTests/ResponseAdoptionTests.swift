@@ -119,6 +119,21 @@ import Testing
         #expect(!entry.fileName.isEmpty)
     }
 
+    /// The token would remain in its file after the deletion.
+    @Test func aKeptResponseWhoseTokenIsStoredIsRemoved() async throws {
+        let bench = try Workbench(try FakeGigHive())
+        let kept = KeptResponses(store: bench.store, directory: bench.directory)
+        let copy = Array(FakeFile(id: 7, content: "abc").reply.utf8)
+        _ = try await kept.adopt(.body(copy), server: bench.uploader.client.server)
+        try respond(FakeFile(id: 7, content: "abc"), to: ["u-gone"], bench)
+        let id = try #require(try kept.list().first?.id)
+        #expect(try await kept.adopt(.response(id), isDryRun: true).wasStored)
+        #expect(try kept.list().map(\.id) == [id])
+        #expect(try await kept.adopt(.response(id)).wasStored)
+        #expect(try kept.list().isEmpty)
+        #expect(try bench.store.tokens(host: nil).count == 1)
+    }
+
     @Test func aCopyOfAnAdoptedResponseIsAlreadyStored() async throws {
         let bench = try Workbench(try FakeGigHive())
         _ = try leave(bench)

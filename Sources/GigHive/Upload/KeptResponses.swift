@@ -105,28 +105,35 @@ public struct KeptResponses: Sendable {
             if let fileID, typed == nil, let own = reply.fileID, own != fileID { throw AdoptionError.otherFile(own) }
             guard let id = fileID ?? reply.fileID ?? content.record?.fileID else { throw AdoptionError.noFileID }
             reply.fileID = id
-            let isCopy = content.record == nil
-            if isCopy { content.record = try journaled(reply, id, on: server) }
+            let hasNoUpload = content.record == nil
+            if hasNoUpload { content.record = try journaled(reply, id, on: server) }
             let known = try store.tokens(fileID: id, host: server?.scope ?? content.record?.host).first {
                 $0.token == token
             }
-            if isCopy, let known { return Adoption(entry: known, wasStored: true) }
+            if content.record == nil, let known {
+                if !isDryRun, let response = content.response {
+                    try store.synchronize()
+                    response.release()
+                }
+                return Adoption(entry: known, wasStored: true)
+            }
             let record = try content.record(on: server)
             if try store.hasToken(token, host: record.host, ofOtherThan: id) { throw AdoptionError.tokenInUse }
             guard let entry = UploadSettlement(store: store, record: record).entry(reply) else {
                 throw AdoptionError.noFileID
             }
-            if isCopy,
+            if hasNoUpload, known == nil,
                 try store.isRemoved(host: entry.host, fileID: id, checksumSHA256: entry.checksumSHA256)
             {
                 throw AdoptionError.removed(id)
             }
-            guard !isDryRun else { return Adoption(entry: entry, wasStored: known != nil) }
+            let adoption = Adoption(entry: known ?? entry, wasStored: known != nil)
+            guard !isDryRun else { return adoption }
             let isAwaited = content.record.map { [.tokenLost, .finalized].contains($0.state) } ?? false
             let change = UploadChange(state: isAwaited ? .done : nil, fileID: id, clearsFailure: isAwaited)
             try await store.commit(record.uploadID, change, token: entry)
             content.response?.release()
-            return Adoption(entry: entry, wasStored: known != nil)
+            return adoption
         } catch let error as AdoptionError {
             throw error
         } catch let error as StoreError {
