@@ -21,11 +21,13 @@ import Testing
 
     @Test func firstSignalGoesToTheHandlerAndTheSecondEndsAfterIt() async {
         let log = Log()
-        let interruption = Interruption()
+        let clock = Clock()
+        let interruption = Interruption(now: { clock.now })
         interruption.onEnd { request, isHandled in log.add("end \(request.signal.name) \(isHandled)") }
         await interruption.handling({ log.add("\($0.signal.name) \($0.count)") }) {
             interruption.receive(.interrupt)
             #expect(log.all == ["SIGINT 1"])
+            clock.advance(.seconds(1))
             interruption.receive(.interrupt)
         }
         #expect(log.all == ["SIGINT 1", "SIGINT 2", "end SIGINT true"])
@@ -62,11 +64,15 @@ import Testing
             // The end of a session, and a shutdown.
             ([(0, .terminate), (0, .hangup)], ["SIGTERM 1"]),
             ([(0, .hangup), (0.5, .terminate), (5, .alarm)], ["SIGHUP 1"]),
-            ([(0, .interrupt), (0, .interrupt)], ["SIGINT 1", "SIGINT 2", "end SIGINT"]),
+            // `timeout -s INT` sends it to the process and to its group.
+            ([(0, .interrupt), (0, .interrupt)], ["SIGINT 1"]),
+            ([(0, .interrupt), (0.099, .interrupt)], ["SIGINT 1"]),
+            ([(0, .interrupt), (0.1, .interrupt)], ["SIGINT 1", "SIGINT 2", "end SIGINT"]),
+            ([(0, .interrupt), (0.05, .interrupt), (0.05, .interrupt)], ["SIGINT 1", "SIGINT 2", "end SIGINT"]),
             ([(0, .terminate), (0.9, .terminate)], ["SIGTERM 1"]),
             ([(0, .terminate), (1, .terminate)], ["SIGTERM 1", "SIGTERM 2", "end SIGTERM"]),
             ([(0, .terminate), (0.5, .terminate), (0.5, .terminate)], ["SIGTERM 1", "SIGTERM 2", "end SIGTERM"]),
-            ([(0, .terminate), (5, .interrupt), (0, .interrupt)], ["SIGTERM 1", "SIGINT 2", "end SIGTERM"]),
+            ([(0, .terminate), (5, .interrupt), (0.1, .interrupt)], ["SIGTERM 1", "SIGINT 2", "end SIGTERM"]),
             // Ctrl-C waits without a limit; a signal of the system sets one.
             ([(0, .interrupt), (5, .terminate), (0, .hangup)], ["SIGINT 1", "SIGTERM 1"]),
             ([(0, .user2), (0, .cpuLimit)], ["SIGUSR2 1"]),

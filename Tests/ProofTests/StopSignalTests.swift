@@ -51,10 +51,7 @@ import Testing
         #expect(await processing.bodyRead.opened())
         child.signal(SIGTERM)
         try await child.wait(for: "for the delete token")
-        // A second on the clock of the program, which it read before it wrote that.
-        let end = ContinuousClock.now + .seconds(1)
-        while ContinuousClock.now < end { try await Task.sleep(for: .milliseconds(20)) }
-        child.signal(SIGTERM)
+        try await child.repeatSignal(SIGTERM)
         let result = try await child.finish()
         processing.mayAnswer.open()
         #expect(result.exitCode == 143)

@@ -87,6 +87,13 @@ public final class ChildProcess: Sendable {
 
     // MARK: Acting on it
 
+    /// Sends a signal again, late enough to count as a repeat (`Interruption.repeatAfter`). Call this once the child has
+    /// written what it does about the first one.
+    public func repeatSignal(_ number: Int32) async throws {
+        try await Task.sleep(for: number == SIGINT ? .milliseconds(100) : .seconds(1))
+        signal(number)
+    }
+
     /// Sends a signal to the child only; nothing happens when it has ended.
     public func signal(_ number: Int32) {
         monitor.state.withLock { state in

@@ -16,8 +16,8 @@ IGNORED = (signal.SIGPIPE, signal.SIGUSR1, signal.SIGWINCH)
 # The program does not wait; the next command determines the outcome.
 ABRUPT = (signal.SIGQUIT, signal.SIGKILL)
 
-# Seconds until a second signal: at once, and late enough to count as a repeat (Interruption.repeatAfter is 1 s).
-SOON, LATER = 0.1, 1.3
+# Seconds until a second signal: late enough to count as a repeat of SIGINT, and of any signal (Interruption.repeatAfter).
+SOON, LATER = 0.2, 1.3
 PAIRS = (
     ((signal.SIGTERM, signal.SIGHUP), SOON),
     ((signal.SIGHUP, signal.SIGTERM), SOON),

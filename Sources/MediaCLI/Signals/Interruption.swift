@@ -43,8 +43,9 @@ enum StopSignal: Sendable, CaseIterable {
 final class Interruption: Sendable {
     /// A request to stop, and how often it has been made: 1 stops, 2 gives up, 3 leaves at once.
     ///
-    /// The end of a session or a shutdown sends different signals right after each other, and some programs send one twice.
-    /// Only a second SIGINT (Ctrl-C), or the same signal again after a second, therefore counts as a repeat.
+    /// The end of a session or a shutdown sends different signals right after each other, and some programs send one twice
+    /// (`timeout -s INT`: to the process and to its group). Only the same signal again, later than
+    /// ``repeatAfter(_:)``, therefore counts as a repeat.
     struct Request: Sendable, Equatable {
         var signal: StopSignal
         var count: Int
@@ -53,8 +54,10 @@ final class Interruption: Sendable {
         var isFinal: Bool { count > 1 }
     }
 
-    /// After this time the same signal is a repeat.
-    static let repeatAfter = Duration.seconds(1)
+    /// The time after which the same signal is a repeat. SIGINT comes from a key, which nobody presses twice in 0.1 s.
+    static func repeatAfter(_ signal: StopSignal) -> Duration {
+        signal == .interrupt ? .milliseconds(100) : .seconds(1)
+    }
 
     private struct State {
         var first: StopSignal?
@@ -102,7 +105,7 @@ final class Interruption: Sendable {
         let arrival = now()
         let isCounted = state.withLock { state in
             let earlier = state.arrivals[signal]
-            let isRepeat = earlier.map { signal == .interrupt || arrival - $0 >= Self.repeatAfter } ?? false
+            let isRepeat = earlier.map { arrival - $0 >= Self.repeatAfter(signal) } ?? false
             // After Ctrl-C, which waits as long as it takes, another signal sets a limit.
             let setsLimit = earlier == nil && state.arrivals.keys.allSatisfy { $0 == .interrupt }
             if earlier == nil || isRepeat { state.arrivals[signal] = arrival }

@@ -67,7 +67,7 @@ import Testing
         try await child.wait(for: #""phase":"processing""#)
         child.signal(SIGINT)
         try await child.wait(for: Self.waiting(SIGINT))
-        child.signal(SIGINT)
+        try await child.repeatSignal(SIGINT)
         let report = FaultReport(try await child.finish())
         report.expect(
             ExpectedFault(130, "unknown_outcome", "whether the server has the file is unknown", hint: "uploads status")

@@ -262,7 +262,7 @@ import Testing
         try await stage.sandbox.waitForRequests { $0.contains { $0.path.hasSuffix("/hash-only") } }
         child.signal(SIGINT)
         try await child.wait(for: "waiting for the server's answer")
-        child.signal(SIGINT)
+        try await child.repeatSignal(SIGINT)
         let result = try await child.finish(deadline: .seconds(20))
         #expect(result.exitCode == 130)
         #expect(try await stage.json(["list", "--open"]).items.count == 1)

@@ -222,7 +222,7 @@ import Testing
         try await child.wait(for: #""phase":"processing""#)
         child.signal(SIGINT)
         try await child.wait(for: "press Ctrl-C again to abandon it")
-        child.signal(SIGINT)
+        try await child.repeatSignal(SIGINT)
         let result = try await child.finish()
         #expect(result.exitCode == 130)
         let last = try #require(result.lines.last)
