@@ -47,13 +47,21 @@ package struct StoreBackups {
         return backups.sorted { $0.createdAt > $1.createdAt }
     }
 
-    /// The newest copy that has a token or an upload.
-    ///
-    /// - Returns: nil if there is none.
-    /// - Throws: `StoreError`.
-    package func newestWithRows() throws(StoreError) -> Backup? {
-        for backup in try all() where try Self.hasRows(backup.path) { return backup }
-        return nil
+    /// The newest copy that has a token or an upload, and the errors of the newer copies that cannot be read.
+    package func newestWithRows() -> (backup: Backup?, errors: [StoreError]) {
+        var errors: [StoreError] = []
+        do throws(StoreError) {
+            for backup in try all() {
+                do throws(StoreError) {
+                    if try Self.hasRows(backup.path) { return (backup, errors) }
+                } catch {
+                    errors.append(error)
+                }
+            }
+        } catch {
+            errors.append(error)
+        }
+        return (nil, errors)
     }
 
     private static func hasRows(_ path: String) throws(StoreError) -> Bool {

@@ -107,7 +107,7 @@ struct BackupTests {
         // One that the user asks for is created, and is not the one to restore.
         _ = try backups.create(from: store, now: date(3))
         #expect(try backups.all().map(\.createdAt) == [date(3), date(1)])
-        #expect(try backups.newestWithRows()?.createdAt == date(1))
+        #expect(backups.newestWithRows().backup?.createdAt == date(1))
         // With something stored, or deleted, it is a store like any other.
         _ = try store.add(sampleEntry())
         try store.remove(try #require(store.tokens(host: nil).first))

@@ -82,9 +82,13 @@ struct StoreSession: Sendable {
 }
 
 extension Console {
-    /// Prints how to restore the newest backup, if there is one.
-    func hintAtBackup(in directory: DataDirectory) throws(StoreError) {
-        guard let backup = try StoreBackups(in: directory).newestWithRows() else { return }
+    /// Prints how to restore the newest backup, if there is one that can be read.
+    func hintAtBackup(in directory: DataDirectory) {
+        let (backup, errors) = StoreBackups(in: directory).newestWithRows()
+        for error in errors {
+            warning("a backup cannot be read: \(ErrorCatalogue.diagnosis(of: error).message)")
+        }
+        guard let backup else { return }
         hint("restore the newest backup: mediactl store restore \(HintOptions.word(backup.path))")
     }
 

@@ -202,6 +202,32 @@ import Testing
         }
     }
 
+    /// Looking for a backup to suggest is not what the user asked for.
+    @Test func aBackupThatCannotBeReadIsNoErrorOfAnEmptyStore() async throws {
+        try fill()
+        let runner = try runner.get()
+        let made = try await runner.run(["store", "backup", "--json"])
+        let copy = try #require(try summary(made, schema: "store-backup")["path"] as? String)
+        for suffix in ["", "-wal", "-shm", ".checked"] {
+            try? FileManager.default.removeItem(atPath: database() + suffix)
+        }
+        let newer = (copy as NSString).deletingLastPathComponent + "/tokens-20990101T000000Z.sqlite"
+        try FileManager.default.copyItem(atPath: copy, toPath: newer)
+        #expect(chmod(newer, 0) == 0)
+        // Root without these capabilities is an ordinary owner of its files.
+        let ordinary = geteuid() == 0 ? ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"] : []
+        let readers = [
+            ["uploads", "list"], ["store", "check"], ["store", "repair"], ["uploads", "export", "--output", "-"],
+        ]
+        for command in readers {
+            let result = try await runner.run(command, through: ordinary)
+            let reason = "cannot use \"\(newer)\": cannot open: permission denied"
+            let warning = "mediactl: warning: a backup cannot be read: \(reason)\n"
+            let hint = "mediactl: hint: restore the newest backup: mediactl store restore \(copy)\n"
+            #expect(result.exitCode == 0 && result.errors.hasSuffix(warning + hint), "\(result)")
+        }
+    }
+
     @Test func anEmptyStoreWithoutBackupsIsNoReasonForAHint() async throws {
         let runner = try runner.get()
         // One without a single token does not count.

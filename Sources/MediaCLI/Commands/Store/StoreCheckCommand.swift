@@ -34,7 +34,7 @@ struct StoreCheckCommand: ContextCommand {
                 style: console.outputStyle
             )
         )
-        if check.isEmpty { try console.hintAtBackup(in: directory) }
+        if check.isEmpty { console.hintAtBackup(in: directory) }
         console.summary(JSONRenderer.check(check, responses: responses))
         return .success
     }

@@ -33,7 +33,7 @@ struct StoreRepairCommand: ContextCommand {
             console.record(.item, JSONRenderer.lost(token))
         }
         console.text(TextRenderer.repair(report, isDryRun: dryRun))
-        if let report, report.isIncomplete || report.tokens == 0 { try console.hintAtBackup(in: directory) }
+        if let report, report.isIncomplete || report.tokens == 0 { console.hintAtBackup(in: directory) }
         let code: ExitCode = report?.isIncomplete == true ? .partly : .success
         console.summary(JSONRenderer.repair(report, isDryRun: dryRun, code))
         return code

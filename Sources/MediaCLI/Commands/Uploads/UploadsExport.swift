@@ -69,7 +69,7 @@ struct UploadsExport: ContextCommand {
             console.warning(
                 "no stored delete tokens" + (hosts.scope.map { " of \(ErrorCatalogue.clean($0))" } ?? "")
             )
-            if try session.store.isEmpty() { try console.hintAtBackup(in: session.directory) }
+            if try session.store.isEmpty() { console.hintAtBackup(in: session.directory) }
         }
         guard let output = file else { return .success }
         console.text(["exported \(Formats.count(count, "delete token")) to \(TerminalText.escaped(output))"])

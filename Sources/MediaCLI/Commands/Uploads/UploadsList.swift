@@ -42,7 +42,7 @@ struct UploadsList: ContextCommand {
         if count == 0 {
             let scope = hosts.scope.map { " for \(ErrorCatalogue.clean($0))" } ?? ""
             console.note(filter.isNarrowed ? "no stored upload matches\(scope)" : "no stored delete tokens\(scope)")
-            if try session.store.isEmpty() { try console.hintAtBackup(in: session.directory) }
+            if try session.store.isEmpty() { console.hintAtBackup(in: session.directory) }
         }
         console.summary(["items": JSONValue(count), "exit_code": 0])
         return .success
