@@ -16,7 +16,7 @@ extension ErrorCatalogue {
             ? "set TMPDIR to another directory" : "use another directory with --data-dir DIR"
         let (message, hint): (String, String) =
             switch error.kind {
-            case .notWritable: ("cannot write \(path)\(detail)", "check its permissions, or \(elsewhere)")
+            case .notWritable: ("cannot use \(path)\(detail)", "check its permissions, or \(elsewhere)")
             case .full: ("no space left for \(path)\(detail)", "free some space, or \(elsewhere)")
             case .corrupt where error.path.hasSuffix("index.sqlite"):
                 ("\(path) is not a usable \(store)\(detail)", "run mediactl sync to rebuild it")

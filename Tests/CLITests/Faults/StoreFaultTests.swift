@@ -129,7 +129,7 @@ import Testing
         #expect(chmod(stage.dataDirectory, 0o500) == 0)
         defer { chmod(stage.dataDirectory, 0o700) }
         let report = try await stage.uploadWithoutPrivileges()
-        report.expect(ExpectedFault(12, "store_unusable", "cannot write", hint: "check its permissions"))
+        report.expect(ExpectedFault(12, "store_unusable", "cannot use", hint: "check its permissions"))
         #expect(site.connections == 0)
     }
 
