@@ -1,3 +1,4 @@
+internal import MediaCore
 internal import MediaTransport
 
 /// The credentials that a server requires, as far as its responses show it (gighive-d4 contract sections 2 and 12).
@@ -55,7 +56,7 @@ extension ServerCheckup {
     func login() async -> ServerCheck {
         var facts: [String: String] = [:]
         facts["configured_scheme"] = client.authorization?.schemeName
-        facts["login_expires_at"] = (client.authorization?.expiresAt ?? missingLogin?.expiredAt).map(UnixTime.text)
+        facts["login_expires_at"] = (client.authorization?.expiresAt ?? missingLogin?.expiredAt).map(RFC3339.text(seconds:))
         if let missingLogin {
             facts["configured_scheme"] = "bearer"
             facts.merge(await requiredCredentials().facts) { $1 }
@@ -77,7 +78,7 @@ extension ServerCheckup {
         guard let authorization = client.authorization else { return "" }
         return switch authorization.schemeName {
         case "basic": " (Basic)"
-        case "bearer": " (Bearer\(authorization.expiresAt.map { ", until \(UnixTime.text($0))" } ?? ""))"
+        case "bearer": " (Bearer\(authorization.expiresAt.map { ", until \(RFC3339.text(seconds: $0))" } ?? ""))"
         default: " (API key)"
         }
     }

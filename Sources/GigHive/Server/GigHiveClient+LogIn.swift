@@ -48,7 +48,7 @@ extension GigHiveClient {
             token: token,
             role: members.text("role"),
             email: members.text("email") ?? email,
-            expiresAt: members.text("expires_at").flatMap(UnixTime.seconds)
+            expiresAt: members.text("expires_at").flatMap(RFC3339.seconds)
         )
     }
 

@@ -47,7 +47,7 @@ struct LogInStatus: ContextCommand {
         [
             "server": .string(row.server), "service": .string(row.service), "scheme": JSONValue(row.scheme),
             "email": JSONValue(row.email), "role": JSONValue(row.role),
-            "expires_at": JSONValue(row.expiresAt.map { Formats.timestamp(seconds: $0) }),
+            "expires_at": JSONValue(row.expiresAt.map { RFC3339.text(seconds: $0) }),
             "expired": .bool(row.isExpired), "requires_login": .bool(row.requiresLogin),
         ]
     }
@@ -56,7 +56,7 @@ struct LogInStatus: ContextCommand {
     private static func line(_ row: LoginList.Row) -> String {
         let user = row.email.map { " as \(ErrorCatalogue.clean($0))" } ?? ""
         let role = row.role.map { " (\(ErrorCatalogue.clean($0)))" } ?? ""
-        let time = row.expiresAt.map { Formats.timestamp(seconds: $0) }
+        let time = row.expiresAt.map { RFC3339.text(seconds: $0) }
         let state =
             switch (row.scheme, row.isExpired) {
             case (nil, _): "not logged in; the server requires a login"

@@ -1,4 +1,5 @@
 internal import GigHive
+internal import MediaCore
 internal import MediaTransport
 
 /// No usable credentials. The secret itself is never part of it.
@@ -50,7 +51,7 @@ struct CredentialError: Error, Sendable, Equatable {
     static func loginExpired(_ origin: Origin, at time: Int64) -> CredentialError {
         CredentialError(
             exitCode: 4,
-            message: "the login for \(origin) expired on \(Formats.timestamp(seconds: time))",
+            message: "the login for \(origin) expired on \(RFC3339.text(seconds: time))",
             hint: loginCommand(origin),
             code: "login_expired",
             expired: .login(.loginExpired, at: origin, expiredAt: time)

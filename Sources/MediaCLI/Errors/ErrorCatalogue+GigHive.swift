@@ -95,7 +95,7 @@ extension ErrorCatalogue {
         guard let origin = error.origin else { return words }
         if error.code == .unauthorized { words.message = "login failed\(error.status)\(error.said)" }
         if error.code == .loginExpired, let time = error.expiredAt {
-            words.message = clean("the login for \(origin) expired on \(Formats.timestamp(seconds: time))")
+            words.message = clean("the login for \(origin) expired on \(RFC3339.text(seconds: time))")
         }
         words.hint = CredentialError.loginCommand(origin)
         return words

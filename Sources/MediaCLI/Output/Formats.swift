@@ -76,9 +76,6 @@ enum Formats {
         number == 1 ? "1 \(noun)" : "\(number) \(noun)s"
     }
 
-    /// RFC 3339 in UTC with seconds, of seconds since 1970.
-    static func timestamp(seconds: Int64) -> String { RFC3339.text(seconds: seconds) }
-
     /// RFC 3339 in UTC with seconds.
     static func timestamp(_ date: Date) -> String {
         RFC3339.text(seconds: Int64(date.timeIntervalSince1970.rounded(.down)))

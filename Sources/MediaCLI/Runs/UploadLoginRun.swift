@@ -114,7 +114,7 @@ struct UploadLoginRun: Sendable {
         let code = console.exitCode(.success)
         if let login {
             let role = login.role.map { " (\(ErrorCatalogue.clean($0)))" } ?? ""
-            let expiry = login.expiresAt.map { "; the login expires on \(Formats.timestamp(seconds: $0))" } ?? ""
+            let expiry = login.expiresAt.map { "; the login expires on \(RFC3339.text(seconds: $0))" } ?? ""
             console.text([
                 "\(console.outputStyle.green("logged in")) to \(words(server)) as "
                     + "\(ErrorCatalogue.clean(login.email ?? ""))\(role)\(expiry)"
@@ -124,7 +124,7 @@ struct UploadLoginRun: Sendable {
             "server": .string(server.description), "dry_run": .bool(isDryRun), "logged_in": .bool(login != nil),
             "device_id": .null, "device_name": .null, "email": JSONValue(login?.email), "key_rotated": false,
             "scheme": "bearer", "role": JSONValue(login?.role),
-            "expires_at": JSONValue(login?.expiresAt.map { Formats.timestamp(seconds: $0) }),
+            "expires_at": JSONValue(login?.expiresAt.map { RFC3339.text(seconds: $0) }),
             "exit_code": JSONRenderer.exitCode(code),
         ])
         return code

@@ -13,6 +13,13 @@ package enum RFC3339 {
         return text.withUTF8 { microseconds($0) }
     }
 
+    /// Reads a time as `microseconds` does.
+    ///
+    /// - Returns: Whole seconds since 1970, rounded down; nil for what is not a time.
+    package static func seconds(_ text: some StringProtocol) -> Int64? {
+        microseconds(text).map { $0.flooredDivision(by: 1_000_000).quotient }
+    }
+
     /// Writes a time in UTC with `Z`; the fraction (6 digits at most, trailing zeros removed) only when there is one.
     ///
     /// - Parameter microseconds: Since 1970; years 0000 to 9999.
