@@ -10,7 +10,7 @@ final class LockedFile: Sendable {
         var isRemoved = false
     }
 
-    /// Open for reading and writing until the object goes.
+    /// Open for reading and writing as long as the object lives.
     let descriptor: Int32
     private let name: Mutex<Name>
 
@@ -54,8 +54,8 @@ final class LockedFile: Sendable {
         return try lock(path, flags: 0)
     }
 
-    /// Opens a file for reading that nobody has locked; until the object goes, nobody can lock it. It may be on a file system
-    /// that cannot be written.
+    /// Opens a file for reading that nobody has locked; nobody can lock it as long as the object lives. The file system may
+    /// be read-only.
     ///
     /// - Returns: nil when somebody holds it, or it is gone, or it is not a regular file.
     static func reading(_ path: String) throws(StoreError) -> LockedFile? {

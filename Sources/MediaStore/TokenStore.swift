@@ -52,7 +52,7 @@ public final class TokenStore: Sendable {
         self.warnings = directory.warnings + warnings
     }
 
-    /// Whether nothing was ever stored, or the store was created anew after a loss.
+    /// Whether the store never had a row, also because it was created again after a loss.
     ///
     /// - Throws: `StoreError`.
     package func isEmpty() throws(StoreError) -> Bool { try connection.read(Self.isEmpty) }

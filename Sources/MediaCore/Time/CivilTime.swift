@@ -12,7 +12,7 @@ package struct CivilTime: Sendable, Equatable {
     /// 60 in a leap second.
     package let second: Int64
 
-    /// Nil if one of the parts is unknown, or there is no such day or time.
+    /// nil if one of the parts is unknown, or there is no such day or time.
     package init?(
         year: Int64?,
         month: Int64?,

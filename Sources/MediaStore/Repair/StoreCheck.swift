@@ -11,7 +11,7 @@ package struct StoreCheck: Sendable {
     package var uploads: Int
     /// Uploads whose outcome is not known yet.
     package var unfinishedUploads: Int
-    /// Whether nothing was ever stored, or the store was created anew after a loss.
+    /// Whether the store never had a row, also because it was created again after a loss.
     package var isEmpty: Bool
     package var backups: [StoreBackups.Backup]
     /// What is wrong, in SQLite's words; empty for a store that is whole.

@@ -98,7 +98,7 @@ struct MemberReader {
     /// A time (trap 2).
     mutating func time(_ name: String) throws(PhotoSyncError) -> PhotoTime? {
         guard let text = try text(name) else { return nil }
-        guard let time = PhotoTime(rfc3339: text) else { throw Self.unusable(name, "is no time of RFC 3339") }
+        guard let time = PhotoTime(rfc3339: text) else { throw Self.unusable(name, "is not an RFC 3339 time") }
         return time
     }
 
