@@ -1,9 +1,11 @@
+internal import MediaCore
+
 /// Collects rows and faults, from either format.
 struct ManifestReader {
     /// A value as it is written in one cell.
     struct Cell {
         var column: String
-        /// Nil for what was told to be nothing.
+        /// nil for a value that is stated to be empty.
         var text: String?
     }
 
@@ -54,5 +56,237 @@ struct ManifestReader {
 
     private static func isBlank(_ text: String) -> Bool {
         text.allSatisfy(\.isWhitespace)
+    }
+}
+
+// MARK: CSV
+
+extension ManifestReader {
+    /// Reads a header line and what follows it.
+    mutating func readCSV(_ text: ArraySlice<UInt8>) {
+        var records = CSVRecords(text)
+        guard let columns = columns(of: records.next()) else { return }
+        while !isFull, let next = records.next() {
+            switch next {
+            case .success(let record): append(record, columns: columns)
+            case .failure(let failure): fault(failure.line, failure.reason)
+            }
+        }
+    }
+
+    /// The names in the header, faulty ones included; nil when the rows cannot be judged by them.
+    private mutating func columns(of header: Result<CSVRecords.Record, CSVRecords.Failure>?) -> [String]? {
+        switch header {
+        case .success(let header):
+            let names = header.fields.map { String(decoding: $0, as: UTF8.self) }
+            if names.count == 1, let name = names.first, name.contains(where: { $0 == ";" || $0 == "\t" }) {
+                fault(header.line, "columns are separated by commas, not by semicolons or tabs")
+                return nil
+            }
+            checkColumns(names, line: header.line)
+            if !names.contains("path") { fault(header.line, column: "path", "there is no such column") }
+            return names
+        case .failure(let failure): fault(failure.line, failure.reason)
+        case nil: fault(1, "there is no header line")
+        }
+        return nil
+    }
+
+    private mutating func append(_ record: CSVRecords.Record, columns: [String]) {
+        guard record.fields.count == columns.count else {
+            let count = record.fields.count
+            return fault(record.line, "the row has \(count) cells, the header has \(columns.count)")
+        }
+        var cells: [Cell] = []
+        for (column, bytes) in zip(columns, record.fields) {
+            if let text = String(validating: bytes, as: UTF8.self) {
+                cells.append(Cell(column: column, text: text))
+            } else {
+                fault(record.line, column: column, "the text is not UTF-8")
+            }
+        }
+        // One fault a cell is enough: a row without a usable path has been told already.
+        if cells.count == columns.count, columns.contains("path") { append(cells, line: record.line) }
+    }
+}
+
+/// Splits a text into the records of RFC 4180 section 2. Lines may end in LF alone as well; empty lines are passed over.
+///
+/// After a fault it goes on with the next line.
+private struct CSVRecords {
+    struct Record {
+        /// Line it begins at, from 1.
+        var line: Int
+        var fields: [[UInt8]]
+    }
+
+    struct Failure: Error {
+        var line: Int
+        var reason: String
+    }
+
+    private let text: ArraySlice<UInt8>
+    private var position: Int
+    private var line = 1
+
+    init(_ text: ArraySlice<UInt8>) {
+        self.text = text
+        position = text.startIndex
+    }
+
+    mutating func next() -> Result<Record, Failure>? {
+        while takeLineEnd() {}
+        guard position < text.endIndex else { return nil }
+        do throws(Failure) {
+            return .success(try record())
+        } catch {
+            skipLine()
+            return .failure(error)
+        }
+    }
+
+    private mutating func record() throws(Failure) -> Record {
+        var record = Record(line: line, fields: [])
+        while true {
+            record.fields.append(peek() == Self.quote ? try quotedField() : try plainField())
+            if peek() == Self.comma {
+                position += 1
+            } else if position == text.endIndex || takeLineEnd() {
+                return record
+            } else {
+                throw Failure(line: line, reason: "text follows a closing quote; write a quote in a cell twice")
+            }
+        }
+    }
+
+    /// Up to a comma or the end of the line.
+    private mutating func plainField() throws(Failure) -> [UInt8] {
+        let start = position
+        while let byte = peek(), byte != Self.comma, !isAtLineEnd {
+            if byte == Self.quote {
+                throw Failure(line: line, reason: "a quote stands in a cell that does not begin with one")
+            }
+            if byte == Self.carriageReturn {
+                throw Failure(line: line, reason: "a carriage return stands alone")
+            }
+            position += 1
+        }
+        return Array(text[start..<position])
+    }
+
+    /// Between quotes: anything, line ends and commas included, and two quotes for one.
+    private mutating func quotedField() throws(Failure) -> [UInt8] {
+        let start = (position: position, line: line)
+        var field: [UInt8] = []
+        position += 1
+        while let byte = peek() {
+            position += 1
+            if byte == Self.quote {
+                guard peek() == Self.quote else { return field }
+                position += 1
+            } else if byte == Self.lineFeed {
+                line += 1
+            }
+            field.append(byte)
+        }
+        // The rest of its line is passed over, and the next lines are read as if the quote had been closed.
+        (position, line) = start
+        throw Failure(line: line, reason: "a quote is never closed")
+    }
+
+    private var isAtLineEnd: Bool {
+        switch peek() {
+        case Self.lineFeed: true
+        case Self.carriageReturn: position + 1 < text.endIndex && text[position + 1] == Self.lineFeed
+        default: false
+        }
+    }
+
+    private mutating func takeLineEnd() -> Bool {
+        guard isAtLineEnd else { return false }
+        position += peek() == Self.carriageReturn ? 2 : 1
+        line += 1
+        return true
+    }
+
+    private mutating func skipLine() {
+        position = text[position...].firstIndex(of: Self.lineFeed) ?? text.endIndex
+    }
+
+    private func peek() -> UInt8? {
+        position < text.endIndex ? text[position] : nil
+    }
+
+    private static let quote = UInt8(ascii: "\"")
+    private static let comma = UInt8(ascii: ",")
+    private static let lineFeed = UInt8(ascii: "\n")
+    private static let carriageReturn = UInt8(ascii: "\r")
+}
+
+// MARK: JSON lines
+
+extension ManifestReader {
+    /// Reads one flat object a line: strings, numbers and nulls under names (RFC 8259). Equal names are reported, and
+    /// numbers keep their spelling.
+    mutating func readJSONLines(_ text: ArraySlice<UInt8>) {
+        let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        for (line, number) in zip(lines, 1...) {
+            if isFull { return }
+            var cursor = JSONCursor(line)
+            if cursor.isAtEnd() { continue }
+            guard String(validating: line, as: UTF8.self) != nil else {
+                fault(number, "the text is not UTF-8")
+                continue
+            }
+            readObject(&cursor, line: number)
+        }
+    }
+
+    private mutating func readObject(_ cursor: inout JSONCursor, line: Int) {
+        guard cursor.kind() == .object else { return fault(line, "the line is not a JSON object") }
+        var cells: [Cell] = []
+        do throws(JSONCursor.Broken) {
+            try cursor.beginObject()
+            while let name = try cursor.nextMember() {
+                switch try Self.value(&cursor) {
+                case .success(let text): cells.append(Cell(column: name, text: text))
+                case .failure(let failure): return fault(line, column: name, failure.reason)
+                }
+            }
+        } catch {
+            return fault(line, "not valid JSON at byte \(error.offset + 1)")
+        }
+        guard cursor.isAtEnd() else { return fault(line, "text follows the object") }
+        let faultCount = faults.count
+        checkColumns(cells.map(\.column), line: line)
+        if faults.count == faultCount { append(cells, line: line) }
+    }
+
+    private struct ValueFailure: Error {
+        var reason: String
+    }
+
+    private static func value(
+        _ cursor: inout JSONCursor
+    ) throws(JSONCursor.Broken) -> Result<String?, ValueFailure> {
+        switch cursor.kind() {
+        case .string:
+            guard let text = try cursor.string() else {
+                let reason = "the string has a character or an escape that JSON does not allow"
+                return .failure(ValueFailure(reason: reason))
+            }
+            return .success(text)
+        case .number:
+            let digits = try cursor.number()
+            // RFC 8259 section 6.
+            if digits.wholeMatch(of: #/-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/#) != nil {
+                return .success(digits)
+            }
+        case .null:
+            try cursor.null()
+            return .success(nil)
+        case .bool, .array, .object, nil: break
+        }
+        return .failure(ValueFailure(reason: "the value is neither a string nor a number"))
     }
 }
