@@ -56,7 +56,8 @@ extension ServerCheckup {
     func login() async -> ServerCheck {
         var facts: [String: String] = [:]
         facts["configured_scheme"] = client.authorization?.schemeName
-        facts["login_expires_at"] = (client.authorization?.expiresAt ?? missingLogin?.expiredAt).map(RFC3339.text(seconds:))
+        let expiry = client.authorization?.expiresAt ?? missingLogin?.expiredAt
+        facts["login_expires_at"] = expiry.map(RFC3339.text(seconds:))
         if let missingLogin {
             facts["configured_scheme"] = "bearer"
             facts.merge(await requiredCredentials().facts) { $1 }
