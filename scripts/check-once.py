@@ -13,6 +13,8 @@ import sys
 
 TABLE = [
     ("the escapes of a JSON string", r'"\\\\u(00)?"|\\\\u00\\\(', ["MediaCore/JSON/JSONText.swift"]),
+    ("a decoder of the escapes of JSON strings", r"(?i)isLeadSurrogate|0xd800", ["MediaCore/TextEscape.swift"]),
+    ("a decoder of the escapes of HTML", r'(case |\[|, )"(amp|quot|apos)"', ["MediaCore/TextEscape.swift"]),
     ("a list of characters that can steer a terminal", r"(?i)0x202a|\\u\{202a\}", ["MediaCore/TerminalText.swift"]),
     ("a calendar", r"\b(timegm|gmtime_r|localtime_r|mktime)\(|iso8601|ISO8601|DateFormatter\(|146_097", [
         "MediaCore/Time/CivilTime.swift",

@@ -16,29 +16,19 @@ package enum PercentEncoding {
                 UInt8(ascii: "~"):
                 encoded.append(byte)
             case _ where kept.contains(byte): encoded.append(byte)
-            default: encoded += [UInt8(ascii: "%")] + HexText.lowerCase([byte]).uppercased().utf8
+            default: encoded += triplet(byte)
             }
         }
         return String(decoding: encoded, as: UTF8.self)
     }
 
-    /// A text with each `%XX` decoded; what is not such a triplet stays.
-    package static func decode(_ text: String) -> String {
-        String(decoding: decode(Array(text.utf8)[...]), as: UTF8.self)
+    /// `%` and two capital digits.
+    package static func triplet(_ byte: UInt8) -> [UInt8] {
+        [UInt8(ascii: "%")] + HexText.lowerCase([byte]).uppercased().utf8
     }
 
-    /// Bytes with each `%XX` decoded; what is not such a triplet stays.
-    package static func decode(_ text: ArraySlice<UInt8>) -> [UInt8] {
-        var decoded: [UInt8] = []
-        var rest = text
-        while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "%"), let value = HexText.number(rest.prefix(2), count: 2) {
-                decoded.append(UInt8(value))
-                rest = rest.dropFirst(2)
-            } else {
-                decoded.append(byte)
-            }
-        }
-        return decoded
+    /// A text with each `%XX` decoded; what is not such a triplet stays.
+    package static func decode(_ text: String) -> String {
+        String(decoding: TextEscape.percent.decode(Array(text.utf8)[...]), as: UTF8.self)
     }
 }

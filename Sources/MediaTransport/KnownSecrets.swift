@@ -100,20 +100,27 @@ private struct DecodedText {
     /// The text as it is, and with each kind of escapes undone that occurs in it.
     static func views(of text: [UInt8]) -> [DecodedText] {
         var views = [DecodedText(text) { _ in nil }]
-        if text.contains(UInt8(ascii: "%")) {
-            views.append(DecodedText(text, percentEscape))
+        for escape in [TextEscape.percent, .html] where text.contains(escape.mark) {
+            views.append(DecodedText(text, escape.first(in:)))
         }
         if text.contains(UInt8(ascii: "+")) {
             // In forms, a plus sign is a blank.
-            views.append(DecodedText(text) { $0.first == UInt8(ascii: "+") ? ([0x20], 1) : percentEscape($0) })
+            views.append(
+                DecodedText(text) { $0.first == UInt8(ascii: "+") ? ([0x20], 1) : TextEscape.percent.first(in: $0) }
+            )
         }
-        if text.contains(UInt8(ascii: "\\")) {
-            views.append(DecodedText(text, jsonEscape))
-        }
-        if text.contains(UInt8(ascii: "&")) {
-            views.append(DecodedText(text, entity))
+        if text.contains(TextEscape.json.mark) {
+            views.append(DecodedText(text) { TextEscape.json.first(in: $0) ?? escapedByBackslash($0) })
         }
         return views
+    }
+
+    /// `\'` and the like, which JSON does not know but PHP's `addslashes` and shells write.
+    private static func escapedByBackslash(_ text: ArraySlice<UInt8>) -> (bytes: [UInt8], length: Int)? {
+        guard text.first == UInt8(ascii: "\\"), let byte = text.dropFirst().first, byte != UInt8(ascii: "u") else {
+            return nil
+        }
+        return ([byte], 2)
     }
 
     private init(_ text: [UInt8], _ unescape: (ArraySlice<UInt8>) -> (bytes: [UInt8], length: Int)?) {
@@ -166,57 +173,5 @@ private struct DecodedText {
             position = next + 1
         }
         return nil
-    }
-
-    // MARK: Escapes
-
-    /// `%2F` (RFC 3986 section 2.1).
-    private static func percentEscape(_ text: ArraySlice<UInt8>) -> (bytes: [UInt8], length: Int)? {
-        guard text.first == UInt8(ascii: "%"), let value = HexText.number(text.dropFirst().prefix(2), count: 2) else {
-            return nil
-        }
-        return ([UInt8(truncatingIfNeeded: value)], 3)
-    }
-
-    /// `\"`, `\/`, `\u00e9` and the like (RFC 8259 section 7).
-    private static func jsonEscape(_ text: ArraySlice<UInt8>) -> (bytes: [UInt8], length: Int)? {
-        guard text.first == UInt8(ascii: "\\"), let kind = text.dropFirst().first else { return nil }
-        switch kind {
-        case UInt8(ascii: "n"): return ([0x0a], 2)
-        case UInt8(ascii: "r"): return ([0x0d], 2)
-        case UInt8(ascii: "t"): return ([0x09], 2)
-        case UInt8(ascii: "b"): return ([0x08], 2)
-        case UInt8(ascii: "f"): return ([0x0c], 2)
-        case UInt8(ascii: "u"):
-            guard let first = HexText.number(text.dropFirst(2).prefix(4), count: 4) else { return nil }
-            let rest = text.dropFirst(6)
-            if (0xd800..<0xdc00).contains(first), rest.starts(with: [UInt8(ascii: "\\"), UInt8(ascii: "u")]),
-                let second = HexText.number(rest.dropFirst(2).prefix(4), count: 4), (0xdc00..<0xe000).contains(second)
-            {
-                return utf8(0x10000 + (first - 0xd800) << 10 + (second - 0xdc00), 12)
-            }
-            return utf8(first, 6)
-        default: return ([kind], 2)
-        }
-    }
-
-    /// `&amp;`, `&#039;`, `&#x27;` and the like.
-    private static func entity(_ text: ArraySlice<UInt8>) -> (bytes: [UInt8], length: Int)? {
-        guard text.first == UInt8(ascii: "&"), let end = text.prefix(12).firstIndex(of: UInt8(ascii: ";")) else {
-            return nil
-        }
-        let name = String(decoding: text[(text.startIndex + 1)..<end], as: UTF8.self)
-        let length = end - text.startIndex + 1
-        let named: [String: UInt8] = ["quot": 0x22, "amp": 0x26, "apos": 0x27, "lt": 0x3c, "gt": 0x3e]
-        if let byte = named[name] { return ([byte], length) }
-        let number =
-            name.lowercased().hasPrefix("#x")
-            ? UInt32(name.dropFirst(2), radix: 16)
-            : name.hasPrefix("#") ? UInt32(name.dropFirst()) : nil
-        return number.flatMap { utf8($0, length) }
-    }
-
-    private static func utf8(_ scalar: UInt32, _ length: Int) -> (bytes: [UInt8], length: Int)? {
-        Unicode.Scalar(scalar).map { (Array(String(Character($0)).utf8), length) }
     }
 }

@@ -31,7 +31,7 @@ enum ReplyText {
         let plain: ArraySlice<UInt8>
         if text.first == UInt8(ascii: "<") || contains(text, "&quot;") {
             let page = preformatted(in: text) ?? text
-            plain = skippingBlanks(decodingEntities(page)[...])
+            plain = skippingBlanks(TextEscape.html.decode(page)[...])
             if let members = JSONValue.object(in: plain) ?? embeddedObject(in: plain) {
                 return Content(form: .html, members: members, text: plain)
             }
@@ -49,7 +49,7 @@ enum ReplyText {
         guard let start = range(of: "<title>", in: text)?.upperBound,
             let end = range(of: "</title>", in: text[start...])?.lowerBound
         else { return nil }
-        let title = String(decoding: decodingEntities(text[start..<end].prefix(200)), as: UTF8.self)
+        let title = String(decoding: TextEscape.html.decode(text[start..<end].prefix(200)), as: UTF8.self)
         let words = title.split(whereSeparator: \.isWhitespace)
         return words.isEmpty ? nil : words.joined(separator: " ")
     }
@@ -105,50 +105,5 @@ enum ReplyText {
 
     private static func lowercased(_ byte: UInt8) -> UInt8 {
         (0x41...0x5a).contains(byte) ? byte | 0x20 : byte
-    }
-
-    // MARK: Entities
-
-    /// Undoes PHP's `htmlspecialchars` (`&quot; &amp; &lt; &gt; &#039;`) and numeric references. What is no reference
-    /// stays as it is.
-    static func decodingEntities(_ text: ArraySlice<UInt8>) -> [UInt8] {
-        var decoded: [UInt8] = []
-        decoded.reserveCapacity(text.count)
-        var rest = text
-        while let ampersand = rest.firstIndex(of: UInt8(ascii: "&")) {
-            decoded += rest[..<ampersand]
-            let candidate = rest[ampersand...].prefix(12)
-            if let semicolon = candidate.firstIndex(of: UInt8(ascii: ";")),
-                let scalar = entity(candidate[(ampersand + 1)..<semicolon])
-            {
-                decoded += Array(String(Character(scalar)).utf8)
-                rest = rest[(semicolon + 1)...]
-            } else {
-                decoded.append(rest[ampersand])
-                rest = rest[(ampersand + 1)...]
-            }
-        }
-        return decoded + rest
-    }
-
-    private static func entity(_ name: ArraySlice<UInt8>) -> Unicode.Scalar? {
-        let name = String(decoding: name, as: UTF8.self)
-        switch name {
-        case "quot": return "\""
-        case "amp": return "&"
-        case "lt": return "<"
-        case "gt": return ">"
-        case "apos": return "'"
-        default: break
-        }
-        let number: UInt32?
-        if name.hasPrefix("#x") || name.hasPrefix("#X") {
-            number = UInt32(name.dropFirst(2), radix: 16)
-        } else if name.hasPrefix("#") {
-            number = UInt32(name.dropFirst())
-        } else {
-            number = nil
-        }
-        return number.flatMap { Unicode.Scalar($0) }
     }
 }

@@ -58,11 +58,11 @@ struct ResponseSearch {
     /// The same text with the escapes of HTML and forms undone, and without tags.
     private static func variants(of text: ArraySlice<UInt8>) -> [ArraySlice<UInt8>] {
         var variants = [text]
-        if text.contains(UInt8(ascii: "&")) { variants.append(ReplyText.decodingEntities(text)[...]) }
+        if text.contains(UInt8(ascii: "&")) { variants.append(TextEscape.html.decode(text)[...]) }
         if text.contains(UInt8(ascii: "<")) {
             variants.append(TextFields.withoutTags(variants[variants.count - 1])[...])
         }
-        if text.contains(UInt8(ascii: "%")) { variants.append(PercentEncoding.decode(text)[...]) }
+        if text.contains(UInt8(ascii: "%")) { variants.append(TextEscape.percent.decode(text)[...]) }
         return variants
     }
 

@@ -81,11 +81,25 @@ package struct JSONCursor {
         let found = try scanString()
         let raw = position - found.count - 1..<position - 1
         guard found.isClean else { return nil }
-        if found.isEscaped { return JSONString.unescaped(text[raw]) }
+        if found.isEscaped { return Self.unescaped(text[raw]) }
         // ASCII needs no second look for being UTF-8.
         return found.isASCII
             ? withBytes(raw) { String(decoding: $0, as: UTF8.self) }
             : withBytes(raw) { String(validating: $0, as: UTF8.self) }
+    }
+
+    /// What the bytes between the quotes stand for (RFC 8259 section 7); nil when that is not text.
+    private static func unescaped(_ raw: ArraySlice<UInt8>) -> String? {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(raw.count)
+        var rest = raw
+        while let start = rest.firstIndex(of: TextEscape.json.mark) {
+            guard let escape = TextEscape.json.first(in: rest[start...]) else { return nil }
+            bytes += rest[..<start]
+            bytes += escape.bytes
+            rest = rest[(start + escape.length)...]
+        }
+        return String(validating: bytes + rest, as: UTF8.self)
     }
 
     /// Steps over a string and its quotes.

@@ -69,7 +69,7 @@ public struct FolderLibrary: AlbumLibrary {
             if byte >= 0x20, byte != 0x7f, byte != UInt8(ascii: "%"), isText || byte < 0x80 {
                 address.append(byte)
             } else {
-                address += Array((byte < 0x10 ? "%0" : "%").utf8) + Array(String(byte, radix: 16, uppercase: true).utf8)
+                address += PercentEncoding.triplet(byte)
             }
         }
         return String(decoding: address, as: UTF8.self)
