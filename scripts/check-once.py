@@ -25,8 +25,8 @@ TABLE = [
     # The library handles backslashes and zones; these read what other programs have written.
     ("a coder of JSON of its own", r"\bJSON(De|En)coder\(", [
         "MediaCLI/Runs/Inputs/ReportedUpload.swift", "MediaCLI/Runs/Uploads/WebTokens.swift",
-        "MediaStore/Captures/CaptureDeviceRow.swift", "MediaStore/ExportedToken.swift",
-        "MediaStore/Repair/SalvagedRow.swift", "MediaStore/TusRow.swift", "MediaStore/UploadRow.swift",
+        "MediaStore/Captures/CaptureDeviceRecord.swift", "MediaStore/TokenExport.swift",
+        "MediaStore/Repair/Salvage.swift", "MediaStore/TusRecord.swift", "MediaStore/UploadRecord.swift",
     ]),
 ]
 

@@ -1,3 +1,7 @@
+internal import MediaCore
+internal import MediaSystem
+internal import Synchronization
+
 /// Computes SHA-256 on a thread of its own while somebody else sends the bytes.
 ///
 /// `append` copies into a bounded ring of buffers (1.5 MiB) and returns; it waits only when the hash is the slower side.
@@ -69,5 +73,111 @@ package final class HashPipeline: Sendable {
             ring.finish { continuation.resume(returning: $0) }
         }
         return try result.get()
+    }
+}
+
+/// SHA-1 and SHA-256 of a file, made in one reading.
+package struct FileDigests: Sendable, Equatable {
+    /// 20 bytes.
+    package let sha1: [UInt8]
+    /// The same bytes by SHA-256.
+    package let sha256: SHA256Digest
+
+    /// The SHA-1 digest as 40 lower-case hexadecimal characters.
+    package var sha1Hex: String { HexText.lowerCase(sha1) }
+
+    /// Reads the first bytes of an open file with `pread` on this very thread; the file offset stays.
+    ///
+    /// - Parameters:
+    ///   - descriptor: Open for reading.
+    ///   - byteCount: How many bytes, from the start.
+    ///   - onBlock: Called before each block of at most 1 MiB is taken in; an error that it throws ends the reading.
+    /// - Throws: What `onBlock` throws; `CryptoError`, with `systemError` when reading failed; also when the file ends before
+    ///   `byteCount`.
+    package init(ofFile descriptor: Int32, byteCount: Int64, onBlock: () throws -> Void) throws {
+        var sha1 = try DigestContext(.sha1)
+        var sha256 = try DigestContext(.sha256)
+        try FileReading.read(descriptor, from: 0, byteCount: byteCount) { block in
+            try onBlock()
+            sha1.update(block)
+            sha256.update(block)
+        }
+        self.sha1 = try sha1.snapshot()
+        self.sha256 = SHA256Digest(bytes: try sha256.snapshot())
+    }
+}
+
+/// Reading a file front to back, away from the few threads of Swift's pool.
+package enum FileReading {
+    private static let blockSize = 1 << 20
+
+    /// Runs blocking work on a thread of its own.
+    ///
+    /// - Parameter work: Gets a function that says whether the task was cancelled.
+    /// - Returns: What `work` returns.
+    /// - Throws: What `work` throws; `CryptoError` when the system has no thread to give.
+    package static func onOwnThread<Value: Sendable>(
+        _ work: @escaping @Sendable (_ isCancelled: @escaping @Sendable () -> Bool) throws -> Value
+    ) async throws -> Value {
+        let flag = CancellationFlag()
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let code = DedicatedThread.start {
+                    continuation.resume(with: Result { try work { flag.isSet } })
+                }
+                if code != 0 { continuation.resume(throwing: CryptoError("no thread to hash on", systemError: code)) }
+            }
+        } onCancel: {
+            flag.set()
+        }
+    }
+
+    /// Reads exactly `byteCount` bytes from `offset` on with `pread`, in blocks of at most 1 MiB that are valid during
+    /// the call only.
+    ///
+    /// - Throws: What `body` throws; `CryptoError`, with `systemError` when reading failed, and when the file ends early.
+    static func read(
+        _ descriptor: Int32,
+        from offset: Int64,
+        byteCount: Int64,
+        _ body: (UnsafeRawBufferPointer) throws -> Void
+    ) throws {
+        let block = UnsafeMutableRawBufferPointer.allocate(byteCount: blockSize, alignment: 4096)
+        defer { block.deallocate() }
+        var done: Int64 = 0
+        while done < byteCount {
+            let wanted = Int(min(Int64(block.count), byteCount - done))
+            let target = UnsafeMutableRawBufferPointer(rebasing: block[..<wanted])
+            let got = try fill(target, from: descriptor, at: offset + done)
+            guard got > 0 else {
+                throw CryptoError("the file ended after \(offset + done) of \(offset + byteCount) bytes")
+            }
+            try body(UnsafeRawBufferPointer(rebasing: block[..<got]))
+            done += Int64(got)
+        }
+    }
+
+    /// Fills a buffer, as far as the file goes.
+    ///
+    /// - Returns: How many bytes, 0 at the end of the file.
+    /// - Throws: `CryptoError`, with `systemError`.
+    static func fill(
+        _ buffer: UnsafeMutableRawBufferPointer,
+        from descriptor: Int32,
+        at offset: Int64
+    ) throws(CryptoError) -> Int {
+        do {
+            return try FileBytes.read(descriptor, at: offset, into: buffer)
+        } catch {
+            throw CryptoError("cannot read", systemError: error.code)
+        }
+    }
+
+    private final class CancellationFlag: Sendable {
+        private let flag = Atomic(false)
+
+        var isSet: Bool { flag.load(ordering: .relaxed) }
+
+        func set() { flag.store(true, ordering: .relaxed) }
     }
 }

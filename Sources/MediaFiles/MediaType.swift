@@ -1,3 +1,6 @@
+internal import Glibc
+internal import MediaSystem
+
 /// Media types of files: by extension, with the content as second opinion (gighive contract 2.4, trap T5).
 package struct MediaType: Sendable, Hashable {
     /// Kind of media.
@@ -95,4 +98,182 @@ package struct MediaType: Sendable, Hashable {
         "rmvb": .realMedia,
         "rv": .video("vnd.rn-realvideo"),
     ]
+}
+
+extension MediaType {
+    /// The type that the first bytes show; nil when they show none.
+    ///
+    /// - Parameter prefix: The first bytes of the file; 4 KiB are enough.
+    /// - Returns: The type of the container, which may hold more than its usual name says.
+    package static func sniffed(_ prefix: [UInt8]) -> MediaType? {
+        let magic = Magic(bytes: prefix)
+        return byFixedMagic(magic) ?? byContainer(magic) ?? byFrames(magic)
+    }
+
+    /// Formats that one constant at the start names.
+    private static func byFixedMagic(_ magic: Magic) -> MediaType? {
+        fixedMagics.first { magic.has($0.bytes, at: 0) }?.type
+    }
+
+    private static let fixedMagics: [(bytes: [UInt8], type: MediaType)] = [
+        (Array("fLaC".utf8), .audio("flac")),
+        (Array("ID3".utf8), .audio("mpeg")),
+        (Array(".snd".utf8), .audio("basic")),
+        (Array("FLV\u{1}".utf8), .video("x-flv")),
+        (Array(".RMF".utf8), .realMedia),
+        (Array(".ra".utf8) + [0xFD], .audio("x-pn-realaudio")),
+        (Array("DVDVIDEO-".utf8), .video("mpeg")),
+        // SMPTE ST 377-1: the key of a header partition pack.
+        ([0x06, 0x0E, 0x2B, 0x34, 0x02, 0x05, 0x01, 0x01, 0x0D, 0x01, 0x02], .video("mxf")),
+        // ISO/IEC 13818-1: a pack header; 13818-2: a sequence header.
+        ([0x00, 0x00, 0x01, 0xBA], .video("mpeg")),
+        ([0x00, 0x00, 0x01, 0xB3], .video("mpeg")),
+    ]
+
+    /// Formats whose container has to be opened a little.
+    private static func byContainer(_ magic: Magic) -> MediaType? {
+        switch magic.text(at: 0) {
+        case "RIFF", "RF64", "BW64":
+            switch magic.text(at: 8) {
+            case "AVI ": .video("x-msvideo")
+            case "WAVE": .audio("wav")
+            default: nil
+            }
+        case "FORM":
+            ["AIFF", "AIFC"].contains(magic.text(at: 8)) ? .audio("aiff") : nil
+        case "OggS":
+            ogg(magic)
+        default:
+            if magic.has([0x1A, 0x45, 0xDF, 0xA3], at: 0) {
+                matroska(magic)
+            } else if magic.has(asfHeader, at: 0) {
+                asf(magic)
+            } else {
+                isoMedia(magic)
+            }
+        }
+    }
+
+    /// ISO/IEC 14496-12 section 4.3 and the QuickTime file format: the type of the first box, then the major brand.
+    private static func isoMedia(_ magic: Magic) -> MediaType? {
+        switch magic.text(at: 4) {
+        case "ftyp":
+            switch magic.text(at: 8) {
+            case "qt  ": .video("quicktime")
+            case "M4A ", "M4B ", "M4P ": .audio("mp4")
+            case "heic", "heix", "heim", "heis", "mif1", "msf1": MediaType(mimeType: "image/heic", kind: .other)
+            case "avif", "avis": MediaType(mimeType: "image/avif", kind: .other)
+            case let brand where brand.hasPrefix("3g"): .video("3gpp")
+            default: .video("mp4")
+            }
+        case "moov", "mdat", "wide", "pnot":
+            // Movies from before `ftyp` existed.
+            .video("quicktime")
+        default:
+            nil
+        }
+    }
+
+    /// RFC 8794 section 11.2.5: the DocType element (0x4282) of the EBML header.
+    private static func matroska(_ magic: Magic) -> MediaType? {
+        guard let element = magic.firstIndex(of: [0x42, 0x82], before: 64) else { return nil }
+        // One byte of length (its top bit marks a one-byte size), then the name.
+        if magic.has(Array("webm".utf8), at: element + 3) { return .video("webm") }
+        return magic.has(Array("matroska".utf8), at: element + 3) ? .video("x-matroska") : nil
+    }
+
+    /// RFC 3533 section 6 and RFC 5334: each stream has a page marked "beginning of stream", and those come first.
+    private static func ogg(_ magic: Magic) -> MediaType {
+        var page = 0
+        while magic.text(at: page) == "OggS", let flags = magic.byte(at: page + 5), flags & 0x02 != 0,
+            let segmentCount = magic.byte(at: page + 26)
+        {
+            let content = page + 27 + Int(segmentCount)
+            if magic.has([0x80] + Array("theora".utf8), at: content) { return .video("ogg") }
+            page = content + (0..<Int(segmentCount)).reduce(0) { $0 + Int(magic.byte(at: page + 27 + $1) ?? 0) }
+        }
+        return .audio("ogg")
+    }
+
+    // ASF specification, section 10: object and stream type identifiers, in the byte order of a file.
+    private static let asfHeader: [UInt8] = [0x30, 0x26, 0xB2, 0x75, 0x8E, 0x66, 0xCF, 0x11]
+    private static let asfVideoStream: [UInt8] = [0xC0, 0xEF, 0x19, 0xBC, 0x4D, 0x5B, 0xCF, 0x11]
+    private static let asfAudioStream: [UInt8] = [0x40, 0x9E, 0x69, 0xF8, 0x4D, 0x5B, 0xCF, 0x11]
+
+    private static func asf(_ magic: Magic) -> MediaType {
+        if magic.firstIndex(of: asfVideoStream, before: magic.count) != nil { return .video("x-ms-wmv") }
+        return magic.firstIndex(of: asfAudioStream, before: magic.count) != nil
+            ? .audio("x-ms-wma") : .video("x-ms-asf")
+    }
+
+    /// Formats without a header: transport streams, ADTS, MPEG audio.
+    private static func byFrames(_ magic: Magic) -> MediaType? {
+        // ISO/IEC 13818-1: packets of 188 bytes begin with 0x47; cameras and Blu-ray put 4 bytes of time before each.
+        let packets = [(start: 0, stride: 188), (start: 4, stride: 192)]
+        if packets.contains(where: { packet in
+            (0..<3).allSatisfy { magic.byte(at: packet.start + $0 * packet.stride) == 0x47 }
+        }) {
+            return .video("mp2t")
+        }
+        guard magic.byte(at: 0) == 0xFF, let second = magic.byte(at: 1), let third = magic.byte(at: 2) else {
+            return nil
+        }
+        // ISO/IEC 13818-7: twelve bits of sync, then layer 0.
+        if second & 0xF6 == 0xF0 { return .audio("aac") }
+        // ISO/IEC 11172-3: eleven bits of sync, no reserved version, bit rate or sampling rate; layers II and III only,
+        // because layer I looks like the byte order mark of UTF-16.
+        let layer = (second >> 1) & 3
+        let isFrame = second & 0xE0 == 0xE0 && (second >> 3) & 3 != 1 && third >> 4 != 15 && (third >> 2) & 3 != 3
+        return isFrame && (layer == 1 || layer == 2) ? .audio("mpeg") : nil
+    }
+}
+
+/// The first bytes of a file; asking beyond their end is allowed and finds nothing.
+struct Magic {
+    let bytes: [UInt8]
+
+    var count: Int { bytes.count }
+
+    func byte(at offset: Int) -> UInt8? {
+        offset < bytes.count ? bytes[offset] : nil
+    }
+
+    /// Four characters; empty beyond the end.
+    func text(at offset: Int) -> String {
+        guard offset + 4 <= bytes.count else { return "" }
+        return String(decoding: bytes[offset..<offset + 4], as: UTF8.self)
+    }
+
+    func has(_ pattern: [UInt8], at offset: Int) -> Bool {
+        offset + pattern.count <= bytes.count && bytes[offset...].starts(with: pattern)
+    }
+
+    func firstIndex(of pattern: [UInt8], before limit: Int) -> Int? {
+        (0..<min(limit, bytes.count)).first { has(pattern, at: $0) }
+    }
+}
+
+/// What a directory entry is.
+package enum FileKind: Sendable {
+    case directory
+    case regular
+    case link
+    /// A FIFO, a socket, a device.
+    case other
+
+    init(mode: mode_t) {
+        switch mode & S_IFMT {
+        case S_IFDIR: self = .directory
+        case S_IFREG: self = .regular
+        case S_IFLNK: self = .link
+        default: self = .other
+        }
+    }
+
+    /// What a path leads to, links followed; nil when it leads nowhere.
+    static func of(_ path: [UInt8]) -> FileKind? {
+        var status = stat()
+        guard !path.contains(0), stat(path.cString, &status) == 0 else { return nil }
+        return FileKind(mode: status.st_mode)
+    }
 }

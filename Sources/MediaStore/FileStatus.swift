@@ -1,4 +1,7 @@
+import CFileSystem
+import GRDB
 import Glibc
+import MediaSystem
 
 /// What `lstat` or `fstat` says, as far as the store asks.
 struct FileStatus {
@@ -47,5 +50,90 @@ struct FileStatus {
     /// Whether both are the same file.
     func isSameFile(as other: FileStatus) -> Bool {
         status.st_dev == other.status.st_dev && status.st_ino == other.status.st_ino
+    }
+}
+
+extension FileIdentity {
+    /// The identity that five columns hold, in the order of the members; nil when one of them is null.
+    init?(_ row: Row, from first: Int) {
+        guard let device = row[first] as Int64?, let inode = row[first + 1] as Int64?,
+            let size = row[first + 2] as Int64?, let modified = row[first + 3] as Int64?,
+            let changed = row[first + 4] as Int64?
+        else { return nil }
+        self.init(
+            device: UInt64(bitPattern: device),
+            inode: UInt64(bitPattern: inode),
+            size: size,
+            modificationNanoseconds: modified,
+            changeNanoseconds: changed
+        )
+    }
+}
+
+/// What the store may expect of the file system it lies on.
+enum FileSystemKind: Sendable {
+    /// Shared memory works between processes: write-ahead log.
+    case local
+    /// Shared memory does not reach other machines, locks do: rollback journal.
+    case network
+    /// Not even locks: the store cannot be kept there.
+    case networkWithoutLocks
+
+    /// Looks at a directory.
+    static func detect(_ directory: DataDirectory) throws(StoreError) -> FileSystemKind {
+        guard try isNetwork(directory.path) else { return .local }
+        return try locksWork(in: directory) ? .network : .networkWithoutLocks
+    }
+
+    /// Whether a file or directory may lie on another machine.
+    static func isNetwork(_ path: String) throws(StoreError) -> Bool {
+        var type: UInt32 = 0
+        let code = file_system_type(path, &type)
+        guard code == 0 else { throw StoreError(errno: code, path: path, action: "cannot examine the file system") }
+        return networkTypes.contains(type)
+    }
+
+    /// `f_type` of statfs(2). FUSE does not tell what is behind it (sshfs, or a local disk): the rollback journal is
+    /// right on both and only slower, so it counts as network.
+    private static let networkTypes: Set<UInt32> = [
+        0x6969,  // NFS
+        0x517B, 0xFE53_4D42, 0xFF53_4D42,  // SMB, SMB2, CIFS
+        0x6573_5546,  // FUSE, virtiofs
+        0x0102_1997,  // 9p
+        0x5346_414F, 0x6B41_4653,  // AFS
+        0x00C3_6400,  // Ceph
+        0x7375_7245,  // Coda
+        0x564C,  // NCP
+        0x0BD0_0BD0,  // Lustre
+        0x786F_4256,  // VirtualBox shared folder
+        0x0116_1970, 0x7461_636F,  // GFS2, OCFS2
+    ]
+
+    /// Whether record locks, which SQLite needs, and `flock`, which we need, are granted.
+    private static func locksWork(in directory: DataDirectory) throws(StoreError) -> Bool {
+        let path = directory.lockFile("probe-" + RandomName.make())
+        let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw StoreError(errno: errno, path: path, action: "cannot create") }
+        defer {
+            unlink(path)
+            close(descriptor)
+        }
+        var range = Glibc.flock()
+        range.l_type = Int16(F_WRLCK)
+        range.l_whence = Int16(SEEK_SET)
+        guard fcntl(descriptor, F_SETLK, &range) == 0 else { return false }
+        // On NFS a flock is a record lock, so the one above has to go first.
+        range.l_type = Int16(F_UNLCK)
+        guard fcntl(descriptor, F_SETLK, &range) == 0 else { return false }
+        return flock(descriptor, LOCK_EX | LOCK_NB) == 0
+    }
+}
+
+/// What a file system has left.
+enum FreeSpace {
+    /// Bytes that this user may still write; a number that fits nowhere, as some network file systems tell, is a great many.
+    static func bytes(_ status: statvfs) -> UInt64 {
+        let (bytes, isTooMany) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
+        return isTooMany ? .max : bytes
     }
 }

@@ -1,4 +1,5 @@
 public import Foundation
+import GRDB
 
 /// What a server gave a guest for an upload (gighive contract section 6). The nonce is a secret: it takes the upload back.
 public struct GuestReceipt: Sendable, Equatable, CustomStringConvertible {
@@ -28,5 +29,45 @@ public struct GuestStanding: Sendable, Equatable {
     public init(state: String, notedAt: Date) {
         self.state = state
         self.notedAt = notedAt
+    }
+}
+
+/// Rows of the table `guest_receipts`.
+enum GuestRow {
+    /// The server repeats its answer when it is asked again, so the newest receipt of an upload is the one to keep.
+    static func upsert(_ receipt: GuestReceipt, of uploadID: String, _ db: Database) throws {
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO guest_receipts (upload_id, nonce, job_id) VALUES (?, ?, ?)
+                ON CONFLICT (upload_id) DO UPDATE SET nonce = excluded.nonce, job_id = excluded.job_id
+                """
+        ).execute(arguments: [uploadID, receipt.nonce, receipt.jobID])
+    }
+
+    /// Without a receipt in the journal, there is no row for the state.
+    static func note(_ standing: GuestStanding, of uploadID: String, _ db: Database) throws {
+        try db.execute(
+            sql: "UPDATE guest_receipts SET state = ?, state_at = ? WHERE upload_id = ?",
+            arguments: [standing.state, standing.notedAt.milliseconds, uploadID]
+        )
+    }
+
+    static func standings(_ db: Database) throws -> [String: GuestStanding] {
+        let rows = try Row.fetchAll(
+            db,
+            sql:
+                "SELECT upload_id, state, state_at FROM guest_receipts WHERE state IS NOT NULL AND state_at IS NOT NULL"
+        )
+        return Dictionary(
+            rows.map { ($0[0], GuestStanding(state: $0[1], notedAt: Date(milliseconds: $0[2]))) }
+        ) { first, _ in first }
+    }
+
+    static func fetch(_ uploadID: String, _ db: Database) throws -> GuestReceipt? {
+        try Row.fetchOne(
+            db,
+            sql: "SELECT nonce, job_id FROM guest_receipts WHERE upload_id = ?",
+            arguments: [uploadID]
+        ).map { GuestReceipt(nonce: $0[0], jobID: $0[1]) }
     }
 }

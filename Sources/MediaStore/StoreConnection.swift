@@ -393,3 +393,82 @@ final class StoreConnection: Sendable {
         }
     }
 }
+
+extension StoreConnection {
+    /// Copies the database into an empty file.
+    ///
+    /// - Parameters:
+    ///   - file: The file.
+    ///   - path: Its later name, for errors.
+    /// - Throws: `StoreError`, with that name if the file cannot be written.
+    func copy(to file: String, named path: String) throws(StoreError) {
+        do {
+            try queue.writeWithoutTransaction { db in
+                // It would prevent the copy as well (`snapshot`).
+                let isQueryOnly = try Bool.fetchOne(db, sql: "PRAGMA query_only") ?? false
+                if isQueryOnly { try db.execute(sql: "PRAGMA query_only = OFF") }
+                defer { if isQueryOnly { try? db.execute(sql: "PRAGMA query_only = ON") } }
+                do {
+                    try db.execute(sql: "VACUUM INTO ?", arguments: [file])
+                } catch let error as DatabaseError where Self.isOfWriting(error) {
+                    // Only the copy is written.
+                    throw StoreError(error, path: path)
+                }
+            }
+        } catch {
+            throw failure(error)
+        }
+    }
+
+    /// Whether an error can only come from a file that is written.
+    private static func isOfWriting(_ error: DatabaseError) -> Bool {
+        switch error.extendedResultCode {
+        case .SQLITE_IOERR_WRITE, .SQLITE_IOERR_FSYNC, .SQLITE_IOERR_TRUNCATE: true
+        default: [.SQLITE_FULL, .SQLITE_CANTOPEN, .SQLITE_READONLY, .SQLITE_PERM].contains(error.resultCode)
+        }
+    }
+}
+
+/// How SQLite keeps a transaction until it is whole.
+enum JournalMode: String {
+    /// Fast, and needs memory shared between processes.
+    case writeAheadLog = "wal"
+    /// Works wherever locks do. The journal is truncated rather than deleted: SQLite synchronises the truncation at
+    /// FULL, whereas a deletion is only durable once the directory is synchronised.
+    case rollback = "truncate"
+
+    init(on fileSystem: FileSystemKind, directory: DataDirectory) throws(StoreError) {
+        switch fileSystem {
+        case .local: self = .writeAheadLog
+        case .network: self = .rollback
+        case .networkWithoutLocks:
+            throw StoreError(
+                .networkFileSystem,
+                path: directory.path,
+                detail: "no file locks on this network file system; choose a local directory with --data-dir"
+            )
+        }
+    }
+
+    func apply(to db: Database, path: String) throws {
+        let mode = try String.fetchOne(db, sql: "PRAGMA journal_mode = \(rawValue)")
+        guard mode == rawValue else {
+            throw StoreError(.busy, path: path, detail: "journal mode is \(mode ?? "unknown"), not \(rawValue)")
+        }
+    }
+}
+
+/// What holds for all databases of the process.
+enum SQLiteProcess {
+    /// To be touched before each database is opened; the first time counts.
+    static let isPrepared: Void = sqlite_shim_prepare()
+}
+
+/// Which SQLite this process runs with. It may be newer than the one it was built with.
+public enum SQLiteVersion {
+    /// Its version, such as `3.40.1`.
+    public static var number: String {
+        // A constant of SQLite, which stays loaded.
+        String(cString: sqlite_shim_library_version())
+    }
+}

@@ -1,3 +1,7 @@
+import GRDB
+import Glibc
+import MediaSystem
+
 /// Why the local store cannot be used. Every case ends a command with exit code 12.
 public struct StoreError: Error, Sendable, CustomStringConvertible {
     /// The cause.
@@ -36,4 +40,58 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
 
     /// Cause, path and detail, for logs.
     public var description: String { "\(kind) (\(path)): \(detail)" }
+}
+
+extension StoreError {
+    /// What a failed system call means for the store.
+    init(errno code: Int32, path: String, action: String) {
+        let kind: Kind =
+            switch code {
+            case ENOSPC, EDQUOT: .full
+            case ELOOP, ENOTDIR: .unsafe
+            case EIO: .other
+            default: .notWritable
+            }
+        self.init(kind, path: path, detail: "\(action): \(SystemError.words(code))")
+    }
+
+    /// What an error of SQLite means for the store. SQLite's message is kept; statements and their arguments, which may
+    /// hold a token, are not.
+    init(_ error: any Error, path: String) {
+        switch error {
+        case let error as StoreError: self = error
+        case let error as DatabaseError:
+            self.init(Self.kind(of: error, path: path), path: path, detail: Self.message(of: error))
+        default: self.init(.other, path: path, detail: "\(type(of: error))")
+        }
+    }
+
+    /// SQLite's message, or the name of its code.
+    static func message(of error: DatabaseError) -> String { oneLine(error.message ?? "\(error.resultCode)") }
+
+    /// A text of SQLite, which may have several lines.
+    static func oneLine(_ text: String) -> String {
+        text.split(whereSeparator: \.isNewline).joined(separator: "; ")
+    }
+
+    private static func kind(of error: DatabaseError, path: String) -> Kind {
+        switch error.resultCode {
+        case .SQLITE_FULL: .full
+        // SQLite reports a memory map that cannot grow (-shm) or a file that cannot be made as these.
+        case .SQLITE_IOERR: isDiskFull(path) ? .full : .other
+        case .SQLITE_CANTOPEN: isDiskFull(path) ? .full : .notWritable
+        case .SQLITE_READONLY, .SQLITE_PERM: .notWritable
+        case .SQLITE_CORRUPT, .SQLITE_NOTADB: .corrupt
+        case .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_PROTOCOL: .busy
+        default: .other
+        }
+    }
+
+    /// Whether less is free than the smallest thing SQLite would write.
+    private static func isDiskFull(_ path: String) -> Bool {
+        let directory = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+        var status = statvfs()
+        guard statvfs(directory, &status) == 0 else { return false }
+        return FreeSpace.bytes(status) < 64 << 10
+    }
 }

@@ -1,4 +1,32 @@
 public import Foundation
+import GRDB
+
+/// A one-time delete token: 64 lower-case hexadecimal characters (gighive contract, section 0). Its description never
+/// shows it.
+public struct DeleteToken: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible {
+    /// The secret. For the wire, the store and `--show-token` only.
+    public let secret: String
+
+    /// Takes any non-empty token without control characters: a server may change its token's shape, and a token of odd
+    /// shape is better kept than lost.
+    ///
+    /// - Returns: nil for an empty or blank text, and for one longer than 512 bytes or with control characters.
+    public init?(_ text: String) {
+        let isPrintable = text.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7f }
+        guard !text.isEmpty, text.utf8.count <= 512, isPrintable else { return nil }
+        secret = text
+    }
+
+    /// Whether it has the shape of the contract.
+    public var isWellFormed: Bool {
+        HashDatabase.isDigest(secret)
+    }
+
+    /// Redacted.
+    public var description: String { "delete token ***" }
+    /// Redacted.
+    public var debugDescription: String { description }
+}
 
 /// A file on a server, and the token that takes it back.
 public struct TokenEntry: Sendable, Equatable {
@@ -66,5 +94,184 @@ public struct TokenEntry: Sendable, Equatable {
         self.sizeBytes = sizeBytes
         self.baseURL = baseURL
         self.isSuperseded = isSuperseded
+    }
+}
+
+/// What remains of a removed entry: its key, without the token.
+struct Tombstone: Sendable {
+    var host: String
+    var fileID: Int64
+    var checksumSHA256: String
+    /// When the entry was created, in milliseconds since 1970.
+    var createdAt: Int64
+}
+
+extension Tombstone {
+    init(_ entry: TokenEntry) {
+        host = entry.host
+        fileID = entry.fileID
+        checksumSHA256 = entry.checksumSHA256
+        createdAt = entry.createdAt.milliseconds
+    }
+}
+
+/// Rows of the tables `tokens` and `tombstones`.
+enum TokenRow {
+    private static let columns = """
+        host, file_id, token, created_at, event_date, org_name, event_type, label, file_name, file_type, \
+        checksum_sha256, size_bytes, base_url
+        """
+    private static let hasKey = "host = ?1 AND file_id = ?2 AND checksum_sha256 = ?3"
+
+    private static func key(_ entry: TokenEntry) -> [(any DatabaseValueConvertible)?] {
+        [entry.host, entry.fileID, entry.checksumSHA256]
+    }
+
+    static func add(_ entry: TokenEntry, _ db: Database) throws -> AddOutcome {
+        guard try !isBuried(entry, db) else { return .buried }
+        let hasOther = try hasKey(of: entry, db)
+        guard try upsert(entry, db) else { return .known }
+        return hasOther ? .conflicting : .added
+    }
+
+    /// Whether there is a token for the file of an entry.
+    static func hasKey(of entry: TokenEntry, _ db: Database) throws -> Bool {
+        let statement = try db.cachedStatement(sql: "SELECT 1 FROM tokens WHERE \(hasKey) LIMIT 1")
+        return try Row.fetchOne(statement, arguments: StatementArguments(key(entry))) != nil
+    }
+
+    /// Stores an entry unless its token is here already, and makes the newest row of its key the primary one.
+    ///
+    /// - Parameters:
+    ///   - entry: What to store.
+    ///   - db: Where.
+    ///   - isRowIDKept: Whether it gets its former row number unless another row has it: of two entries of one moment, the
+    ///     higher number is primary.
+    /// - Returns: Whether a row was added.
+    /// - Throws: Errors of SQLite.
+    @discardableResult
+    static func upsert(_ entry: TokenEntry, _ db: Database, keepingRowID isRowIDKept: Bool = false) throws -> Bool {
+        let known = try db.cachedStatement(sql: "SELECT 1 FROM tokens WHERE \(hasKey) AND token = ?4")
+        if try Row.fetchOne(known, arguments: StatementArguments(key(entry) + [entry.token.secret])) != nil {
+            return false
+        }
+        // Without a number, the row gets the next one.
+        let places =
+            "iif(EXISTS (SELECT 1 FROM tokens WHERE row_id = ?1), NULL, ?1), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?"
+        try db.cachedStatement(sql: "INSERT INTO tokens (row_id, \(columns)) VALUES (\(places))")
+            .execute(arguments: [
+                isRowIDKept ? entry.rowID : nil, entry.host, entry.fileID, entry.token.secret,
+                entry.createdAt.milliseconds, entry.eventDate,
+                entry.orgName, entry.eventType, entry.label, entry.fileName, entry.fileType, entry.checksumSHA256,
+                entry.sizeBytes, entry.baseURL,
+            ])
+        try db.cachedStatement(
+            sql: """
+                UPDATE tokens SET superseded = (row_id <> (
+                    SELECT row_id FROM tokens WHERE \(hasKey) ORDER BY created_at DESC, row_id DESC LIMIT 1))
+                WHERE \(hasKey)
+                """
+        ).execute(arguments: StatementArguments(key(entry)))
+        return true
+    }
+
+    static func bury(_ entry: TokenEntry, _ db: Database) throws {
+        try bury(Tombstone(entry), db)
+    }
+
+    /// Removes the rows of a removed entry.
+    static func bury(_ stone: Tombstone, _ db: Database) throws {
+        let key: [(any DatabaseValueConvertible)?] = [stone.host, stone.fileID, stone.checksumSHA256]
+        let arguments = StatementArguments(key + [stone.createdAt])
+        try db.cachedStatement(sql: "DELETE FROM tokens WHERE \(hasKey) AND created_at <= ?4")
+            .execute(arguments: arguments)
+        try db.cachedStatement(sql: "DELETE FROM stored_files WHERE \(hasKey)")
+            .execute(arguments: StatementArguments(key))
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO tombstones (host, file_id, checksum_sha256, created_at) VALUES (?1, ?2, ?3, ?4)
+                ON CONFLICT DO UPDATE SET created_at = max(created_at, excluded.created_at)
+                """
+        ).execute(arguments: arguments)
+    }
+
+    /// All removed entries.
+    static func tombstones(_ db: Database) throws -> [Tombstone] {
+        try Row.fetchAll(db, sql: "SELECT host, file_id, checksum_sha256, created_at FROM tombstones").map { row in
+            Tombstone(host: row[0], fileID: row[1], checksumSHA256: row[2], createdAt: row[3])
+        }
+    }
+
+    static func removeTombstone(of entry: TokenEntry, _ db: Database) throws {
+        try db.cachedStatement(sql: "DELETE FROM tombstones WHERE \(hasKey)")
+            .execute(arguments: StatementArguments(key(entry)))
+    }
+
+    /// Whether this entry, or a newer one of its key, was removed. An export by another program may keep
+    /// whole seconds only.
+    static func isBuried(_ entry: TokenEntry, _ db: Database) throws -> Bool {
+        let tombstone = try db.cachedStatement(sql: "SELECT created_at FROM tombstones WHERE \(hasKey)")
+        let removedAt = try Int64.fetchOne(tombstone, arguments: StatementArguments(key(entry)))
+        guard let removedAt else { return false }
+        return entry.createdAt.milliseconds < removedAt + 1000
+    }
+
+    static func fetch(
+        _ db: Database,
+        from source: String = "tokens",
+        where condition: String,
+        order: String = "created_at DESC, row_id DESC",
+        limit: Int? = nil,
+        _ arguments: [(any DatabaseValueConvertible)?]
+    ) throws -> [TokenEntry] {
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT row_id, \(columns), superseded FROM \(source)
+                WHERE \(condition) ORDER BY \(order)\(limit.map { " LIMIT \($0)" } ?? "")
+                """
+        )
+        let rows = try Row.fetchCursor(statement, arguments: StatementArguments(arguments))
+        var entries: [TokenEntry] = []
+        while let row = try rows.next() { entries.append(try entry(row)) }
+        return entries
+    }
+
+    /// Each host once, in order. Looks up one row per host: `DISTINCT` would read the whole index.
+    static func hosts(_ db: Database) throws -> [String] {
+        try String.fetchAll(
+            db,
+            sql: """
+                WITH RECURSIVE hosts (host) AS (
+                    SELECT min(host) FROM tokens
+                    UNION ALL
+                    SELECT (SELECT min(host) FROM tokens WHERE tokens.host > hosts.host) FROM hosts
+                    WHERE hosts.host IS NOT NULL
+                )
+                SELECT host FROM hosts WHERE host IS NOT NULL
+                """
+        )
+    }
+
+    private static func entry(_ row: Row) throws -> TokenEntry {
+        guard let token = DeleteToken(row[3]) else {
+            throw StoreError(.corrupt, path: "tokens.sqlite", detail: "row \(row[0] as Int64) has no usable token")
+        }
+        return TokenEntry(
+            rowID: row[0],
+            host: row[1],
+            fileID: row[2],
+            token: token,
+            createdAt: Date(milliseconds: row[4]),
+            eventDate: row[5],
+            orgName: row[6],
+            eventType: row[7],
+            label: row[8],
+            fileName: row[9],
+            fileType: row[10],
+            checksumSHA256: row[11],
+            sizeBytes: row[12],
+            baseURL: row[13],
+            isSuperseded: row[14]
+        )
     }
 }

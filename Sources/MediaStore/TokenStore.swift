@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+public import MediaSystem
 import Synchronization
 
 /// `tokens.sqlite`: delete tokens and the upload journal. Safe for many processes and tasks at once.
@@ -81,6 +82,177 @@ public final class TokenStore: Sendable {
         } catch {
             guard error.kind == .notWritable || error.kind == .full else { throw error }
             return (nil, [])
+        }
+    }
+}
+
+extension TokenStore {
+    /// A new id: `u-` and 16 random characters.
+    public static func newUploadID() -> String { "u-" + RandomName.make() }
+
+    /// Writes the intent row of an upload.
+    ///
+    /// - Throws: `StoreError`; `.other` when the id is taken.
+    public func insert(_ record: UploadRecord) throws(StoreError) {
+        try connection.write { try UploadRow.insert(record, $0) }
+    }
+
+    /// Changes a row. Fields of `change` that are nil stay as they are.
+    ///
+    /// - Throws: `StoreError`; `.other` when there is no such row.
+    public func update(_ uploadID: String, _ change: UploadChange) throws(StoreError) {
+        try connection.write { [path = connection.path] db in
+            guard try UploadRow.update(uploadID, change, db) else { throw UploadRow.missing(uploadID, path) }
+        }
+    }
+
+    /// Waits until all readable data is on the disk, including what a killed process has written.
+    ///
+    /// - Throws: `StoreError`.
+    package func synchronize() throws(StoreError) { try connection.synchronizeLogs() }
+
+    /// One row.
+    public func upload(_ uploadID: String) throws(StoreError) -> UploadRecord? {
+        try connection.read { db in
+            try UploadRow.fetch(db, where: "upload_id = ?", [uploadID]).first
+        }
+    }
+
+    /// Rows in any of these states, newest first; all states when `states` is empty.
+    public func uploads(states: Set<UploadState>, host: String?) throws(StoreError) -> [UploadRecord] {
+        let wanted = states.isEmpty ? Set(UploadState.allCases) : states
+        return try connection.read { db in
+            try UploadRow.fetch(db, where: UploadRow.isIn(wanted), [host])
+        }
+    }
+
+    /// Rows with this id on their server, newest first.
+    package func uploads(fileID: Int64, host: String?) throws(StoreError) -> [UploadRecord] {
+        try connection.read {
+            try UploadRow.fetch($0, where: "file_id = ?2 AND (?1 IS NULL OR host = ?1)", [host, fileID])
+        }
+    }
+
+    /// Rows for exactly this file, unchanged in content and status, on a host; newest first. Tells what was already
+    /// sent or is being sent from here.
+    public func uploads(identity: FileIdentity, host: String) throws(StoreError) -> [UploadRecord] {
+        try connection.readBeside { db in
+            try UploadRow.fetch(
+                db,
+                where: UploadRow.isFile,
+                [
+                    Int64(bitPattern: identity.inode), Int64(bitPattern: identity.device), host, identity.size,
+                    identity.modificationNanoseconds, identity.changeNanoseconds,
+                ]
+            )
+        }
+    }
+}
+
+extension TokenStore {
+    /// Writes the intent row of an upload. Calls of several tasks share one commit (group commit).
+    ///
+    /// - Throws: `StoreError`; `.other` when the id is taken.
+    public func plan(_ record: UploadRecord) async throws(StoreError) {
+        try await commits.commit { try UploadRow.insert(record, $0) }
+    }
+
+    /// Changes a row. Fields of `change` that are nil stay as they are. Calls of several tasks share one commit.
+    ///
+    /// - Throws: `StoreError`; `.other` when there is no such row.
+    public func note(_ uploadID: String, _ change: UploadChange) async throws(StoreError) {
+        let path = connection.path
+        try await commits.commit { db in
+            guard try UploadRow.update(uploadID, change, db) else { throw UploadRow.missing(uploadID, path) }
+        }
+    }
+
+    /// Keeps the tus side of an upload, replacing what was kept before; a record without any tus id says that the server
+    /// holds nothing of it (any more). Calls of several tasks share one commit.
+    ///
+    /// - Throws: `StoreError`; `.other` when there is no such upload.
+    public func save(_ tus: TusRecord) async throws(StoreError) {
+        let path = connection.path
+        try await commits.commit { db in
+            guard try UploadRow.exists(tus.uploadID, db) else { throw UploadRow.missing(tus.uploadID, path) }
+            try TusRow.upsert(tus, db)
+        }
+    }
+
+    /// The tus side of an upload; nil when it has none.
+    public func tusRecord(_ uploadID: String) throws(StoreError) -> TusRecord? {
+        try connection.read { try TusRow.fetch(uploadID, $0) }
+    }
+
+    /// What a server gave a guest for an upload; nil when nothing.
+    public func guestReceipt(_ uploadID: String) throws(StoreError) -> GuestReceipt? {
+        try connection.read { try GuestRow.fetch(uploadID, $0) }
+    }
+
+    /// Rows of a host that sent these bytes, newest first.
+    public func uploads(checksumSHA256: String, host: String) throws(StoreError) -> [UploadRecord] {
+        try connection.read { try UploadRow.fetch($0, where: UploadRow.hasChecksum, [host, checksumSHA256]) }
+    }
+}
+
+extension TokenStore {
+    /// Rows that were sent with an event link and are on the server, newest first; those of all hosts when `host` is nil.
+    public func guestUploads(host: String?) throws(StoreError) -> [UploadRecord] {
+        try connection.read { db in
+            try UploadRow.fetch(
+                db,
+                where: "is_guest = 1 AND file_id IS NOT NULL AND (?1 IS NULL OR host = ?1)",
+                [host]
+            )
+        }
+    }
+
+    /// Rows that were sent with an event link and have this id on their server, newest first.
+    package func guestUploads(host: String?, fileID: Int64) throws(StoreError) -> [UploadRecord] {
+        try connection.read { db in
+            let condition = "is_guest = 1 AND file_id = ?2 AND (?1 IS NULL OR host = ?1)"
+            return try UploadRow.fetch(db, where: condition, [host, fileID])
+        }
+    }
+
+    /// The last known states of guest uploads, by the ids of the journal.
+    public func guestStandings() throws(StoreError) -> [String: GuestStanding] {
+        try connection.read { try GuestRow.standings($0) }
+    }
+
+    /// Notes the state of a guest's upload. Does nothing for an upload without a receipt.
+    public func note(_ standing: GuestStanding, of uploadID: String) throws(StoreError) {
+        try connection.write { try GuestRow.note(standing, of: uploadID, $0) }
+    }
+}
+
+extension TokenStore {
+    /// Whether the entry of a stored file was removed here and no token for it has come since.
+    ///
+    /// - Throws: `StoreError`.
+    public func isRemoved(host: String, fileID: Int64, checksumSHA256: String) throws(StoreError) -> Bool {
+        try connection.read { db in
+            let statement = try db.cachedStatement(
+                sql: "SELECT 1 FROM tombstones WHERE host = ? AND file_id = ? AND checksum_sha256 = ?"
+            )
+            return try Row.fetchOne(statement, arguments: [host, fileID, checksumSHA256]) != nil
+        }
+    }
+
+    /// Where the entry of a file was removed here.
+    ///
+    /// - Parameters:
+    ///   - fileID: The server's ID.
+    ///   - host: Only this host; nil for all.
+    /// - Returns: The hosts, in order.
+    /// - Throws: `StoreError`.
+    package func removedHosts(fileID: Int64, host: String?) throws(StoreError) -> [String] {
+        try connection.read { db in
+            try String.fetchAll(
+                db,
+                sql: "SELECT DISTINCT host FROM tombstones WHERE file_id = ? AND host = ifnull(?, host) ORDER BY host",
+                arguments: [fileID, host]
+            )
         }
     }
 }

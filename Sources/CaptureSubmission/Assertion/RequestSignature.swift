@@ -1,3 +1,4 @@
+internal import Foundation
 package import MediaCrypto
 package import MediaTransport
 
@@ -53,5 +54,88 @@ package enum RequestSignature {
             HTTPHeader("X-Device-Timestamp", String(milliseconds)),
             HTTPHeader("X-Device-Signature", assertion.base64),
         ]
+    }
+}
+
+/// This machine as one server knows it.
+package struct CaptureDevice: Sendable {
+    /// UUID issued at registration.
+    package var id: String
+    /// The server's profile.
+    package var profile: CaptureProfile
+    /// The relying party id that assertions name.
+    package var rpID: String
+    /// How well the key is protected, as the server answered at registration.
+    package var level: KeyLevel
+    /// The key.
+    package var signer: any CaptureSigner
+
+    /// Makes a device.
+    ///
+    /// - Parameters:
+    ///   - id: UUID issued at registration.
+    ///   - profile: The server's.
+    ///   - rpID: The relying party id that assertions name.
+    ///   - level: As the server answered at registration.
+    ///   - signer: The key.
+    package init(id: String, profile: CaptureProfile, rpID: String, level: KeyLevel, signer: any CaptureSigner) {
+        self.id = id
+        self.profile = profile
+        self.rpID = rpID
+        self.level = level
+        self.signer = signer
+    }
+}
+
+/// A P-256 key that can sign, wherever it lies.
+package protocol CaptureSigner: Sendable {
+    /// Its public half.
+    var publicKey: VerifyingKey { get }
+
+    /// Signs a message: ECDSA with SHA-256.
+    ///
+    /// Cancelling ends a signing program.
+    ///
+    /// - Parameter message: Hashed by the signer.
+    /// - Returns: 64 bytes, r‖s (big-endian, padded).
+    /// - Throws: `CaptureError` `.signingFailed`.
+    func sign(_ message: [UInt8]) async throws(CaptureError) -> [UInt8]
+}
+
+/// How well the key is protected, as far as a server was shown (contract 3.4). Never anything that is not there.
+public enum KeyLevel: String, Sendable, CaseIterable {
+    /// A file, or a key whose home was not proven.
+    case software
+    /// In a TPM 2.0, with the certification of its attestation key.
+    case tpm2
+    /// Enrolled elsewhere (`reference` with `--device-id`): the server knows, this machine does not.
+    case enrolledElsewhere = "enrolled_elsewhere"
+}
+
+/// Standard base64 with padding and without line breaks (RFC 4648 section 4; trap 19).
+enum Base64 {
+    static func encoded(_ bytes: [UInt8]) -> String {
+        Data(bytes).base64EncodedString()
+    }
+
+    /// - Returns: nil for anything that `encoded` would not have written.
+    static func decoded(_ text: String) -> [UInt8]? {
+        guard let data = Data(base64Encoded: text), data.base64EncodedString() == text else { return nil }
+        return Array(data)
+    }
+}
+
+extension SHA256Digest {
+    /// The digest of bytes in memory.
+    ///
+    /// - Throws: `CaptureError` `.internalError` when OpenSSL cannot.
+    package static func of(_ bytes: [UInt8]) throws(CaptureError) -> SHA256Digest {
+        do {
+            var hasher = try SHA256Hasher()
+            bytes.withUnsafeBytes { hasher.update($0) }
+            return try hasher.snapshot()
+        } catch {
+            throw CaptureError(.internalError, detail: error.detail, underlying: error)
+        }
     }
 }

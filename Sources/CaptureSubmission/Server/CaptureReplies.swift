@@ -1,3 +1,8 @@
+internal import Foundation
+internal import MediaCore
+internal import MediaCrypto
+package import MediaTransport
+
 /// `GET /api/v1/devices/challenge` (hash-only contract 3.2).
 package struct RegistrationChallenge: Sendable, Equatable {
     /// 32 bytes.
@@ -42,4 +47,124 @@ public struct RemoteCapture: Sendable, Equatable {
     public var uploadedAt: String?
     /// http or https; nil for anything else.
     public var verificationURL: String?
+}
+
+extension RegistrationChallenge {
+    init(reading response: HTTPResponse) throws(CaptureError) {
+        let data = try CaptureAnswer.data(of: response, status: 200, call: .reading)
+        guard let bytes = data["challenge"]?.text.flatMap(Base64.decoded), bytes.count == 32 else {
+            throw CaptureAnswer.unusable("challenge", response)
+        }
+        self.init(bytes: bytes, expiresAt: data["expires_at"]?.text.map(ServerText.cut) ?? "")
+    }
+}
+
+extension RegistrationReply {
+    /// - Throws: `CaptureError` `.unknownOutcome` for a 201 that cannot be read: the device exists then.
+    init(reading response: HTTPResponse) throws(CaptureError) {
+        let data = try CaptureAnswer.data(of: response, status: 201, call: .registration)
+        guard let deviceID = data["device_id"].flatMap(CaptureAnswer.identifier),
+            let level = data["attestation_level"]?.text
+        else { throw CaptureAnswer.lost("the server has registered a device, and does not say which", response) }
+        self.init(deviceID: deviceID, attestationLevel: ServerText.cut(level))
+    }
+}
+
+extension SubmissionReply {
+    /// Reads the answer to a capture, hash-only or full (contract 1.3, 3.4 no. 4, 7).
+    ///
+    /// - Parameter response: Whatever came.
+    /// - Throws: `CaptureError` as `CaptureClient.submit`.
+    package init(reading response: HTTPResponse) throws(CaptureError) {
+        switch response.status {
+        case 202:
+            let data = CaptureAnswer.members(of: response)["data"]?.members ?? [:]
+            guard let id = data["capture_id"].flatMap(CaptureAnswer.identifier) else {
+                throw CaptureAnswer.lost("the server has taken the capture, and does not say as which", response)
+            }
+            self = .accepted(captureID: id, verificationURL: data["verification_url"].flatMap(CaptureAnswer.address))
+        case 200..<300:
+            throw CaptureAnswer.lost("the server answers as it never does to a capture", response)
+        case 409:
+            let members = CaptureAnswer.members(of: response)
+            guard members["error"]?.members != nil else { fallthrough }
+            self = .duplicate(captureID: CaptureAnswer.existingID(in: members))
+        default:
+            throw CaptureRefusal(response.head, body: response.body)
+                .error(of: .submission, isBodyComplete: response.metrics.bodyComplete)
+        }
+    }
+}
+
+extension RemoteCapture {
+    /// - Throws: `CaptureError`; `.captureNotFound`, `.forbidden` …
+    init(reading response: HTTPResponse) throws(CaptureError) {
+        let data = try CaptureAnswer.data(of: response, status: 200, call: .reading)
+        guard let id = data["capture_id"].flatMap(CaptureAnswer.identifier) else {
+            throw CaptureAnswer.unusable("capture_id", response)
+        }
+        let text = { (name: String) in data[name]?.text.map(ServerText.cut) }
+        self.init(
+            captureID: id,
+            captureMode: text("capture_mode"),
+            status: text("status"),
+            mediaHash: data["media_hash"]?.text.flatMap { SHA256Digest(hex: $0) }?.hex,
+            isMediaStored: data["media_stored"]?.flag,
+            confidenceLevel: text("confidence_level"),
+            capturedAt: text("captured_at"),
+            uploadedAt: text("uploaded_at"),
+            verificationURL: data["verification_url"].flatMap(CaptureAnswer.address)
+        )
+    }
+}
+
+/// Parts of the server's answers. Times stay texts: they come with nine digits after the point, or with an offset (trap 10).
+enum CaptureAnswer {
+    /// The members of the answer's object, whatever it says that it is; none for anything else.
+    static func members(of response: HTTPResponse) -> [String: JSONValue] {
+        JSONValue.object(in: response.body[...]) ?? [:]
+    }
+
+    /// `data` of a success.
+    static func data(
+        of response: HTTPResponse,
+        status: Int,
+        call: CaptureRefusal.Call
+    ) throws(CaptureError) -> [String: JSONValue] {
+        guard response.status == status else {
+            throw CaptureRefusal(response.head, body: response.body).error(of: call)
+        }
+        return members(of: response)["data"]?.members ?? [:]
+    }
+
+    /// A UUID in lower case.
+    static func identifier(_ value: JSONValue) -> String? {
+        value.text.flatMap { UUID(uuidString: $0) }.map { $0.uuidString.lowercased() }
+    }
+
+    /// An address that may be shown and opened: http or https with a host, printable ASCII.
+    static func address(_ value: JSONValue) -> String? {
+        guard let text = value.text, text.utf8.count <= 2048, text.utf8.allSatisfy({ (0x21...0x7e).contains($0) }),
+            let rest = text.firstMatch(of: /^https?:\/\/([^\/?#@]+)(?:[\/?#].*)?$/.ignoresCase()),
+            !rest.1.isEmpty
+        else { return nil }
+        return text
+    }
+
+    /// The id of a capture that was there before, wherever the server puts it (contract 3.4 no. 4 leaves that open).
+    static func existingID(in members: [String: JSONValue]) -> String? {
+        let error = members["error"]?.members
+        let places = [error?["details"]?.members, error, members["data"]?.members, members]
+        return places.lazy.compactMap { $0?["capture_id"].flatMap(identifier) }.first
+    }
+
+    /// An answer without what it has to have.
+    static func unusable(_ name: String, _ response: HTTPResponse) -> CaptureError {
+        CaptureError(.unexpectedAnswer, detail: "\"\(name)\" is missing or unusable", httpStatus: response.status)
+    }
+
+    /// Something was done, and the answer does not tell what.
+    static func lost(_ detail: String, _ response: HTTPResponse) -> CaptureError {
+        CaptureError(.unknownOutcome, detail: detail, httpStatus: response.status)
+    }
 }

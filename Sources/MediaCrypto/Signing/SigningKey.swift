@@ -147,3 +147,278 @@ private final class Secret: @unchecked Sendable {
         }
     }
 }
+
+/// A P-256 public key (FIPS 186-4).
+public struct VerifyingKey: Sendable, Equatable {
+    /// SEC 1, uncompressed: 65 bytes.
+    public let sec1: [UInt8]
+
+    /// Takes an uncompressed point.
+    ///
+    /// - Parameter sec1: 65 bytes, the first of them 4 (SEC 1 section 2.3.3).
+    /// - Throws: `CryptoError` for anything that is no point of the curve.
+    public init(sec1: [UInt8]) throws(CryptoError) {
+        guard sec1.count == 65, sec1.first == 4 else {
+            throw CryptoError("a P-256 public key has 65 bytes, the first of them 4")
+        }
+        self.sec1 = sec1
+        // OpenSSL takes points of the curve only.
+        _ = try evpKey()
+    }
+
+    /// Reads a SubjectPublicKeyInfo (RFC 5280) in PEM, as `openssl pkey -pubout` writes it.
+    ///
+    /// - Parameter pem: `-----BEGIN PUBLIC KEY-----` and so on.
+    /// - Throws: `CryptoError` for anything but a P-256 key.
+    public init(pem: [UInt8]) throws(CryptoError) {
+        let block = try PEMBlock.first(in: pem)
+        guard block.label == "PUBLIC KEY" else {
+            throw CryptoError("not a public key: the file holds \"\(block.label)\"")
+        }
+        let key = try block.parse("a public key") { position, count in d2i_PUBKEY(nil, position, count) }
+        sec1 = try key.sec1()
+    }
+
+    /// Of a key of OpenSSL's, already checked to be of P-256.
+    init(_ key: borrowing EVPKey) throws(CryptoError) {
+        sec1 = try key.sec1()
+    }
+
+    /// The key as SubjectPublicKeyInfo in PEM; `openssl pkey -pubin` reads it.
+    ///
+    /// - Returns: ASCII, ending with a line feed.
+    /// - Throws: `CryptoError` when memory is short.
+    public func pem() throws(CryptoError) -> [UInt8] {
+        let key = try evpKey()
+        return try MemoryOutput.bytes("cannot write a public key") { PEM_write_bio_PUBKEY($0, key.pointer) }
+    }
+
+    /// Whether this is the ECDSA-SHA256 signature of a message.
+    ///
+    /// - Parameters:
+    ///   - signature: 64 bytes r‖s, or DER.
+    ///   - message: Hashed here.
+    /// - Returns: True only for a signature that was made with this key's private half.
+    public func isValid(_ signature: [UInt8], of message: [UInt8]) -> Bool {
+        guard let der = ECDSASignature.der(from: signature), let key = try? evpKey(),
+            let context = EVP_MD_CTX_new()
+        else { return false }
+        defer {
+            EVP_MD_CTX_free(context)
+            // A signature that does not fit leaves its reason in OpenSSL's list.
+            ERR_clear_error()
+        }
+        return EVP_DigestVerifyInit_ex(context, nil, "SHA256", nil, nil, key.pointer, nil) == 1
+            && EVP_DigestVerify(context, der, der.count, message, message.count) == 1
+    }
+
+    private func evpKey() throws(CryptoError) -> EVPKey {
+        guard let key = copenssl_p256_public_key(sec1, sec1.count) else { throw .fromOpenSSL("not a point of P-256") }
+        return EVPKey(owning: key)
+    }
+}
+
+/// OpenSSL's form of a key, owned: freed once, with its owner.
+struct EVPKey: ~Copyable {
+    /// An `EVP_PKEY`.
+    let pointer: OpaquePointer
+
+    init(owning pointer: OpaquePointer) {
+        self.pointer = pointer
+    }
+
+    deinit {
+        EVP_PKEY_free(pointer)
+    }
+
+    /// Gives the key away: whoever takes it frees it.
+    consuming func release() -> OpaquePointer {
+        let released = pointer
+        discard self
+        return released
+    }
+
+    /// Whether it is a key of the curve P-256, wherever it lies.
+    var isP256: Bool {
+        guard EVP_PKEY_is_a(pointer, "EC") == 1 else { return false }
+        var name = [CChar](repeating: 0, count: 80)
+        var count = 0
+        guard EVP_PKEY_get_group_name(pointer, &name, name.count, &count) == 1 else {
+            ERR_clear_error()
+            return false
+        }
+        // SECG's, X9.62's and NIST's name for the same curve.
+        let group = String(decoding: name[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return ["secp256r1", "prime256v1", "P-256"].contains(group)
+    }
+
+    /// The public half: SEC 1, uncompressed, 65 bytes.
+    ///
+    /// - Throws: `CryptoError` when this is no P-256 key.
+    func sec1() throws(CryptoError) -> [UInt8] {
+        guard isP256 else { throw CryptoError("not a P-256 key") }
+        return try [4] + coordinate(OSSL_PKEY_PARAM_EC_PUB_X) + coordinate(OSSL_PKEY_PARAM_EC_PUB_Y)
+    }
+
+    /// 32 bytes of the public point. Asked for one by one: the encoded point may be compressed, and providers need not
+    /// have it.
+    private func coordinate(_ name: String) throws(CryptoError) -> [UInt8] {
+        var number: OpaquePointer?
+        defer { BN_free(number) }
+        var bytes = [UInt8](repeating: 0, count: 32)
+        guard EVP_PKEY_get_bn_param(pointer, name, &number) == 1, BN_bn2binpad(number, &bytes, 32) == 32 else {
+            throw .fromOpenSSL("a key without its public half")
+        }
+        return bytes
+    }
+
+    /// Whether the private half belongs to the public one.
+    var isConsistent: Bool {
+        guard let context = EVP_PKEY_CTX_new_from_pkey(nil, pointer, nil) else { return false }
+        defer {
+            EVP_PKEY_CTX_free(context)
+            ERR_clear_error()
+        }
+        return EVP_PKEY_pairwise_check(context) == 1
+    }
+}
+
+/// Forms of an ECDSA signature of P-256.
+package enum ECDSASignature {
+    /// Bytes of r and of s.
+    private static let half = 32
+
+    /// r‖s from either form.
+    ///
+    /// DER may have 64 bytes as well, when r and s are short; that is tried first, for hardly any r‖s looks like it.
+    ///
+    /// - Parameter signature: 64 bytes r‖s, or DER (RFC 3279 section 2.2.3) to its last byte.
+    /// - Returns: 64 bytes, big-endian and padded; nil for anything else.
+    package static func raw(from signature: [UInt8]) -> [UInt8]? {
+        raw(fromDER: signature) ?? (signature.count == 2 * half ? signature : nil)
+    }
+
+    private static func raw(fromDER signature: [UInt8]) -> [UInt8]? {
+        signature.withUnsafeBufferPointer { bytes in
+            var position = bytes.baseAddress
+            guard let parsed = d2i_ECDSA_SIG(nil, &position, bytes.count) else {
+                ERR_clear_error()
+                return nil
+            }
+            defer { ECDSA_SIG_free(parsed) }
+            guard let start = bytes.baseAddress, position == start + bytes.count else { return nil }
+            let (r, s) = (ECDSA_SIG_get0_r(parsed), ECDSA_SIG_get0_s(parsed))
+            guard BN_is_negative(r) == 0, BN_is_negative(s) == 0 else { return nil }
+            var raw = [UInt8](repeating: 0, count: 2 * half)
+            let fits = raw.withUnsafeMutableBufferPointer { target in
+                BN_bn2binpad(r, target.baseAddress, Int32(half)) == half
+                    && BN_bn2binpad(s, target.baseAddress.map { $0 + half }, Int32(half)) == half
+            }
+            return fits ? raw : nil
+        }
+    }
+
+    /// DER from either form, as certificates, OpenSSL and most servers take it.
+    ///
+    /// - Parameter signature: As in `raw(from:)`.
+    /// - Returns: ECDSA-Sig-Value (RFC 3279 section 2.2.3); nil for anything else.
+    package static func der(from signature: [UInt8]) -> [UInt8]? {
+        guard let raw = raw(from: signature), let value = ECDSA_SIG_new() else { return nil }
+        defer { ECDSA_SIG_free(value) }
+        let r = BN_bin2bn(Array(raw[..<half]), Int32(half), nil)
+        let s = BN_bin2bn(Array(raw[half...]), Int32(half), nil)
+        guard r != nil, s != nil, ECDSA_SIG_set0(value, r, s) == 1 else {
+            BN_free(r)
+            BN_free(s)
+            return nil
+        }
+        // Both numbers belong to `value` now.
+        var encoded: UnsafeMutablePointer<UInt8>?
+        let count = i2d_ECDSA_SIG(value, &encoded)
+        guard count > 0, let encoded else { return nil }
+        defer { CRYPTO_free(encoded, nil, 0) }
+        return Array(UnsafeBufferPointer(start: encoded, count: Int(count)))
+    }
+}
+
+/// A block of a PEM file (RFC 7468): its label, and the DER inside.
+///
+/// The bytes may be a secret: they are overwritten when the block goes.
+struct PEMBlock: ~Copyable {
+    /// As `PRIVATE KEY`.
+    let label: String
+    private let bytes: UnsafeMutablePointer<UInt8>
+    private let count: Int
+
+    private init(label: String, bytes: UnsafeMutablePointer<UInt8>, count: Int) {
+        self.label = label
+        self.bytes = bytes
+        self.count = count
+    }
+
+    deinit {
+        CRYPTO_clear_free(bytes, count, nil, 0)
+    }
+
+    /// The first block of a text; what stands before and behind it is not looked at.
+    ///
+    /// - Throws: `CryptoError` when there is none.
+    static func first(in pem: [UInt8]) throws(CryptoError) -> PEMBlock {
+        var name: UnsafeMutablePointer<CChar>?
+        var header: UnsafeMutablePointer<CChar>?
+        var bytes: UnsafeMutablePointer<UInt8>?
+        var count = 0
+        let isRead = pem.withUnsafeBytes { text in
+            guard let input = BIO_new_mem_buf(text.baseAddress, Int32(clamping: text.count)) else { return false }
+            defer { BIO_free(input) }
+            return PEM_read_bio(input, &name, &header, &bytes, &count) == 1
+        }
+        defer {
+            CRYPTO_free(name, nil, 0)
+            CRYPTO_free(header, nil, 0)
+        }
+        guard isRead, let name, let bytes else { throw .fromOpenSSL("not a PEM file") }
+        return PEMBlock(label: String(cString: name), bytes: bytes, count: count)
+    }
+
+    /// Reads the DER to its last byte.
+    ///
+    /// - Parameters:
+    ///   - wanted: What it should hold, for the error.
+    ///   - read: One of OpenSSL's `d2i` functions.
+    /// - Returns: The key.
+    /// - Throws: `CryptoError` when it holds something else, or more.
+    func parse(
+        _ wanted: String,
+        _ read: (UnsafeMutablePointer<UnsafePointer<UInt8>?>, Int) -> OpaquePointer?
+    ) throws(CryptoError) -> EVPKey {
+        var position: UnsafePointer<UInt8>? = UnsafePointer(bytes)
+        guard let pointer = read(&position, count) else { throw .fromOpenSSL("not \(wanted)") }
+        let key = EVPKey(owning: pointer)
+        guard position == UnsafePointer(bytes + count) else { throw CryptoError("not \(wanted): too long") }
+        return key
+    }
+}
+
+/// Takes what OpenSSL writes.
+enum MemoryOutput {
+    /// Collects it; OpenSSL's own copy is overwritten.
+    ///
+    /// - Parameters:
+    ///   - operation: What is done, for the error.
+    ///   - write: Writes to a `BIO` and returns 1 when that worked.
+    /// - Returns: What was written.
+    /// - Throws: `CryptoError`.
+    static func bytes(_ operation: String, _ write: (OpaquePointer) -> Int32) throws(CryptoError) -> [UInt8] {
+        guard let output = BIO_new(BIO_s_mem()) else { throw .fromOpenSSL("no memory") }
+        // Memory of `BIO_s_mem` is cleared before it is freed.
+        defer { BIO_free(output) }
+        guard write(output) == 1 else { throw .fromOpenSSL(operation) }
+        var bytes = [UInt8](repeating: 0, count: BIO_ctrl_pending(output))
+        var count = 0
+        guard BIO_read_ex(output, &bytes, bytes.count, &count) == 1, count == bytes.count else {
+            throw .fromOpenSSL(operation)
+        }
+        return bytes
+    }
+}

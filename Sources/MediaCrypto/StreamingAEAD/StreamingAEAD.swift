@@ -1,3 +1,5 @@
+internal import COpenSSL
+
 /// AES256_GCM_HKDF_1MB, the streaming format of Tink. Whoever has the 32-byte key and the associated data can read it with
 /// Tink (`AesGcmHkdfStreamingKey` version 0, derived key size 32, SHA256, ciphertext segment size 1 MiB; output prefix
 /// RAW).
@@ -58,5 +60,378 @@ package enum StreamingAEAD {
         package var description: String { "key" }
         /// Without the bytes, so that `dump` does not show them either.
         package var customMirror: Mirror { Mirror(self, children: []) }
+    }
+}
+
+extension StreamingAEAD {
+    /// Seals bytes that come in pieces; needs the memory of one segment, whatever their number. One owner.
+    ///
+    /// After an error nothing may follow: the ciphertext is unfinished and nobody can open it to its end.
+    package struct Encryptor: ~Copyable {
+        private var cipher: SegmentCipher
+        private var buffer: SegmentBuffer
+        /// Bytes of plaintext that the segment at hand takes.
+        private var room: Int
+        private let write: (UnsafeRawBufferPointer) throws -> Void
+
+        /// Starts a ciphertext and writes its header.
+        ///
+        /// - Parameters:
+        ///   - key: The key.
+        ///   - associatedData: Must be the same for reading.
+        ///   - write: Gets the ciphertext piece by piece; valid during the call only.
+        /// - Throws: `CryptoError`, and what `write` throws.
+        package init(
+            key: Key,
+            associatedData: [UInt8],
+            write: @escaping (UnsafeRawBufferPointer) throws -> Void
+        ) throws {
+            let random = try CryptoRandom.bytes(StreamingAEAD.headerByteCount - 1)
+            let header = [UInt8(StreamingAEAD.headerByteCount)] + random
+            let cipher = try SegmentCipher(.seal, header: header, key: key, associatedData: associatedData)
+            try header.withUnsafeBytes { try write($0) }
+            self.cipher = cipher
+            self.write = write
+            buffer = SegmentBuffer(byteCount: StreamingAEAD.segmentByteCount)
+            room = StreamingAEAD.segmentByteCount - StreamingAEAD.tagByteCount - StreamingAEAD.headerByteCount
+        }
+
+        /// Adds plaintext.
+        ///
+        /// - Parameter bytes: Copied; any number.
+        /// - Throws: `CryptoError`, also after `finish` or an error; what `write` throws.
+        package mutating func update(_ bytes: UnsafeRawBufferPointer) throws {
+            var rest = bytes
+            while !rest.isEmpty {
+                // A full segment waits for the byte that shows it is not the last.
+                if buffer.count == room { try seal(isLast: false) }
+                rest = buffer.fill(from: rest, below: room)
+            }
+        }
+
+        /// Seals the last segment. Nothing may follow.
+        ///
+        /// - Throws: `CryptoError`, also after an error or a second time; what `write` throws.
+        package mutating func finish() throws {
+            try seal(isLast: true)
+        }
+
+        private mutating func seal(isLast: Bool) throws {
+            let segment = buffer.first(buffer.count + StreamingAEAD.tagByteCount)
+            try cipher.seal(segment, isLast: isLast)
+            do {
+                try write(UnsafeRawBufferPointer(segment))
+            } catch {
+                cipher.end()
+                throw error
+            }
+            buffer.count = 0
+            room = StreamingAEAD.segmentByteCount - StreamingAEAD.tagByteCount
+        }
+    }
+}
+
+extension StreamingAEAD {
+    /// Opens a ciphertext. Plaintext is given out only in segments that were authenticated; all of it is right only when
+    /// this returns.
+    ///
+    /// - Parameters:
+    ///   - key: The key.
+    ///   - associatedData: As when it was sealed.
+    ///   - read: Fills a buffer and returns how many bytes, 0 at the end.
+    ///   - body: Gets the plaintext; valid during the call only.
+    /// - Throws: `CryptoError` `.isDamaged` for a wrong key, wrong associated data, and anything that was changed, cut off
+    ///   or added; what `read` and `body` throw.
+    package static func decrypt(
+        key: Key,
+        associatedData: [UInt8],
+        read: (UnsafeMutableRawBufferPointer) throws -> Int,
+        _ body: (UnsafeRawBufferPointer) throws -> Void
+    ) throws {
+        // One byte more than a segment: whether it comes shows whether the segment is the last.
+        var buffer = SegmentBuffer(byteCount: segmentByteCount + 1)
+        try fill(&buffer, below: headerByteCount, read)
+        guard buffer.count == headerByteCount else {
+            throw CryptoError("the ciphertext ends within its header", isDamaged: true)
+        }
+        let header = Array(buffer.first(headerByteCount))
+        var cipher = try SegmentCipher(.open, header: header, key: key, associatedData: associatedData)
+        buffer.count = 0
+        var size = segmentByteCount - headerByteCount
+        while true {
+            try fill(&buffer, below: size + 1, read)
+            let isLast = buffer.count <= size
+            let segment = buffer.first(min(buffer.count, size))
+            let next = isLast ? nil : buffer.first(size + 1).last
+            try cipher.open(segment, isLast: isLast)
+            try body(UnsafeRawBufferPointer(rebasing: segment.dropLast(tagByteCount)))
+            guard let next else { return }
+            buffer.first(1)[0] = next
+            buffer.count = 1
+            size = segmentByteCount
+        }
+    }
+
+    private static func fill(
+        _ buffer: inout SegmentBuffer,
+        below limit: Int,
+        _ read: (UnsafeMutableRawBufferPointer) throws -> Int
+    ) throws {
+        while buffer.count < limit {
+            let count = try read(buffer.room(below: limit))
+            guard count > 0 else { return }
+            guard count <= limit - buffer.count else { throw CryptoError("more was read than there is room for") }
+            buffer.count += count
+        }
+    }
+}
+
+extension StreamingAEAD {
+    /// Seals a file and hashes the very bytes that are sealed, in one pass: a thread of its own reads and encrypts, a second
+    /// one hashes. Needs some 5 MiB, whatever the size.
+    ///
+    /// Cancelling ends it after at most one block of 1 MiB and throws `CancellationError`.
+    ///
+    /// - Parameters:
+    ///   - descriptor: Open for reading; read with `pread` from its start, so the file offset stays. It must stay open until
+    ///     this returns.
+    ///   - byteCount: How many bytes.
+    ///   - key: The key.
+    ///   - associatedData: Must be the same for reading.
+    ///   - write: Gets the ciphertext piece by piece on the reading thread; valid during the call only. An error that it
+    ///     throws ends the pass.
+    /// - Returns: The SHA-256 of the plaintext.
+    /// - Throws: `CryptoError`, with `systemError` when reading failed, also when the file ends early; what `write` throws.
+    ///   What was written so far is of no use then.
+    package static func encrypt(
+        file descriptor: Int32,
+        byteCount: Int64,
+        key: Key,
+        associatedData: [UInt8],
+        write: @escaping @Sendable (UnsafeRawBufferPointer) throws -> Void
+    ) async throws -> SHA256Digest {
+        let pipeline = try HashPipeline()
+        try await FileReading.onOwnThread { isCancelled in
+            var encryptor = try Encryptor(key: key, associatedData: associatedData, write: write)
+            try FileReading.read(descriptor, from: 0, byteCount: byteCount) { block in
+                if isCancelled() { throw CancellationError() }
+                pipeline.append(block)
+                try encryptor.update(block)
+            }
+            try encryptor.finish()
+        }
+        return try await pipeline.finish().digest
+    }
+
+    /// Opens a file and hashes its plaintext, as above. The bytes given out are right only when this returns.
+    ///
+    /// - Parameters:
+    ///   - descriptor: Open for reading; read with `pread` from its start to its end. It must stay open until this returns.
+    ///   - key: The key.
+    ///   - associatedData: As when it was sealed.
+    ///   - body: Gets the plaintext on the reading thread; valid during the call only. An error that it throws ends the
+    ///     pass.
+    /// - Returns: The SHA-256 and the size of the plaintext.
+    /// - Throws: `CryptoError`, `.isDamaged` as in `decrypt(key:associatedData:read:_:)`, with `systemError` when reading
+    ///   failed; what `body` throws.
+    package static func decrypt(
+        file descriptor: Int32,
+        key: Key,
+        associatedData: [UInt8],
+        _ body: @escaping @Sendable (UnsafeRawBufferPointer) throws -> Void
+    ) async throws -> (digest: SHA256Digest, byteCount: Int64) {
+        let pipeline = try HashPipeline()
+        try await FileReading.onOwnThread { isCancelled in
+            var offset: Int64 = 0
+            try decrypt(key: key, associatedData: associatedData) { buffer in
+                if isCancelled() { throw CancellationError() }
+                let count = try FileReading.fill(buffer, from: descriptor, at: offset)
+                offset += Int64(count)
+                return count
+            } _: { segment in
+                pipeline.append(segment)
+                try body(segment)
+            }
+        }
+        return try await pipeline.finish()
+    }
+}
+
+/// AES-256-GCM of the segments of one ciphertext, one after the other. Not thread-safe; one owner.
+struct SegmentCipher: ~Copyable {
+    enum Direction { case seal, open }
+
+    /// An `EVP_CIPHER_CTX`, owned: made in `init`, freed in `deinit`, never handed out. It keeps the derived key.
+    private let context: OpaquePointer
+    /// Nonce prefix ‖ number ‖ whether it is the last.
+    private var nonce: [UInt8]
+    private var number: UInt32 = 0
+    private var isOver = false
+
+    /// Derives the key.
+    ///
+    /// - Parameters:
+    ///   - direction: What the cipher is for.
+    ///   - header: 40 bytes.
+    ///   - key: The key.
+    ///   - associatedData: What the ciphertext is bound to.
+    /// - Throws: `CryptoError` when OpenSSL refuses, and `.isDamaged` for a header of another length or format.
+    init(
+        _ direction: Direction,
+        header: [UInt8],
+        key: StreamingAEAD.Key,
+        associatedData: [UInt8]
+    ) throws(CryptoError) {
+        guard header.count == StreamingAEAD.headerByteCount, header[0] == UInt8(StreamingAEAD.headerByteCount) else {
+            throw CryptoError("the ciphertext does not begin as one", isDamaged: true)
+        }
+        let salt = Array(header[1..<1 + StreamingAEAD.saltByteCount])
+        var derived = try HKDF.sha256(key: key.bytes, salt: salt, info: associatedData, byteCount: 32)
+        defer { OPENSSL_cleanse(&derived, derived.count) }
+        guard let context = EVP_CIPHER_CTX_new() else { throw .fromOpenSSL("no memory for a cipher") }
+        let encrypts: Int32 = direction == .seal ? 1 : 0
+        guard EVP_CipherInit_ex(context, EVP_aes_256_gcm(), nil, derived, nil, encrypts) == 1 else {
+            EVP_CIPHER_CTX_free(context)
+            throw .fromOpenSSL("cannot start AES-256-GCM")
+        }
+        self.context = context
+        nonce = Array(header[(1 + StreamingAEAD.saltByteCount)...]) + [0, 0, 0, 0, 0]
+    }
+
+    deinit {
+        EVP_CIPHER_CTX_free(context)
+    }
+
+    /// Seals the next segment in place.
+    ///
+    /// - Parameters:
+    ///   - segment: The plaintext, and behind it 16 bytes of room for the tag.
+    ///   - isLast: Nothing may follow then.
+    /// - Throws: `CryptoError`; nothing may follow then either.
+    mutating func seal(_ segment: UnsafeMutableRawBufferPointer, isLast: Bool) throws(CryptoError) {
+        let count = segment.count - StreamingAEAD.tagByteCount
+        try begin(isLast: isLast)
+        guard count >= 0, let start = segment.baseAddress, transform(start, count),
+            EVP_CIPHER_CTX_ctrl(
+                context,
+                EVP_CTRL_AEAD_GET_TAG,
+                Int32(StreamingAEAD.tagByteCount),
+                start + count
+            ) == 1
+        else { throw .fromOpenSSL("cannot encrypt") }
+        isOver = isLast
+    }
+
+    /// Opens the next segment in place; when this throws, what stands there is not authentic and is for nobody.
+    ///
+    /// - Parameters:
+    ///   - segment: Ciphertext and tag; the plaintext is 16 bytes shorter.
+    ///   - isLast: Nothing may follow then.
+    /// - Throws: `CryptoError` `.isDamaged`.
+    mutating func open(_ segment: UnsafeMutableRawBufferPointer, isLast: Bool) throws(CryptoError) {
+        let count = segment.count - StreamingAEAD.tagByteCount
+        try begin(isLast: isLast)
+        guard count >= 0, let start = segment.baseAddress,
+            EVP_CIPHER_CTX_ctrl(
+                context,
+                EVP_CTRL_AEAD_SET_TAG,
+                Int32(StreamingAEAD.tagByteCount),
+                start + count
+            ) == 1, transform(start, count)
+        else {
+            ERR_clear_error()
+            throw CryptoError("a piece of the ciphertext is not authentic", isDamaged: true)
+        }
+        isOver = isLast
+    }
+
+    /// Nothing may follow any more.
+    mutating func end() {
+        isOver = true
+    }
+
+    /// Takes the next nonce. No nonce is ever used twice: until the segment is done, no other can begin.
+    private mutating func begin(isLast: Bool) throws(CryptoError) {
+        guard !isOver else { throw CryptoError("the ciphertext has ended already") }
+        isOver = true
+        for (index, shift) in zip(7..., [24, 16, 8, 0]) { nonce[index] = UInt8(truncatingIfNeeded: number >> shift) }
+        nonce[11] = isLast ? 1 : 0
+        let (next, hasOverflown) = number.addingReportingOverflow(1)
+        guard !hasOverflown || isLast else { throw CryptoError("too long for this format (4 PiB)") }
+        number = next
+        guard EVP_CipherInit_ex(context, nil, nil, nil, nonce, -1) == 1 else {
+            throw .fromOpenSSL("cannot set a nonce")
+        }
+    }
+
+    /// Runs the cipher over the bytes in place, and checks the tag when opening.
+    private func transform(_ start: UnsafeMutableRawPointer, _ count: Int) -> Bool {
+        let bytes = start.assumingMemoryBound(to: UInt8.self)
+        var done: Int32 = 0
+        // GCM has nothing left to write at the end; the last call computes or compares the tag.
+        return EVP_CipherUpdate(context, bytes, &done, bytes, Int32(count)) == 1 && Int(done) == count
+            && EVP_CipherFinal_ex(context, bytes + count, &done) == 1
+    }
+}
+
+/// Memory for one segment of a `StreamingAEAD`, filled from the front. Freed with its owner.
+struct SegmentBuffer: ~Copyable {
+    private let storage: UnsafeMutableRawBufferPointer
+    /// How many bytes count.
+    var count = 0
+
+    init(byteCount: Int) {
+        storage = .allocate(byteCount: byteCount, alignment: 64)
+    }
+
+    deinit {
+        storage.deallocate()
+    }
+
+    /// The first bytes, whether they count or not; valid while the buffer is.
+    func first(_ byteCount: Int) -> UnsafeMutableRawBufferPointer {
+        UnsafeMutableRawBufferPointer(rebasing: storage[..<byteCount])
+    }
+
+    /// What is behind the bytes that count, up to `limit`.
+    func room(below limit: Int) -> UnsafeMutableRawBufferPointer {
+        UnsafeMutableRawBufferPointer(rebasing: storage[count..<limit])
+    }
+
+    /// Copies as many bytes as fit below `limit`.
+    ///
+    /// - Returns: The bytes that did not fit.
+    mutating func fill(from bytes: UnsafeRawBufferPointer, below limit: Int) -> UnsafeRawBufferPointer {
+        let piece = UnsafeRawBufferPointer(rebasing: bytes.prefix(limit - count))
+        room(below: limit).copyMemory(from: piece)
+        count += piece.count
+        return UnsafeRawBufferPointer(rebasing: bytes.dropFirst(piece.count))
+    }
+}
+
+/// HKDF (RFC 5869).
+enum HKDF {
+    /// Extract and expand with SHA-256.
+    ///
+    /// - Throws: `CryptoError` when OpenSSL refuses.
+    static func sha256(
+        key: [UInt8],
+        salt: [UInt8],
+        info: [UInt8],
+        byteCount: Int
+    ) throws(CryptoError) -> [UInt8] {
+        var derived = [UInt8](repeating: 0, count: byteCount)
+        let isDerived = copenssl_hkdf_sha256(
+            key,
+            key.count,
+            salt,
+            salt.count,
+            info,
+            info.count,
+            &derived,
+            byteCount
+        )
+        guard isDerived == 1 else { throw .fromOpenSSL("cannot derive a key") }
+        return derived
     }
 }

@@ -38,3 +38,120 @@ package enum MediaDuration {
         return Int64(exactly: second.dividingFullWidth((high, low)).quotient)
     }
 }
+
+/// The duration in the movie header of ISO/IEC 14496-12 section 8.2.2; of a movie in fragments, in its extends header (8.8.2).
+enum MovieDuration {
+    static func milliseconds(in content: inout BoundedContent) -> Int64? {
+        guard let (movie, header) = MovieHeader.find(in: &content),
+            let start = content.bytes(at: header.start, count: 4), header.end - header.start >= 20
+        else { return nil }
+        let isLong = start[0] == 1
+        // Version and flags, creation and modification time, time scale, duration.
+        let (scaleOffset, count): (Int64, Int) = isLong ? (20, 8) : (12, 4)
+        guard let scale = content.bytes(at: header.start + scaleOffset, count: 4)?.bigEndian(at: 0, count: 4),
+            let duration = content.bytes(at: header.start + scaleOffset + 4, count: count)?
+                .bigEndian(at: 0, count: count)
+        else { return nil }
+        // All ones: not known.
+        guard duration != (isLong ? .max : 0xFFFF_FFFF) else { return nil }
+        let known = duration > 0 ? duration : ofFragments(in: movie, of: &content)
+        return known.flatMap { MediaDuration.milliseconds($0, per: scale) }
+    }
+
+    private static func ofFragments(in movie: ISOBoxes.Span, of content: inout BoundedContent) -> UInt64? {
+        guard let extends = ISOBoxes.first("mvex", in: movie, of: &content),
+            let header = ISOBoxes.first("mehd", in: extends, of: &content),
+            let start = content.bytes(at: header.start, count: 4)
+        else { return nil }
+        let count = start[0] == 1 ? 8 : 4
+        return content.bytes(at: header.start + 4, count: count)?.bigEndian(at: 0, count: count)
+    }
+}
+
+/// `Duration` of Matroska and WebM (RFC 9559 section 5.1.2.10): a floating-point number of `TimestampScale` (5.1.2.9).
+enum MatroskaDuration {
+    private static let duration: UInt64 = 0x4489
+    private static let scale: UInt64 = 0x2A_D7B1
+
+    static func milliseconds(in content: inout BoundedContent) -> Int64? {
+        guard let info = EBMLElements.matroskaInfo(in: &content),
+            let duration = number(duration, in: info, of: &content)
+        else { return nil }
+        let count: Double
+        switch duration.byteCount {
+        case 4: count = Double(Float(bitPattern: UInt32(truncatingIfNeeded: duration.bits)))
+        case 8: count = Double(bitPattern: duration.bits)
+        default: return nil
+        }
+        // In nanoseconds; a millisecond is the default.
+        let scale = number(scale, in: info, of: &content)?.bits ?? 1_000_000
+        let milliseconds = (count * Double(scale) / 1_000_000).rounded()
+        guard milliseconds.isFinite, abs(milliseconds) < 0x1p62 else { return nil }
+        return Int64(milliseconds)
+    }
+
+    private static func number(
+        _ identifier: UInt64,
+        in info: EBMLElements.Span,
+        of content: inout BoundedContent
+    ) -> (bits: UInt64, byteCount: Int)? {
+        guard let element = EBMLElements.first(identifier, in: info, of: &content),
+            (1...8).contains(element.end - element.start)
+        else { return nil }
+        let count = Int(element.end - element.start)
+        return content.bytes(at: element.start, count: count)?.bigEndian(at: 0, count: count).map { ($0, count) }
+    }
+}
+
+/// The main header of an AVI file (`avih`): time of a frame and number of frames; of one with several RIFF chunks the number
+/// in the extended header (`dmlh`, OpenDML AVI 1.02).
+enum AVIDuration {
+    static func milliseconds(in content: inout BoundedContent) -> Int64? {
+        // The form's own header takes 12 bytes, that of a list too.
+        guard let headers = list("hdrl", from: 12, to: content.count, of: &content),
+            let main = chunk("avih", from: headers.start, to: headers.end, of: &content),
+            let fields = content.bytes(at: main.start, count: 20),
+            let frameMicroseconds = fields.littleEndian(at: 0, count: 4),
+            let frames = fields.littleEndian(at: 16, count: 4)
+        else { return nil }
+        let allFrames = list("odml", from: headers.start, to: headers.end, of: &content)
+            .flatMap { chunk("dmlh", from: $0.start, to: $0.end, of: &content) }
+            .flatMap { content.bytes(at: $0.start, count: 4)?.littleEndian(at: 0, count: 4) }
+        return MediaDuration.milliseconds(max(frames, allFrames ?? 0) * frameMicroseconds, per: 1_000_000)
+    }
+
+    private typealias Span = ISOBoxes.Span
+
+    private static func list(
+        _ type: String,
+        from start: Int64,
+        to end: Int64,
+        of content: inout BoundedContent
+    ) -> Span? {
+        var start = start
+        while let list = chunk("LIST", from: start, to: end, of: &content) {
+            if content.bytes(at: list.start, count: 4)?.fourCharacters(at: 0) == type { return list.dropping(4) }
+            start = list.end + list.end % 2
+        }
+        return nil
+    }
+
+    /// The first chunk of a type.
+    private static func chunk(
+        _ type: String,
+        from start: Int64,
+        to end: Int64,
+        of content: inout BoundedContent
+    ) -> Span? {
+        var start = start
+        while start <= end - 8, let header = content.bytes(at: start, count: 8),
+            let size = header.littleEndian(at: 4, count: 4), Int64(size) <= end - start - 8
+        {
+            let content = Span(start: start + 8, end: start + 8 + Int64(size))
+            if header.fourCharacters(at: 0) == type { return content }
+            // Chunks begin at even places.
+            start = content.end + content.end % 2
+        }
+        return nil
+    }
+}

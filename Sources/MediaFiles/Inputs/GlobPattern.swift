@@ -82,3 +82,291 @@ extension [UInt8] {
         indices.filter { self[$0] == UInt8(ascii: "/") }.map { self[..<$0] }
     }
 }
+
+/// Reads a pattern into a program, by recursive descent over its braces.
+struct GlobParser {
+    /// What is wrong with a pattern.
+    struct Failure: Error {
+        var reason: String
+    }
+
+    /// Whether the pattern holds a slash of its own.
+    private(set) var hasSlash = false
+
+    private let pattern: [Unicode.Scalar]
+    private var position = 0
+    private var depth = 0
+    /// Whether what comes next stands at the start of a path component.
+    private var isAtComponentStart = true
+
+    /// Deep enough for any pattern a person writes; the parser's own stack must stay small.
+    private static let greatestDepth = 16
+
+    init(_ pattern: [Unicode.Scalar]) {
+        self.pattern = pattern
+    }
+
+    /// Whether the last character is a slash that no backslash precedes.
+    static func endsInSlash(_ pattern: [Unicode.Scalar]) -> Bool {
+        guard pattern.last == "/" else { return false }
+        return pattern.dropLast().reversed().prefix { $0 == "\\" }.count.isMultiple(of: 2)
+    }
+
+    mutating func program() throws(Failure) -> GlobProgram {
+        let steps = try sequence()
+        guard position == pattern.count else { throw Failure(reason: "\"}\" without \"{\"") }
+        return GlobProgram(steps: steps)
+    }
+
+    /// Up to the end, or to the comma or brace that ends an alternative.
+    private mutating func sequence() throws(Failure) -> [GlobProgram.Step] {
+        var steps: [GlobProgram.Step] = []
+        while let scalar = peek() {
+            switch scalar {
+            case "}": return steps
+            case "," where depth > 0: return steps
+            case "*": steps += stars()
+            case "{": steps += try alternatives()
+            case "[": steps.append(.take(try brackets()))
+            case "?":
+                position += 1
+                isAtComponentStart = false
+                steps.append(.take(.anyInComponent))
+            default: steps.append(.take(.scalar(try literal().value)))
+            }
+        }
+        return steps
+    }
+
+    /// One character that stands for itself.
+    private mutating func literal() throws(Failure) -> Unicode.Scalar {
+        if peek() == "\\" {
+            position += 1
+            guard position < pattern.count else { throw Failure(reason: "nothing follows the backslash") }
+        }
+        let scalar = pattern[position]
+        position += 1
+        isAtComponentStart = scalar == "/"
+        if scalar == "/" { hasSlash = true }
+        return scalar
+    }
+
+    private mutating func stars() -> [GlobProgram.Step] {
+        let start = position
+        while peek() == "*" { position += 1 }
+        guard position - start > 1 else {
+            isAtComponentStart = false
+            return Self.repeated(.anyInComponent)
+        }
+        guard isAtComponentStart, peek() == "/" else {
+            isAtComponentStart = false
+            return Self.repeated(.any)
+        }
+        position += 1
+        hasSlash = true
+        let directories = Self.repeated(.any) + [.take(.scalar(0x2F))]
+        return [.fork(1, directories.count + 1)] + directories
+    }
+
+    private static func repeated(_ matcher: GlobProgram.Matcher) -> [GlobProgram.Step] {
+        [.fork(1, 3), .take(matcher), .jump(-2)]
+    }
+
+    private mutating func alternatives() throws(Failure) -> [GlobProgram.Step] {
+        guard depth < Self.greatestDepth else { throw Failure(reason: "braces are nested too deeply") }
+        depth += 1
+        let startsComponent = isAtComponentStart
+        var allEndComponent = true
+        var branches: [[GlobProgram.Step]] = []
+        repeat {
+            position += 1
+            isAtComponentStart = startsComponent
+            branches.append(try sequence())
+            allEndComponent = allEndComponent && isAtComponentStart
+        } while peek() == ","
+        guard peek() == "}" else { throw Failure(reason: "\"{\" without \"}\"") }
+        position += 1
+        depth -= 1
+        isAtComponentStart = allEndComponent
+        return Self.joined(branches)
+    }
+
+    /// Each branch but the last is preceded by a fork to the next one and followed by a jump to the end.
+    private static func joined(_ branches: [[GlobProgram.Step]]) -> [GlobProgram.Step] {
+        var joined = branches.last ?? []
+        for branch in branches.dropLast().reversed() {
+            joined = [.fork(1, branch.count + 2)] + branch + [.jump(joined.count + 1)] + joined
+        }
+        return joined
+    }
+
+    private mutating func brackets() throws(Failure) -> GlobProgram.Matcher {
+        position += 1
+        let isNegated = peek() == "!" || peek() == "^"
+        if isNegated { position += 1 }
+        var ranges: [ClosedRange<UInt32>] = []
+        // A closing bracket that comes first is a member.
+        while ranges.isEmpty || peek() != "]" {
+            let first = try member()
+            var last = first
+            if peek() == "-", position + 1 < pattern.count, pattern[position + 1] != "]" {
+                position += 1
+                last = try member()
+            }
+            guard first.value <= last.value else {
+                throw Failure(reason: "the range \(first)-\(last) ends before it begins")
+            }
+            ranges.append(first.value...last.value)
+        }
+        position += 1
+        isAtComponentStart = false
+        return .ranges(ranges, isNegated: isNegated)
+    }
+
+    private mutating func member() throws(Failure) -> Unicode.Scalar {
+        if peek() == "[", position + 1 < pattern.count, ":.=".unicodeScalars.contains(pattern[position + 1]) {
+            throw Failure(reason: "names of classes such as [:alpha:] are not known")
+        }
+        if peek() == "\\" { position += 1 }
+        guard let scalar = peek() else { throw Failure(reason: "\"[\" without \"]\"") }
+        guard scalar != "/" else { throw Failure(reason: "a slash cannot be in brackets") }
+        position += 1
+        return scalar
+    }
+
+    private func peek() -> Unicode.Scalar? {
+        position < pattern.count ? pattern[position] : nil
+    }
+}
+
+/// What a pattern compiles to: a non-deterministic automaton, walked with all its states at once.
+///
+/// Thompson's construction, so that `*a*a*a*b` costs states times characters and never tries one way after another.
+struct GlobProgram: Sendable {
+    /// What one character may be.
+    enum Matcher: Sendable {
+        case scalar(UInt32)
+        /// Anything but a slash.
+        case anyInComponent
+        /// Anything.
+        case any
+        /// One of the ranges, or with `isNegated` none of them; never a slash.
+        case ranges([ClosedRange<UInt32>], isNegated: Bool)
+
+        func fits(_ scalar: UInt32) -> Bool {
+            switch self {
+            case .scalar(let wanted): scalar == wanted
+            case .anyInComponent: scalar != Self.slash
+            case .any: true
+            case .ranges(let ranges, let isNegated):
+                scalar != Self.slash && ranges.contains { $0.contains(scalar) } != isNegated
+            }
+        }
+
+        private static let slash: UInt32 = 0x2F
+    }
+
+    enum Step: Sendable {
+        /// Takes one character and goes on with the next step.
+        case take(Matcher)
+        /// Goes on at both places, which are distances from here.
+        case fork(Int, Int)
+        /// Goes on at a distance from here.
+        case jump(Int)
+    }
+
+    /// Reaching the end of the steps with the end of the text is a match.
+    let steps: [Step]
+
+    func matches(_ text: ArraySlice<UInt8>) -> Bool {
+        var current = StateSet(count: steps.count + 1)
+        var next = current
+        var open: [Int] = []
+        add(0, to: &current, using: &open)
+        for scalar in Scalars(text) {
+            next.removeAll()
+            for state in current.members where state < steps.count {
+                guard case .take(let matcher) = steps[state], matcher.fits(scalar) else { continue }
+                add(state + 1, to: &next, using: &open)
+            }
+            swap(&current, &next)
+            if current.members.isEmpty { return false }
+        }
+        return current.contains(steps.count)
+    }
+
+    /// Adds a state and all that are reached from it without taking a character. `open` is empty before and after; it is
+    /// handed in so that its memory is used again.
+    private func add(_ state: Int, to set: inout StateSet, using open: inout [Int]) {
+        open.append(state)
+        while let state = open.popLast() {
+            guard set.insert(state), state < steps.count else { continue }
+            switch steps[state] {
+            case .take: break
+            case .fork(let first, let second):
+                open.append(state + first)
+                open.append(state + second)
+            case .jump(let distance): open.append(state + distance)
+            }
+        }
+    }
+}
+
+/// A set of small numbers that remembers the order of arrival, and is emptied in the time of its members.
+private struct StateSet {
+    private(set) var members: [Int] = []
+    private var isMember: [Bool]
+
+    init(count: Int) {
+        isMember = Array(repeating: false, count: count)
+    }
+
+    func contains(_ state: Int) -> Bool { isMember[state] }
+
+    mutating func insert(_ state: Int) -> Bool {
+        guard !isMember[state] else { return false }
+        isMember[state] = true
+        members.append(state)
+        return true
+    }
+
+    mutating func removeAll() {
+        for state in members { isMember[state] = false }
+        members.removeAll(keepingCapacity: true)
+    }
+}
+
+/// The characters of a path; each byte that is not UTF-8 becomes a number above all of Unicode.
+private struct Scalars: Sequence, IteratorProtocol {
+    private var parser = Unicode.UTF8.ForwardParser()
+    private var bytes: ArraySlice<UInt8>.Iterator
+    private let text: ArraySlice<UInt8>
+    private var offset: Int
+    private var brokenEnd: Int
+
+    init(_ text: ArraySlice<UInt8>) {
+        self.text = text
+        bytes = text.makeIterator()
+        offset = text.startIndex
+        brokenEnd = text.startIndex
+    }
+
+    mutating func next() -> UInt32? {
+        if offset < brokenEnd { return brokenByte() }
+        switch parser.parseScalar(from: &bytes) {
+        case .valid(let encoded):
+            offset += encoded.count
+            return Unicode.UTF8.decode(encoded).value
+        case .error(let length):
+            brokenEnd = offset + length
+            return brokenByte()
+        case .emptyInput:
+            return nil
+        }
+    }
+
+    private mutating func brokenByte() -> UInt32 {
+        defer { offset += 1 }
+        return 0x11_0000 + UInt32(text[offset])
+    }
+}

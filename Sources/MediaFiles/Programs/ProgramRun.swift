@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Glibc
 internal import MediaSystem
 
 /// A program of the user that is run to its end: bytes to its standard input, bytes from its standard output. No shell sees
@@ -73,5 +74,99 @@ package struct ProgramRun: Sendable {
             throw .notFound
         }
         return path
+    }
+}
+
+/// Our end of a pipe that a program writes into; never waits.
+struct ProgramOutput: ~Copyable {
+    /// -1 once everything was read.
+    private(set) var descriptor: Int32
+
+    /// More than any pipe holds: one that writes faster than we read must not keep us from looking for anything else.
+    private static let longestTurn = 4 << 20
+
+    /// Takes a descriptor over; -1 has nothing to read.
+    init(owning descriptor: Int32) {
+        self.descriptor = descriptor
+        if descriptor >= 0 { _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK) }
+    }
+
+    deinit { if descriptor >= 0 { close(descriptor) } }
+
+    /// Whether everything was read, and nobody can write any more.
+    var isAtEnd: Bool { descriptor < 0 }
+
+    /// Hands over what is there, in pieces.
+    ///
+    /// - Parameters:
+    ///   - limit: No more bytes than this; the rest stays where it is.
+    ///   - body: Gets each piece.
+    mutating func read(upTo limit: Int = longestTurn, _ body: (ArraySlice<UInt8>) -> Void) {
+        var buffer = [UInt8](repeating: 0, count: 16 << 10)
+        var rest = min(limit, Self.longestTurn)
+        while descriptor >= 0, rest > 0 {
+            let count = Glibc.read(descriptor, &buffer, min(buffer.count, rest))
+            if count > 0 {
+                body(buffer[..<count])
+                rest -= count
+            } else if count < 0, errno == EAGAIN {
+                return
+            } else if count == 0 || errno != EINTR {
+                close(descriptor)
+                descriptor = -1
+            }
+        }
+    }
+}
+
+/// Why a program was not run to its end. How it ended is no error here: `ProgramResult` tells that.
+package enum ProgramError: Error, Sendable, Equatable {
+    /// There are no arguments, and so no name.
+    case noName
+    /// A name without a slash that is in no directory of the search path.
+    case notFound
+    /// The system refused to start it, or to make the pipes; holds `errno`.
+    case cannotRun(errno: Int32)
+    /// It printed more bytes than allowed, and was ended.
+    case tooMuchOutput(limit: Int)
+    /// The task was cancelled; the program has been ended.
+    case cancelled
+
+    /// In words that follow the program's name.
+    package var detail: String {
+        switch self {
+        case .noName: "names no program"
+        case .notFound: "is not in PATH"
+        case .cannotRun(let code): "cannot be run: \(SystemError.words(code))"
+        case .tooMuchOutput(let limit): "printed more than \(limit) bytes"
+        case .cancelled: "was interrupted"
+        }
+    }
+}
+
+/// What a program printed, and how it ended.
+package struct ProgramResult: Sendable, Equatable {
+    /// How it ended.
+    package enum Ending: Sendable, Equatable {
+        /// With an exit code.
+        case ended(Int32)
+        /// By a signal.
+        case killed(Int32)
+    }
+
+    /// Standard output; empty where it was handed over as it came.
+    package var output: [UInt8]
+    /// How it ended.
+    package var ending: Ending
+    /// The end of standard error, where that was kept.
+    package var errors: [UInt8] = []
+
+    /// Nil after exit code 0; otherwise how it ended, in words that follow the program's name.
+    package var failure: String? {
+        switch ending {
+        case .ended(0): nil
+        case .ended(let code): "failed with exit code \(code)"
+        case .killed(let number): "was ended by signal \(number)"
+        }
     }
 }

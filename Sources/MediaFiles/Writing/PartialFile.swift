@@ -185,3 +185,98 @@ package final class PartialFile: Sendable {
     /// - Throws: `FileWriteError`.
     package func discard() throws(FileWriteError) { try directory.remove(name) }
 }
+
+extension PartialFile {
+    /// Gives the file its name in the place of whatever had it, and waits until that is on the disk. Blocks.
+    ///
+    /// - Parameter new: Need not be UTF-8. Readers find the file that had it, or this one; never a part.
+    /// - Throws: `FileWriteError`; the file may have its name already when only the waiting failed.
+    package func publish(replacing new: [UInt8]) throws(FileWriteError) {
+        let directoryDescriptor = directory.descriptor
+        guard
+            renameat(
+                directoryDescriptor,
+                self.name.cString,
+                directoryDescriptor,
+                new.cString
+            ) == 0
+        else { throw FileWriteError(errno: errno, path: directory.path(of: new)) }
+        try directory.synchronize()
+    }
+}
+
+/// The umask of this process. `umask(2)` can only be read by setting it, which other threads would feel; the kernel tells it
+/// in `/proc` as well.
+enum FileCreationMask {
+    /// The mask; 0077 where it cannot be told.
+    static var current: mode_t {
+        let descriptor = open("/proc/self/status", O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return 0o077 }
+        defer { close(descriptor) }
+        // The line is the second of about sixty.
+        var bytes = [UInt8](repeating: 0, count: 512)
+        let count = read(descriptor, &bytes, bytes.count)
+        guard count > 0 else { return 0o077 }
+        return parse(String(decoding: bytes[..<count], as: UTF8.self)) ?? 0o077
+    }
+
+    static func parse(_ status: String) -> mode_t? {
+        guard let line = status.split(separator: "\n").first(where: { $0.hasPrefix("Umask:") }) else { return nil }
+        return mode_t(line.dropFirst(6).drop { $0 == "\t" || $0 == " " }, radix: 8)
+    }
+}
+
+/// Why a file could not be written.
+package struct FileWriteError: Error, Sendable, Equatable {
+    /// The cause.
+    package enum Kind: Sendable, Equatable {
+        /// No space left, or the quota is used up.
+        case full
+        /// No permission, or a read-only file system.
+        case denied
+        /// The name is taken; nothing was replaced.
+        case exists
+        /// Another process is writing it.
+        case busy
+        /// Something stands there that is not to be written through: a symbolic link, a device, somebody else's file.
+        case unsafe
+        /// Anything else the system reports.
+        case io(errno: Int32)
+    }
+
+    /// The cause.
+    package var kind: Kind
+    /// The file or directory, as bytes.
+    package var path: [UInt8]
+
+    /// Makes an error.
+    package init(_ kind: Kind, path: [UInt8]) {
+        self.kind = kind
+        self.path = path
+    }
+
+    init(errno code: Int32, path: [UInt8]) {
+        let kind: Kind =
+            switch code {
+            case ENOSPC, EDQUOT: .full
+            case EACCES, EPERM, EROFS: .denied
+            case EEXIST: .exists
+            // What O_NOFOLLOW and O_DIRECTORY say of a link, or of a file in a directory's place.
+            case ELOOP, ENOTDIR: .unsafe
+            default: .io(errno: code)
+            }
+        self.init(kind, path: path)
+    }
+
+    /// The system's words, or ours.
+    package var detail: String {
+        switch kind {
+        case .full: "no space left on the disk"
+        case .denied: "not writable"
+        case .exists: "the name is taken"
+        case .busy: "another process is writing it"
+        case .unsafe: "a link or something else that is no ordinary file or directory is in the way"
+        case .io(let code): SystemError.words(code)
+        }
+    }
+}

@@ -1,3 +1,6 @@
+import Foundation
+import GRDB
+
 /// `library.sqlite`: what cannot be had again from a server: logins, which local file is which photo, captures and devices,
 /// tapes and their albums. Safe for many processes and tasks at once.
 ///
@@ -21,5 +24,114 @@ public final class LibraryStore: Sendable {
         connection = try StoreConnection(.library, in: directory, fileSystem: fileSystem, busyLimit: busyLimit)
         commits = GroupCommit(connection)
         warnings = directory.warnings
+    }
+}
+
+/// How this machine is known to a photo server.
+public struct Login: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
+    /// Address of the server.
+    public var server: String
+    /// The user's API key. Secret.
+    public var apiKey: String
+    /// The server's id of this machine; nil when it is not registered.
+    public var deviceID: String?
+    /// The name it is registered under.
+    public var deviceName: String?
+    /// The user's e-mail address, where it is known.
+    public var email: String?
+
+    /// Makes a login.
+    public init(
+        server: String,
+        apiKey: String,
+        deviceID: String? = nil,
+        deviceName: String? = nil,
+        email: String? = nil
+    ) {
+        self.server = server
+        self.apiKey = apiKey
+        self.deviceID = deviceID
+        self.deviceName = deviceName
+        self.email = email
+    }
+
+    /// Without the key.
+    public var description: String { "login at \(server)" }
+    /// Without the key, so that `dump` does not show it either.
+    public var customMirror: Mirror { Mirror(self, children: ["server": server]) }
+}
+
+extension LibraryStore {
+    private static let columns = "server, api_key, device_id, device_name, email"
+
+    /// The login of a server; nil when there is none.
+    public func login(for server: String) throws(StoreError) -> Login? {
+        try connection.read { db in
+            try Row.fetchOne(db, sql: "SELECT \(Self.columns) FROM logins WHERE server = ?", arguments: [server])
+                .map(Self.login)
+        }
+    }
+
+    /// All logins, by server.
+    public func logins() throws(StoreError) -> [Login] {
+        try connection.read { db in
+            try Row.fetchAll(db, sql: "SELECT \(Self.columns) FROM logins ORDER BY server").map(Self.login)
+        }
+    }
+
+    /// Keeps a login, in place of the server's earlier one, whose key is removed from the disk.
+    ///
+    /// - Throws: `StoreError`; `.busy` also when the login is kept but the log could not be emptied.
+    public func keep(_ login: Login) throws(StoreError) {
+        try connection.write { db in
+            try db.execute(
+                sql: "INSERT OR REPLACE INTO logins (\(Self.columns)) VALUES (?, ?, ?, ?, ?)",
+                arguments: [login.server, login.apiKey, login.deviceID, login.deviceName, login.email]
+            )
+        }
+        try connection.truncateLog()
+    }
+
+    /// Forgets key and device id of a server, also on the disk. The device token stays, so that a later login is the same
+    /// device again.
+    ///
+    /// - Returns: Whether there was a login.
+    /// - Throws: `StoreError`; `.busy` also when the login is gone but the log could not be emptied.
+    public func removeLogin(for server: String) throws(StoreError) -> Bool {
+        let isRemoved = try connection.write { db in
+            try db.execute(sql: "DELETE FROM logins WHERE server = ?", arguments: [server])
+            return db.changesCount == 1
+        }
+        try connection.truncateLog()
+        return isRemoved
+    }
+
+    /// The token under which this machine is registered at a server; a new one (`mediactl-` and a random UUID) is made and
+    /// kept when there is none.
+    ///
+    /// - Parameters:
+    ///   - server: Address of the server.
+    ///   - isRenewed: Makes a new one in place of the old, which belongs to another user (photosync contract 1.3).
+    /// - Returns: The token. Not a secret as the key is, but whoever sends it is taken for this machine.
+    /// - Throws: `StoreError`.
+    public func deviceToken(for server: String, isRenewed: Bool) throws(StoreError) -> String {
+        let new = "mediactl-" + UUID().uuidString.lowercased()
+        return try connection.write { db in
+            let known = try String.fetchOne(
+                db,
+                sql: "SELECT token FROM device_tokens WHERE server = ?",
+                arguments: [server]
+            )
+            if let known, !isRenewed { return known }
+            try db.execute(
+                sql: "INSERT OR REPLACE INTO device_tokens (server, token) VALUES (?, ?)",
+                arguments: [server, new]
+            )
+            return new
+        }
+    }
+
+    private static func login(_ row: Row) -> Login {
+        Login(server: row[0], apiKey: row[1], deviceID: row[2], deviceName: row[3], email: row[4])
     }
 }

@@ -1,3 +1,5 @@
+import Foundation
+import GRDB
 public import MediaSystem
 
 /// A file of this machine that is a photo of a server.
@@ -69,5 +71,137 @@ public struct PhotoCopy: Sendable, Equatable {
         self.identity = identity
         self.lastModified = lastModified
         self.totalBytes = totalBytes
+    }
+}
+
+extension LibraryStore {
+    /// The copies of these photos on this machine, in no particular order.
+    public func copies(ofPhotos ids: [String], server: String) throws(StoreError) -> [PhotoCopy] {
+        try copies(where: "photo_id = ? AND server = ?", ids, server)
+    }
+
+    /// The copies with these digests of their own (64 lower-case hexadecimal characters).
+    public func copies(withDigests digests: [String], server: String) throws(StoreError) -> [PhotoCopy] {
+        try copies(where: "sha256 = ? AND server = ?", digests, server)
+    }
+
+    /// The copies that are at these paths, or will be.
+    public func copies(at paths: [[UInt8]], server: String) throws(StoreError) -> [PhotoCopy] {
+        try copies(where: "path = ? AND server = ?", paths.map { Data($0) }, server)
+    }
+
+    private func copies(
+        where condition: String,
+        _ keys: [some DatabaseValueConvertible & Hashable],
+        _ server: String
+    ) throws(StoreError) -> [PhotoCopy] {
+        try connection.readBeside { db in
+            let statement = try db.cachedStatement(sql: CopyRow.select(where: condition))
+            return try Set(keys).flatMap { key in
+                try Row.fetchAll(statement, arguments: [key, server]).map(CopyRow.copy)
+            }
+        }
+    }
+
+    /// Calls `body` with all copies of a server's photos, by path, a block of up to 500 at a time. A copy that is kept
+    /// meanwhile may be left out.
+    ///
+    /// - Throws: `StoreError`, and what `body` throws.
+    public func forEachBlockOfCopies(of server: String, _ body: ([PhotoCopy]) throws -> Void) throws {
+        var last: (path: Data, photoID: String) = (Data(), "")
+        while true {
+            let block = try connection.readBeside { db in
+                let statement = try db.cachedStatement(
+                    sql: CopyRow.select(where: "server = ? AND (path, photo_id) > (?, ?)")
+                        + " ORDER BY path, photo_id LIMIT 500"
+                )
+                return try Row.fetchAll(statement, arguments: [server, last.path, last.photoID]).map(CopyRow.copy)
+            }
+            guard let end = block.last else { return }
+            last = (Data(end.path), end.photoID)
+            try body(block)
+        }
+    }
+
+    /// Keeps copies, each in place of an earlier one of the same photo and path. Many callers at once share one commit.
+    /// Cancelling the task does not stop it.
+    ///
+    /// - Throws: `StoreError`, only for this call's own copies.
+    public func keep(_ copies: [PhotoCopy]) async throws(StoreError) {
+        guard !copies.isEmpty else { return }
+        try await commits.commit { db in
+            for copy in copies { try CopyRow.upsert(copy, db) }
+        }
+    }
+
+    /// Forgets that files are copies (those of the same photo and path); the files stay.
+    public func remove(_ copies: [PhotoCopy]) throws(StoreError) {
+        guard !copies.isEmpty else { return }
+        try connection.write { db in
+            for copy in copies { try CopyRow.remove(copy, db) }
+        }
+    }
+}
+
+/// Rows of the table `photo_copies`.
+private enum CopyRow {
+    private static let columns = """
+        server, photo_id, path, temporary_name, state, source, sha256, server_sha256, device, inode, file_size, \
+        modified_ns, changed_ns, last_modified, total_bytes
+        """
+
+    static func select(where condition: String) -> String {
+        "SELECT \(columns) FROM photo_copies WHERE \(condition)"
+    }
+
+    /// Only what changes of a row is written, and so only the indexes of that.
+    static func upsert(_ copy: PhotoCopy, _ db: Database) throws {
+        let statement = try db.cachedStatement(
+            sql: """
+                INSERT INTO photo_copies (\(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                ON CONFLICT DO UPDATE SET
+                    temporary_name = excluded.temporary_name, state = excluded.state, source = excluded.source,
+                    sha256 = excluded.sha256, server_sha256 = excluded.server_sha256, device = excluded.device,
+                    inode = excluded.inode, file_size = excluded.file_size, modified_ns = excluded.modified_ns,
+                    changed_ns = excluded.changed_ns, last_modified = excluded.last_modified,
+                    total_bytes = excluded.total_bytes
+                """
+        )
+        try statement.execute(arguments: [
+            copy.server, copy.photoID, Data(copy.path), copy.temporaryName, copy.state.rawValue, copy.source.rawValue,
+            copy.sha256, copy.serverSHA256, copy.identity.map { Int64(bitPattern: $0.device) },
+            copy.identity.map { Int64(bitPattern: $0.inode) }, copy.identity?.size,
+            copy.identity?.modificationNanoseconds, copy.identity?.changeNanoseconds, copy.lastModified,
+            copy.totalBytes,
+        ])
+    }
+
+    static func remove(_ copy: PhotoCopy, _ db: Database) throws {
+        try db.cachedStatement(sql: "DELETE FROM photo_copies WHERE photo_id = ? AND server = ? AND path = ?")
+            .execute(arguments: [copy.photoID, copy.server, Data(copy.path)])
+    }
+
+    static func copy(_ row: Row) throws -> PhotoCopy {
+        let photoID: String = row[1]
+        guard let state = PhotoCopy.State(rawValue: row[4]), let source = PhotoCopy.Source(rawValue: row[5]) else {
+            throw StoreError(
+                .corrupt,
+                path: StoreSchema.library.fileName,
+                detail: "a copy of photo \(photoID) has an unknown state or source"
+            )
+        }
+        return PhotoCopy(
+            server: row[0],
+            photoID: photoID,
+            path: [UInt8](row[2] as Data),
+            temporaryName: row[3],
+            state: state,
+            source: source,
+            sha256: row[6],
+            serverSHA256: row[7],
+            identity: FileIdentity(row, from: 8),
+            lastModified: row[13],
+            totalBytes: row[14]
+        )
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 
 extension SyncIndex {
@@ -177,5 +178,108 @@ private struct PhotoBlock {
         case .otherThan: "device_id <> ?5"
         case .legacy: "device_id IS NULL"
         }
+    }
+}
+
+/// Which photos a run has seen: a bit for each number of a photo, in chunks of 512 bytes, within one transaction.
+struct SeenPhotos {
+    static let chunkSize: Int64 = 4096
+
+    private let db: Database
+    private let server: Int64
+    private let select: Statement
+    /// The chunk in hand; photos that follow each other have numbers that do.
+    private var chunk: Int64 = -1
+    private var bits: [UInt8] = []
+    private var isChanged = false
+
+    init(_ db: Database, server: Int64) throws {
+        self.db = db
+        self.server = server
+        select = try db.cachedStatement(sql: "SELECT bits FROM seen WHERE server = ? AND chunk = ?")
+    }
+
+    /// - Returns: Whether it had not been seen before.
+    mutating func insert(_ number: Int64) throws -> Bool {
+        let (byte, bit) = try place(of: number)
+        guard bits[byte] & bit == 0 else { return false }
+        bits[byte] |= bit
+        isChanged = true
+        return true
+    }
+
+    mutating func contains(_ number: Int64) throws -> Bool {
+        let (byte, bit) = try place(of: number)
+        return bits[byte] & bit != 0
+    }
+
+    private mutating func place(of number: Int64) throws -> (byte: Int, bit: UInt8) {
+        let (wanted, rest) = number.quotientAndRemainder(dividingBy: Self.chunkSize)
+        if wanted != chunk {
+            try save()
+            let known = try Data.fetchOne(select, arguments: [server, wanted])
+            // A chunk of another length is damage; what it does not say counts as not seen.
+            bits = Array((known ?? Data()).prefix(512))
+            bits += [UInt8](repeating: 0, count: 512 - bits.count)
+            chunk = wanted
+        }
+        return (Int(rest >> 3), 1 << UInt8(rest & 7))
+    }
+
+    /// Writes what has changed.
+    mutating func save() throws {
+        guard isChanged else { return }
+        try db.cachedStatement(sql: "INSERT OR REPLACE INTO seen (server, chunk, bits) VALUES (?, ?, ?)")
+            .execute(arguments: [server, chunk, Data(bits)])
+        isChanged = false
+    }
+}
+
+/// Marks what a full run has not seen.
+struct GonePhotos {
+    private let db: Database
+    private let server: Int64
+
+    init(_ db: Database, server: Int64) {
+        self.db = db
+        self.server = server
+    }
+
+    /// - Parameter count: Photos that the run has seen. Each of them is there, so when as many are there, none is gone.
+    /// - Returns: How many were marked.
+    /// - Throws: Errors of SQLite.
+    func mark(seen count: Int64) throws -> Int64 {
+        let presentCount = try OriginTable.presentCount(ofServer: server, db)
+        guard presentCount != count else { return 0 }
+        let last = try Int64.fetchOne(db, sql: "SELECT max(number) FROM photos") ?? 0
+        var origins = try OriginTable(db, server: server)
+        var seen = try SeenPhotos(db, server: server)
+        let update = try db.cachedStatement(sql: "UPDATE photos SET is_gone = 1 WHERE number = ?")
+        var marked: Int64 = 0
+        for chunk in 0...(last / SeenPhotos.chunkSize) {
+            for photo in try photos(of: chunk) where try !seen.contains(photo.number) {
+                try update.execute(arguments: [photo.number])
+                origins.add(present: -1, gone: 1, to: photo.origin)
+                marked += 1
+            }
+        }
+        try origins.save()
+        return marked
+    }
+
+    private func photos(of chunk: Int64) throws -> [(number: Int64, origin: Int64)] {
+        // The plus keeps SQLite from going through all photos of the server for each chunk.
+        let statement = try RawStatement(
+            db,
+            "SELECT number, origin FROM photos WHERE number BETWEEN ?1 AND ?2 AND +server = ?3 AND is_gone = 0"
+        )
+        let first = chunk * SeenPhotos.chunkSize
+        statement.bind(first, at: 1)
+        statement.bind(first + SeenPhotos.chunkSize - 1, at: 2)
+        statement.bind(server, at: 3)
+        defer { statement.reset() }
+        var photos: [(number: Int64, origin: Int64)] = []
+        while try statement.step() { photos.append((statement.integer(0), statement.integer(1))) }
+        return photos
     }
 }

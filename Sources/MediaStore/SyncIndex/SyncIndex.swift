@@ -1,3 +1,4 @@
+public import Foundation
 import GRDB
 import Glibc
 
@@ -66,5 +67,199 @@ public final class SyncIndex: Sendable {
 
     private func note(_ error: StoreError) {
         if !isTemporary { IndexRepair.noteCorruption(error, path: connection.path) }
+    }
+}
+
+/// What is known of a server's photos.
+public struct SyncState: Sendable, Equatable {
+    /// Whose photos they are (the `account` of `SyncIndex.begin`).
+    public var account: String
+    /// When a run, of either kind, last came to its end; nil when none has. What was uploaded before is in the index.
+    public var lastCompleteAt: Date?
+    /// When the last full run that came to its end was begun: what was deleted before is marked as gone. What was deleted
+    /// while it ran need not be.
+    public var lastFullAt: Date?
+    /// Whether a run has begun and not come to its end.
+    public var hasUnfinishedRun: Bool
+    /// The latest `uploadedAt` that a complete run has seen; the next incremental run begins before it.
+    public var watermark: PhotoTime?
+    /// The server's last `totalCount`.
+    public var totalCount: Int64
+
+    /// Makes a state.
+    public init(
+        account: String,
+        lastCompleteAt: Date? = nil,
+        lastFullAt: Date? = nil,
+        hasUnfinishedRun: Bool = false,
+        watermark: PhotoTime? = nil,
+        totalCount: Int64 = 0
+    ) {
+        self.account = account
+        self.lastCompleteAt = lastCompleteAt
+        self.lastFullAt = lastFullAt
+        self.hasUnfinishedRun = hasUnfinishedRun
+        self.watermark = watermark
+        self.totalCount = totalCount
+    }
+}
+
+/// Photos of a server by origin.
+public struct PhotoCounts: Sendable, Equatable {
+    /// From this machine's device.
+    public var thisDevice: Int64 = 0
+    /// From other devices.
+    public var otherDevices: Int64 = 0
+    /// From no device.
+    public var legacy: Int64 = 0
+    /// No longer on the server, as far as a full run could tell; not in `total`.
+    public var gone: Int64 = 0
+    /// All that are there.
+    public var total: Int64 { thisDevice + otherDevices + legacy }
+
+    /// Makes counts of zero.
+    public init() {}
+}
+
+/// Rows of the table `servers`.
+enum ServerRow {
+    static func number(of address: String, _ db: Database) throws -> Int64? {
+        let statement = try db.cachedStatement(sql: "SELECT number FROM servers WHERE address = ?")
+        return try Int64.fetchOne(statement, arguments: [address])
+    }
+
+    /// The server's number, with what another account has left removed.
+    static func prepare(_ address: String, account: String, _ db: Database) throws -> Int64 {
+        if let number = try number(of: address, db) {
+            let known = try String.fetchOne(
+                db,
+                sql: "SELECT account FROM servers WHERE number = ?",
+                arguments: [number]
+            )
+            if known == account { return number }
+            try remove(number, db)
+        }
+        try db.execute(sql: "INSERT INTO servers (address, account) VALUES (?, ?)", arguments: [address, account])
+        return db.lastInsertedRowID
+    }
+
+    /// Removes a server with all that is known of it.
+    static func remove(_ number: Int64, _ db: Database) throws {
+        try RunRow.remove(ofServer: number, db)
+        try db.execute(sql: "DELETE FROM origins WHERE server = ?", arguments: [number])
+        try db.execute(sql: "DELETE FROM servers WHERE number = ?", arguments: [number])
+        // SQLite empties a table at once only when no condition is given.
+        let hasOthers = try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM servers)") ?? true
+        if hasOthers {
+            try db.execute(sql: "DELETE FROM photos WHERE server = ?", arguments: [number])
+        } else {
+            try db.execute(sql: "DELETE FROM photos")
+        }
+    }
+
+    /// Records a run that has ended. A full one has seen the latest photo there is.
+    static func finish(_ run: RunRow, now: Date?, _ db: Database) throws {
+        let isFull = run.since == nil
+        try db.execute(
+            sql: "UPDATE servers SET complete_at = ?1, full_at = iif(?2, ?3, full_at) WHERE number = ?4",
+            arguments: [now?.milliseconds ?? run.begunAt, isFull, run.begunAt, run.server]
+        )
+        try db.execute(
+            sql: """
+                UPDATE servers SET watermark_us = ?1, watermark_text = ?2
+                WHERE number = ?4 AND (?3 OR watermark_us IS NULL OR watermark_us < ?1)
+                """,
+            arguments: [run.latest?.microseconds, run.latest?.text, isFull, run.server]
+        )
+    }
+}
+
+extension SyncIndex {
+    /// What is known of a server; nil when it was never synchronised.
+    public func state(of server: String) throws(StoreError) -> SyncState? {
+        try read { db in
+            let row = try Row.fetchOne(
+                db,
+                sql: """
+                    SELECT account, complete_at, full_at, EXISTS (SELECT 1 FROM runs WHERE server = servers.number),
+                        watermark_us, watermark_text, total_count
+                    FROM servers WHERE address = ?
+                    """,
+                arguments: [server]
+            )
+            return row.map { row in
+                SyncState(
+                    account: row[0],
+                    lastCompleteAt: (row[1] as Int64?).map(Date.init(milliseconds:)),
+                    lastFullAt: (row[2] as Int64?).map(Date.init(milliseconds:)),
+                    hasUnfinishedRun: row[3],
+                    watermark: PhotoTime(row, at: 4),
+                    totalCount: row[6]
+                )
+            }
+        }
+    }
+
+    /// Photos by origin, without those that are gone. Takes no time: they are counted while they are stored.
+    ///
+    /// - Parameters:
+    ///   - server: Address of the server.
+    ///   - device: The id of this machine's device; nil when it has none, and all devices are others.
+    /// - Returns: The counts; all 0 when the server is not known.
+    /// - Throws: `StoreError`.
+    public func counts(of server: String, device: String?) throws(StoreError) -> PhotoCounts {
+        try read { db in
+            let rows = try Row.fetchCursor(
+                db,
+                sql: """
+                    SELECT device_id, present, gone FROM origins
+                    WHERE server = (SELECT number FROM servers WHERE address = ?)
+                    """,
+                arguments: [server]
+            )
+            var counts = PhotoCounts()
+            while let row = try rows.next() {
+                let id: String? = row[0]
+                switch id {
+                case nil: counts.legacy += row[1]
+                case device: counts.thisDevice += row[1]
+                default: counts.otherDevices += row[1]
+                }
+                counts.gone += row[2]
+            }
+            return counts
+        }
+    }
+
+    /// Forgets all that is known of a server.
+    public func forget(_ server: String) throws(StoreError) {
+        try write { db in
+            if let number = try ServerRow.number(of: server, db) { try ServerRow.remove(number, db) }
+        }
+    }
+}
+
+extension SyncIndex {
+    /// Whether a server records who uploads a photo, as the latest upload from here has shown (photosync contract 3.5); nil
+    /// when nothing was uploaded, and for a server that was never synchronised.
+    public func ownsUploads(at server: String) throws(StoreError) -> Bool? {
+        try read { db in
+            let row = try Row.fetchOne(
+                db,
+                sql: "SELECT owns_uploads FROM servers WHERE address = ?",
+                arguments: [server]
+            )
+            return row?["owns_uploads"]
+        }
+    }
+
+    /// Keeps what an upload has shown. A server that was never synchronised is passed over.
+    public func setOwnsUploads(_ isOwned: Bool, at server: String) throws(StoreError) {
+        try write { db in
+            try db.execute(
+                sql: "UPDATE servers SET owns_uploads = ? WHERE address = ?",
+                arguments: [isOwned, server]
+            )
+        }
     }
 }

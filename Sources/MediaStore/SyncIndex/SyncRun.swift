@@ -1,3 +1,6 @@
+public import Foundation
+import GRDB
+
 /// One run through a server's listing, as it stands in the index.
 public struct SyncRun: Sendable, Equatable {
     /// What a run asks for.
@@ -62,4 +65,278 @@ public struct SyncChanges: Sendable, Equatable {
 
     /// Makes changes of none.
     public init() {}
+}
+
+/// A row of the table `runs`.
+struct RunRow {
+    private(set) var number: Int64
+    let server: Int64
+    /// Milliseconds since 1970, by this machine's clock.
+    let begunAt: Int64
+    /// nil for a full run.
+    let since: PhotoTime?
+    var cursor: String?
+    var isAtEnd = false
+    private(set) var photosSeen: Int64 = 0
+    private(set) var pagesSeen: Int64 = 0
+    var totalCount: Int64 = 0
+    private(set) var added: Int64 = 0
+    private(set) var changed: Int64 = 0
+    /// The latest `uploadedAt` of its photos that is not past the horizon.
+    private(set) var latest: PhotoTime?
+
+    // MARK: Rows
+
+    /// The row of a run that is still the server's latest.
+    ///
+    /// - Throws: `StoreError`, `.busy` when it is not; errors of SQLite.
+    static func current(_ run: SyncRun, _ db: Database) throws -> RunRow {
+        let condition = "number = ? AND server = (SELECT number FROM servers WHERE address = ?)"
+        guard let row = try fetch(where: condition, [run.number, run.server], db) else {
+            throw StoreError(
+                .busy,
+                path: StoreSchema.index.fileName,
+                detail: "another process has begun to synchronise this server"
+            )
+        }
+        return row
+    }
+
+    static func fetch(ofServer server: Int64, _ db: Database) throws -> RunRow? {
+        try fetch(where: "server = ?", [server], db)
+    }
+
+    private static func fetch(
+        where condition: String,
+        _ arguments: StatementArguments,
+        _ db: Database
+    ) throws -> RunRow? {
+        let statement = try db.cachedStatement(sql: "SELECT \(columns) FROM runs WHERE \(condition)")
+        return try Row.fetchOne(statement, arguments: arguments).map(RunRow.init)
+    }
+
+    /// A new run. What an earlier one that did not end has changed is in the index, and counts as changed by this one.
+    static func insert(
+        _ kind: SyncRun.Kind,
+        server: Int64,
+        now: Date,
+        after unfinished: RunRow?,
+        _ db: Database
+    ) throws -> RunRow {
+        var since: PhotoTime?
+        if case .since(let time) = kind { since = time }
+        try db.execute(
+            sql: "INSERT INTO runs (server, begun_at, since_us, since_text, added, changed) VALUES (?, ?, ?, ?, ?, ?)",
+            arguments: [
+                server, now.milliseconds, since?.microseconds, since?.text, unfinished?.added ?? 0,
+                unfinished?.changed ?? 0,
+            ]
+        )
+        var row = RunRow(number: db.lastInsertedRowID, server: server, begunAt: now.milliseconds, since: since)
+        row.added = unfinished?.added ?? 0
+        row.changed = unfinished?.changed ?? 0
+        return row
+    }
+
+    /// Removes a server's run and what it has seen.
+    static func remove(ofServer server: Int64, _ db: Database) throws {
+        try db.execute(sql: "DELETE FROM runs WHERE server = ?", arguments: [server])
+        try db.execute(sql: "DELETE FROM seen WHERE server = ?", arguments: [server])
+    }
+
+    /// Gives the run the next number.
+    func renumber(_ db: Database) throws -> RunRow {
+        try db.execute(sql: "DELETE FROM runs WHERE number = ?", arguments: [number])
+        try db.execute(
+            sql: "INSERT INTO runs (server, begun_at, since_us, since_text) VALUES (?, ?, ?, ?)",
+            arguments: [server, begunAt, since?.microseconds, since?.text]
+        )
+        var copy = self
+        copy.number = db.lastInsertedRowID
+        try copy.update(db)
+        return copy
+    }
+
+    /// Writes what a page changes.
+    func update(_ db: Database) throws {
+        try db.cachedStatement(
+            sql: """
+                UPDATE runs SET cursor = ?, is_at_end = ?, photos_seen = ?, pages_seen = ?, total_count = ?, added = ?,
+                    changed = ?, latest_us = ?, latest_text = ?
+                WHERE number = ?
+                """
+        ).execute(arguments: [
+            cursor, isAtEnd, photosSeen, pagesSeen, totalCount, added, changed, latest?.microseconds, latest?.text,
+            number,
+        ])
+        try db.cachedStatement(sql: "UPDATE servers SET total_count = ?1 WHERE number = ?2 AND total_count <> ?1")
+            .execute(arguments: [totalCount, server])
+    }
+
+    private static let columns = """
+        number, server, begun_at, since_us, since_text, cursor, is_at_end, photos_seen, pages_seen, total_count, added, \
+        changed, latest_us, latest_text
+        """
+
+    private init(number: Int64, server: Int64, begunAt: Int64, since: PhotoTime?) {
+        self.number = number
+        self.server = server
+        self.begunAt = begunAt
+        self.since = since
+    }
+
+    private init(_ row: Row) {
+        self.init(number: row[0], server: row[1], begunAt: row[2], since: PhotoTime(row, at: 3))
+        cursor = row[5]
+        isAtEnd = row[6]
+        photosSeen = row[7]
+        pagesSeen = row[8]
+        totalCount = row[9]
+        added = row[10]
+        changed = row[11]
+        latest = PhotoTime(row, at: 12)
+    }
+
+    // MARK: Values
+
+    /// Whether this unfinished run can go on as a run of a kind. After a day too much may have been deleted of what it saw
+    /// first, and what it says of itself would not be worth much.
+    func goesOn(as kind: SyncRun.Kind, now: Date) -> Bool {
+        (cursor != nil || isAtEnd) && self.kind == kind
+            && abs(now.timeIntervalSince(Date(milliseconds: begunAt))) <= Self.day
+    }
+
+    private static let day: TimeInterval = 86_400
+
+    /// The latest `uploadedAt` that the next run may go on from, in microseconds. A photo of a later time was stored while
+    /// the server's clock was wrong; whoever went on from it would miss all uploads until then.
+    var horizon: Int64 { (begunAt + Int64(Self.day) * 1000) * 1000 }
+
+    private var kind: SyncRun.Kind { since.map(SyncRun.Kind.since) ?? .full }
+
+    mutating func add(_ page: PhotoWriter.Outcome) {
+        pagesSeen += 1
+        photosSeen += page.seen
+        added += page.added
+        changed += page.changed
+        latest = [latest, page.latest].compactMap(\.self).max()
+    }
+
+    func run(server address: String, isResumed: Bool) -> SyncRun {
+        SyncRun(
+            number: number,
+            server: address,
+            kind: kind,
+            cursor: cursor,
+            isAtEnd: isAtEnd,
+            isResumed: isResumed,
+            photosSeen: photosSeen,
+            pagesSeen: pagesSeen,
+            totalCount: totalCount
+        )
+    }
+}
+
+extension PhotoTime {
+    /// Two columns, microseconds and text; nil when there is no time.
+    init?(_ row: Row, at column: Int) {
+        guard let microseconds = row[column] as Int64?, let text = row[column + 1] as String? else { return nil }
+        self.init(text: text, microseconds: microseconds)
+    }
+}
+
+extension SyncIndex {
+    /// Begins a run, or goes on with the one that did not end when it is of the same kind and account, has stored a page and
+    /// was begun not more than a day ago. Either way it gets a new number, and a process that still appends under the old one is refused.
+    ///
+    /// - Parameters:
+    ///   - server: Address of the server, the key of everything here.
+    ///   - account: What tells one user of the server from another (the device id); rows of another account are removed.
+    ///   - kind: What the run asks for.
+    ///   - restarts: Whether an unfinished run is thrown away.
+    ///   - now: The time of this machine.
+    /// - Returns: The run, with the cursor to go on from.
+    /// - Throws: `StoreError`.
+    public func begin(
+        _ server: String,
+        account: String,
+        kind: SyncRun.Kind,
+        restarts: Bool,
+        now: Date
+    ) throws(StoreError) -> SyncRun {
+        try write { db in
+            let number = try ServerRow.prepare(server, account: account, db)
+            let unfinished = try RunRow.fetch(ofServer: number, db)
+            if !restarts, let unfinished, unfinished.goesOn(as: kind, now: now) {
+                return try unfinished.renumber(db).run(server: server, isResumed: true)
+            }
+            try RunRow.remove(ofServer: number, db)
+            return try RunRow.insert(kind, server: number, now: now, after: unfinished, db)
+                .run(server: server, isResumed: false)
+        }
+    }
+
+    /// Stores a page and the cursor behind it, in one transaction.
+    ///
+    /// - Parameters:
+    ///   - photos: The page. A photo that the run has stored already is updated and counts once.
+    ///   - cursor: Where the next page begins; nil after the last one.
+    ///   - totalCount: What the server says it has in all.
+    ///   - run: The run, as `begin` or the page before has returned it.
+    /// - Returns: The run as it stands then.
+    /// - Throws: `StoreError`: `.busy` when another process has begun a run for this server since (its run goes on).
+    package func append(
+        _ photos: EncodedPhotos,
+        cursor: String?,
+        totalCount: Int64,
+        to run: SyncRun
+    ) throws(StoreError) -> SyncRun {
+        try write { db in
+            var row = try RunRow.current(run, db)
+            row.totalCount = totalCount
+            let indexes = PhotoIndexes(db)
+            let hasIDs = try indexes.prepareIDs(for: row)
+            let writer = try PhotoWriter(db, server: row.server, horizon: row.horizon, hasIDs: hasIDs)
+            try writer.store(photos)
+            row.add(writer.outcome)
+            row.cursor = cursor
+            row.isAtEnd = cursor == nil
+            try row.update(db)
+            if row.isAtEnd, try indexes.finishIDs() { row = try RunRow.current(run, db) }
+            return row.run(server: run.server, isResumed: run.isResumed)
+        }
+    }
+
+    /// The same for photos that are not encoded yet.
+    package func append(
+        _ photos: [PhotoRecord],
+        cursor: String?,
+        totalCount: Int64,
+        to run: SyncRun
+    ) throws(StoreError) -> SyncRun {
+        try append(EncodedPhotos(photos), cursor: cursor, totalCount: totalCount, to: run)
+    }
+
+    /// Records that a run has seen everything. A full run marks the rows that it did not see as gone.
+    ///
+    /// - Parameters:
+    ///   - run: The run. Its last page has been stored.
+    ///   - now: The time of this machine; nil when the last page came at some time since the run began.
+    /// - Returns: What changed.
+    /// - Throws: `StoreError`: `.busy` as `append`; `.other` when the last page has not been stored.
+    public func finish(_ run: SyncRun, now: Date?) throws(StoreError) -> SyncChanges {
+        try write { db in
+            let row = try RunRow.current(run, db)
+            guard row.isAtEnd else {
+                throw StoreError(.other, path: StoreSchema.index.fileName, detail: "the run has not seen its last page")
+            }
+            var changes = SyncChanges()
+            changes.added = row.added
+            changes.changed = row.changed
+            if row.since == nil { changes.gone = try GonePhotos(db, server: row.server).mark(seen: row.photosSeen) }
+            try ServerRow.finish(row, now: now, db)
+            try RunRow.remove(ofServer: row.server, db)
+            return changes
+        }
+    }
 }

@@ -1,4 +1,5 @@
 public import Foundation
+import GRDB
 
 /// A titled, ordered list of clips (tapes contract 1.1).
 public struct TapeRecord: Sendable, Equatable {
@@ -139,5 +140,268 @@ public struct TapeSummary: Sendable, Equatable {
         self.pendingClipCount = pendingClipCount
         self.durationMilliseconds = durationMilliseconds
         self.isDurationKnown = isDurationKnown
+    }
+}
+
+/// Rows of the table `tapes`.
+///
+/// A setting or state that only a later version knows is read as the one that asks for least, so that one such row hides
+/// neither its tape nor the others; it stays in the row until that very setting is changed.
+enum TapeRow {
+    /// In the order in which `tape` reads them.
+    static let columns = [
+        "id", "title", "created_at", "updated_at", "received_first_content", "orientation", "scale_mode", "transition",
+        "transition_ms", "association", "association_reason",
+    ].map { "tapes.\($0)" }.joined(separator: ", ")
+
+    static func fetch(_ db: Database, where condition: String, _ arguments: StatementArguments) throws -> [TapeRecord] {
+        try Row.fetchAll(
+            db.cachedStatement(sql: "SELECT \(columns) FROM tapes WHERE \(condition)"),
+            arguments: arguments
+        ).map(tape)
+    }
+
+    static func fetch(_ db: Database, id: String) throws -> TapeRecord? { try fetch(db, where: "id = ?", [id]).first }
+
+    static func exists(_ db: Database, id: String) throws -> Bool {
+        try Bool.fetchOne(
+            db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM tapes WHERE id = ?)"),
+            arguments: [id]
+        ) ?? false
+    }
+
+    static func touch(_ db: Database, id: String, _ now: Date) throws {
+        try db.cachedStatement(sql: "UPDATE tapes SET updated_at = ? WHERE id = ?")
+            .execute(arguments: [now.milliseconds, id])
+    }
+
+    static func stored(_ tape: TapeRecord) -> StoredColumns {
+        StoredColumns([
+            "id": tape.id, "title": tape.title, "created_at": tape.createdAt.milliseconds,
+            "updated_at": tape.updatedAt.milliseconds, "received_first_content": tape.hasReceivedFirstContent,
+            "orientation": tape.orientation.rawValue, "scale_mode": tape.scaleMode.rawValue,
+            "transition": tape.transition.rawValue, "transition_ms": tape.transitionMilliseconds,
+            "association": tape.association.rawValue, "association_reason": tape.reason?.rawValue,
+        ])
+    }
+
+    static func tape(_ row: Row) -> TapeRecord {
+        var tape = TapeRecord(id: row[0], title: row[1], createdAt: Date(milliseconds: row[2]))
+        tape.updatedAt = Date(milliseconds: row[3])
+        tape.hasReceivedFirstContent = row[4]
+        tape.orientation = TapeRecord.Orientation(rawValue: row[5]) ?? tape.orientation
+        tape.scaleMode = TapeRecord.ScaleMode(rawValue: row[6]) ?? tape.scaleMode
+        tape.transition = TapeRecord.Transition(rawValue: row[7]) ?? tape.transition
+        tape.transitionMilliseconds = row[8]
+        if let association = TapeRecord.Association(rawValue: row[9]) {
+            tape.association = association
+            tape.reason = reason(row[10])
+        } else {
+            tape.association = .pending
+            tape.reason = .internalError
+        }
+        return tape
+    }
+
+    /// A reason that is not known here is still a reason.
+    static func reason(_ text: String?) -> AssociationReason? {
+        text.map { AssociationReason(rawValue: $0) ?? .internalError }
+    }
+}
+
+/// Tapes. Every change is one transaction, on the disk when the method returns.
+///
+/// A setting or state that only a later version knows is read as the default (a state as pending, `.internalError`), and
+/// stays in the row until that very setting is changed: tapes contract 1.3.
+extension LibraryStore {
+    /// All tapes, the one last changed first, in one query that reads no clip but only an index of them.
+    ///
+    /// - Throws: `StoreError`.
+    public func tapeSummaries() throws(StoreError) -> [TapeSummary] {
+        try connection.readBeside { db in
+            try Row.fetchAll(db.cachedStatement(sql: Self.summaries)).map { row in
+                TapeSummary(
+                    tape: TapeRow.tape(row),
+                    clipCount: row["clip_count"],
+                    pendingClipCount: row["pending_count"],
+                    durationMilliseconds: row["duration"],
+                    isDurationKnown: row["unknown_count"] == 0
+                )
+            }
+        }
+    }
+
+    /// Lengths as `ClipRecord.shownMilliseconds` has them; a live picture always has its video. `total` cannot overflow, as `sum` can.
+    static let summaries = """
+        SELECT \(TapeRow.columns), coalesce(clip_count, 0) AS clip_count, coalesce(pending_count, 0) AS pending_count,
+            coalesce(duration, 0) AS duration, coalesce(unknown_count, 0) AS unknown_count
+        FROM tapes LEFT JOIN (
+            SELECT tape_id, count(*) AS clip_count, sum(association <> 'linked') AS pending_count,
+                CAST(total(CASE kind WHEN 'image' THEN image_ms
+                    ELSE max(duration_ms - trim_start_ms - trim_end_ms, 0) END) AS INTEGER) AS duration,
+                sum(kind <> 'image' AND duration_ms IS NULL) AS unknown_count
+            FROM clips GROUP BY tape_id
+        ) AS sums ON sums.tape_id = tapes.id
+        ORDER BY tapes.updated_at DESC, tapes.rowid DESC
+        """
+
+    /// A tape; nil when there is none.
+    ///
+    /// - Throws: `StoreError`.
+    public func tape(_ id: String) throws(StoreError) -> TapeRecord? {
+        try connection.readBeside { db in try TapeRow.fetch(db, id: id) }
+    }
+
+    /// The tapes that a user may mean: the one of this id; else those whose id begins with it (4 characters at least, in
+    /// either case) and those of exactly this title. Both, since a title may look like the beginning of an id, and the wrong
+    /// tape must not be taken for it.
+    ///
+    /// - Throws: `StoreError`.
+    public func tapes(named name: String) throws(StoreError) -> [TapeRecord] {
+        let id = name.lowercased()
+        return try connection.readBeside { db in
+            if let tape = try TapeRow.fetch(db, id: id) { return [tape] }
+            return try TapeRow.fetch(
+                db,
+                where: """
+                    (length(?1) >= 4 AND substr(id, 1, length(?1)) = ?1) OR title = ?2 ORDER BY created_at, rowid
+                    """,
+                [id, name]
+            )
+        }
+    }
+
+    /// Keeps a new tape.
+    ///
+    /// - Throws: `StoreError`; `.other` for an id that is no UUID in lower case, or that there is already.
+    public func create(_ tape: TapeRecord) throws(StoreError) {
+        try checkID(tape.id, of: "tape")
+        try connection.write { db in try TapeRow.stored(tape).insert(into: "tapes", db) }
+    }
+
+    /// Changes title and settings of a tape, and `updatedAt` if anything differs. Its association is left alone.
+    ///
+    /// - Parameters:
+    ///   - id: The tape.
+    ///   - now: Becomes `updatedAt`.
+    ///   - change: What is to change; id, times, association and first content stay as they are.
+    /// - Returns: The tape; nil when it is gone.
+    /// - Throws: `StoreError`.
+    public func changeTape(
+        _ id: String,
+        at now: Date,
+        _ change: (inout TapeRecord) -> Void
+    ) throws(StoreError) -> TapeRecord? {
+        try connection.write { db in
+            guard let old = try TapeRow.fetch(db, id: id) else { return nil }
+            var wanted = old
+            change(&wanted)
+            var tape = old
+            tape.title = wanted.title
+            tape.orientation = wanted.orientation
+            tape.scaleMode = wanted.scaleMode
+            tape.transition = wanted.transition
+            tape.transitionMilliseconds = wanted.transitionMilliseconds
+            guard tape != old else { return old }
+            tape.updatedAt = Date(milliseconds: now.milliseconds)
+            _ = try TapeRow.stored(tape).update("tapes", id: id, from: TapeRow.stored(old), db)
+            return tape
+        }
+    }
+
+    /// Changes how a tape stands with its album, and nothing else.
+    ///
+    /// - Throws: `StoreError`.
+    public func settleTape(
+        _ id: String,
+        _ association: TapeRecord.Association,
+        _ reason: AssociationReason?
+    ) throws(StoreError) {
+        try connection.write { db in
+            try db.cachedStatement(sql: "UPDATE tapes SET association = ?, association_reason = ? WHERE id = ?")
+                .execute(arguments: [association.rawValue, reason?.rawValue, id])
+        }
+    }
+
+    /// Copies a tape with its clips under new ids: title with ` Copy`, no link, no intent, every clip pending (rule R17).
+    ///
+    /// - Parameters:
+    ///   - id: The tape.
+    ///   - now: When the copy is made.
+    /// - Returns: The copy, pending (never tried) when it has clips; nil when the tape is gone.
+    /// - Throws: `StoreError`.
+    public func duplicateTape(_ id: String, at now: Date) throws(StoreError) -> TapeRecord? {
+        try connection.write { db in
+            guard let old = try TapeRow.fetch(db, id: id) else { return nil }
+            let clips = try String.fetchAll(
+                db,
+                sql: "SELECT id FROM clips WHERE tape_id = ? ORDER BY position",
+                arguments: [id]
+            )
+            let new = UUID().uuidString.lowercased()
+            try db.execute(
+                sql: """
+                    INSERT INTO tapes (id, title, created_at, updated_at, received_first_content, orientation, scale_mode,
+                        transition, transition_ms, association, association_reason)
+                    SELECT ?1, title || ' Copy', ?2, ?2, ?3, orientation, scale_mode, transition, transition_ms, ?4, ?5
+                    FROM tapes WHERE id = ?6
+                    """,
+                arguments: [
+                    new, now.milliseconds, !clips.isEmpty,
+                    (clips.isEmpty ? TapeRecord.Association.none : .pending).rawValue,
+                    clips.isEmpty ? nil : AssociationReason.neverTried.rawValue, old.id,
+                ]
+            )
+            for clip in clips { try ClipRow.copy(db, id: clip, as: UUID().uuidString.lowercased(), in: new) }
+            return try TapeRow.fetch(db, id: new)
+        }
+    }
+
+    /// Removes a tape with everything of it, and writes the tombstones of its albums, in one transaction (rule R11). An
+    /// album that another tape holds gets no tombstone.
+    ///
+    /// - Parameters:
+    ///   - id: The tape.
+    ///   - isDeletionOwed: Whether its albums are to go too; without, no tombstone is written.
+    /// - Returns: The tombstones that were written; nil when the tape was gone.
+    /// - Throws: `StoreError`.
+    public func deleteTape(_ id: String, owing isDeletionOwed: Bool) throws(StoreError) -> [AlbumTombstone]? {
+        try connection.write { db in
+            guard let tape = try TapeRow.fetch(db, id: id) else { return nil }
+            let links = isDeletionOwed ? try AlbumRow.links(db, where: "tape_id = ?", [id]) : []
+            // Clips, links, intents and assets go with it.
+            try db.execute(sql: "DELETE FROM tapes WHERE id = ?", arguments: [id])
+            return try links.compactMap { link in
+                guard try AlbumRow.links(db, to: link.albumID, in: link.libraryID).isEmpty else { return nil }
+                let stone = AlbumTombstone(libraryID: link.libraryID, albumID: link.albumID, tapeTitle: tape.title)
+                try AlbumRow.keep(stone, db)
+                return stone
+            }
+        }
+    }
+
+    /// Marks tapes that have clips, no link and no association as pending, never tried: one statement (rule R13).
+    ///
+    /// - Returns: How many.
+    /// - Throws: `StoreError`.
+    @discardableResult
+    public func markUntriedTapes() throws(StoreError) -> Int {
+        try connection.write { db in
+            try db.execute(
+                sql: """
+                    UPDATE tapes SET association = 'pending_association', association_reason = 'never_tried'
+                    WHERE association = 'none' AND EXISTS (SELECT 1 FROM clips WHERE tape_id = tapes.id)
+                        AND NOT EXISTS (SELECT 1 FROM album_links WHERE tape_id = tapes.id)
+                    """
+            )
+            return db.changesCount
+        }
+    }
+
+    /// Ids get into names of files and into what libraries keep.
+    func checkID(_ id: String, of what: String) throws(StoreError) {
+        guard CaptureID.isValid(id) else {
+            throw StoreError(.other, path: connection.path, detail: "\"\(id)\" is no id of a \(what)")
+        }
     }
 }

@@ -1,4 +1,6 @@
 internal import Foundation
+internal import MediaCore
+internal import MediaTransport
 
 /// The shortest decimal digits that give a finite binary64 number back: 0.d₁d₂… · 10^`point`. −0 is 0 (trap 8).
 struct DecimalDigits {
@@ -58,5 +60,31 @@ struct DecimalDigits {
     /// The nearest number of at most 15 significant digits, which every decimal parser reads exactly (contract 2.1).
     static func rounded(_ number: Double) -> Double {
         Double(String(format: "%.14e", number)) ?? number
+    }
+}
+
+extension JSONValue {
+    /// Any number.
+    var number: Double? {
+        switch self {
+        case .integer(let number): Double(number)
+        case .double(let number): number
+        default: nil
+        }
+    }
+
+    /// A number written as an integer, of 32 bits: `3.0` is none (contract 1.2).
+    var int32: Int32? {
+        if case .integer(let number) = self { Int32(exactly: number) } else { nil }
+    }
+
+    /// `true` or `false`.
+    var flag: Bool? {
+        if case .bool(let flag) = self { flag } else { nil }
+    }
+
+    /// Whether an optional member is as good as absent.
+    var isNull: Bool {
+        if case .null = self { true } else { false }
     }
 }
