@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 import HTTPTypes
 import HummingbirdCore
@@ -56,4 +57,49 @@ struct SandboxServer {
             IdleStateHandler(readTimeout: .milliseconds(Int64(seconds * 1000))), BodyTimeoutHandler(renderer: renderer),
         ] + always
     }
+}
+
+/// Everything a sandbox is told at its start.
+struct SandboxConfiguration: Sendable {
+    var host: String
+    /// 0 takes any free port.
+    var port: Int
+    var dataPath: String
+    var accounts: [Account]
+    /// nil when users authenticate by Basic.
+    var logins: LoginSettings?
+    var dialect: Dialect
+    var faults: [Fault]
+    /// Largest request body in bytes; Apache's limit (gighive contract 2.6).
+    var maxBody: Int
+    /// Seconds for which a body may stop coming; nil is for ever.
+    var bodyTimeout: Double?
+    /// Seconds between look-up and insert of an upload; nil keeps uploads from colliding.
+    var raceWindow: Double?
+    var tus: TusSettings
+    var finalize: FinalizeSettings
+    var eventLinks: [EventLinkRequest]
+    var photoSync: PhotoSyncSettings
+    var captures: CaptureSettings
+}
+
+/// The four eras of the GigHive wire, oldest first (gighive contract 0, gighive-d4 contract 9).
+enum Dialect: String, Sendable, CaseIterable, Comparable, ExpressibleByArgument {
+    case d1
+    case d2
+    case d3
+    /// D3 with tus in PHP.
+    case d4
+
+    static func < (left: Dialect, right: Dialect) -> Bool { left.rawValue < right.rawValue }
+
+    /// D3 and D4 speak of assets, the others of files.
+    private var noun: String { self >= .d3 ? "asset" : "file" }
+
+    /// `file_id` or `asset_id`: how delete requests and results name an id.
+    var idKey: String { noun + "_id" }
+    /// `file_ids` or `asset_ids`: an administrator's list.
+    var idListKey: String { noun + "_ids" }
+    /// `existing_file_id` or `existing_asset_id`: the key in a 409.
+    var existingIDKey: String { "existing_" + idKey }
 }

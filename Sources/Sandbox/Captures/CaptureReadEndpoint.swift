@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 
 /// Captures read back (contract 6).
@@ -58,5 +59,87 @@ struct CaptureReadEndpoint {
         object["location_coarse"] = row.location.map(JSONValue.string)
         object["evidence"] = row.evidence
         return .object(object)
+    }
+}
+
+/// `POST /api/v1/verify-file` (contract 6.1). It takes the media itself, so no client of hash-only captures may call it on
+/// its own (M17); the sandbox has it so that a test can tell.
+struct VerifyFileEndpoint {
+    let catalog: CaptureCatalog
+    let links: CaptureLinks
+
+    func verify(_ body: [UInt8], _ exchange: Exchange) throws -> JSONValue {
+        guard let file = try CaptureForm(body, exchange).parts["file"] else {
+            throw CaptureRefusal.invalid("file is required")
+        }
+        let digest = Digest.sha256(file)
+        guard let row = try catalog.capture(hash: hexString(digest)) else {
+            return [
+                "status": "no_record",
+                "file_hash": .string(base64(digest)),
+                "note": "No capture of this file is known",
+            ]
+        }
+        return [
+            "status": "verified",
+            "file_hash": .string(base64(digest)),
+            "capture_id": .string(row.id),
+            "confidence_level": .string(row.confidence),
+            "verification_url": .string(links.verification(of: row.id)),
+            "capture_mode": .string(row.mode.rawValue),
+            "media_stored": .bool(row.mode == .full),
+            "media_hash": .string(row.hash),
+            "evidence": row.evidence,
+            "metadata_flags": row.flags ?? .null,
+            "captured_at": .string(row.capturedAt.text),
+            "media_type": .string(row.mediaType),
+        ]
+    }
+}
+
+/// The sandbox's own routes about captures, below `/__sandbox/captures/`; see `FaultSyntax.help`.
+struct CaptureControl {
+    static let prefix = "captures/"
+
+    let site: CaptureSite
+
+    func reply(_ method: HTTPRequest.Method, _ path: [String]) throws -> Reply {
+        guard method == .get, path.count == 1 else { return .webServerError(.notFound) }
+        return switch path[0] {
+        case "records": .json(.ok, .array(try site.catalog.captures().map(Self.json)))
+        case "devices": .json(.ok, .array(try site.catalog.devices().map(Self.json)))
+        case "bodies":
+            .json(
+                .ok,
+                .array(site.bodies.all.map { ["path": .string($0.path), "body": .string(base64($0.body))] })
+            )
+        default: .webServerError(.notFound)
+        }
+    }
+
+    private static func json(_ row: CaptureRow) -> JSONValue {
+        [
+            "id": .string(row.id),
+            "device": .string(row.deviceID),
+            "mode": .string(row.mode.rawValue),
+            "mediaHash": .string(row.hash),
+            "confidence": .string(row.confidence),
+            "evidence": row.evidence,
+            "flags": row.flags ?? .null,
+            "location": JSONValue(row.location),
+            "capturedAt": .string(row.capturedAt.text),
+            "body": .string(base64(row.body)),
+        ]
+    }
+
+    private static func json(_ device: CaptureDevice) -> JSONValue {
+        [
+            "id": .string(device.id),
+            "platform": .string(device.platform),
+            "model": .string(device.model),
+            "level": .string(device.level),
+            "publicKey": device.key.map { .string(base64($0.point)) } ?? .null,
+            "counter": .int(device.counter),
+        ]
     }
 }

@@ -70,3 +70,110 @@ enum CaptureID {
     /// In lower case; nil for anything but a UUID.
     static func read(_ text: String) -> String? { UUID(uuidString: text)?.uuidString.lowercased() }
 }
+
+/// A request of a device that was let in.
+struct DeviceCall {
+    var device: CaptureDevice
+    let timestamp: String
+    let assertion: [UInt8]
+    /// Whether the request's signature held.
+    var isVerified = false
+    /// On `mediactl-1`: the request's counter, which is stored only when the payload's assertion has been checked, as the
+    /// payload was signed with a higher one (contract 3.4 no. 2).
+    var pendingCounter: Int?
+}
+
+/// The checks before the body is looked at, in their order (contract 1.1).
+struct CaptureGate {
+    let catalog: CaptureCatalog
+
+    private var settings: CaptureSettings { catalog.settings }
+
+    /// Headers, time window, device, level.
+    func admit(_ exchange: Exchange) throws -> DeviceCall {
+        guard let device = exchange.header("X-Device-Id"), let timestamp = exchange.header("X-Device-Timestamp"),
+            let signature = exchange.header("X-Device-Signature")
+        else { throw CaptureRefusal(.unauthorized, "DEVICE_AUTH_REQUIRED", "Device authentication required") }
+        guard let id = CaptureID.read(device) else { throw CaptureRefusal.invalid("X-Device-Id must be a UUID") }
+        guard let milliseconds = Int(timestamp) else {
+            throw CaptureRefusal.invalid("X-Device-Timestamp must be milliseconds since 1970")
+        }
+        guard let assertion = CaptureAssertion.base64(signature), !assertion.isEmpty else {
+            throw CaptureRefusal.invalid("X-Device-Signature must be base64")
+        }
+        try checkWindow(milliseconds)
+        guard let row = try catalog.device(id) else {
+            throw CaptureRefusal(.notFound, "DEVICE_NOT_FOUND", "Device not found")
+        }
+        let required = settings.profile == .reference ? "secure_enclave" : "tpm2"
+        guard !settings.isStrict || row.level == required else {
+            throw CaptureRefusal(.forbidden, "DEVICE_UNVERIFIED", "Device is not verified")
+        }
+        return DeviceCall(device: row, timestamp: timestamp, assertion: assertion)
+    }
+
+    /// The limits themselves are let in.
+    private func checkWindow(_ milliseconds: Int) throws {
+        let now = settings.now.milliseconds
+        let (age, overflows) = now.subtractingReportingOverflow(milliseconds)
+        if overflows ? milliseconds < 0 : age > 300_000 {
+            throw CaptureRefusal(.unauthorized, "TIMESTAMP_EXPIRED", "Timestamp is too old")
+        }
+        if overflows ? milliseconds > 0 : age < -60_000 {
+            throw CaptureRefusal(.unauthorized, "TIMESTAMP_INVALID", "Timestamp is in the future")
+        }
+    }
+
+    /// Checks the signature over time and body. The reference server does so for one level only, and minds the outcome
+    /// only when it is strict.
+    func verify(_ call: DeviceCall, body: [UInt8]) throws -> DeviceCall {
+        guard settings.profile == .mediactl1 || call.device.level == "secure_enclave" else { return call }
+        do {
+            return try verified(call, body: body)
+        } catch let refusal as CaptureRefusal {
+            if settings.profile == .mediactl1 || settings.isStrict { throw refusal }
+            return call
+        }
+    }
+
+    private func verified(_ call: DeviceCall, body: [UInt8]) throws -> DeviceCall {
+        guard let assertion = CaptureAssertion(cbor: call.assertion) else {
+            throw CaptureRefusal.invalid("X-Device-Signature must be a CBOR assertion")
+        }
+        let clientData = "\(call.timestamp)|\(hexString(Digest.sha256(body)))"
+        guard let key = call.device.key, assertion.isSigned(by: key, over: clientData.utf8) else {
+            throw CaptureRefusal(.unauthorized, "SIGNATURE_INVALID", "Request signature is invalid")
+        }
+        let isNew =
+            settings.profile == .mediactl1
+            ? assertion.counter > call.device.counter : try catalog.advance(call.device, to: assertion.counter)
+        guard isNew else { throw CaptureRefusal(.unauthorized, "REPLAY_DETECTED", "Counter was used before") }
+        var call = call
+        call.isVerified = true
+        if settings.profile == .mediactl1 {
+            call.pendingCounter = assertion.counter
+        } else {
+            call.device.counter = assertion.counter
+        }
+        return call
+    }
+
+    /// Checks a payload's assertion and stores its counter; the cause of a failure is not disclosed.
+    func accept(_ assertion: CaptureAssertion?, over signedBytes: [UInt8], of call: DeviceCall) throws -> Bool {
+        guard let assertion, assertion.relyingPartyHash == Digest.sha256(Array(settings.relyingParty.utf8)),
+            assertion.counter > max(call.device.counter, call.pendingCounter ?? 0), let key = call.device.key,
+            assertion.isSigned(by: key, over: signedBytes)
+        else { return false }
+        return try catalog.advance(call.device, to: assertion.counter)
+    }
+}
+
+/// Addresses that the capture server tells its clients.
+struct CaptureLinks {
+    /// Of the server as the client calls it.
+    let host: String
+    let basePath: String
+
+    /// A page for everybody; here it is the page's data.
+    func verification(of id: String) -> String { "http://\(host)\(basePath)/api/v1/verify/\(id)" }
+}

@@ -1,3 +1,4 @@
+import ArgumentParser
 import GRDB
 import HTTPTypes
 import HummingbirdCore
@@ -129,5 +130,107 @@ struct CaptureSite: Sendable {
         } catch {
             throw CaptureRefusal.notJSON
         }
+    }
+}
+
+/// How the capture half of a sandbox behaves (hash-only contract).
+struct CaptureSettings: Sendable {
+    /// Which server this is.
+    enum Profile: String, Sendable, CaseIterable, ExpressibleByArgument {
+        /// Complete and honest (contract 3.4).
+        case mediactl1 = "mediactl-1"
+        /// The existing server as it is, with its deviations (contract section 9).
+        case reference
+
+        var relyingParty: String {
+            switch self {
+            case .mediactl1: "mediactl-1"
+            case .reference: "XXXXXXXXXX.com.realitycam.app"
+            }
+        }
+    }
+
+    /// A device that is enrolled before the start, as `UUID:LEVEL:PUBLIC_KEY_PEM_FILE`.
+    struct EnrolledDevice: Sendable, ExpressibleByArgument {
+        var id: String
+        var level: String
+        var key: P256PublicKey
+
+        init?(argument: String) {
+            let pieces = argument.split(separator: ":", maxSplits: 2).map(String.init)
+            guard pieces.count == 3, let id = CaptureID.read(pieces[0]), !pieces[1].isEmpty,
+                let key = P256PublicKey(pemFile: pieces[2])
+            else { return nil }
+            self.id = id
+            level = pieces[1]
+            self.key = key
+        }
+    }
+
+    var profile = Profile.mediactl1
+    /// Its SHA-256 begins every assertion of a payload.
+    var relyingParty = Profile.mediactl1.relyingParty
+    /// The reference server's `REQUIRE_VERIFIED_DEVICES`; on `mediactl-1` it admits level `tpm2` only.
+    var isStrict = false
+    var devices: [EnrolledDevice] = []
+    /// Seconds by which its clock is ahead of the machine's.
+    var clockOffset = 0.0
+    /// What stands before `/api/v1` when a reverse proxy serves it below a path; empty or `/photos`.
+    var basePath = ""
+
+    var now: CaptureTime { .now(offset: clockOffset) }
+}
+
+/// The arguments about captures.
+struct CaptureArguments: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "mediactl-1: takes Linux devices, signs canonical JSON; reference: the existing server as it is.",
+            valueName: "profile"
+        )
+    )
+    var captureProfile = CaptureSettings.Profile.mediactl1
+
+    @Option(
+        help: ArgumentHelp(
+            "The name whose SHA-256 begins an assertion; mediactl-1 or XXXXXXXXXX.com.realitycam.app by profile.",
+            valueName: "name"
+        )
+    )
+    var captureRpId: String?
+
+    @Flag(
+        help: "Refuse devices but secure_enclave, on mediactl-1 but tpm2, and wrong request signatures on both."
+    )
+    var captureStrict = false
+
+    @Option(
+        name: .customLong("capture-device"),
+        help: ArgumentHelp(
+            "A device that is enrolled already: its id, level and P-256 public key.",
+            valueName: "uuid:level:pem-file"
+        )
+    )
+    var devices: [CaptureSettings.EnrolledDevice] = []
+
+    @Option(
+        help: ArgumentHelp("How far the capture server's clock, its Date header too, is ahead.", valueName: "seconds")
+    )
+    var captureClock = 0.0
+
+    func validate() throws {
+        guard abs(captureClock) <= 1e9 else { throw ValidationError("--capture-clock is a number of seconds") }
+        guard captureRpId?.isEmpty != true else { throw ValidationError("--capture-rp-id needs a name") }
+    }
+
+    func settings(basePath: String) -> CaptureSettings {
+        CaptureSettings(
+            profile: captureProfile,
+            relyingParty: captureRpId ?? captureProfile.relyingParty,
+            isStrict: captureStrict,
+            devices: devices,
+            clockOffset: captureClock,
+            basePath: basePath
+        )
     }
 }

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// One thing that goes wrong on purpose: where, what, and how often.
 struct Fault: Sendable, Equatable {
     /// Which requests a fault strikes.
@@ -188,5 +190,144 @@ struct Fault: Sendable, Equatable {
         guard case .collision(let key) = effect else { return nil }
         if dialect >= .d3, key == .sequence { return "collision=sequence needs --dialect d1 or d2" }
         return dialect == .d4 && place == .finalize ? "finalize:collision needs --dialect d1, d2 or d3" : nil
+    }
+}
+
+/// The faults in force, counted down as they strike.
+final class FaultBook: Sendable {
+    private struct State {
+        var faults: [Counter]
+        /// Of the requests that these faults strike.
+        var hold = AnswerHold()
+    }
+
+    /// A fault with what it has seen so far.
+    private struct Counter {
+        let fault: Fault
+        /// Requests of its place.
+        private var seen = 0
+        private var struck = 0
+
+        init(_ fault: Fault) { self.fault = fault }
+
+        var isSpent: Bool { fault.times.map { struck >= $0 } ?? false }
+
+        /// Counts a request of its place; whether the fault strikes it.
+        mutating func strikesNext() -> Bool {
+            seen += 1
+            // The last of every so many, once those to be skipped are by.
+            let isItsTurn = seen > fault.skip && (seen - fault.skip).isMultiple(of: fault.every)
+            guard isItsTurn, !isSpent else { return false }
+            struck += 1
+            return true
+        }
+    }
+
+    private let state: Mutex<State>
+    private let dialect: Dialect
+
+    init(_ faults: [Fault], _ dialect: Dialect) {
+        self.dialect = dialect
+        state = Mutex(State(faults: faults.map(Counter.init)))
+    }
+
+    func add(_ more: [Fault]) {
+        state.withLock { $0.faults += more.map(Counter.init) }
+    }
+
+    /// Removes all and lets the answers go that they hold back.
+    func clear() {
+        let old = state.withLock { state in
+            defer { state = State(faults: []) }
+            return state.hold
+        }
+        old.release()
+    }
+
+    /// The faults that strike one request; each counts it.
+    func take(for place: Fault.Place) -> FaultPlan {
+        state.withLock { state in
+            var striking: [Fault] = []
+            for index in state.faults.indices where state.faults[index].fault.place.covers(place, in: dialect) {
+                if state.faults[index].strikesNext() { striking.append(state.faults[index].fault) }
+            }
+            state.faults.removeAll(where: \.isSpent)
+            return FaultPlan(faults: striking, isOfBlockTus: dialect == .d4 && place.isTus, hold: state.hold)
+        }
+    }
+}
+
+/// `name` or `name=value`.
+struct FaultSetting {
+    var name: String
+    var value: String
+
+    init(_ text: Substring) {
+        let pieces = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        name = pieces.first ?? ""
+        value = pieces.count > 1 ? pieces[1] : ""
+    }
+
+    func count(in text: String, atLeast minimum: Int = 0) throws(FaultSyntaxError) -> Int {
+        guard let number = Int(value), number >= minimum else {
+            throw FaultSyntaxError(text, "\(name) needs a whole number")
+        }
+        return number
+    }
+
+    func seconds(in text: String) throws(FaultSyntaxError) -> Double {
+        guard let number = Double(value), number.isFinite, number >= 0 else {
+            throw FaultSyntaxError(text, "\(name) needs a number of seconds")
+        }
+        return number
+    }
+
+    func word(in text: String) throws(FaultSyntaxError) -> String {
+        guard !value.isEmpty else { throw FaultSyntaxError(text, "\(name) needs a value") }
+        return value
+    }
+
+    func status(in text: String) throws(FaultSyntaxError) -> Int {
+        guard let code = Int(value), (200...599).contains(code) else {
+            throw FaultSyntaxError(text, "\(name) needs a status from 200 to 599")
+        }
+        return code
+    }
+}
+
+/// What may follow the fault's name.
+struct FaultOptions {
+    let text: String
+    var times: Int?
+    var moment = Fault.Moment.bodyBytes(0)
+    var seconds: Double?
+    var every = 1
+    var skip = 0
+    var retryAfter: Int?
+
+    init(text: String) {
+        self.text = text
+    }
+
+    mutating func read(_ setting: FaultSetting) throws(FaultSyntaxError) {
+        switch setting.name {
+        case "times": times = try setting.count(in: text, atLeast: 1)
+        case "every": every = try setting.count(in: text, atLeast: 1)
+        case "skip": skip = try setting.count(in: text)
+        case "for": seconds = try setting.seconds(in: text)
+        case "retry-after": retryAfter = try setting.count(in: text)
+        case "after":
+            switch setting.value {
+            case "body": moment = .wholeBody
+            case "response-headers": moment = .responseHeaders
+            case let value where value.hasPrefix("response+"):
+                guard let count = Int(value.dropFirst("response+".count)), count > 0 else {
+                    throw FaultSyntaxError(text, "response+ needs a number from 1 on")
+                }
+                moment = .responseBytes(count)
+            default: moment = .bodyBytes(try setting.count(in: text))
+            }
+        default: throw FaultSyntaxError(text, "unknown option \"\(setting.name)\"")
+        }
     }
 }

@@ -1,4 +1,6 @@
+import ArgumentParser
 import Foundation
+import GRDB
 import HTTPTypes
 import HummingbirdCore
 import NIOCore
@@ -164,4 +166,126 @@ struct GuestEndpoint {
     private static func isNonce(_ text: String) -> Bool {
         text.wholeMatch(of: /[A-Za-z0-9_\-]{30,40}/) != nil
     }
+}
+
+/// The pages and scripts for guests, which check the event link themselves (gighive contract 6).
+enum GuestCall: Sendable {
+    case token
+    case status
+    case gallery
+    case stream
+    case delete
+    case report
+    /// The upload form that the link opens in a browser.
+    case form
+
+    init?(path: String) {
+        switch path {
+        case "/api/upload-token.php": self = .token
+        case "/api/guest-status.php": self = .status
+        case "/api/guest-gallery.php": self = .gallery
+        case "/api/guest-stream.php": self = .stream
+        case "/api/guest-delete.php": self = .delete
+        case "/api/guest-report.php": self = .report
+        case "/db/upload_form_single.php": self = .form
+        case _ where path.hasPrefix("/upload/"): self = .form
+        default: return nil
+        }
+    }
+
+    var place: Fault.Place? {
+        switch self {
+        case .token: .token
+        case .status: .guestStatus
+        case .delete: .guestDelete
+        case .gallery, .stream, .report, .form: nil
+        }
+    }
+}
+
+/// What one guest uploaded.
+struct GuestJob: Sendable {
+    enum State: String, Sendable {
+        case pending
+        case approved
+        case rejected
+    }
+
+    var id: Int
+    var nonce: String
+    var token: String
+    var assetID: Int
+    var label: String
+    var displayName: String?
+    var state: State
+    var approvedAt: String?
+    /// Second at which it was hidden; nil while it is shown.
+    var hiddenAt: Int?
+
+    init(_ row: Row) {
+        id = row["id"]
+        nonce = row["nonce"]
+        token = row["token"]
+        assetID = row["asset_id"]
+        label = row["label"]
+        displayName = row["display_name"]
+        state = State(rawValue: row["state"]) ?? .pending
+        approvedAt = row["approved_at"]
+        hiddenAt = row["hidden_at"]
+    }
+}
+
+/// A link that lets guests upload to one event (gighive contract 6).
+struct EventLink: Sendable {
+    var token: String
+    var eventID: Int
+    var eventDate: String
+    var orgName: String
+    var eventType: String?
+    /// Seconds since 1970.
+    var expiresAt: Double
+
+    init(_ row: Row) {
+        token = row["token"]
+        eventID = row["event_id"]
+        eventDate = row["event_date"]
+        orgName = row["org_name"]
+        eventType = row["event_type"]
+        expiresAt = row["expires_at"]
+    }
+
+    /// The event's fields, as an upload form holds them.
+    var fields: [String: String] {
+        ["event_date": eventDate, "org_name": orgName, "event_type": eventType ?? ""]
+    }
+
+    var daysRemaining: Int {
+        max(0, Int((expiresAt - Date().timeIntervalSince1970) / 86_400))
+    }
+
+    var isExpired: Bool { expiresAt <= Date().timeIntervalSince1970 }
+}
+
+/// `TOKEN=DATE,ORG,TYPE[,DAYS]`: a link to be made; without `TOKEN=` the sandbox invents one.
+struct EventLinkRequest: Sendable, Equatable, ExpressibleByArgument {
+    var token: String
+    var eventDate: String
+    var orgName: String
+    var eventType: String
+    var days = 14.0
+
+    init?(argument: String) {
+        let sides = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        guard let event = sides.last else { return nil }
+        token = sides.count == 2 ? sides[0] : Self.newToken()
+        let pieces = event.split(separator: ",").map(String.init)
+        guard (3...4).contains(pieces.count), token.wholeMatch(of: /[A-Za-z0-9_\-]{1,128}/) != nil else { return nil }
+        (eventDate, orgName, eventType) = (pieces[0], pieces[1], pieces[2])
+        guard pieces.count == 4 else { return }
+        guard let days = Double(pieces[3]), days.isFinite else { return nil }
+        self.days = days
+    }
+
+    /// 43 characters, as the server's.
+    private static func newToken() -> String { urlSafeText(randomBytes(32)) }
 }

@@ -1,3 +1,4 @@
+import ArgumentParser
 import GRDB
 import HTTPTypes
 import HummingbirdCore
@@ -141,5 +142,190 @@ struct PhotoSyncSite: Sendable {
             "firebaseConfigured": false,
             "adminCreated": .bool(isComplete),
         ]
+    }
+}
+
+/// How the PhotoSync half of a sandbox behaves.
+struct PhotoSyncSettings: Sendable {
+    /// Which build of the server this is (photosync contract, "Two builds matter").
+    enum Build: String, Sendable, CaseIterable, ExpressibleByArgument {
+        /// Uploads belong to their sender.
+        case fixed
+        /// Uploads belong to nobody and are purged; only one user can ever sign in anew.
+        case published
+    }
+
+    /// When the stored file of an upload is rewritten to carry the photo's id.
+    enum Rewrite: Sendable, Equatable, ExpressibleByArgument {
+        case never
+        /// So many milliseconds after the reply; 0 is before it goes out.
+        case after(milliseconds: Int)
+
+        /// As it is written.
+        var defaultValueDescription: String {
+            switch self {
+            case .never: "off"
+            case .after(let milliseconds): String(milliseconds)
+            }
+        }
+
+        /// Reads `off` or a number.
+        init?(argument: String) {
+            if argument == "off" {
+                self = .never
+            } else if let milliseconds = Int(argument), milliseconds >= 0 {
+                self = .after(milliseconds: milliseconds)
+            } else {
+                return nil
+            }
+        }
+    }
+
+    /// Whether the administrator has finished the setup wizard.
+    enum Setup: String, Sendable, CaseIterable, ExpressibleByArgument {
+        case complete
+        case incomplete
+    }
+
+    var build = Build.fixed
+    var users = PhotoSyncUser.defaults
+    var setup = Setup.complete
+    var rewrite = Rewrite.after(milliseconds: 0)
+    /// The build without PostgreSQL, whose sync calls do nothing.
+    var isStub = false
+    /// Largest photo in bytes.
+    var maxSize = 52_428_800
+    /// What stands before `/api` when a reverse proxy serves it below a path; empty or `/photos`.
+    var basePath = ""
+}
+
+/// The arguments about PhotoSync.
+struct PhotoSyncArguments: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "fixed: uploads belong to their sender; published: to nobody, as in the server of 2026-01-11.",
+            valueName: "build"
+        )
+    )
+    var photosync = PhotoSyncSettings.Build.fixed
+
+    @Option(
+        name: .customLong("photosync-user"),
+        help: ArgumentHelp(
+            """
+            Add a user, or replace a default one: alice@example.test:alice and bob@example.test:bob, whose API keys \
+            are "a11ce" and "b0b" filled with zeros to 64 digits. Without a key only a login gives one. A user that \
+            is in the data directory already stays as it is.
+            """,
+            valueName: "email:password[:key]"
+        )
+    )
+    var users: [PhotoSyncUser] = []
+
+    @Option(
+        name: .customLong("api-key"),
+        help: ArgumentHelp("The API key of a user, who is made when missing.", valueName: "email:key")
+    )
+    var keys: [APIKeyArgument] = []
+
+    @Option(
+        help: ArgumentHelp("incomplete: answer 503 until the setup is done.", valueName: "state")
+    )
+    var photosyncSetup = PhotoSyncSettings.Setup.complete
+
+    @Option(
+        help: ArgumentHelp(
+            "Rewrite stored photos so long after the upload's answer; 0 before it, off never.",
+            valueName: "milliseconds"
+        )
+    )
+    var photosyncRewrite = PhotoSyncSettings.Rewrite.after(milliseconds: 0)
+
+    @Flag(help: "Sync calls without effect, as in builds without PostgreSQL.")
+    var photosyncStub = false
+
+    @Option(help: ArgumentHelp("Largest photo.", valueName: "bytes"))
+    var photosyncMaxSize = 52_428_800
+
+    @Option(help: ArgumentHelp("Serve PhotoSync below a path, as a reverse proxy does.", valueName: "/path"))
+    var basePath = ""
+
+    func validate() throws {
+        guard photosyncMaxSize >= 0 else { throw ValidationError("--photosync-max-size is a number from 0 on") }
+        guard basePath.isEmpty || basePath.wholeMatch(of: /(\/[^\/]+)+/) != nil else {
+            throw ValidationError("--base-path begins with a slash and ends without one")
+        }
+    }
+
+    var settings: PhotoSyncSettings {
+        var settings = PhotoSyncSettings()
+        settings.build = photosync
+        settings.users = allUsers
+        settings.setup = photosyncSetup
+        settings.rewrite = photosyncRewrite
+        settings.isStub = photosyncStub
+        settings.maxSize = photosyncMaxSize
+        settings.basePath = basePath
+        return settings
+    }
+
+    private var allUsers: [PhotoSyncUser] {
+        let named = Set(users.map(\.email))
+        var all = PhotoSyncUser.defaults.filter { !named.contains($0.email) } + users
+        for key in keys {
+            if let index = all.firstIndex(where: { $0.email == key.email }) {
+                all[index].apiKey = key.key
+            } else {
+                all.append(PhotoSyncUser(email: key.email, password: nil, apiKey: key.key))
+            }
+        }
+        return all
+    }
+}
+
+/// `EMAIL:KEY` of the command line.
+struct APIKeyArgument: Sendable, ExpressibleByArgument {
+    var email: String
+    var key: String
+
+    init?(argument: String) {
+        guard let match = argument.wholeMatch(of: /([^:]+@[^:]+):([^:]+)/) else { return nil }
+        email = match.1.lowercased()
+        key = String(match.2)
+    }
+}
+
+/// A user of PhotoSync as the command line names one.
+struct PhotoSyncUser: Sendable, Equatable, ExpressibleByArgument {
+    var email: String
+    /// Nil when the administrator never set one.
+    var password: String?
+    /// Nil makes a random one, which nobody knows: such a user must sign in.
+    var apiKey: String?
+
+    /// Reads `EMAIL:PASSWORD[:KEY]`; a key is 64 hex digits, and an empty password is none.
+    init?(argument: String) {
+        let match = argument.wholeMatch(of: /([^:]+@[^:]+):(.*?)(?::([0-9a-f]{64}))?/)
+        guard let match else { return nil }
+        self.init(
+            email: match.1.lowercased(),
+            password: match.2.isEmpty ? nil : String(match.2),
+            apiKey: match.3.map(String.init)
+        )
+    }
+
+    init(email: String, password: String?, apiKey: String?) {
+        self.email = email
+        self.password = password
+        self.apiKey = apiKey
+    }
+
+    /// Alice and Bob, whose keys are their names and zeros.
+    static let defaults = [("alice", "a11ce"), ("bob", "b0b")].map { name, start in
+        PhotoSyncUser(
+            email: name + "@example.test",
+            password: name,
+            apiKey: start + String(repeating: "0", count: 64 - start.count)
+        )
     }
 }

@@ -196,3 +196,158 @@ struct ConnectionEnded: Error {}
 
 /// The body is longer than a proxy lets through, and had not said so.
 struct BodyTooLarge: Error {}
+
+/// An answer, and whether it was decided before the body was read.
+struct Answer {
+    var reply: Reply
+    var isEarly = false
+}
+
+/// The way of one answer onto the wire, with the faults that strike it there.
+struct Delivery {
+    let exchange: Exchange
+    let answer: Answer
+    let renderer: ReplyRenderer
+
+    private var plan: FaultPlan { exchange.plan }
+
+    /// Sends the answer. Throws ``ConnectionEnded`` when the connection must not be used again.
+    func run(_ writer: consuming ResponseWriter) async throws {
+        if plan.has(.dropAnswer) { throw ConnectionEnded() }
+        if let delay = plan.first({ if case .delayAnswer(let seconds) = $0.effect { seconds } else { nil } }) {
+            try await plan.hold.wait(seconds: delay)
+        }
+        let rendered = rendered()
+        exchange.noteAnswer(rendered.head.status)
+        var body = FaultyBodyWriter(try await writer.writeHead(rendered.head), exchange)
+        for effect in plan.breaks(at: .responseHeaders) { try await exchange.enact(effect) }
+        if exchange.request.method != .head { try await write(rendered, to: &body) }
+        try await body.finish(nil)
+        if leavesBodyUnread {
+            // Half-close: the client reads the answer whole, the server swallows what is still under way.
+            try? await exchange.channel.close(mode: .output).get()
+        } else if closes {
+            throw ConnectionEnded()
+        }
+    }
+
+    private func rendered() -> ReplyRenderer.Rendered {
+        let space = plan.first { if case .whitespace(let count) = $0.effect { count } else { nil } } ?? 0
+        var rendered = renderer.render(plan.changed(answer.reply), leadingSpace: space)
+        if closes { rendered.head.headerFields[.connection] = "close" }
+        if plan.has(.wrongLength) {
+            let size = rendered.file?.count ?? rendered.bytes.readableBytes
+            rendered.head.headerFields[.contentLength] = String(size + 100)
+        }
+        return rendered
+    }
+
+    private func write(_ rendered: ReplyRenderer.Rendered, to body: inout some ResponseBodyWriter) async throws {
+        let limit = plan.first { if case .truncate(let count) = $0.effect { count } else { nil } }
+        if var file = rendered.file {
+            file.count = min(limit ?? Int.max, file.count)
+            try await StoredFileStream(file).write(to: &body)
+        } else {
+            var bytes = rendered.bytes
+            if let shown = bytes.readSlice(length: min(limit ?? Int.max, bytes.readableBytes)) {
+                try await body.write(shown)
+            }
+            try await pad(rendered.padding, &body)
+        }
+        if limit != nil || plan.has(.wrongLength) { throw ConnectionEnded() }
+    }
+
+    /// The same letter again and again.
+    private func pad(_ count: Int, _ body: inout some ResponseBodyWriter) async throws {
+        let piece = ByteBuffer(repeating: UInt8(ascii: "x"), count: 64 * 1024)
+        var sent = 0
+        while sent < count {
+            try await body.write(piece)
+            sent += piece.readableBytes
+        }
+    }
+
+    private var leavesBodyUnread: Bool { answer.isEarly && exchange.hasBody }
+
+    /// Apache drops the connection after these (recorded as `Connection: close`), and when it left a body unread.
+    private var closes: Bool {
+        leavesBodyUnread
+            || (answer.reply.origin == .application && [400, 413, 500].contains(answer.reply.status.code))
+    }
+}
+
+/// Writes the body of an answer as slowly as the faults say, and breaks where they say.
+struct FaultyBodyWriter<Base: ResponseBodyWriter>: ResponseBodyWriter {
+    private var base: Base
+    private let exchange: Exchange
+    /// Resets and stalls, in the order in which the body reaches them.
+    private var breaks: [(offset: Int, effect: Fault.Effect)]
+    /// Bytes a second.
+    private let rate: Int?
+    private var sent = 0
+
+    init(_ base: Base, _ exchange: Exchange) {
+        self.base = base
+        self.exchange = exchange
+        breaks = exchange.plan.answerBreaks
+        rate = exchange.plan.first { if case .slowAnswer(let rate) = $0.effect { rate } else { nil } }
+    }
+
+    mutating func write(_ buffer: ByteBuffer) async throws {
+        var rest = buffer
+        while rest.readableBytes > 0 {
+            let room = min(breaks.first.map { $0.offset - sent } ?? Int.max, rate.map { max(1, $0 / 20) } ?? Int.max)
+            if let piece = rest.readSlice(length: min(rest.readableBytes, room)) {
+                try await base.write(piece)
+                sent += piece.readableBytes
+                if let rate { try await Task.sleep(for: .seconds(Double(piece.readableBytes) / Double(rate))) }
+            }
+            while let next = breaks.first, next.offset <= sent {
+                breaks.removeFirst()
+                try await exchange.enact(next.effect)
+            }
+        }
+    }
+
+    consuming func finish(_ trailingHeaders: HTTPFields?) async throws {
+        try await base.finish(trailingHeaders)
+    }
+}
+
+/// One range of a `Range` header (RFC 9110 section 14.1.2).
+struct ByteRange: Equatable {
+    /// Nil when no byte of the file is in it.
+    var bytes: Range<Int>?
+
+    /// Nil when the header is none that this server serves: other units, several ranges, bad syntax.
+    init?(_ header: String, size: Int) {
+        guard let match = header.wholeMatch(of: /bytes=([0-9]*)-([0-9]*)/) else { return nil }
+        switch (Int(match.1), Int(match.2)) {
+        case (nil, nil): return nil
+        case (nil, let suffix?): bytes = suffix == 0 || size == 0 ? nil : max(0, size - suffix)..<size
+        case (let first?, nil): bytes = first < size ? first..<size : nil
+        case (let first?, let last?):
+            guard first <= last else { return nil }
+            bytes = first < size ? first..<min(last, size - 1) + 1 : nil
+        }
+    }
+}
+
+/// The parameters of a URL's query, decoded as PHP does; the last of a name wins.
+struct QueryParameters: Sendable {
+    private(set) var all: [String: String] = [:]
+
+    init(_ query: String) {
+        for pair in query.split(separator: "&") {
+            let pieces = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            all[Self.decoded(pieces[0])] = pieces.count > 1 ? Self.decoded(pieces[1]) : ""
+        }
+    }
+
+    subscript(name: String) -> String? { all[name] }
+
+    private static func decoded(_ text: Substring) -> String {
+        let spaced = text.replacingOccurrences(of: "+", with: " ")
+        return spaced.removingPercentEncoding ?? spaced
+    }
+}

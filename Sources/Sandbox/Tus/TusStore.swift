@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import NIOCore
 import Synchronization
 
 /// The uploads of the tus endpoint: facts in the database, bytes in a file each, whose size is the offset (as in tusd).
@@ -128,5 +129,149 @@ final class TusStore: Sendable {
     private func status(ofUpload id: String) -> stat? {
         var status = stat()
         return stat(folder.uploadPath(id), &status) == 0 ? status : nil
+    }
+}
+
+/// One upload of the tus endpoint.
+struct TusUpload: Sendable {
+    var id: String
+    /// Nil until it is declared (creation-defer-length).
+    var length: Int?
+    var metadata: TusMetadata
+    var isPartial = false
+    /// Ids of which a final upload was put together; empty for others.
+    var parts: [String] = []
+    /// When its last byte was in place, seconds since 1970; the post-finish hook starts then.
+    var finishedAt: Double?
+    var isExpired = false
+    /// Bytes on disk; nil when the file is gone.
+    var offset: Int?
+
+    var isFinal: Bool { !parts.isEmpty }
+    var isComplete: Bool { length != nil && offset == length }
+
+    init(id: String, length: Int?, metadata: TusMetadata) {
+        self.id = id
+        self.length = length
+        self.metadata = metadata
+    }
+
+    init(_ row: Row, offset: Int?) {
+        id = row["id"]
+        length = row["length"]
+        metadata = TusMetadata(row["metadata"])
+        isPartial = row["is_partial"]
+        parts = (row["parts"] as String).split(separator: " ").map(String.init)
+        finishedAt = row["finished_at"]
+        isExpired = row["is_expired"]
+        self.offset = offset
+    }
+}
+
+/// The bytes of a complete tus upload on their way into the catalog.
+struct FinishedUpload: ReceivedFile {
+    private static let pieceSize = 1 << 20
+
+    let path: String
+    let size: Int
+    let checksum: String
+    /// The first bytes, enough to sniff a type.
+    let prefix: [UInt8]
+
+    /// Reads the file, giving way to other requests between pieces.
+    init(path: String) async throws {
+        self.path = path
+        guard let file = FileHandle(forReadingAtPath: path) else { throw SystemError(call: "open", code: ENOENT) }
+        defer { try? file.close() }
+        var digest = Digest()
+        var size = 0
+        var prefix: [UInt8] = []
+        while let piece = try file.read(upToCount: Self.pieceSize), !piece.isEmpty {
+            piece.withUnsafeBytes { digest.update($0) }
+            if prefix.isEmpty { prefix = Array(piece.prefix(16)) }
+            size += piece.count
+            await Task.yield()
+        }
+        self.size = size
+        self.prefix = prefix
+        checksum = hexString(digest.finish())
+    }
+
+    func keep(at destination: String) throws {
+        guard rename(path, destination) == 0 else { throw SystemError(call: "rename", code: errno) }
+    }
+}
+
+/// The file of a tus upload, open for more bytes.
+final class UploadBytes {
+    private static let pieceSize = 1 << 20
+
+    private let descriptor: CInt
+
+    init(appendingTo path: String) throws {
+        descriptor = open(path, O_WRONLY | O_APPEND | O_CLOEXEC)
+        guard descriptor >= 0 else { throw SystemError(call: "open", code: errno) }
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    func append(_ buffer: ByteBuffer) throws {
+        try buffer.withUnsafeReadableBytes { try writeAll($0, to: descriptor) }
+    }
+
+    /// Appends a whole file, giving way to other requests between pieces.
+    func append(fileAt path: String) async throws {
+        guard let file = FileHandle(forReadingAtPath: path) else { throw SystemError(call: "open", code: ENOENT) }
+        defer { try? file.close() }
+        while let piece = try file.read(upToCount: Self.pieceSize), !piece.isEmpty {
+            try piece.withUnsafeBytes { try writeAll($0, to: descriptor) }
+            await Task.yield()
+        }
+    }
+}
+
+/// `Upload-Metadata`: keys with base64 values (tus 1.0.0, Creation).
+struct TusMetadata: Sendable {
+    private var pairs: [(key: String, value: Data)] = []
+
+    /// Like tusd, skips what cannot be read; of equal keys the last counts.
+    init(_ header: String) {
+        for element in header.split(separator: ",") {
+            let pieces = element.split(separator: " ", omittingEmptySubsequences: true)
+            guard (1...2).contains(pieces.count), let value = Self.value(pieces) else { continue }
+            pairs.removeAll { $0.key == pieces[0] }
+            pairs.append((String(pieces[0]), value))
+        }
+    }
+
+    private static func value(_ pieces: [Substring]) -> Data? {
+        pieces.count < 2 ? Data() : Data(base64Encoded: String(pieces[1]))
+    }
+
+    /// The text of a key, nil when it is missing.
+    subscript(key: String) -> String? {
+        pairs.first { $0.key == key }.map { String(decoding: $0.value, as: UTF8.self) }
+    }
+
+    /// The header that says the same.
+    var header: String {
+        pairs.map { "\($0.key) \($0.value.base64EncodedString())" }.joined(separator: ",")
+    }
+}
+
+/// `Upload-Checksum`: an algorithm and the digest in base64 (tus 1.0.0, Checksum).
+struct TusChecksum {
+    var algorithm: Digest.Algorithm
+    var digest: [UInt8]
+
+    init(_ header: String) throws(TusError) {
+        let pieces = header.split(separator: " ")
+        guard pieces.count == 2, let algorithm = Digest.Algorithm(rawValue: String(pieces[0])),
+            let digest = Data(base64Encoded: String(pieces[1]))
+        else { throw .invalidChecksum }
+        self.algorithm = algorithm
+        self.digest = Array(digest)
     }
 }

@@ -122,3 +122,98 @@ extension HashOnlySubmission.Flag {
         level = try fields.string(name + "_level")
     }
 }
+
+extension HashOnlySubmission {
+    /// The field rules of contract 1.2, the first that is broken.
+    func validate() throws(CaptureRefusal) {
+        guard captureMode == "hash_only" else { throw .invalid("capture_mode must be \"hash_only\"") }
+        guard mediaHash.wholeMatch(of: /[0-9a-fA-F]{64}/) != nil else {
+            throw .invalid("media_hash must be 64 hexadecimal digits")
+        }
+        guard ["photo", "video"].contains(mediaType) else { throw .invalid("media_type must be photo or video") }
+        guard depth.layers >= 0 else { throw .invalid("depth_layers must not be negative") }
+        guard (0...1).contains(depth.coherence) else { throw .invalid("edge_coherence must be from 0 to 1") }
+        guard !depth.version.isEmpty else { throw .invalid("algorithm_version must not be empty") }
+        guard depth.status.map(["completed", "unavailable"].contains) ?? true else {
+            throw .invalid("depth_analysis.status must be completed or unavailable")
+        }
+        guard CaptureTime(capturedAt) != nil else { throw .invalid("captured_at must be an RFC 3339 date-time") }
+        guard !assertion.allSatisfy(\.isWhitespace) else { throw .invalid("assertion must not be empty") }
+        guard CaptureAssertion.base64(assertion) != nil else { throw .invalid("assertion must be base64") }
+        if mediaType == "video" { try validateVideo() }
+    }
+
+    private func validateVideo() throws(CaptureRefusal) {
+        guard hasHashChain else { throw .invalid("hash_chain is required for a video") }
+        guard let frameCount, frameCount > 0 else { throw .invalid("frame_count is required for a video, above 0") }
+        guard let durationMilliseconds, durationMilliseconds > 0 else {
+            throw .invalid("duration_ms is required for a video, above 0")
+        }
+    }
+}
+
+extension HashOnlySubmission {
+    /// What the assertion signs.
+    static func signedBytes(
+        _ submission: HashOnlySubmission,
+        received: ReceivedJSON,
+        _ profile: CaptureSettings.Profile
+    ) throws(UnreadableJSON) -> [UInt8] {
+        switch profile {
+        case .reference: return Array(SerdeJSONEncoder.encode(submission.reserialised).utf8)
+        case .mediactl1:
+            guard case .object(let members) = received else { throw UnreadableJSON() }
+            return Array(try CanonicalJSON.text(of: .object(members.filter { $0.key != "assertion" })).utf8)
+        }
+    }
+
+    /// The structures, written out again in the order of their declarations (contract 2.1): the received bytes count for
+    /// nothing, and what no structure has is not signed.
+    var reserialised: JSONValue {
+        [
+            "capture_mode": .string(captureMode),
+            "captured_at": .string(capturedAt),
+            "depth_analysis": [
+                "depth_variance": .decimal(Double(depth.variance)),
+                "depth_layers": .int(Int(depth.layers)),
+                "edge_coherence": .decimal(Double(depth.coherence)),
+                "min_depth": .decimal(Double(depth.minimum)),
+                "max_depth": .decimal(Double(depth.maximum)),
+                "is_likely_real_scene": .bool(depth.isLikelyRealScene),
+                "algorithm_version": .string(depth.version),
+            ],
+            "media_hash": .string(mediaHash),
+            "media_type": .string(mediaType),
+            "metadata": metadata,
+            "metadata_flags": flags,
+        ]
+    }
+
+    private var metadata: JSONValue {
+        var metadata: JSONObject = [:]
+        if let location, let coordinates = location.coordinates {
+            var place: JSONObject = [
+                "latitude": .decimal(coordinates.latitude),
+                "longitude": .decimal(coordinates.longitude),
+            ]
+            place["altitude"] = location.altitude.map(JSONValue.decimal)
+            place["accuracy"] = location.accuracy.map(JSONValue.decimal)
+            metadata["location"] = .object(place)
+        }
+        metadata["timestamp"] = timestamp.map(JSONValue.string)
+        metadata["device_model"] = deviceModel.map(JSONValue.string)
+        return .object(metadata)
+    }
+
+    /// Also what is stored.
+    var flags: JSONValue {
+        [
+            "location_included": .bool(locationFlag.isIncluded),
+            "location_level": .string(locationFlag.level),
+            "timestamp_included": .bool(timestampFlag.isIncluded),
+            "timestamp_level": .string(timestampFlag.level),
+            "device_info_included": .bool(deviceInfoFlag.isIncluded),
+            "device_info_level": .string(deviceInfoFlag.level),
+        ]
+    }
+}

@@ -1,4 +1,5 @@
 import COpenSSL
+import Foundation
 
 /// A public key in OpenSSL's hands.
 struct PublicKey: ~Copyable {
@@ -27,5 +28,97 @@ struct PublicKey: ~Copyable {
         }
         guard EVP_DigestVerifyInit(context, nil, EVP_sha256(), nil, key) == 1 else { return false }
         return EVP_DigestVerify(context, signature, signature.count, message, message.count) == 1
+    }
+}
+
+/// A P-256 public key that was checked to be a point of the curve.
+struct P256PublicKey: Sendable, Equatable {
+    /// SEC 1, uncompressed: 65 bytes.
+    let point: [UInt8]
+
+    /// SubjectPublicKeyInfo of id-ecPublicKey with prime256v1 up to the point (RFC 5480).
+    private static let prefix: [UInt8] = [
+        0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01, 0x06, 0x08, 0x2A, 0x86, 0x48,
+        0xCE, 0x3D, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
+    ]
+
+    /// Nil for anything but an uncompressed point of the curve.
+    init?(point: [UInt8]) {
+        guard point.count == 65, point[0] == 4, PublicKey(der: Self.prefix + point) != nil else { return nil }
+        self.point = point
+    }
+
+    /// Reads a public key file in PEM; nil for anything but P-256.
+    init?(pemFile path: String) {
+        guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { return nil }
+        let lines = text.split(whereSeparator: \.isNewline).filter { !$0.hasPrefix("-----") }
+        guard let der = Data(base64Encoded: lines.joined()).map(Array.init), der.starts(with: Self.prefix) else {
+            return nil
+        }
+        self.init(point: Array(der.dropFirst(Self.prefix.count)))
+    }
+
+    /// ECDSA with SHA-256; the signature is DER or 64 bytes r‖s (contract 3.1).
+    func verifies(_ signature: [UInt8], of message: [UInt8]) -> Bool {
+        guard let key = PublicKey(der: Self.prefix + point) else { return false }
+        let der = signature.count == 64 ? Self.der(r: signature[..<32], s: signature[32...]) : signature
+        return key.verifies(der, of: message)
+    }
+
+    /// ECDSA-Sig-Value (RFC 3279 section 2.2.3).
+    static func der(r: ArraySlice<UInt8>, s: ArraySlice<UInt8>) -> [UInt8] {
+        DER.sequence(DER.integer(r) + DER.integer(s))
+    }
+}
+
+/// The few forms of DER that are needed to hand OpenSSL what came in another form.
+enum DER {
+    static func sequence(_ content: [UInt8]) -> [UInt8] { element(0x30, content) }
+
+    /// A non-negative integer of these big-endian bytes.
+    static func integer(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+        let digits = bytes.drop { $0 == 0 }
+        let needsZero = digits.first.map { $0 >= 0x80 } ?? true
+        return element(0x02, (needsZero ? [0] : []) + digits)
+    }
+
+    static func element(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] {
+        var length: [UInt8] = []
+        var rest = content.count
+        repeat {
+            length.insert(UInt8(rest & 0xFF), at: 0)
+            rest >>= 8
+        } while rest > 0
+        let isShort = content.count < 128
+        return [tag] + (isShort ? length : [0x80 | UInt8(length.count)] + length) + content
+    }
+}
+
+/// What a device signs with (contract 3.1).
+struct CaptureAssertion {
+    /// rpIdHash ‖ flags ‖ counter, and perhaps more.
+    let authenticatorData: [UInt8]
+    let signature: [UInt8]
+
+    /// Nil for anything but CBOR with both members.
+    init?(cbor: [UInt8]) {
+        guard let map = try? CBORReader.read(cbor), let data = map["authenticatorData"]?.byteString, data.count >= 37,
+            let signature = map["signature"]?.byteString
+        else { return nil }
+        authenticatorData = data
+        self.signature = signature
+    }
+
+    var relyingPartyHash: [UInt8] { Array(authenticatorData[..<32]) }
+    var counter: Int { authenticatorData[33..<37].reduce(0) { $0 << 8 | Int($1) } }
+
+    /// Whether a key signed this over the SHA-256 of that data.
+    func isSigned(by key: P256PublicKey, over clientData: some Sequence<UInt8>) -> Bool {
+        key.verifies(signature, of: authenticatorData + Digest.sha256(Array(clientData)))
+    }
+
+    /// Standard alphabet, padding, no line breaks; nil for anything else.
+    static func base64(_ text: String) -> [UInt8]? {
+        Data(base64Encoded: text).map(Array.init)
     }
 }

@@ -62,3 +62,176 @@ struct TPM2Evidence {
             }
     }
 }
+
+/// Not the structure that was expected.
+struct UnreadableTPMStructure: Error {}
+
+/// Reads the big-endian structures of TPM 2.0 part 2.
+struct TPMReader {
+    private var rest: ArraySlice<UInt8>
+
+    init(_ bytes: [UInt8]) { rest = bytes[...] }
+
+    /// A number of so many bytes.
+    mutating func number(_ size: Int) throws(UnreadableTPMStructure) -> Int {
+        try take(size).reduce(0) { $0 << 8 | Int($1) }
+    }
+
+    /// A TPM2B: its size in two bytes, then so many bytes.
+    mutating func sized() throws(UnreadableTPMStructure) -> [UInt8] { try take(try number(2)) }
+
+    mutating func take(_ count: Int) throws(UnreadableTPMStructure) -> [UInt8] {
+        guard count <= rest.count else { throw UnreadableTPMStructure() }
+        defer { rest = rest.dropFirst(count) }
+        return Array(rest.prefix(count))
+    }
+
+    /// Nothing may follow.
+    func finish() throws(UnreadableTPMStructure) {
+        guard rest.isEmpty else { throw UnreadableTPMStructure() }
+    }
+}
+
+/// TPM_ALG_ID values (part 2 section 6.3) and the one curve.
+enum TPMAlgorithm {
+    static let rsa = 0x0001
+    static let sha256 = 0x000B
+    static let null = 0x0010
+    static let rsassa = 0x0014
+    static let ecdsa = 0x0018
+    static let ecc = 0x0023
+    static let curveP256 = 0x0003
+}
+
+/// TPMT_PUBLIC of an ECC or RSA key whose name is made with SHA-256 (part 2 section 12.2.4).
+struct TPMPublicArea {
+    /// TPMA_OBJECT.
+    struct Attributes: OptionSet {
+        let rawValue: Int
+
+        static let fixedTPM = Attributes(rawValue: 1 << 1)
+        static let fixedParent = Attributes(rawValue: 1 << 4)
+        static let sensitiveDataOrigin = Attributes(rawValue: 1 << 5)
+        static let restricted = Attributes(rawValue: 1 << 16)
+        static let sign = Attributes(rawValue: 1 << 18)
+    }
+
+    private enum Key {
+        case point([UInt8])
+        case rsa(modulus: [UInt8], exponent: [UInt8])
+    }
+
+    let attributes: Attributes
+    /// The algorithm of the name, then the digest of the whole area (part 1 section 16).
+    let name: [UInt8]
+    private let key: Key
+
+    init(_ area: [UInt8]) throws(UnreadableTPMStructure) {
+        var reader = TPMReader(area)
+        let type = try reader.number(2)
+        guard try reader.number(2) == TPMAlgorithm.sha256 else { throw UnreadableTPMStructure() }
+        attributes = Attributes(rawValue: try reader.number(4))
+        _ = try reader.sized()
+        try Self.skipSymmetric(&reader)
+        try Self.skipScheme(&reader)
+        switch type {
+        case TPMAlgorithm.ecc:
+            guard try reader.number(2) == TPMAlgorithm.curveP256 else { throw UnreadableTPMStructure() }
+            try Self.skipScheme(&reader)
+            let (x, y) = (try reader.sized(), try reader.sized())
+            guard x.count <= 32, y.count <= 32 else { throw UnreadableTPMStructure() }
+            key = .point([4] + [x, y].flatMap { [UInt8](repeating: 0, count: 32 - $0.count) + $0 })
+        case TPMAlgorithm.rsa:
+            _ = try reader.number(2)
+            let exponent = try reader.take(4)
+            // None stands for 65537.
+            let isDefault = exponent.allSatisfy { $0 == 0 }
+            key = .rsa(modulus: try reader.sized(), exponent: isDefault ? [1, 0, 1] : exponent)
+        default: throw UnreadableTPMStructure()
+        }
+        try reader.finish()
+        name = [0, UInt8(TPMAlgorithm.sha256)] + Digest.sha256(area)
+    }
+
+    /// Of an ECC key, uncompressed.
+    var point: [UInt8]? { if case .point(let point) = key { point } else { nil } }
+
+    /// Made inside and never to leave.
+    var isBornInTPM: Bool { attributes.isSuperset(of: [.fixedTPM, .fixedParent, .sensitiveDataOrigin]) }
+
+    /// SubjectPublicKeyInfo of an RSA key (RFC 8017 appendix A.1.1).
+    fileprivate var rsaInfo: [UInt8]? {
+        guard case .rsa(let modulus, let exponent) = key else { return nil }
+        let rsaEncryption: [UInt8] = [
+            0x30, 0x0D, 0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x01, 0x05, 0x00,
+        ]
+        let numbers = DER.sequence(DER.integer(modulus[...]) + DER.integer(exponent[...]))
+        return DER.sequence(rsaEncryption + DER.element(0x03, [0] + numbers))
+    }
+
+    /// TPMT_SYM_DEF_OBJECT: an algorithm, and unless it is none key size and mode.
+    private static func skipSymmetric(_ reader: inout TPMReader) throws(UnreadableTPMStructure) {
+        if try reader.number(2) != TPMAlgorithm.null { _ = try reader.take(4) }
+    }
+
+    /// A scheme, and unless it is none its digest.
+    private static func skipScheme(_ reader: inout TPMReader) throws(UnreadableTPMStructure) {
+        if try reader.number(2) != TPMAlgorithm.null { _ = try reader.number(2) }
+    }
+}
+
+/// TPMS_ATTEST of TPM2_Certify (part 2 section 10.12.8).
+struct TPMCertification {
+    /// Of the key that is certified.
+    let name: [UInt8]
+
+    init(_ statement: [UInt8]) throws(UnreadableTPMStructure) {
+        var reader = TPMReader(statement)
+        // TPM_GENERATED_VALUE: a restricted key signs nothing that begins so unless its TPM made it. Then
+        // TPM_ST_ATTEST_CERTIFY.
+        guard try reader.number(4) == 0xFF54_4347, try reader.number(2) == 0x8017 else {
+            throw UnreadableTPMStructure()
+        }
+        _ = try reader.sized()
+        // The caller's data: not the challenge, since the evidence may be older than the registration.
+        _ = try reader.sized()
+        // Clock and firmware version.
+        _ = try reader.take(17 + 8)
+        name = try reader.sized()
+        _ = try reader.sized()
+        try reader.finish()
+    }
+}
+
+/// TPMT_SIGNATURE with SHA-256 (part 2 section 11.3.4).
+struct TPMSignature {
+    private enum Value {
+        case ecdsa(r: [UInt8], s: [UInt8])
+        case rsassa([UInt8])
+    }
+
+    private let value: Value
+
+    init(_ bytes: [UInt8]) throws(UnreadableTPMStructure) {
+        var reader = TPMReader(bytes)
+        let algorithm = try reader.number(2)
+        guard try reader.number(2) == TPMAlgorithm.sha256 else { throw UnreadableTPMStructure() }
+        switch algorithm {
+        case TPMAlgorithm.ecdsa: value = .ecdsa(r: try reader.sized(), s: try reader.sized())
+        case TPMAlgorithm.rsassa: value = .rsassa(try reader.sized())
+        default: throw UnreadableTPMStructure()
+        }
+        try reader.finish()
+    }
+
+    func isValid(of message: [UInt8], by signer: TPMPublicArea) -> Bool {
+        switch value {
+        case .ecdsa(let r, let s):
+            guard let key = signer.point.flatMap(P256PublicKey.init(point:)) else { return false }
+            return key.verifies(P256PublicKey.der(r: r[...], s: s[...]), of: message)
+        case .rsassa(let signature):
+            guard let info = signer.rsaInfo, let key = PublicKey(der: info) else { return false }
+            return key.verifies(signature, of: message)
+        }
+    }
+}
