@@ -20,6 +20,7 @@ TABLE = [
         "MediaCore/Time/CivilTime.swift",
     ]),
     ("a reader of RFC 3339", r"T\(\\d|\\dT\\d|yyyy-MM-dd'T'", ["MediaCore/Time/RFC3339.swift"]),
+    ("a check of 64 hexadecimal digits", r"count == 64, .*(0x30|isHexDigit)", ["MediaCore/SHA256Text.swift"]),
     ("a table of hexadecimal digits", r'"0123456789abcdef', ["MediaCore/HexText.swift"]),
     ("a 32-bit cyclic check", r"0xedb8_?8320|0x82f6_?3b78", ["MediaCore/CyclicCheck.swift"]),
     # The library handles backslashes and zones; these read what other programs have written.

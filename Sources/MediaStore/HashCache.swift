@@ -1,6 +1,7 @@
 public import Foundation
 import GRDB
 import Glibc
+internal import MediaCore
 public import MediaSystem
 import Synchronization
 
@@ -84,7 +85,7 @@ public final class HashCache: Sendable {
     ///   - identity: The file, the same before and after it was read.
     ///   - readingBegan: When its first byte was read; nil for now. A file that changed just before that is not kept.
     public func keep(_ digest: String, for identity: FileIdentity, readingBegan: Date? = nil) {
-        guard HashDatabase.isDigest(digest), !identity.mayChangeUnseen(after: readingBegan ?? now()) else { return }
+        guard SHA256Text.isLowerCase(digest), !identity.mayChangeUnseen(after: readingBegan ?? now()) else { return }
         enqueue(HashDatabase.Entry(identity: identity, digest: digest, usedOn: today))
     }
 
@@ -260,10 +261,6 @@ final class HashDatabase: Sendable {
             Int64(bitPattern: identity.device), Int64(bitPattern: identity.inode), identity.size,
             identity.modificationNanoseconds, identity.changeNanoseconds,
         ]
-    }
-
-    static func isDigest(_ text: String) -> Bool {
-        text.utf8.count == 64 && text.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
     }
 
     // MARK: Opening

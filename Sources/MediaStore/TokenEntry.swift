@@ -1,5 +1,6 @@
 public import Foundation
 import GRDB
+internal import MediaCore
 
 /// A one-time delete token: 64 lower-case hexadecimal characters (gighive contract, section 0). Its description never
 /// shows it.
@@ -19,7 +20,7 @@ public struct DeleteToken: Sendable, Hashable, CustomStringConvertible, CustomDe
 
     /// Whether it has the shape of the contract.
     public var isWellFormed: Bool {
-        HashDatabase.isDigest(secret)
+        SHA256Text.isLowerCase(secret)
     }
 
     /// Redacted.

@@ -138,7 +138,7 @@ struct ExportedToken: Decodable {
         }
         guard line.fileID > 0 else { throw Problem(reason: "\"file_id\" is not 1 or more") }
         guard line.sizeBytes >= 0 else { throw Problem(reason: "\"size_bytes\" is negative") }
-        guard line.checksumSHA256.isEmpty || HashDatabase.isDigest(line.checksumSHA256) else {
+        guard line.checksumSHA256.isEmpty || SHA256Text.isLowerCase(line.checksumSHA256) else {
             throw Problem(reason: "\"checksum_sha256\" is no checksum")
         }
         guard !line.host.isEmpty, scope(line.baseURL) == line.host else {

@@ -1,3 +1,5 @@
+internal import MediaCore
+
 /// A selection of files on a server. Every value that is set must match; date, organization, type and label in
 /// the same event.
 public struct MediaQuery: Sendable, Equatable {
@@ -142,8 +144,7 @@ public struct MediaQuery: Sendable, Equatable {
 
     /// `<sha256>.<ext>`.
     private static func isServedName(_ name: String) -> Bool {
-        let stem = name.prefix { $0 != "." }
-        return stem.utf8.count == 64 && stem.allSatisfy(\.isHexDigit)
+        SHA256Text.lowerCased(String(name.prefix { $0 != "." })) != nil
     }
 
     private static func unavailable(_ field: String, _ detail: String) -> GigHiveError {

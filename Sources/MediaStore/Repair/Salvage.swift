@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Glibc
+internal import MediaCore
 import MediaSystem
 
 /// A row of `tokens.sqlite` that was recognized by the number and types of its values.
@@ -33,7 +34,7 @@ enum SalvagedRow {
     /// Milliseconds since 1970, up to the year 9999.
     private static func isTime(_ value: Int64) -> Bool { (0...253_402_300_799_999).contains(value) }
 
-    private static func isChecksum(_ text: String) -> Bool { text.isEmpty || HashDatabase.isDigest(text) }
+    private static func isChecksum(_ text: String) -> Bool { text.isEmpty || SHA256Text.isLowerCase(text) }
 
     private static func isUploadID(_ text: String) -> Bool {
         text.hasPrefix("u-") && text.utf8.count <= 40 && text.utf8.allSatisfy { 0x21...0x7E ~= $0 }
@@ -178,7 +179,7 @@ struct TokenKey {
 
     init?(_ values: [RecordValue]) {
         guard values.count == 4, let host = values[0].text, !host.isEmpty, let fileID = values[1].integer, fileID > 0,
-            let checksum = values[2].text, checksum.isEmpty || HashDatabase.isDigest(checksum),
+            let checksum = values[2].text, checksum.isEmpty || SHA256Text.isLowerCase(checksum),
             let last = values[3].integer, last > 0
         else { return nil }
         self.host = host

@@ -1,3 +1,4 @@
+internal import MediaCore
 package import MediaTransport
 
 /// What the head of a download says of the stored file (contract section 6).
