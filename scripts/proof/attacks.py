@@ -23,6 +23,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "real"))
 import resets  # noqa: E402
 import signals  # noqa: E402
 import statuses  # noqa: E402
+from servers import SetupError  # noqa: E402
 from trial import Server  # noqa: E402
 
 TABLES = {"statuses": statuses, "signals": signals, "resets": resets}
@@ -90,4 +91,7 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except SetupError as problem:
+        sys.exit(f"attacks: {problem}")

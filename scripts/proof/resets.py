@@ -112,7 +112,8 @@ HTTP1_ACTIONS = {"closed": end_plain, "reset": reset_plain, "garbage": garbage}
 
 
 def rows():
-    """Every row, as a function of the sandbox and a seed."""
+    """Every row, as a function of the sandbox and a seed. Raises SetupError if a package is missing."""
+    breaking.decoder()
     for version, actions in (("HTTP/2", HTTP2_ACTIONS), ("HTTP/1.1", HTTP1_ACTIONS)):
         for transport, stage, points in TARGETS:
             for point in points:
