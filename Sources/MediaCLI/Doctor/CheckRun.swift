@@ -1,8 +1,32 @@
+internal import ArgumentParser
 internal import Foundation
 internal import GigHive
 internal import MediaCore
 internal import MediaTransport
 internal import Synchronization
+
+/// What `doctor` and `smoke` have in common.
+struct CheckOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Maximum time for all checks (default: 60s).", valueName: "time"))
+    var timeout: String?
+
+    @Option(
+        help: ArgumentHelp("Also write a JUnit XML report to this file.", valueName: "file"),
+        completion: .file()
+    )
+    var junit: String?
+
+    func validate() throws {
+        guard junit != "" else { throw ValidationError("--junit: an empty path.") }
+    }
+
+    /// The limit for the whole run.
+    ///
+    /// - Throws: `Diagnosis` for what is no duration.
+    func limit() throws(Diagnosis) -> Duration {
+        try FlagValue.read(timeout, "--timeout", SettingValue.timeout) ?? .seconds(60)
+    }
+}
 
 /// Runs a list of checks within a time limit, tells each as it ends, and writes the JUnit report.
 struct CheckRun: Sendable {
@@ -172,5 +196,136 @@ extension Diagnosis {
             hint: "mediactl uploads delete \(id)\(asAdmin) --server \(server)",
             exitCode: .server
         )
+    }
+}
+
+/// The members of the records of `doctor` and `smoke`.
+extension JSONRenderer {
+    static func check(_ check: ServerCheck, _ diagnosis: Diagnosis?) -> JSONObject {
+        let facts = check.facts.sorted { $0.key < $1.key }
+            .map { JSONValue.object(["name": .string($0.key), "value": .string($0.value)]) }
+        return [
+            "name": .string(check.name), "status": .string(check.status.rawValue), "detail": .string(check.detail),
+            "facts": .array(facts), "duration_ms": .integer(Formats.milliseconds(check.duration)),
+            "error": error(diagnosis),
+        ]
+    }
+}
+
+/// What `doctor` and `smoke` say on standard output.
+extension TextRenderer {
+    /// `ok    tls      CN=media.example.org, valid until …`
+    static func check(
+        _ check: ServerCheck,
+        _ diagnosis: Diagnosis?,
+        width: Int?,
+        _ style: Style
+    ) -> [String] {
+        let word =
+            switch check.status {
+            case .passed: style.green("ok  ")
+            case .warned: style.yellow("warn")
+            case .failed: style.red("FAIL")
+            case .skipped: style.dim("skip")
+            }
+        let name = check.name.padding(toLength: 8, withPad: " ", startingAt: 0)
+        // The role is more informative than the server's refusal.
+        let found = check.facts["role"] == nil ? diagnosis?.message : nil
+        let detail = ErrorCatalogue.clean(found ?? check.detail)
+        let indent = String(repeating: " ", count: 16)
+        // Below a dozen columns it is no column any more.
+        let room = width.map { $0 - indent.count } ?? .max
+        let parts = room > 12 ? FoldedText.lines(detail, width: room) : [detail]
+        var lines = ["\(word)  \(name)  \(parts[0])"] + parts.dropFirst().map { indent + $0 }
+        if check.name == "tls", let pin = check.facts["pinned_key"] {
+            lines.append("      \(style.dim("pin"))       \(ErrorCatalogue.clean(pin))")
+        }
+        return lines
+    }
+}
+
+/// Checks as a JUnit XML report, in the form that CI servers read: one suite, one test case a check.
+struct JUnitReport: Sendable {
+    /// Name of the suite.
+    var suite: String
+    /// The server's address, a property of the suite.
+    var server: String
+    var checks: [ServerCheck]
+    var duration: Duration
+
+    /// The document, UTF-8.
+    var text: String {
+        let failures = checks.count { $0.status == .failed }
+        let skipped = checks.count { $0.status == .skipped }
+        let suiteName = Self.escaped(suite)
+        var lines = [
+            #"<?xml version="1.0" encoding="UTF-8"?>"#,
+            #"<testsuites name="\#(suiteName)" tests="\#(checks.count)" failures="\#(failures)" "#
+                + #"skipped="\#(skipped)" errors="0" time="\#(Self.seconds(duration))">"#,
+            #"  <testsuite name="\#(suiteName)" tests="\#(checks.count)" failures="\#(failures)" "#
+                + #"skipped="\#(skipped)" errors="0" time="\#(Self.seconds(duration))">"#,
+            #"    <properties><property name="server" value="\#(Self.escaped(server))"/></properties>"#,
+        ]
+        lines += checks.flatMap { Self.testCase($0, suite: suiteName) }
+        lines += ["  </testsuite>", "</testsuites>", ""]
+        return lines.joined(separator: "\n")
+    }
+
+    private static func testCase(_ check: ServerCheck, suite: String) -> [String] {
+        let head =
+            #"    <testcase classname="\#(suite)" name="\#(escaped(check.name))" time="\#(seconds(check.duration))""#
+        switch check.status {
+        case .passed, .warned:
+            return [head + ">", "      <system-out>\(escaped(check.detail))</system-out>", "    </testcase>"]
+        case .skipped:
+            return [head + ">", #"      <skipped message="\#(escaped(check.detail))"/>"#, "    </testcase>"]
+        case .failed:
+            let diagnosis = check.error.map { ErrorCatalogue.diagnosis(of: $0) }
+            let message = escaped(diagnosis?.message ?? check.detail)
+            let type = escaped(diagnosis?.code ?? "failed")
+            return [
+                head + ">",
+                #"      <failure type="\#(type)" message="\#(message)">\#(escaped(check.detail))</failure>"#,
+                "    </testcase>",
+            ]
+        }
+    }
+
+    /// Writes the report, replacing an earlier one.
+    ///
+    /// - Throws: `Diagnosis`.
+    func write(to path: String) throws(Diagnosis) {
+        do {
+            try NewFile(replacing: RawArguments.bytes(of: path)).write(text)
+        } catch {
+            var diagnosis = error
+            diagnosis.hint = "choose another file with --junit FILE"
+            diagnosis.exitCode = .failure
+            throw diagnosis
+        }
+    }
+
+    private static func seconds(_ duration: Duration) -> String {
+        let milliseconds = Formats.milliseconds(duration)
+        let digits = String(milliseconds % 1000)
+        return "\(milliseconds / 1000)." + String(repeating: "0", count: 3 - digits.count) + digits
+    }
+
+    /// Characters that XML 1.0 (section 2.2) does not allow become U+FFFD; the five special ones become references.
+    private static func escaped(_ text: String) -> String {
+        var escaped = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "&": escaped += "&amp;"
+            case "<": escaped += "&lt;"
+            case ">": escaped += "&gt;"
+            case "\"": escaped += "&quot;"
+            case "'": escaped += "&apos;"
+            case "\t", "\n", "\r": escaped += "&#\(scalar.value);"
+            case "\u{0}"..."\u{1f}", "\u{7f}"..."\u{9f}", "\u{fffe}", "\u{ffff}": escaped += "\u{fffd}"
+            default: escaped.unicodeScalars.append(scalar)
+            }
+        }
+        return escaped
     }
 }
