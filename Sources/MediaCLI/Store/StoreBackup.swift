@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import Glibc
 internal import MediaCore
-internal import MediaFiles
 internal import MediaStore
 internal import MediaSystem
 

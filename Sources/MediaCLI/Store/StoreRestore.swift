@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import MediaCore
 internal import MediaStore
 
 /// `mediactl store restore FILE`
@@ -53,5 +54,26 @@ struct StoreRestoreCommand: ContextCommand {
         console.text([TextRenderer.restore(report, isDryRun: dryRun)])
         console.summary(JSONRenderer.restore(report, file: file, isDryRun: dryRun))
         return .success
+    }
+}
+
+extension JSONRenderer {
+    static func restore(_ report: StoreRestore.Report, file: String, isDryRun: Bool) -> JSONObject {
+        [
+            "path": .string(file), "dry_run": .bool(isDryRun), "tokens": JSONValue(report.tokens),
+            "uploads": JSONValue(report.uploads), "removed_since": JSONValue(report.removedSince),
+            "items": JSONValue(report.tokensInBackup), "exit_code": 0,
+        ]
+    }
+}
+
+extension TextRenderer {
+    static func restore(_ report: StoreRestore.Report, isDryRun: Bool) -> String {
+        let rows = "\(Formats.count(report.tokens, "delete token")) and \(Formats.count(report.uploads, "upload"))"
+        var text = isDryRun ? "\(rows) would be restored" : "restored \(rows)"
+        let known = report.tokensInBackup - report.tokens - report.removedSince
+        if known > 0 { text += ", \(known) already stored" }
+        if report.removedSince > 0 { text += ", \(report.removedSince) deleted since" }
+        return text
     }
 }
