@@ -1,9 +1,51 @@
 internal import GigHive
 internal import MediaCore
-internal import MediaFiles
 internal import MediaTransport
 
-/// What `media` prints on standard output.
+extension Console {
+    /// Writes a list of files and its summary.
+    ///
+    /// - Parameters:
+    ///   - files: What was found.
+    ///   - server: Where it was found.
+    ///   - withDetails: Whether sizes and upload times were requested.
+    ///   - emptyCode: How the program ends when nothing was found.
+    /// - Returns: How the program ends.
+    func list(_ files: [ServerMedia], on server: ServerURL, withDetails: Bool, emptyCode: ExitCode) -> ExitCode {
+        for file in files {
+            record(.item, JSONRenderer.media(file, on: server))
+        }
+        text(TextRenderer.media(files, withDetails: withDetails, width: outputWidth, style: outputStyle))
+        let code = exitCode(files.isEmpty ? emptyCode : .success)
+        summary([
+            "server": .string(server.description), "items": JSONValue(files.count),
+            "exit_code": JSONRenderer.exitCode(code),
+        ])
+        return code
+    }
+}
+
+extension JSONRenderer {
+    static func media(_ file: ServerMedia, on server: ServerURL) -> JSONObject {
+        [
+            "file_id": .integer(file.fileID), "server": .string(server.description),
+            "events": .array(file.events.map(event)), "file_name": JSONValue(file.fileName),
+            "file_type": JSONValue(file.fileType), "mime_type": JSONValue(file.mimeType),
+            "size_bytes": JSONValue(file.sizeBytes), "checksum_sha256": JSONValue(file.checksumSHA256),
+            "duration_seconds": JSONValue(file.durationSeconds), "source_name": JSONValue(file.sourceName),
+            "uploaded_at": JSONValue(file.createdAt), "media_created_at": JSONValue(file.mediaCreatedAt),
+            "media_url": JSONValue(file.path.map { server.description + $0 }),
+        ]
+    }
+
+    static func event(_ event: ServerMedia.Event) -> JSONValue {
+        .object([
+            "event_date": JSONValue(event.date), "org_name": JSONValue(event.orgName),
+            "event_type": JSONValue(event.eventType), "label": JSONValue(event.label),
+        ])
+    }
+}
+
 extension TextRenderer {
     /// The table of `media list` and `media find`: a row for each event of a file.
     static func media(_ files: [ServerMedia], withDetails: Bool, width: Int?, style: Style) -> [String] {
@@ -40,28 +82,6 @@ extension TextRenderer {
         return cells + [optional(file.checksumSHA256)]
     }
 
-    private static func optional(_ text: String?) -> String { text.map { TerminalText.escaped($0) } ?? "-" }
-
-    /// Everything that the server reports about a file.
-    static func media(_ file: ServerMedia, on server: ServerURL, style: Style) -> [String] {
-        let events = file.events.map { event in
-            let names = [event.date, event.orgName, event.eventType].compactMap { $0 }
-            return ("event", names.joined(separator: "  ") + (event.label.map { "  \"\($0)\"" } ?? ""))
-        }
-        let size = file.sizeBytes.map { "\(Formats.bytes($0)) (\($0) bytes)" }
-        let fields: [(String, String?)] =
-            [("id", "\(file.fileID)"), ("server", server.description)]
-            + (events.isEmpty ? [("event", "none")] : events)
-            + [
-                ("file name", file.fileName), ("file type", file.fileType), ("mime type", file.mimeType),
-                ("size", size), ("sha-256", file.checksumSHA256),
-                ("length", file.durationSeconds.map { Formats.clock(.seconds($0)) }),
-                ("source name", file.sourceName), ("uploaded", file.createdAt), ("recorded", file.mediaCreatedAt),
-                ("address", file.path.map { server.description + $0 }),
-            ]
-        return self.fields(fields.compactMap { name, value in value.map { (name, $0) } }, style)
-    }
-
     /// A file of a server for questions: a line for it, and one for each further event.
     static func brief(_ file: ServerMedia) -> [String] {
         let size = file.sizeBytes.map { Formats.bytes($0) + ", " } ?? ""
@@ -74,16 +94,5 @@ extension TextRenderer {
         return [first] + events.dropFirst().map { "      also  \($0)" }
     }
 
-    static func mediaDeletion(_ deletion: MediaDeletionRun.Outcome, on server: ServerURL, style: Style) -> [String] {
-        let label = deletion.file?.events.lazy.compactMap(\.label).first
-        let file = "\(deletion.result.fileID)" + (label.map { " " + ErrorCatalogue.quoted($0) } ?? "")
-        let host = TerminalText.escaped(server.scope)
-        return switch deletion.result.state {
-        case .deleted: ["\(style.green("deleted")) \(file) from \(host)"]
-        case .gone, .entryRemoved: ["\(file) was already deleted from \(host)"]
-        case .planned: ["\(file) would be deleted from \(host)"]
-        case .declined: ["\(file) was not deleted"]
-        case .failed: []
-        }
-    }
+    static func optional(_ text: String?) -> String { text.map { TerminalText.escaped($0) } ?? "-" }
 }

@@ -1,7 +1,90 @@
+internal import ArgumentParser
 internal import GigHive
 internal import MediaCore
 internal import MediaStore
 internal import MediaTransport
+
+/// `mediactl media delete ID…`
+struct MediaDelete: ContextCommand {
+    static let schema = "mediactl.media-delete/1"
+    static let configuration = CommandConfiguration(
+        commandName: "delete",
+        abstract: "Delete files from a server as its administrator.",
+        discussion: """
+            Deletes files of any uploader, for everyone and from every event. The files are listed before the \
+            prompt, and the checksum of each is verified again right before its deletion. Requires the admin user. \
+            With --yes, --file-name must match exactly one file.
+
+            Examples:
+              mediactl media delete 18 19
+              mediactl media delete --event-date 2026-06-13 --org-name "The Band" --dry-run
+              mediactl media delete --file-name clip.mp4
+            """
+    )
+
+    @Argument(help: ArgumentHelp("IDs of the files on the server.", valueName: "id"))
+    var ids: [Int64] = []
+
+    @Option(
+        help: ArgumentHelp("Delete the file with the content of this local file.", valueName: "path"),
+        completion: .file()
+    )
+    var file: String?
+
+    @OptionGroup(title: "Filters") var filters: MediaFilterOptions
+
+    @Flag(name: .shortAndLong, help: "Delete without confirmation.")
+    var yes = false
+
+    @Flag(name: [.customShort("n"), .long], help: "Show what would be deleted, without deleting it.")
+    var dryRun = false
+
+    @OptionGroup(title: "Credentials") var credentials: CredentialOptions
+    @OptionGroup(title: "Connection options") var connection: ConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func validate() throws {
+        guard file == nil || filters.sha256 == nil else {
+            throw ValidationError("--file cannot be combined with --sha256.")
+        }
+        let isFiltered = file != nil || !filters.query.isEmpty
+        guard ids.isEmpty || !isFiltered else {
+            throw ValidationError("IDs cannot be combined with --file or filters.")
+        }
+        guard !ids.isEmpty || isFiltered else {
+            throw ValidationError("Specify IDs, --file or at least one filter.")
+        }
+        guard ids.allSatisfy({ $0 > 0 }) else { throw ValidationError("An ID must be 1 or more.") }
+        guard !yes || !dryRun else { throw ValidationError("--yes cannot be combined with --dry-run.") }
+    }
+
+    func run(in console: Console) async throws -> ExitCode {
+        var query = filters.query
+        if let file {
+            query.checksumSHA256 = try await LocalChecksum.hex(of: file)
+        }
+        let settings = try await SettingsSession.open(console, global: global, connection: connection)
+        let confirmation = Confirmation(prompter: settings.prompter, isGiven: yes)
+        if !dryRun {
+            try confirmation.requireSomebody(for: "Delete these files?")
+        }
+        let store = try await StoreSession.open(settings)
+        let session = try await MediaSession.open(
+            console,
+            global: global,
+            connection: connection,
+            credentials: credentials
+        )
+        let run = MediaDeletionRun(
+            console: console,
+            session: session,
+            store: store.store,
+            confirmation: confirmation,
+            isDryRun: dryRun
+        )
+        return try await run.run(ids.isEmpty ? .matching(query) : .ids(ids.uniqued { $0 }))
+    }
+}
 
 /// Deletes files on a server as its administrator: finds them, shows them, prompts once, deletes one after the other.
 struct MediaDeletionRun: Sendable {
@@ -229,5 +312,34 @@ extension Diagnosis {
             hint: "mediactl media list",
             exitCode: .notFound
         )
+    }
+}
+
+extension JSONRenderer {
+    static func mediaDeletion(_ deletion: MediaDeletionRun.Outcome, on server: ServerURL) -> JSONObject {
+        let file = deletion.file
+        return [
+            "file_id": .integer(deletion.result.fileID), "host": .string(server.scope),
+            "server": .string(server.description), "state": .string(deletion.result.state.rawValue),
+            "events": .array((file?.events ?? []).map(event)), "file_name": JSONValue(file?.fileName),
+            "file_type": JSONValue(file?.fileType), "size_bytes": JSONValue(file?.sizeBytes),
+            "checksum_sha256": JSONValue(file?.checksumSHA256), "http_status": JSONValue(deletion.result.httpStatus),
+            "exit_code": exitCode(deletion.exitCode), "error": error(deletion.error),
+        ]
+    }
+}
+
+extension TextRenderer {
+    static func mediaDeletion(_ deletion: MediaDeletionRun.Outcome, on server: ServerURL, style: Style) -> [String] {
+        let label = deletion.file?.events.lazy.compactMap(\.label).first
+        let file = "\(deletion.result.fileID)" + (label.map { " " + ErrorCatalogue.quoted($0) } ?? "")
+        let host = TerminalText.escaped(server.scope)
+        return switch deletion.result.state {
+        case .deleted: ["\(style.green("deleted")) \(file) from \(host)"]
+        case .gone, .entryRemoved: ["\(file) was already deleted from \(host)"]
+        case .planned: ["\(file) would be deleted from \(host)"]
+        case .declined: ["\(file) was not deleted"]
+        case .failed: []
+        }
     }
 }

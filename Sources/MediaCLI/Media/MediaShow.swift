@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import GigHive
+internal import MediaTransport
 
 /// `mediactl media show ID`
 struct MediaShow: ContextCommand {
@@ -39,5 +40,27 @@ struct MediaShow: ContextCommand {
         let code = console.exitCode(.success)
         console.summary(["items": 1, "exit_code": JSONRenderer.exitCode(code)])
         return code
+    }
+}
+
+extension TextRenderer {
+    /// Everything that the server reports about a file.
+    static func media(_ file: ServerMedia, on server: ServerURL, style: Style) -> [String] {
+        let events = file.events.map { event in
+            let names = [event.date, event.orgName, event.eventType].compactMap { $0 }
+            return ("event", names.joined(separator: "  ") + (event.label.map { "  \"\($0)\"" } ?? ""))
+        }
+        let size = file.sizeBytes.map { "\(Formats.bytes($0)) (\($0) bytes)" }
+        let fields: [(String, String?)] =
+            [("id", "\(file.fileID)"), ("server", server.description)]
+            + (events.isEmpty ? [("event", "none")] : events)
+            + [
+                ("file name", file.fileName), ("file type", file.fileType), ("mime type", file.mimeType),
+                ("size", size), ("sha-256", file.checksumSHA256),
+                ("length", file.durationSeconds.map { Formats.clock(.seconds($0)) }),
+                ("source name", file.sourceName), ("uploaded", file.createdAt), ("recorded", file.mediaCreatedAt),
+                ("address", file.path.map { server.description + $0 }),
+            ]
+        return self.fields(fields.compactMap { name, value in value.map { (name, $0) } }, style)
     }
 }

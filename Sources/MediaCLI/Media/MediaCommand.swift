@@ -1,5 +1,24 @@
+internal import ArgumentParser
 internal import GigHive
 internal import MediaTransport
+
+/// `mediactl media …`
+struct MediaCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "media",
+        abstract: "List, show, find or delete files on a server.",
+        discussion: """
+            Unlike uploads, which manages this machine's uploads, media covers every file on the server. Any user can \
+            list and find files; deleting requires the admin user.
+
+            Examples:
+              mediactl media list --event-date 2026-06-13
+              mediactl media find --org-name "The Band" --label "Encore"
+              mediactl media delete 18
+            """,
+        subcommands: [MediaList.self, MediaShow.self, MediaFind.self, MediaDelete.self]
+    )
+}
 
 /// A session with the server whose files an operator manages.
 struct MediaSession: Sendable {
