@@ -1,6 +1,44 @@
+internal import ArgumentParser
+internal import Foundation
 internal import MediaCore
 internal import MediaStore
 internal import PhotoSync
+
+/// `mediactl sync verify`
+struct SyncVerify: ContextCommand {
+    static let schema = "mediactl.sync-verify/1"
+    static let configuration = CommandConfiguration(
+        commandName: "verify",
+        abstract: "Compare server, index and local copies, and change none of them.",
+        discussion: """
+            The server is listed anew. Ends with 3 when there are differences.
+
+            Examples:
+              mediactl sync verify
+              mediactl sync verify --read-content
+            """
+    )
+
+    @Flag(help: "Read local files also where their digests are known.")
+    var readContent = false
+
+    @OptionGroup(title: "Credentials") var key: KeyOptions
+    @OptionGroup(title: "Connection options") var connection: PhotoConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run(in console: Console) async throws -> ExitCode {
+        let session = try await SyncSession.open(console, global, connection)
+        let account = try await session.account(key)
+        let run = VerifyRun(
+            console: console,
+            account: account,
+            hashes: session.settings.hashCache(),
+            readsContent: readContent,
+            writesProgressRecords: global.progressEvents
+        )
+        return try await run.run()
+    }
+}
 
 /// Compares index, copies and server, and says each difference.
 struct VerifyRun: Sendable {
@@ -72,5 +110,38 @@ struct VerifyRun: Sendable {
             summary.members.append(.init(name: kind.rawValue, value: JSONValue(tally.count(kind))))
         }
         return summary + console.ending(code, after: run.display.elapsed)
+    }
+}
+
+extension JSONRenderer {
+    static func difference(_ difference: SyncDifference) -> JSONObject {
+        [
+            "kind": .string(difference.kind.rawValue), "photo_id": .string(difference.photoID),
+            "path": path(difference.path), "expected": JSONValue(difference.expected),
+            "found": JSONValue(difference.found),
+        ]
+    }
+}
+
+extension TextRenderer {
+    static func difference(_ difference: SyncDifference, style: Style) -> [String] {
+        let kind = difference.kind.rawValue.replacing("_", with: " ")
+        let what = difference.path.map { TerminalText.escaped($0) } ?? TerminalText.escaped(difference.photoID)
+        let values = values(of: difference)
+        let padded = kind.padding(toLength: 17, withPad: " ", startingAt: 0)
+        return ["\(style.yellow(padded))  \(what)" + (values.isEmpty ? "" : "  (\(values.joined(separator: ", ")))")]
+    }
+
+    /// What people can read of it: names and reasons, and no digests, which JSON has.
+    private static func values(of difference: SyncDifference) -> [String] {
+        switch difference.kind {
+        case .notIndexed, .notOnServer:
+            [difference.found ?? difference.expected].compactMap { $0.map { TerminalText.escaped($0) } }
+        default:
+            [("expected", difference.expected), ("found", difference.found)]
+                .compactMap { name, value in value.map { (name, $0) } }
+                .filter { $0.1.wholeMatch(of: /[0-9a-f]{64}/) == nil }
+                .map { "\($0.0) \(TerminalText.escaped($0.1))" }
+        }
     }
 }

@@ -1,6 +1,5 @@
 internal import Foundation
 internal import MediaCore
-internal import MediaFiles
 internal import MediaStore
 internal import Synchronization
 
@@ -105,5 +104,37 @@ final class PhotoTable: Sendable {
 
     private func padding(_ text: String, _ width: Int) -> String {
         String(repeating: " ", count: max(0, width - TerminalText.width(text)))
+    }
+}
+
+/// Where a photo comes from, as seen from here.
+struct PhotoOrigin: Sendable {
+    /// `this`, `other` or `legacy`.
+    var name: String
+    /// For people. May hold control characters.
+    var words: String
+
+    init(_ photo: PhotoRecord, device: String?) {
+        guard let origin = photo.originDevice else {
+            (name, words) = ("legacy", "no device")
+            return
+        }
+        let isThis = origin.id == device
+        name = isThis ? "this" : "other"
+        words = isThis ? "this device" : origin.name
+    }
+}
+
+extension JSONRenderer {
+    static func photo(_ photo: PhotoRecord, device: String?, isGone: Bool) -> JSONObject {
+        [
+            "photo_id": .string(photo.id), "file_name": .string(photo.originalFilename),
+            "size_bytes": .integer(photo.fileSize), "checksum_sha256": .string(photo.sha256),
+            "taken_at": .string(photo.takenAt.text), "uploaded_at": .string(photo.uploadedAt.text),
+            "origin": .string(PhotoOrigin(photo, device: device).name),
+            "device_id": JSONValue(photo.originDevice?.id), "device_name": JSONValue(photo.originDevice?.name),
+            "device_platform": JSONValue(photo.originDevice?.platform), "width": JSONValue(photo.width),
+            "height": JSONValue(photo.height), "gone": .bool(isGone),
+        ]
     }
 }

@@ -1,7 +1,69 @@
-internal import MediaFiles
+internal import ArgumentParser
+internal import Foundation
+internal import MediaCore
 internal import MediaStore
 internal import MediaTransport
 internal import PhotoSync
+
+/// `mediactl sync …`
+struct Sync: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Know, send and fetch the photos of a PhotoSync server.",
+        discussion: """
+            Without a command, what has changed on the server is listed into the local index: mediactl sync is \
+            mediactl sync pull, and takes its options. Local files are never deleted. The API key is the one of \
+            mediactl login, unless another is given.
+
+            Examples:
+              mediactl login --server https://photos.example.org
+              mediactl sync
+              mediactl sync --full
+              mediactl sync push Pictures
+              mediactl sync download --missing --to Pictures
+              mediactl sync verify
+            """,
+        subcommands: [
+            SyncPull.self, SyncStatusCommand.self, SyncList.self, SyncPush.self, SyncDownload.self, SyncVerify.self,
+        ],
+        defaultSubcommand: SyncPull.self
+    )
+}
+
+/// Which photo server, and how it is talked to. Its users are known by their keys.
+struct PhotoConnectionOptions: ParsableArguments, ConnectionFlags {
+    @OptionGroup var choice: ServerOptions
+    @OptionGroup var network: NetworkOptions
+
+    var flags: SettingsFlags { network.adding(to: choice.flags) }
+}
+
+/// Which photo server, for commands that ask none.
+struct PhotoServerOptions: ParsableArguments, ConnectionFlags {
+    @OptionGroup var choice: ServerOptions
+
+    var flags: SettingsFlags { choice.flags }
+}
+
+/// A point in time on the command line.
+enum PointInTime {
+    /// Reads RFC 3339 with a zone, or a day, which begins at midnight of the local time zone.
+    ///
+    /// - Returns: The time in UTC.
+    /// - Throws: `Diagnosis` for anything else.
+    static func parse(_ text: String, flag: String) throws(Diagnosis) -> PhotoTime {
+        let midnight = CivilTime(day: text).map { $0.localSecondsSince1970 * 1_000_000 }
+        // A zone other than Z would be dropped by the server (photosync contract, trap 4).
+        guard let microseconds = RFC3339.microseconds(text) ?? midnight,
+            let time = PhotoTime(microseconds: microseconds)
+        else {
+            throw .usage(
+                "\(flag): \(ErrorCatalogue.quoted(text)) is neither a day nor a time",
+                hint: "write 2026-05-01, or with a zone 2026-05-01T18:30:00Z"
+            )
+        }
+        return time
+    }
+}
 
 /// One photo server as this machine knows it: login, stores, and the way to the server.
 struct SyncSession: Sendable {
