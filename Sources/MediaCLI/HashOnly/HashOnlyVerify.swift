@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import CaptureSubmission
+internal import Foundation
 internal import HashCapture
 internal import MediaCore
 internal import MediaStore
@@ -81,5 +82,41 @@ struct HashOnlyVerify: ContextCommand {
             "exit_code": JSONRenderer.exitCode(code),
         ])
         return code
+    }
+}
+
+extension JSONRenderer {
+    static func finding(_ check: CaptureVerification.Check, _ finding: CaptureVerification.Finding) -> JSONObject {
+        let reason: String? =
+            switch finding {
+            case .passed: nil
+            case .failed(let reason), .skipped(let reason): reason
+            }
+        return ["name": .string(check.rawValue), "status": .string(result(of: finding)), "detail": JSONValue(reason)]
+    }
+
+    static func result(of finding: CaptureVerification.Finding) -> String {
+        switch finding {
+        case .passed: "passed"
+        case .failed: "failed"
+        case .skipped: "skipped"
+        }
+    }
+}
+
+extension TextRenderer {
+    /// What `hash-only verify` found.
+    static func verification(_ verification: CaptureVerification, style: Style) -> [String] {
+        verification.findings.map { check, finding in
+            let name = check.rawValue.replacing("_", with: " ")
+            func because(_ reason: String) -> String {
+                name.padding(toLength: 11, withPad: " ", startingAt: 0) + TerminalText.escaped(reason)
+            }
+            return switch finding {
+            case .passed: "\(style.green("ok"))    \(name)"
+            case .failed(let reason): "\(style.red("FAIL"))  \(because(reason))"
+            case .skipped(let reason): "\(style.dim("skip"))  \(because(reason))"
+            }
+        }
     }
 }
