@@ -1,6 +1,53 @@
+internal import ArgumentParser
 internal import MediaCore
 internal import MediaStore
 internal import Tapes
+
+/// `mediactl tapes reconcile`
+struct TapesReconcile: ContextCommand {
+    static let schema = "mediactl.tapes-reconcile/1"
+    static let configuration = CommandConfiguration(
+        commandName: "reconcile",
+        abstract: "Bring albums up to date that could not be: says what is owed, and does it with --apply.",
+        discussion: """
+            Tapes are worked off one at a time, those that wait longest first; the first trouble of the whole library \
+            ends the run. --verify looks whether the stored albums are still there, and makes none.
+
+            Examples:
+              mediactl tapes reconcile
+              mediactl tapes reconcile --apply --limit 100
+            """
+    )
+
+    @Flag(help: "Do it.")
+    var apply = false
+
+    @Option(parsing: .unconditional, help: ArgumentHelp("Tapes at most, 20 by default.", valueName: "n"))
+    var limit: Int?
+
+    @Flag(help: "Ask the library for every stored album, and mark those that are gone.")
+    var verify = false
+
+    @OptionGroup(title: "Library options") var connection: TapeConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func validate() throws {
+        guard !apply || !verify else { throw ValidationError("--apply and --verify exclude each other.") }
+        guard limit == nil || apply else { throw ValidationError("--limit is for --apply.") }
+        guard limit.map({ $0 > 0 }) ?? true else { throw ValidationError("--limit takes a number from 1.") }
+    }
+
+    func run(in console: Console) async throws -> ExitCode {
+        let session = try await TapesSession.open(console, global, connection)
+        let display = RunDisplay<TapeReading>(console, writesRecords: global.progressEvents)
+        let service =
+            apply || verify
+            ? try await session.service(connection.key, progress: display) : try session.localService()
+        let run = ReconcileRun(session: session, service: service, display: display)
+        if verify { return try await run.verify() }
+        return apply ? try await run.apply(limit: limit ?? ReconcileRun.usualLimit) : try run.plan()
+    }
+}
 
 /// `tapes reconcile`: what is owed to albums (rule R13).
 struct ReconcileRun: Sendable {
@@ -244,5 +291,38 @@ extension ReconcileRun.Item {
             detail: detail,
             isDamaged: detail != nil
         )
+    }
+}
+
+extension JSONRenderer {
+    static func reconciled(_ item: ReconcileRun.Item) -> JSONObject {
+        [
+            "work": .string(item.work.rawValue), "state": .string(item.state), "tape_id": JSONValue(item.tapeID),
+            "title": JSONValue(item.title), "album_id": JSONValue(item.albumID),
+            "library_id": JSONValue(item.libraryID), "association": JSONValue(item.association?.rawValue),
+            "reason": JSONValue(item.reason?.rawValue), "created": JSONValue(item.isCreated),
+            "pending_clips": JSONValue(item.pendingClips), "detail": JSONValue(item.detail),
+        ]
+    }
+}
+
+extension TextRenderer {
+    static func reconciled(_ item: ReconcileRun.Item, style: Style) -> [String] {
+        let name = ErrorCatalogue.quoted(item.title ?? "")
+        let reason = item.reason.map { " (\($0.words))" } ?? ""
+        guard !item.isDamaged else {
+            return ["the album of \(name) cannot be read: \(ErrorCatalogue.clean(item.detail ?? ""))"]
+        }
+        return switch (item.work, item.state) {
+        case (.tape, "planned"): ["\(name) would be brought up to date\(reason)"]
+        case (.tape, "associated"):
+            ["\(style.green("brought up to date")) \(name)" + (item.isCreated == true ? ", album made" : "")]
+        case (.tape, "partly"): ["\(name): \(Formats.count(item.pendingClips ?? 0, "clip")) not in the album\(reason)"]
+        case (.tape, _): ["\(name): no album\(reason)"]
+        case (.deletion, _): ["the album of the deleted tape \(name) would be deleted"]
+        case (.verification, "found"): ["\(style.green("found")) the album of \(name)"]
+        case (.verification, "missing"): ["\(style.yellow("missing")) the album of \(name); the next add makes it anew"]
+        case (.verification, _): ["the album of \(name) may not be looked at"]
+        }
     }
 }

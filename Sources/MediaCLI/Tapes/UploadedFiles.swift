@@ -1,6 +1,5 @@
 internal import Foundation
 internal import GigHive
-internal import MediaFiles
 internal import MediaStore
 internal import MediaSystem
 

@@ -94,3 +94,37 @@ struct TapesRelink: ContextCommand {
         return code
     }
 }
+
+extension JSONRenderer {
+    static func relinked(_ result: RelinkResult, isDryRun: Bool) -> JSONObject {
+        let (state, found): (String, [UInt8]?) =
+            switch result.state {
+            case .present: ("present", nil)
+            case .found(let path): (isDryRun ? "planned" : "relinked", path)
+            case .notFound: ("not_found", nil)
+            case .noChecksum: ("no_checksum", nil)
+            }
+        return [
+            "clip_id": .string(result.clip.id), "tape_id": .string(result.clip.tapeID),
+            "position": JSONValue(result.clip.position), "state": .string(state),
+            "path": path(result.clip.source), "path_base64": pathBase64(result.clip.source),
+            "found": path(found), "found_base64": pathBase64(found),
+        ]
+    }
+}
+
+extension TextRenderer {
+    static func relinked(_ result: RelinkResult, isDryRun: Bool, style: Style) -> [String] {
+        let name = result.clip.source.map { TerminalText.escaped($0) } ?? "-"
+        return switch result.state {
+        case .present: []
+        case .found(let path):
+            [
+                isDryRun ? "\(name): would be relinked" : "\(style.green("relinked")) \(name)",
+                "  to \(TerminalText.escaped(path))",
+            ]
+        case .notFound: ["\(style.yellow("not found")) \(name)"]
+        case .noChecksum: ["\(style.yellow("no checksum")) \(name): nothing is known that would identify it"]
+        }
+    }
+}
