@@ -6,109 +6,6 @@ internal import MediaStore
 
 /// What `upload` and `uploads` say on standard output. Failures are said on standard error.
 extension TextRenderer {
-    /// What standard output says about one upload. Failures are said on standard error.
-    ///
-    /// With `namesServer`, the command that deletes the file includes `--server`, like this command: credentials in the
-    /// environment then apply only to a server that the command itself specifies.
-    static func upload(_ result: UploadResult, style: Style, namesServer: Bool = false) -> [String] {
-        let isStandardInput = result.path == Array("-".utf8)
-        let name = isStandardInput ? TerminalText.escaped(result.fileName) : TerminalText.escaped(result.path)
-        let number = result.fileID.map { " as \($0)" } ?? ""
-        switch result.state {
-        case _ where result.error?.code == .notResumable:
-            // Its state is that of an earlier command, which has told it.
-            return []
-        case .done:
-            var facts = [Formats.bytes(result.sizeBytes)]
-            facts.append(result.isVerified == true ? "checksum matches" : "checksum not compared")
-            return ["\(style.green("uploaded")) \(name)\(number) (\(facts.joined(separator: ", ")))"]
-                + address(of: result) + deletion(of: result, namesServer)
-        case .linked:
-            return [
-                "\(style.green("linked")) \(name)\(number) (the server already had the file; added to \(event(of: result)))"
-            ]
-                + address(of: result) + deletion(of: result, namesServer)
-        case .duplicate where result.warnings.contains(.guestReceiptLost):
-            // Whether the organizer has kept it since cannot be queried.
-            return ["\(name): uploaded earlier; use --again to upload it again"]
-        case .duplicate:
-            return ["\(name): already in this event\(number)"] + address(of: result) + deletion(of: result, namesServer)
-        case .planned where result.error == nil:
-            return [
-                "\(name): would be uploaded to \(TerminalText.escaped(result.server)) (\(Formats.bytes(result.sizeBytes)))"
-            ] + plan(of: result)
-        case .cancelled:
-            let next = result.transport == .tus && result.attempts > 0 ? result.uploadID : nil
-            return ["\(name): canceled"] + (next.map { ["  resume with: mediactl uploads resume \($0)"] } ?? [])
-        default: return []
-        }
-    }
-
-    private static func event(of result: UploadResult) -> String {
-        guard let details = result.details else { return "the event" }
-        return "the event of \(TerminalText.escaped(details.orgName)), \(TerminalText.escaped(details.eventDate))"
-    }
-
-    /// The details that would be sent, and the transport.
-    private static func plan(of result: UploadResult) -> [String] {
-        guard let details = result.details else { return [] }
-        let event = [details.eventDate, details.orgName, details.eventType].map { TerminalText.escaped($0) }
-        let way = result.plannedTransport.map { ["  transport: \($0.transport.rawValue) (\($0.reason))"] } ?? []
-        return ["  label: \(TerminalText.escaped(details.label))", "  event: \(event.joined(separator: ", "))"] + way
-    }
-
-    private static func address(of result: UploadResult) -> [String] {
-        result.mediaURL.map { ["  \(TerminalText.escaped($0))"] } ?? []
-    }
-
-    private static func deletion(of result: UploadResult, _ namesServer: Bool) -> [String] {
-        guard result.guest == nil else {
-            return ["  it is shown once the organizer approves it; to check: mediactl uploads status"]
-        }
-        guard let id = result.fileID else { return [] }
-        let server = namesServer ? " --server \(TerminalText.escaped(result.server))" : ""
-        if result.isTokenlessByDesign, result.warnings.contains(.noDeleteToken) {
-            return [
-                "  no delete token; an administrator can delete it: mediactl uploads delete \(id) --as-admin\(server)"
-            ]
-        }
-        guard result.hasDeleteToken || result.isDeletableDuplicate else { return [] }
-        return ["  to delete: mediactl uploads delete \(id)\(server)"]
-    }
-
-    static func warning(_ warning: UploadWarning) -> String {
-        switch warning {
-        case .notVerified: "the server sent no checksum, so its copy could not be verified"
-        case .noDeleteToken: "the server sent no delete token"
-        case .oddToken: "the delete token has an unexpected format; it was stored unchanged"
-        case .unusableToken(let path):
-            "the server sent an invalid delete token"
-                + (path.map { "; the response is stored in \(ErrorCatalogue.quoted($0))" } ?? "")
-        case .tokenKept(let path):
-            "a delete token is stored in \(ErrorCatalogue.quoted(path)); "
-                + "to adopt it: mediactl uploads adopt \(ErrorCatalogue.quoted(path))"
-        case .responseKept:
-            "a response that could not be read completely may contain a delete token; "
-                + "to list it: mediactl uploads responses"
-        case .tokenLostEarlier: "it was uploaded from this machine before, but its delete token was lost"
-        case .tokenMayBeLost:
-            "the server did not identify the existing file; if an earlier attempt stored it, its delete token is lost"
-        case .answeredInHTML: "the server responded with an HTML page; the result was read from it"
-        case .rescued(let uploadID, let fileID):
-            "stored the delete token of \(fileID) from an interrupted upload (\(TerminalText.escaped(uploadID)))"
-        case .aboveDirectLimit: "the file is larger than 1 GiB; the server will probably refuse it"
-        case .detailsIgnored(let names):
-            "the server ignores these details of uploads over tus: \(names.joined(separator: ", "))"
-        case .keptByServer(let date):
-            "the server cannot delete unfinished uploads: it keeps the data, and the upload occupies one of the five places "
-                + "for unfinished uploads, \(date.map { "until \(Formats.timestamp($0))" } ?? "for 24 hours after its start")"
-        case .guestReceiptLost:
-            "the file is stored, but the response with its status code was lost: it cannot be followed or hidden from here"
-        case .typeMismatch(let declared, let sniffed):
-            "the extension is \(TerminalText.escaped(declared)), the content is \(TerminalText.escaped(sniffed))"
-        }
-    }
-
     /// An upload of the journal on one line, for questions.
     static func brief(_ record: UploadRecord) -> String {
         "  \(TerminalText.escaped(record.uploadID))  \(ErrorCatalogue.quoted(record.path))  "
@@ -299,17 +196,5 @@ extension TextRenderer {
 
     static func words(for state: UploadState) -> String {
         state.rawValue.replacing("_", with: " ")
-    }
-}
-
-extension PlannedTransport {
-    /// Why this transport is used.
-    var reason: String {
-        switch self {
-        case .multipartAsSet, .tusAsSet: "set with --transport or in the settings"
-        case .multipartForSize: "smaller than 64 MiB"
-        case .tusForSize: "64 MiB or larger; multipart if the server has no tus, or no delete tokens with it"
-        case .tusForGuest: "event links require it"
-        }
     }
 }

@@ -1,3 +1,4 @@
+internal import GigHive
 internal import MediaFiles
 
 /// Puts together what an upload was asked to send: paths, directories, lists, a manifest, a report.
@@ -111,5 +112,90 @@ struct InputCollection: Sendable {
         let own = inputs.filter { shard.shard.contains($0.path) }
         console.note("\(shard.words): \(own.count) of \(Formats.count(inputs.count, "file"))")
         return own
+    }
+}
+
+/// One thing to upload, before anything about it has been checked.
+struct UploadInput: Sendable, Equatable {
+    /// What is read.
+    enum Source: Sendable, Equatable {
+        case file([UInt8])
+        case standardInput(name: String)
+    }
+
+    /// Where the input was named.
+    enum Origin: Sendable, Equatable {
+        /// On the command line or in a list.
+        case named
+        /// In a directory.
+        case found
+        /// At this line of a manifest.
+        case manifest(line: Int)
+        /// In the report of an earlier run.
+        case report
+    }
+
+    var source: Source
+    var origin = Origin.named
+    /// Number among all inputs, those of other shards included, from 1; the `{n}` of labels.
+    var number = 0
+    /// What a manifest or a report tells about it, by the upload's field names.
+    var fields: [String: String] = [:]
+    /// The system's words for a directory that could not be read; there is nothing to send then.
+    var unreadable: String?
+
+    /// The path as given.
+    var path: [UInt8] {
+        switch source {
+        case .file(let path): path
+        case .standardInput: Array("-".utf8)
+        }
+    }
+
+    /// The last component of the path, or the name given for standard input.
+    var fileName: String {
+        switch source {
+        case .file(let path): path.fileName
+        case .standardInput(let name): name
+        }
+    }
+
+    /// Whether what the command line says comes before what the input's own fields say: a report holds what was told the
+    /// last time, which may have been the fault.
+    var prefersFlags: Bool { origin == .report }
+}
+
+/// Everything that is wrong with a manifest, so that it is put right in one go.
+struct ManifestFaults: Sendable {
+    struct Fault: Sendable, Equatable {
+        var line: Int
+        var words: String
+    }
+
+    var name: String
+    var faults: [Fault]
+
+    /// One error for all of them. Nothing is sent.
+    var diagnosis: Diagnosis {
+        let file = name == "-" ? "the manifest" : "the manifest \(ErrorCatalogue.quoted(RawArguments.bytes(of: name)))"
+        var diagnosis = Diagnosis(
+            "invalid_manifest",
+            "\(file) has \(Formats.count(faults.count, "error")); nothing was sent",
+            hint: "fix them and run the same command again",
+            exitCode: .usage
+        )
+        diagnosis.details = faults.map { "line \($0.line): \($0.words)" }
+        return diagnosis
+    }
+}
+
+extension ManifestFaults.Fault {
+    init(_ fault: ManifestError.Fault) {
+        let column = fault.column.map { "\(ErrorCatalogue.clean($0)): " } ?? ""
+        let nearest = fault.column.flatMap { name in
+            Manifest.columns.contains(name) ? nil : Spelling.nearest(to: name, among: Manifest.columns)
+        }
+        let reason = nearest.map { "unknown column; did you mean \($0)?" } ?? ErrorCatalogue.clean(fault.reason)
+        self.init(line: fault.line, words: column + reason)
     }
 }

@@ -142,3 +142,106 @@ struct Upload: ContextCommand {
         return try await GuestSession.open(guest, settings: settings, servers: servers, needsTerms: !sending.dryRun)
     }
 }
+
+/// What the flags of an upload may not say together.
+struct UploadUsage {
+    private let command: Upload
+
+    init(_ command: Upload) {
+        self.command = command
+    }
+
+    /// - Throws: `ValidationError`.
+    func check() throws {
+        try checkInputs()
+        try checkStandardInput()
+        try checkGuest()
+    }
+
+    private func checkInputs() throws {
+        let input = command.input
+        guard !command.paths.isEmpty || !input.lists.isEmpty || input.watch != nil else {
+            throw ValidationError(
+                "Specify files to upload, or use --files-from, --manifest or --watch."
+            )
+        }
+        guard input.watch == nil || command.paths.isEmpty else {
+            throw ValidationError("--watch cannot be combined with other inputs.")
+        }
+        guard input.watch == nil || command.sending.verify != true else {
+            throw ValidationError("--verify cannot be combined with --watch; use mediactl uploads verify afterwards.")
+        }
+        guard input.watch == nil || (!command.sending.dryRun && !command.sending.failFast) else {
+            throw ValidationError("--watch cannot be combined with --dry-run or --fail-fast.")
+        }
+    }
+
+    private func checkStandardInput() throws {
+        let isPiped = command.paths.contains("-")
+        guard command.paths.count(where: { $0 == "-" }) <= 1 else {
+            throw ValidationError("Standard input can be uploaded only once.")
+        }
+        guard !isPiped || command.input.stdinName != nil else {
+            throw ValidationError("Standard input requires a name: --stdin-name NAME.")
+        }
+        guard isPiped || command.input.stdinName == nil else {
+            throw ValidationError("--stdin-name requires the path -.")
+        }
+        guard !isPiped || !command.credentials.passwordStdin else {
+            throw ValidationError("Standard input cannot be both the file and the password.")
+        }
+        guard !isPiped || command.input.shard == nil else {
+            throw ValidationError("Standard input cannot be combined with --shard.")
+        }
+        let files =
+            command.input.lists
+            + [
+                ("--event-link-file", command.guest.eventLinkFile),
+                ("--upload-token-file", command.guest.uploadTokenFile),
+            ].compactMap { flag, value in value.map { (flag, $0) } }
+        let readers =
+            (isPiped ? ["the file -"] : []) + (command.credentials.passwordStdin ? ["--password-stdin"] : [])
+            + files.filter { $0.1 == "-" }.map(\.0)
+        try StandardInputReaders.check(readers)
+    }
+
+    private func checkGuest() throws {
+        guard command.guest.isGuest else { return }
+        let refused = command.details.given.keys.filter { $0 != "label" }.sorted()
+        guard refused.isEmpty else {
+            let flags = refused.map { "--" + $0.replacing("_", with: "-") }.joined(separator: ", ")
+            throw ValidationError("The event link specifies the event: omit \(flags).")
+        }
+        guard command.sending.transfer.transport != .multipart else {
+            throw ValidationError("Event links require tus: omit --transport multipart.")
+        }
+    }
+}
+
+/// How `mediactl upload` was asked to send, its inputs aside.
+struct UploadRequest: Sendable {
+    var details: DetailPlan
+    var sending: SendingOptions
+    /// The part of the inputs that these are.
+    var shard: ShardChoice?
+    var writesProgressRecords: Bool
+    /// Number of paths on the command line.
+    var pathCount = 0
+    /// Whether the command line has an event link in it, or reads standard input.
+    var isUnrepeatable = false
+
+    /// How the run is continued after a failure that ended it.
+    func continuation(_ arguments: [String]) -> Continuation {
+        Continuation(arguments: arguments, pathCount: pathCount, isPrivate: isUnrepeatable, report: sending.report)
+    }
+}
+
+extension SendingOptions {
+    /// The order as the batch knows it.
+    var batchOrder: UploadBatch.Order {
+        switch order {
+        case .given: .asGiven
+        case .largestFirst: .largestFirst
+        }
+    }
+}

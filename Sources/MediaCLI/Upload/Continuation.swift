@@ -1,5 +1,4 @@
 internal import MediaCore
-internal import MediaFiles
 
 /// The command that continues a run which a failure of the login, the connection or the server has ended.
 struct Continuation: Sendable {

@@ -1,4 +1,5 @@
 internal import GigHive
+internal import MediaCore
 internal import MediaStore
 internal import Synchronization
 
@@ -144,4 +145,23 @@ struct UploadCounts: Sendable, Equatable {
 
     /// Those that are on the server with nothing left to do.
     var good: Int { count(.done) + count(.linked) + count(.duplicate) }
+}
+
+extension JSONRenderer {
+    static func counts(_ counts: UploadCounts, duration: Duration, signal: StopSignal?, _ code: ExitCode) -> JSONObject
+    {
+        func count(_ state: UploadState) -> JSONValue { JSONValue(counts.count(state)) }
+        return [
+            "items": JSONValue(counts.items), "planned": count(.planned), "done": count(.done),
+            "linked": count(.linked),
+            "duplicate": count(.duplicate), "refused_duplicate": count(.refusedDuplicate), "failed": count(.failed),
+            "cancelled": count(.cancelled),
+            "unknown_outcome": count(.unknownOutcome), "token_lost": count(.tokenLost),
+            "finalized": count(.finalized), "not_started": JSONValue(counts.notStarted),
+            "skipped": JSONValue(counts.skipped),
+            "resumed": JSONValue(counts.resumed), "bytes_sent": .integer(counts.bytesSent),
+            "duration_ms": .integer(Formats.milliseconds(duration)), "signal": JSONValue(signal?.name),
+            "exit_code": exitCode(code),
+        ]
+    }
 }
