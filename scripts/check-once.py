@@ -22,7 +22,7 @@ TABLE = [
     ("a 32-bit cyclic check", r"0xedb8_?8320|0x82f6_?3b78", ["MediaCore/CyclicCheck.swift"]),
     # The library handles backslashes and zones; these read what other programs have written.
     ("a coder of JSON of its own", r"\bJSON(De|En)coder\(", [
-        "MediaCLI/Upload/UploadReport.swift", "MediaCLI/Runs/Uploads/WebTokens.swift",
+        "MediaCLI/Upload/UploadReport.swift", "MediaCLI/Uploads/UploadsImport.swift",
         "MediaStore/Captures/CaptureDeviceRow.swift", "MediaStore/ExportedToken.swift",
         "MediaStore/Repair/SalvagedRow.swift", "MediaStore/TusRow.swift", "MediaStore/UploadRow.swift",
     ]),

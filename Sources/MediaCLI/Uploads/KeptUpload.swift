@@ -1,5 +1,6 @@
 internal import Foundation
 internal import GigHive
+internal import MediaCore
 internal import MediaFiles
 internal import MediaStore
 
@@ -246,5 +247,44 @@ private struct FileKey: Hashable {
 
     init(_ upload: KeptUpload) {
         (host, fileID, checksum) = (upload.host, upload.fileID, upload.checksumSHA256 ?? "")
+    }
+}
+
+extension JSONRenderer {
+    static func kept(_ upload: KeptUpload, isTokenShown: Bool) -> JSONObject {
+        [
+            "host": .string(upload.host), "file_id": .integer(upload.fileID),
+            "created_at": time(upload.createdAt), "event_date": .string(upload.eventDate),
+            "org_name": .string(upload.orgName), "event_type": .string(upload.eventType),
+            "label": JSONValue(upload.label), "file_name": .string(upload.fileName),
+            "file_type": JSONValue(upload.fileType), "size_bytes": .integer(upload.sizeBytes),
+            "checksum_sha256": JSONValue(upload.checksumSHA256), "server": .string(upload.server),
+            "event_id": JSONValue(upload.stored?.eventID), "position": JSONValue(upload.stored?.position),
+            "mime_type": JSONValue(upload.stored?.mimeType),
+            "duration_seconds": JSONValue(upload.stored?.durationSeconds),
+            "participants": JSONValue(upload.stored?.participants), "keywords": JSONValue(upload.stored?.keywords),
+            "linked_events": .array(upload.otherEvents.map { .object(event($0)) }),
+            "transport": JSONValue(upload.transport?.rawValue), "guest": .bool(upload.isGuest),
+            "guest_state": JSONValue(upload.guestState?.rawValue),
+            "guest_state_at": time(upload.guestStateAt),
+            "superseded": .bool(upload.isSuperseded),
+            "delete_token": isTokenShown ? JSONValue(upload.token?.secret) : .null,
+        ]
+    }
+
+    private static func event(_ facts: StoredFacts) -> JSONObject {
+        [
+            "event_id": JSONValue(facts.eventID), "event_date": JSONValue(facts.eventDate),
+            "org_name": JSONValue(facts.orgName), "event_type": JSONValue(facts.eventType),
+            "label": JSONValue(facts.label), "position": JSONValue(facts.position),
+        ]
+    }
+}
+
+extension TextRenderer {
+    /// The last known state of a guest upload with its time.
+    static func guestState(of upload: KeptUpload, now: Date) -> String {
+        guard let state = upload.guestState, let time = upload.guestStateAt else { return "not checked" }
+        return "\(state.rawValue), \(Formats.age(of: time, now: now))"
     }
 }

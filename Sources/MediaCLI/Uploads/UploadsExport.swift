@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import MediaCore
-internal import MediaFiles
 internal import MediaStore
 
 /// `mediactl uploads export`

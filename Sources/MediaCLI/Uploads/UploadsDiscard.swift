@@ -1,7 +1,63 @@
+internal import ArgumentParser
 internal import GigHive
 internal import MediaCore
 internal import MediaStore
 internal import MediaTransport
+
+/// `mediactl uploads discard ID…`
+struct UploadsDiscard: ContextCommand {
+    static let schema = "mediactl.uploads-discard/1"
+    static let configuration = CommandConfiguration(
+        commandName: "discard",
+        abstract: "Discard interrupted uploads and free their space on the server.",
+        discussion: """
+            Example:
+              mediactl uploads discard u-h6zfchyzwaq7c3fo
+            """
+    )
+
+    @Argument(help: ArgumentHelp("IDs of uploads, as shown by mediactl uploads status.", valueName: "id"))
+    var ids: [String]
+
+    @Flag(help: "Discard without confirmation.")
+    var yes = false
+
+    @Flag(help: "Discard even if the server is unreachable; the data on the server is then kept.")
+    var evenUnreachable = false
+
+    @Flag(help: "Show what would be discarded, without discarding it.")
+    var dryRun = false
+
+    @OptionGroup(title: "Guests with an event link") var guest: GuestOptions
+    @OptionGroup(title: "Credentials") var credentials: CredentialOptions
+    @OptionGroup(title: "Connection options") var connection: ConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func validate() throws {
+        try JournalSelection.check(ids)
+    }
+
+    func run(in console: Console) async throws -> ExitCode {
+        let settings = try await SettingsSession.open(console, global: global, connection: connection)
+        let store = try await StoreSession.open(settings)
+        let records = try JournalSelection(store: store, host: nil).named(ids)
+        let servers = try ServerSession(settings, credentials: credentials)
+        let run = DiscardingRun(
+            console: console,
+            uploaders: UploaderSource(
+                settings: settings,
+                store: store,
+                servers: servers,
+                guest: guest,
+                command: "mediactl uploads discard"
+            ),
+            confirmation: Confirmation(prompter: settings.prompter, isGiven: yes),
+            evenUnreachable: evenUnreachable,
+            isDryRun: dryRun
+        )
+        return try await run.run(records)
+    }
+}
 
 /// Gives up uploads of the journal, one after the other.
 struct DiscardingRun: Sendable {
@@ -114,5 +170,69 @@ struct DiscardingRun: Sendable {
             ] + console.ending(code)
         )
         return code
+    }
+}
+
+/// An upload that was to be given up, and what came of it.
+struct DiscardedUpload: Sendable {
+    enum End: String, Sendable, CaseIterable {
+        case discarded
+        case failed
+        case planned
+        case declined
+    }
+
+    var record: UploadRecord
+    var end: End
+    /// The journal's state now, where it changed.
+    var state: UploadState?
+    var error: (any Error)?
+    /// What the server keeps of it.
+    var warning: UploadWarning?
+
+    var exitCode: ExitCode {
+        switch end {
+        case .discarded, .planned: .success
+        case .declined: .failure
+        case .failed: error.map { ErrorCatalogue.diagnosis(of: $0).exitCode } ?? .failure
+        }
+    }
+}
+
+extension JSONRenderer {
+    static func discarded(_ row: DiscardedUpload) -> JSONObject {
+        let record = row.record
+        return [
+            "upload_id": .string(record.uploadID), "path": path(record.path), "result": .string(row.end.rawValue),
+            "previous_state": .string(record.state.rawValue), "state": .string((row.state ?? record.state).rawValue),
+            "host": .string(record.host), "server": .string(record.baseURL),
+            "size_bytes": .integer(record.sizeBytes), "exit_code": exitCode(row.exitCode),
+            "kept_until": keptUntil(row.warning), "error": error(row.error),
+        ]
+    }
+
+    /// How long the server keeps what it has of a discarded upload; null if it keeps nothing, or the time is unknown.
+    private static func keptUntil(_ warning: UploadWarning?) -> JSONValue {
+        guard case .keptByServer(let date?) = warning else { return .null }
+        return time(date)
+    }
+}
+
+extension TextRenderer {
+    static func discarded(_ row: DiscardedUpload, style: Style) -> [String] {
+        let name = "\(TerminalText.escaped(row.record.uploadID)) \(ErrorCatalogue.quoted(row.record.path))"
+        return switch row.end {
+        case .discarded where row.warning != nil: ["removed the local entry of \(name)"]
+        case .discarded: ["\(style.green("discarded")) \(name)"]
+        case .planned: ["\(name) would be discarded"]
+        case .declined: ["\(name) was not discarded"]
+        case .failed: []
+        }
+    }
+
+    /// An upload of the journal on one line, for questions.
+    static func brief(_ record: UploadRecord) -> String {
+        "  \(TerminalText.escaped(record.uploadID))  \(ErrorCatalogue.quoted(record.path))  "
+            + "(\(Formats.bytes(record.sizeBytes)), to \(TerminalText.escaped(record.host)))"
     }
 }
