@@ -235,7 +235,7 @@ extension TextRenderer {
         let indent = String(repeating: " ", count: 16)
         // Below a dozen columns it is no column any more.
         let room = width.map { $0 - indent.count } ?? .max
-        let parts = room > 12 ? FoldedText.lines(detail, width: room) : [detail]
+        let parts = room > 12 ? WordWrap.lines(detail, width: room) : [detail]
         var lines = ["\(word)  \(name)  \(parts[0])"] + parts.dropFirst().map { indent + $0 }
         if check.name == "tls", let pin = check.facts["pinned_key"] {
             lines.append("      \(style.dim("pin"))       \(ErrorCatalogue.clean(pin))")

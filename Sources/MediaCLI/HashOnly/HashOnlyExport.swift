@@ -60,12 +60,12 @@ struct HashOnlyExport: ContextCommand {
     }
 
     func run(in console: Console) async throws -> ExitCode {
-        let stage = try await CaptureStage.open(console, global, connection)
-        let record = try stage.record(id)
+        let context = try await CaptureContext.open(console, global, connection)
+        let record = try context.record(id)
         try refuseExistingTargets()
         try console.requireOutput()
         if let to {
-            let session = try stage.session(for: record)
+            let session = try context.session(for: record)
             let (target, depth) = (RawArguments.bytes(of: to), depthTo.map { RawArguments.bytes(of: $0) })
             _ = try await console.context.interruption.cancelling {
                 try await session.export(record.id, to: target, depthTo: depth)

@@ -24,8 +24,8 @@ struct HashOnlyList: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(in console: Console) async throws -> ExitCode {
-        let stage = try await CaptureStage.open(console, global, connection)
-        let records = try stage.library.captures().filter { !open || $0.isOpen }
+        let context = try await CaptureContext.open(console, global, connection)
+        let records = try context.library.captures().filter { !open || $0.isOpen }
         for record in records {
             console.record(.item, JSONRenderer.captureRow(record))
         }

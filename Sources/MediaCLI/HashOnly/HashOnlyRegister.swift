@@ -225,9 +225,9 @@ struct RegistrationRun: Sendable {
     func run() async throws -> ExitCode {
         guard let server = try settings.configuredCaptureServer else { throw settings.noServer }
         try console.requireOutput()
-        let stage = try CaptureStage.open(settings)
-        let session = try stage.confidential(try stage.session())
-        try await stage.adopt()
+        let context = try CaptureContext.open(settings)
+        let session = try context.confidential(try context.session())
+        try await context.adopt()
         let enrolment = DeviceEnrolment(session)
         let (plan, deviceID) = (plan, deviceID)
         // A server that has registered the device and a machine that does not know it would be the end of a torn request.

@@ -51,21 +51,21 @@ struct HashOnlyRetry: ContextCommand {
     }
 
     func run(in console: Console) async throws -> ExitCode {
-        let stage = try await CaptureStage.open(console, global, connection)
+        let context = try await CaptureContext.open(console, global, connection)
         let run = RetryRun(
-            stage: stage,
+            context: context,
             choice: resend ? .resend : asHashOnly ? .adoptAsHashOnly : .ordinary,
             writesProgressRecords: global.progressEvents
         )
-        return try await run.run(try records(stage))
+        return try await run.run(try records(context))
     }
 
-    private func records(_ stage: CaptureStage) throws -> [CaptureRecord] {
-        guard all else { return try ids.map { try stage.record($0) } }
-        let records = try stage.library.captures()
+    private func records(_ context: CaptureContext) throws -> [CaptureRecord] {
+        guard all else { return try ids.map { try context.record($0) } }
+        let records = try context.library.captures()
         let silent = records.count { $0.mode == nil }
         if silent > 0 {
-            stage.console.note(
+            context.console.note(
                 "\(Formats.count(silent, "capture")) of before there were modes stays here; name it with --as-hash-only"
             )
         }
@@ -76,11 +76,11 @@ struct HashOnlyRetry: ContextCommand {
 
 /// Goes on with captures, and says what came of each.
 struct RetryRun: Sendable {
-    let stage: CaptureStage
+    let context: CaptureContext
     let choice: CaptureSession.RetryChoice
     let writesProgressRecords: Bool
 
-    private var console: Console { stage.console }
+    private var console: Console { context.console }
 
     /// Writes every record, text and summary.
     ///
@@ -92,11 +92,11 @@ struct RetryRun: Sendable {
         if records.isEmpty {
             console.note("every capture is settled")
         }
-        let run = CaptureRun(stage.settings, writesRecords: writesProgressRecords)
+        let run = CaptureRun(context.settings, writesRecords: writesProgressRecords)
         let jobs = records.map { record in
-            CaptureRun.Job(path: record.path, readsMedia: false) { [stage, choice] control, _ in
+            CaptureRun.Job(path: record.path, readsMedia: false) { [context, choice] control, _ in
                 do {
-                    let session = try stage.confidential(try stage.session(for: record))
+                    let session = try context.confidential(try context.session(for: record))
                     return CaptureItem(try await session.retry(record.id, choice, control: control), path: record.path)
                 } catch {
                     return CaptureItem(failure: error, path: record.path, record: record)

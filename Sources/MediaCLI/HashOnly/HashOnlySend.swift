@@ -404,13 +404,13 @@ struct SubmissionRun: Sendable {
         guard kind != .preview else {
             return try await settings.withReadOnlyCaptures { try await run($0, server.description) }
         }
-        let stage = try CaptureStage.open(settings)
-        try await stage.adopt()
-        return try await run(stage, server.description)
+        let context = try CaptureContext.open(settings)
+        try await context.adopt()
+        return try await run(context, server.description)
     }
 
-    private func run(_ stage: CaptureStage, _ server: String) async throws -> ExitCode {
-        let session = try kind == .preview ? stage.session() : stage.confidential(try stage.session())
+    private func run(_ context: CaptureContext, _ server: String) async throws -> ExitCode {
+        let session = try kind == .preview ? context.session() : context.confidential(try context.session())
         let run = CaptureRun(settings, writesRecords: writesProgressRecords)
         let isDone = await run.run(requests.map { job($0, session, server) }) { tell($0) }
         return run.conclude(

@@ -26,8 +26,8 @@ struct HashOnlyShow: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(in console: Console) async throws -> ExitCode {
-        let stage = try await CaptureStage.open(console, global, connection)
-        let record = try stage.record(id)
+        let context = try await CaptureContext.open(console, global, connection)
+        let record = try context.record(id)
         let body = showBody ? (record.body ?? record.unsignedBody).map { String(decoding: $0, as: UTF8.self) } : nil
         let kept: JSONObject = [
             "privacy": JSONRenderer.kept(record.settings), "analysis": JSONRenderer.kept(record.analysis),

@@ -36,16 +36,16 @@ struct HashOnlyVerify: ContextCommand {
     }
 
     func run(in console: Console) async throws -> ExitCode {
-        let stage = try await CaptureStage.open(console, global, connection)
-        let session = try stage.anySession()
+        let context = try await CaptureContext.open(console, global, connection)
+        let session = try context.anySession()
         let path = RawArguments.bytes(of: file)
         let isOffline = offline
         try console.requireOutput()
         let verification = try await console.context.interruption.cancelling {
             let match = try await session.find(.file(path))
             // The server that has it is asked, whichever is named in the settings today.
-            let session = try stage.session(for: match.record)
-            return try await (isOffline ? session : stage.confidential(session)).verify(match, isOffline: isOffline)
+            let session = try context.session(for: match.record)
+            return try await (isOffline ? session : context.confidential(session)).verify(match, isOffline: isOffline)
         }
         return tell(verification, path, on: console)
     }

@@ -18,7 +18,7 @@ final class ProgressDisplay: Sendable {
         var bytesSent: Int64 = 0
         /// Bytes of the files that have ended.
         var bytesEnded: Int64 = 0
-        var linePace: LinePace
+        var throttle: Throttle
         var lastDrawing: Duration?
         /// When it was last looked whether anything is due.
         var lastLook: Duration?
@@ -52,7 +52,7 @@ final class ProgressDisplay: Sendable {
         state = Mutex(
             State(
                 total: TotalProgress(fileCount: fileCount, byteCount: byteCount),
-                linePace: LinePace(at: console.context.elapsed())
+                throttle: Throttle(at: console.context.elapsed())
             )
         )
     }
@@ -68,7 +68,7 @@ final class ProgressDisplay: Sendable {
         state.withLock { state in
             state.running[index] = RunningUpload(progress, at: now)
             if !isBatch {
-                state.linePace.begin(at: now)
+                state.throttle.begin(at: now)
             }
         }
         tick()
@@ -321,7 +321,7 @@ final class ProgressDisplay: Sendable {
     private func dueLine(_ state: inout State, _ files: [UploadProgress], _ now: Duration) -> String? {
         let percent = isBatch ? state.total.percent : files.first?.percent ?? 0
         let isSending = isBatch || files.first?.phase == .sending
-        guard state.linePace.isDue(at: now, percent: percent, countsSteps: isSending) else { return nil }
+        guard state.throttle.isDue(at: now, percent: percent, countsSteps: isSending) else { return nil }
         if isBatch {
             return ProgressLine.total(state.total, columns: 200)
         }

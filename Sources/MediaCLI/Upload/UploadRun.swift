@@ -166,7 +166,7 @@ struct UploadRun: Sendable {
 
     private func send(_ entries: [UploadPlan.Entry], _ ledger: UploadLedger, _ teller: UploadTeller) async {
         let control = BatchControl()
-        let broadcast = UploadBroadcast(
+        let events = UploadEvents(
             console: console,
             display: ProgressDisplay(
                 console,
@@ -180,13 +180,13 @@ struct UploadRun: Sendable {
             tape: tape,
             drain: { control.drain() }
         )
-        let files = entries.map { UploadBroadcast.File($0, uploader) }
+        let files = entries.map { UploadEvents.File($0, uploader) }
         let batch = UploadBatch(
             uploader: uploader,
             options: .init(jobs: jobs, order: sending.batchOrder, failFast: sending.failFast)
         )
-        await console.context.interruption.handling({ stop(control, broadcast.display, $0) }) {
-            await broadcast.run { announce in
+        await console.context.interruption.handling({ stop(control, events.display, $0) }) {
+            await events.run { announce in
                 await batch.run(entries.map(\.item), control: control) { event in
                     announce(event, files[event.index])
                 }
@@ -276,7 +276,7 @@ extension UploadRun {
             watching.cancel()
             door.finish()
         }
-        let broadcast = UploadBroadcast(
+        let events = UploadEvents(
             console: console,
             display: display,
             ledger: ledger,
@@ -294,7 +294,7 @@ extension UploadRun {
             stop(control, display, request)
         }
         await console.context.interruption.handling(onSignal) {
-            await broadcast.run { announce in
+            await events.run { announce in
                 await send(arrivals, again: { door.yield($0) }, ledger, control) { event, file in
                     announce(event, file)
                     if case .ended(_, let result) = event, result.error?.endsRun == true { close() }
@@ -311,7 +311,7 @@ extension UploadRun {
         again: @escaping @Sendable ([UInt8]) -> Void,
         _ ledger: UploadLedger,
         _ control: BatchControl,
-        _ announce: @escaping UploadBroadcast.Announce
+        _ announce: @escaping UploadEvents.Announce
     ) async {
         await withTaskGroup(of: Void.self) { group in
             var running = 0
@@ -326,7 +326,7 @@ extension UploadRun {
                     continue
                 }
                 let index = ledger.add(entry)
-                let file = UploadBroadcast.File(entry, uploader)
+                let file = UploadEvents.File(entry, uploader)
                 // What the server had when the last file came may be gone by now.
                 let batch = UploadBatch(uploader: anotherUploader(), options: .init())
                 if running >= jobs {

@@ -170,11 +170,11 @@ final class UploadTeller: Sendable {
     }
 }
 
-/// Brings what happens to uploads to display, ledger and teller.
+/// Passes the events of uploads to display, ledger and teller.
 ///
 /// Results are told by a task of their own: a reader of standard output that takes its time must not keep the transfers
 /// waiting, which the server would cut off.
-struct UploadBroadcast: Sendable {
+struct UploadEvents: Sendable {
     let console: Console
     let display: ProgressDisplay
     let ledger: UploadLedger
@@ -254,7 +254,7 @@ struct UploadBroadcast: Sendable {
     }
 }
 
-extension UploadBroadcast.File {
+extension UploadEvents.File {
     init(_ entry: UploadPlan.Entry, _ uploader: Uploader) {
         path = entry.input.path
         sizeBytes = entry.sizeBytes

@@ -149,7 +149,7 @@ struct ResumptionRun: Sendable {
             byteCount: records.reduce(0) { $0 + $1.sizeBytes }
         )
         let isDrained = Mutex(false)
-        let broadcast = UploadBroadcast(
+        let events = UploadEvents(
             console: console,
             display: display,
             ledger: ledger,
@@ -159,11 +159,11 @@ struct ResumptionRun: Sendable {
         var interruption: CredentialError?
         // The other uploads to a server that failed as a whole are not started.
         var unusable: Set<Access> = []
-        await broadcast.run { announce in
+        await events.run { announce in
             for (index, record) in records.enumerated() {
                 guard console.context.interruption.signal == nil, !isDrained.withLock({ $0 }) else { return }
                 guard !unusable.contains(Access(record)) else { continue }
-                let file = UploadBroadcast.File(path: record.path, sizeBytes: record.sizeBytes)
+                let file = UploadEvents.File(path: record.path, sizeBytes: record.sizeBytes)
                 let end: Result<UploadResult, CredentialError>
                 do {
                     let details = try CorrectedDetails(corrections, of: record).details

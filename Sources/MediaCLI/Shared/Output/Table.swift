@@ -76,7 +76,7 @@ struct Table: Sendable {
     }
 
     private func folded(_ cell: Cell, to width: Int) -> [Cell] {
-        cell.width > width ? measured(FoldedText.lines(cell.text, width: width)) : [cell]
+        cell.width > width ? measured(WordWrap.lines(cell.text, width: width)) : [cell]
     }
 
     private struct Cell {
@@ -182,8 +182,8 @@ struct Table: Sendable {
     }
 }
 
-/// Sentences in lines of a width.
-enum FoldedText {
+/// Breaks sentences into lines of a width.
+enum WordWrap {
     /// The words in as few lines as they need; a word that is wider alone keeps its line.
     static func lines(_ text: String, width: Int) -> [String] {
         guard TerminalText.width(text) > width else { return [text] }

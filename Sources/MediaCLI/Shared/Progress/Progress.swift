@@ -36,7 +36,7 @@ enum DisplayMode: Sendable {
 }
 
 /// When a plain line is due: every ten seconds, or every ten percent, but not more than one a second.
-struct LinePace: Sendable {
+struct Throttle: Sendable {
     private var last: Duration
     private var lastPercent: Int64 = 0
 

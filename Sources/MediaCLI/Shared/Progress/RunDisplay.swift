@@ -25,7 +25,7 @@ final class RunDisplay<Reading: RunReading>: Sendable {
         var reading: Reading?
         var rate = TransferRate()
         var began: Duration
-        var linePace: LinePace
+        var throttle: Throttle
         var lastDrawing: Duration?
         var lastRecord: Duration?
     }
@@ -40,7 +40,7 @@ final class RunDisplay<Reading: RunReading>: Sendable {
         mode = DisplayMode(for: console)
         self.writesRecords = writesRecords
         let now = console.context.elapsed()
-        state = Mutex(State(began: now, linePace: LinePace(at: now)))
+        state = Mutex(State(began: now, throttle: Throttle(at: now)))
     }
 
     /// Takes a reading; from any thread.
@@ -94,7 +94,7 @@ final class RunDisplay<Reading: RunReading>: Sendable {
     }
 
     private func dueLine(_ state: inout State, _ reading: Reading, _ now: Duration) -> String? {
-        guard mode == .plain, state.linePace.isDue(at: now, percent: reading.percent ?? 0) else { return nil }
+        guard mode == .plain, state.throttle.isDue(at: now, percent: reading.percent ?? 0) else { return nil }
         return reading.line(rate: state.rate.bytesPerSecond)
     }
 

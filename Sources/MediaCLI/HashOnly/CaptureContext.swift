@@ -6,7 +6,7 @@ internal import MediaSystem
 internal import MediaTransport
 
 /// What all commands of `hash-only` work with: the open stores, and a session for each server.
-struct CaptureStage: Sendable {
+struct CaptureContext: Sendable {
     let settings: SettingsSession
     let library: LibraryStore
     private let directory: DataDirectory
@@ -21,13 +21,13 @@ struct CaptureStage: Sendable {
     ///   - scratch: Another directory of data, for what must leave nothing behind.
     /// - Returns: The open stores.
     /// - Throws: `StoreError`, `TransportError`.
-    static func open(_ settings: SettingsSession, in scratch: String? = nil) throws -> CaptureStage {
+    static func open(_ settings: SettingsSession, in scratch: String? = nil) throws -> CaptureContext {
         let directory = try DataDirectory.open(scratch ?? settings.locations.dataDirectory)
         let library = try LibraryStore(in: directory)
         for warning in library.warnings {
             settings.console.warning(ErrorCatalogue.clean(warning))
         }
-        return CaptureStage(
+        return CaptureContext(
             settings: settings,
             library: library,
             directory: directory,
@@ -42,10 +42,10 @@ struct CaptureStage: Sendable {
         _ console: Console,
         _ global: GlobalOptions,
         _ connection: some ConnectionFlags
-    ) async throws -> CaptureStage {
-        let stage = try open(await SettingsSession.open(console, global: global, connection: connection))
-        try await stage.adopt()
-        return stage
+    ) async throws -> CaptureContext {
+        let context = try open(await SettingsSession.open(console, global: global, connection: connection))
+        try await context.adopt()
+        return context
     }
 
     /// The captures of the server that flags and settings name.
@@ -131,10 +131,10 @@ extension SettingsSession {
     /// in a directory that goes away.
     ///
     /// - Throws: What `body` throws, and `StoreError`, `TransportError`.
-    func withReadOnlyCaptures<Value>(_ body: (CaptureStage) async throws -> Value) async throws -> Value {
+    func withReadOnlyCaptures<Value>(_ body: (CaptureContext) async throws -> Value) async throws -> Value {
         let path = locations.dataDirectory
         if FileManager.default.fileExists(atPath: path + "/library.sqlite") {
-            return try await body(CaptureStage.open(self))
+            return try await body(CaptureContext.open(self))
         }
         let parent = FileManager.default.temporaryDirectory.path
         var template = Array((parent + "/mediactl-XXXXXX").utf8CString)
@@ -143,7 +143,7 @@ extension SettingsSession {
         }
         let scratch = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
         defer { try? FileManager.default.removeItem(atPath: scratch) }
-        return try await body(CaptureStage.open(self, in: scratch))
+        return try await body(CaptureContext.open(self, in: scratch))
     }
 
     /// The privacy settings: a file of their own beside the settings file, so that a change of one cannot damage the other.
