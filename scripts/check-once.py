@@ -25,7 +25,7 @@ TABLE = [
     ("a 32-bit cyclic check", r"0xedb8_?8320|0x82f6_?3b78", ["MediaCore/CyclicCheck.swift"]),
     # The library handles backslashes and zones; these read what other programs have written.
     ("a coder of JSON of its own", r"\bJSON(De|En)coder\(", [
-        "MediaCLI/Runs/Inputs/ReportedUpload.swift", "MediaCLI/Runs/Uploads/WebTokens.swift",
+        "MediaCLI/Upload/UploadReport.swift", "MediaCLI/Uploads/UploadsImport.swift",
         "MediaStore/Captures/CaptureDeviceRecord.swift", "MediaStore/TokenExport.swift",
         "MediaStore/Repair/Salvage.swift", "MediaStore/TusRecord.swift", "MediaStore/UploadRecord.swift",
     ]),

@@ -1,4 +1,8 @@
 internal import ArgumentParser
+internal import HashCapture
+internal import MediaCrypto
+internal import MediaStore
+internal import MediaTransport
 
 /// The `mediactl` command line.
 struct MediactlCommand: ParsableCommand {
@@ -34,4 +38,20 @@ struct MediactlCommand: ParsableCommand {
     // Declared here so that these flags are also accepted before the command's name.
     @OptionGroup(visibility: .hidden) var global: GlobalOptions
     @OptionGroup(visibility: .hidden) var connection: ConnectionOptions
+}
+
+/// What `--version` says: the program, then the libraries that it runs with, each with its version on a line.
+enum VersionText {
+    /// The first line, which the parser knows. Only when somebody asks are the libraries asked.
+    static let program = "mediactl \(MediactlCommand.version)"
+
+    static var lines: [String] {
+        let tls = LibcurlVersion.tls.map { " (\($0))" } ?? ""
+        let libraries = [
+            "libcurl \(LibcurlVersion.number)\(tls)",
+            "OpenSSL \(OpenSSLVersion.number)",
+            "SQLite \(SQLiteVersion.number)",
+        ]
+        return [program] + libraries + ImageLibraries.versions.map { "\($0.name) \($0.number)" }
+    }
 }

@@ -1,0 +1,63 @@
+internal import ArgumentParser
+internal import MediaCore
+
+/// `mediactl config …`
+struct Config: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Show settings, and where they come from.",
+        discussion: """
+            Examples:
+              mediactl config show
+              mediactl config show --profile stage
+            """,
+        subcommands: [ConfigShow.self]
+    )
+}
+
+/// `mediactl config show`
+struct ConfigShow: ContextCommand {
+    static let schema = "mediactl.config-show/1"
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Show every setting, its value and its source. No secret is a setting.",
+        discussion: """
+            Example:
+              mediactl config show --profile stage
+            """
+    )
+
+    @OptionGroup(title: "Connection options") var connection: ConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run(in console: Console) async throws -> ExitCode {
+        let session = try await SettingsSession.open(console, global: global, connection: connection)
+        let rows = session.rows
+        for row in rows {
+            console.record(.item, JSONRenderer.setting(row))
+        }
+        console.text(TextRenderer.settings(rows, width: console.outputWidth, style: console.outputStyle))
+        console.summary(["items": JSONValue(rows.count), "exit_code": 0])
+        return .success
+    }
+}
+
+/// The members of the records of `config show`.
+extension JSONRenderer {
+    static func setting(_ row: SettingsSession.Row) -> JSONObject {
+        ["name": .string(row.name), "value": .string(row.value), "source": .string(row.source)]
+    }
+}
+
+/// What `config show` says on standard output.
+extension TextRenderer {
+    static func settings(_ rows: [SettingsSession.Row], width: Int?, style: Style) -> [String] {
+        var table = Table(columns: [
+            .init(title: "SETTING"), .init(title: "VALUE", isFlexible: true, minimumWidth: 12),
+            .init(title: "SOURCE", isFlexible: true, minimumWidth: 12, dropOrder: 1),
+        ])
+        table.rows = rows.map {
+            [TerminalText.escaped($0.name), TerminalText.escaped($0.value), TerminalText.escaped($0.source)]
+        }
+        return table.lines(fitting: width, style: style)
+    }
+}

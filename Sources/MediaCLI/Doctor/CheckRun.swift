@@ -1,0 +1,331 @@
+internal import ArgumentParser
+internal import Foundation
+internal import GigHive
+internal import MediaCore
+internal import MediaTransport
+internal import Synchronization
+
+/// What `doctor` and `smoke` have in common.
+struct CheckOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Maximum time for all checks (default: 60s).", valueName: "time"))
+    var timeout: String?
+
+    @Option(
+        help: ArgumentHelp("Also write a JUnit XML report to this file.", valueName: "file"),
+        completion: .file()
+    )
+    var junit: String?
+
+    func validate() throws {
+        guard junit != "" else { throw ValidationError("--junit: an empty path.") }
+    }
+
+    /// The limit for the whole run.
+    ///
+    /// - Throws: `Diagnosis` for what is no duration.
+    func limit() throws(Diagnosis) -> Duration {
+        try FlagValue.read(timeout, "--timeout", SettingValue.timeout) ?? .seconds(60)
+    }
+}
+
+/// Runs a list of checks within a time limit, tells each as it ends, and writes the JUnit report.
+struct CheckRun: Sendable {
+    typealias OnCheck = @Sendable (ServerCheck) -> Void
+
+    let console: Console
+    /// The server's address.
+    let server: String
+    /// `doctor` or `smoke`.
+    let suite: String
+    /// Where the JUnit report goes.
+    let junit: String?
+
+    /// What time and signals do to an upload whose last byte is out: its answer may take this much longer.
+    private static let finishTime = Duration.seconds(5)
+
+    /// Makes the checks.
+    ///
+    /// - Parameters:
+    ///   - names: All checks, so that those that time or a signal cuts off are told as skipped.
+    ///   - limit: For the whole run.
+    ///   - body: Makes the checks; must end soon after its task is cancelled.
+    /// - Returns: Success when none failed, else the code of the first failure.
+    /// - Throws: `Diagnosis` when the report cannot be written.
+    func run(
+        names: [String],
+        limit: Duration,
+        _ body: @escaping @Sendable (TransferControl, @escaping OnCheck) async -> [ServerCheck]
+    ) async throws -> ExitCode {
+        console.record(.start, ["server": .string(server), "items": JSONValue(names.count), "dry_run": .bool(false)])
+        try console.requireOutput()
+        let began = console.context.elapsed()
+        let told = Mutex<[ServerCheck]>([])
+        let deadline = Deadline(limit: limit)
+        let tell: OnCheck = { check in
+            let check = deadline.excused(check)
+            told.withLock { $0.append(check) }
+            report(check)
+        }
+        await make(until: deadline) { await body($0, tell) }
+        var checks = told.withLock { $0 }
+        let reason = deadline.isOver ? "not within \(Formats.span(limit))" : "stopped"
+        for name in names where !checks.contains(where: { $0.name == name }) {
+            let check = ServerCheck(name, .skipped, reason)
+            checks.append(check)
+            report(check)
+        }
+        let duration = console.context.elapsed() - began
+        let code = console.exitCode(exitCode(checks, isOutOfTime: deadline.isOver))
+        if deadline.isOver {
+            console.error(Diagnosis("network_timeout", "not done after \(Formats.span(limit))", exitCode: .network))
+        }
+        for check in checks {
+            if let remains = Diagnosis(remainsOf: check, on: server) {
+                console.error(remains)
+            }
+        }
+        if let junit {
+            try JUnitReport(suite: "mediactl \(suite)", server: server, checks: checks, duration: duration).write(
+                to: junit
+            )
+        }
+        summarize(checks, duration, code)
+        return code
+    }
+
+    /// Runs the checks in a task that time or a signal ends.
+    private func make(
+        until deadline: Deadline,
+        _ body: @escaping @Sendable (TransferControl) async -> [ServerCheck]
+    ) async {
+        let control = TransferControl()
+        let work = Task { await body(control) }
+        let clock = Task {
+            try await Task.sleep(for: deadline.limit)
+            deadline.pass()
+            control.stop(finishWithin: Self.finishTime)
+            work.cancel()
+        }
+        let onSignal = { @Sendable (request: Interruption.Request) in
+            if request.isFinal {
+                control.abandon()
+            } else {
+                control.stop(finishWithin: Self.finishTime)
+            }
+            work.cancel()
+        }
+        _ = await console.context.interruption.handling(onSignal) { await work.value }
+        clock.cancel()
+    }
+
+    /// One code for the whole: that of the first check that failed.
+    private func exitCode(_ checks: [ServerCheck], isOutOfTime: Bool) -> ExitCode {
+        guard let failure = checks.first(where: { $0.status == .failed }) else {
+            return isOutOfTime ? .network : .success
+        }
+        return failure.error.map { ErrorCatalogue.exitCode(of: $0.code) } ?? .server
+    }
+
+    // MARK: Words
+
+    private func report(_ check: ServerCheck) {
+        var diagnosis = check.error.map { ErrorCatalogue.diagnosis(of: $0) }
+        if let pin = check.facts["pinned_key"], check.error?.code != .pinnedKeyMismatch, diagnosis != nil {
+            // The command to run after the pin was verified.
+            diagnosis?.hint =
+                "verify the pin with the operator, then: mediactl \(suite) --server \(ErrorCatalogue.clean(server)) "
+                + "--pinned-key '\(ErrorCatalogue.clean(pin))'"
+        }
+        console.result(
+            JSONRenderer.check(check, diagnosis),
+            TextRenderer.check(check, diagnosis, width: console.outputWidth, console.outputStyle)
+        )
+        if let hint = diagnosis?.hint {
+            console.announce(["mediactl: hint: \(hint)"])
+        }
+    }
+
+    private func summarize(_ checks: [ServerCheck], _ duration: Duration, _ code: ExitCode) {
+        func count(_ status: ServerCheck.Status) -> Int { checks.count { $0.status == status } }
+        console.summary([
+            "server": .string(server), "items": JSONValue(checks.count), "passed": JSONValue(count(.passed)),
+            "warned": JSONValue(count(.warned)), "failed": JSONValue(count(.failed)),
+            "skipped": JSONValue(count(.skipped)), "duration_ms": .integer(Formats.milliseconds(duration)),
+            "exit_code": JSONRenderer.exitCode(code),
+        ])
+        let warned = count(.warned) > 0 ? ", \(Formats.count(count(.warned), "warning"))" : ""
+        let failed = count(.failed) > 0 ? ", \(count(.failed)) failed" : ""
+        let skipped = count(.skipped) > 0 ? ", \(count(.skipped)) skipped" : ""
+        console.note("\(suite): \(count(.passed)) of \(checks.count) checks passed\(warned)\(failed)\(skipped)")
+    }
+}
+
+/// The time limit of a run.
+private final class Deadline: Sendable {
+    let limit: Duration
+    private let hasPassed = Mutex(false)
+
+    init(limit: Duration) {
+        self.limit = limit
+    }
+
+    var isOver: Bool { hasPassed.withLock { $0 } }
+
+    func pass() {
+        hasPassed.withLock { $0 = true }
+    }
+
+    /// A check that the limit broke off says so, and not that somebody cancelled it.
+    func excused(_ check: ServerCheck) -> ServerCheck {
+        guard isOver, check.error?.code == .cancelled else { return check }
+        var check = check
+        check.error = GigHiveError(.networkTimeout, detail: "not within \(Formats.span(limit))", isRetryable: true)
+        return check
+    }
+}
+
+extension Diagnosis {
+    /// A file that a smoke test could not delete, with the command to delete it; nil if there is none.
+    fileprivate init?(remainsOf check: ServerCheck, on server: String) {
+        guard let id = check.facts["left_file_id"] else { return nil }
+        let event = [check.facts["left_event_date"], check.facts["left_org_name"]].compactMap { $0 }
+        let asAdmin = check.facts["left_checksum_sha256"].map { " --as-admin --sha256 \($0)" } ?? ""
+        self.init(
+            "left_on_server",
+            "the test file is still on the server: \(id), in the event of \(event.joined(separator: ", "))",
+            hint: "mediactl uploads delete \(id)\(asAdmin) --server \(server)",
+            exitCode: .server
+        )
+    }
+}
+
+/// The members of the records of `doctor` and `smoke`.
+extension JSONRenderer {
+    static func check(_ check: ServerCheck, _ diagnosis: Diagnosis?) -> JSONObject {
+        let facts = check.facts.sorted { $0.key < $1.key }
+            .map { JSONValue.object(["name": .string($0.key), "value": .string($0.value)]) }
+        return [
+            "name": .string(check.name), "status": .string(check.status.rawValue), "detail": .string(check.detail),
+            "facts": .array(facts), "duration_ms": .integer(Formats.milliseconds(check.duration)),
+            "error": error(diagnosis),
+        ]
+    }
+}
+
+/// What `doctor` and `smoke` say on standard output.
+extension TextRenderer {
+    /// `ok    tls      CN=media.example.org, valid until …`
+    static func check(
+        _ check: ServerCheck,
+        _ diagnosis: Diagnosis?,
+        width: Int?,
+        _ style: Style
+    ) -> [String] {
+        let word =
+            switch check.status {
+            case .passed: style.green("ok  ")
+            case .warned: style.yellow("warn")
+            case .failed: style.red("FAIL")
+            case .skipped: style.dim("skip")
+            }
+        let name = check.name.padding(toLength: 8, withPad: " ", startingAt: 0)
+        // The role is more informative than the server's refusal.
+        let found = check.facts["role"] == nil ? diagnosis?.message : nil
+        let detail = ErrorCatalogue.clean(found ?? check.detail)
+        let indent = String(repeating: " ", count: 16)
+        // Below a dozen columns it is no column any more.
+        let room = width.map { $0 - indent.count } ?? .max
+        let parts = room > 12 ? WordWrap.lines(detail, width: room) : [detail]
+        var lines = ["\(word)  \(name)  \(parts[0])"] + parts.dropFirst().map { indent + $0 }
+        if check.name == "tls", let pin = check.facts["pinned_key"] {
+            lines.append("      \(style.dim("pin"))       \(ErrorCatalogue.clean(pin))")
+        }
+        return lines
+    }
+}
+
+/// Checks as a JUnit XML report, in the form that CI servers read: one suite, one test case a check.
+struct JUnitReport: Sendable {
+    /// Name of the suite.
+    var suite: String
+    /// The server's address, a property of the suite.
+    var server: String
+    var checks: [ServerCheck]
+    var duration: Duration
+
+    /// The document, UTF-8.
+    var text: String {
+        let failures = checks.count { $0.status == .failed }
+        let skipped = checks.count { $0.status == .skipped }
+        let suiteName = Self.escaped(suite)
+        var lines = [
+            #"<?xml version="1.0" encoding="UTF-8"?>"#,
+            #"<testsuites name="\#(suiteName)" tests="\#(checks.count)" failures="\#(failures)" "#
+                + #"skipped="\#(skipped)" errors="0" time="\#(Self.seconds(duration))">"#,
+            #"  <testsuite name="\#(suiteName)" tests="\#(checks.count)" failures="\#(failures)" "#
+                + #"skipped="\#(skipped)" errors="0" time="\#(Self.seconds(duration))">"#,
+            #"    <properties><property name="server" value="\#(Self.escaped(server))"/></properties>"#,
+        ]
+        lines += checks.flatMap { Self.testCase($0, suite: suiteName) }
+        lines += ["  </testsuite>", "</testsuites>", ""]
+        return lines.joined(separator: "\n")
+    }
+
+    private static func testCase(_ check: ServerCheck, suite: String) -> [String] {
+        let head =
+            #"    <testcase classname="\#(suite)" name="\#(escaped(check.name))" time="\#(seconds(check.duration))""#
+        switch check.status {
+        case .passed, .warned:
+            return [head + ">", "      <system-out>\(escaped(check.detail))</system-out>", "    </testcase>"]
+        case .skipped:
+            return [head + ">", #"      <skipped message="\#(escaped(check.detail))"/>"#, "    </testcase>"]
+        case .failed:
+            let diagnosis = check.error.map { ErrorCatalogue.diagnosis(of: $0) }
+            let message = escaped(diagnosis?.message ?? check.detail)
+            let type = escaped(diagnosis?.code ?? "failed")
+            return [
+                head + ">",
+                #"      <failure type="\#(type)" message="\#(message)">\#(escaped(check.detail))</failure>"#,
+                "    </testcase>",
+            ]
+        }
+    }
+
+    /// Writes the report, replacing an earlier one.
+    ///
+    /// - Throws: `Diagnosis`.
+    func write(to path: String) throws(Diagnosis) {
+        do {
+            try NewFile(replacing: RawArguments.bytes(of: path)).write(text)
+        } catch {
+            var diagnosis = error
+            diagnosis.hint = "choose another file with --junit FILE"
+            diagnosis.exitCode = .failure
+            throw diagnosis
+        }
+    }
+
+    private static func seconds(_ duration: Duration) -> String {
+        let milliseconds = Formats.milliseconds(duration)
+        let digits = String(milliseconds % 1000)
+        return "\(milliseconds / 1000)." + String(repeating: "0", count: 3 - digits.count) + digits
+    }
+
+    /// Characters that XML 1.0 (section 2.2) does not allow become U+FFFD; the five special ones become references.
+    private static func escaped(_ text: String) -> String {
+        var escaped = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "&": escaped += "&amp;"
+            case "<": escaped += "&lt;"
+            case ">": escaped += "&gt;"
+            case "\"": escaped += "&quot;"
+            case "'": escaped += "&apos;"
+            case "\t", "\n", "\r": escaped += "&#\(scalar.value);"
+            case "\u{0}"..."\u{1f}", "\u{7f}"..."\u{9f}", "\u{fffe}", "\u{ffff}": escaped += "\u{fffd}"
+            default: escaped.unicodeScalars.append(scalar)
+            }
+        }
+        return escaped
+    }
+}

@@ -1,0 +1,131 @@
+internal import CaptureSubmission
+internal import HashCapture
+internal import MediaCore
+
+/// What a body tells, in words: one line for each thing that leaves, and one for what stays.
+enum CaptureDisclosure {
+    /// Says it.
+    ///
+    /// - Parameters:
+    ///   - payload: What would be sent.
+    ///   - profile: How the server reads it.
+    ///   - isTimeNamed: Whether the user said when it was taken.
+    /// - Returns: Lines to be shown as they are.
+    static func lines(_ payload: HashOnlyPayload, _ profile: CaptureProfile, isTimeNamed: Bool) -> [String] {
+        var lines: [String?] = [
+            "the SHA-256 of the \(payload.mediaType.rawValue), from which nobody can make the \(payload.mediaType.rawValue)",
+            "captured_at \(payload.capturedAt): the server publishes it always" + rounding(of: payload),
+            isTimeNamed ? nil : source(of: payload),
+            place(payload, profile),
+            payload.metadata.timestamp.map { "the time \($0)" } ?? "no time",
+            payload.metadata.deviceModel.map { "the device \(ErrorCatalogue.quoted($0))" } ?? "no device model",
+            depth(payload),
+        ]
+        if let video = payload.video {
+            lines.append(
+                "\(Formats.count(video.frameCount, "frame")), \(video.durationMilliseconds) ms, and the last hash of their "
+                    + "chain"
+            )
+        }
+        lines.append("which levels of privacy were chosen, and the signature of this machine's key")
+        return lines.compactMap { $0 }.map { "  " + $0 }
+    }
+
+    private static func rounding(of payload: HashOnlyPayload) -> String {
+        switch payload.flags.timestampLevel {
+        case .exact: ""
+        case .dayOnly: "; only the day is told"
+        case .none: "; the day of the submission is told in its place"
+        }
+    }
+
+    /// Where the time is from, when nobody has said it.
+    private static func source(of payload: HashOnlyPayload) -> String? {
+        guard payload.flags.timestampLevel != .none else { return nil }
+        return payload.metadata.timestamp == nil
+            ? "  nothing tells when it was taken, so it is the time of sending; --captured-at names another"
+            : "  read from the file, where a clock without a zone is taken as UTC; --captured-at names another"
+    }
+
+    private static func place(_ payload: HashOnlyPayload, _ profile: CaptureProfile) -> String {
+        switch payload.metadata.location {
+        case .coordinates(let latitude, let longitude):
+            let decimals = payload.flags.locationLevel == .coarse ? 1 : 4
+            return "the place \(latitude),\(longitude)"
+                + (profile == .reference ? ": the server publishes it with \(Formats.count(decimals, "decimal"))" : "")
+        case .place(let city, let country):
+            return
+                "the place \([city, country].compactMap { $0 }.map { TerminalText.escaped($0) }.joined(separator: ", "))"
+        case nil: return "no place"
+        }
+    }
+
+    private static func depth(_ payload: HashOnlyPayload) -> String {
+        payload.depthAnalysis.status == .unavailable
+            ? "that no depth was analysed"
+            : "five numbers about the depth of the scene, which \(payload.depthAnalysis.isLikelyRealScene ? "looks" : "does not look") "
+                + "real by them"
+    }
+}
+
+extension CaptureNotice {
+    /// Stable code for JSON.
+    var code: String {
+        switch self {
+        case .noDepth: "no_depth"
+        case .depthUnavailable: "depth_unavailable"
+        case .recordedAsSuspicious: "recorded_as_suspicious"
+        case .labelledByServer: "labelled_by_server"
+        case .capturedAtIsPublic: "captured_at_is_public"
+        case .captureTimeUnknown: "capture_time_unknown"
+        case .coordinatesArePublic: "coordinates_are_public"
+        case .coarseLocationLeftOut: "coarse_location_left_out"
+        case .placeUnknown: "place_unknown"
+        case .depthFromKeyframes: "depth_from_keyframes"
+        case .notObserved: "not_observed"
+        case .clockDiffers: "clock_differs"
+        }
+    }
+
+    /// Whether it may be a mistake, and not only worth knowing.
+    var isWarning: Bool {
+        switch self {
+        case .noDepth, .depthUnavailable, .recordedAsSuspicious, .captureTimeUnknown, .coordinatesArePublic,
+            .clockDiffers:
+            true
+        default: false
+        }
+    }
+
+    /// Whether `CaptureDisclosure` tells it in its own words.
+    var isInDisclosure: Bool {
+        switch self {
+        case .capturedAtIsPublic, .captureTimeUnknown, .coordinatesArePublic: true
+        default: false
+        }
+    }
+
+    /// One line: lower case, no full stop.
+    var words: String {
+        switch self {
+        case .noDepth: "no depth map was given, so nothing shows that the scene was real; --depth FILE adds one"
+        case .depthUnavailable: "the depth map has nothing to analyse; it is told as unavailable"
+        case .recordedAsSuspicious: "this server records a capture like this as suspicious"
+        case .labelledByServer:
+            "this server labels every hash-only capture as made by iOS and LiDAR; mediactl claims neither"
+        case .capturedAtIsPublic(let time): "captured_at is public at the server: \(ErrorCatalogue.clean(time))"
+        case .captureTimeUnknown:
+            "nothing says when it was taken, so the time of sending stands for it; --captured-at names another"
+        case .coordinatesArePublic(let decimals):
+            "the server publishes where it was taken, with \(Formats.count(decimals, "decimal")) of a degree"
+        case .coarseLocationLeftOut:
+            "the place is left out: this server takes no city and country; --coarse-coordinates tells one decimal"
+        case .placeUnknown: "the place is left out: no city or country is known near the position"
+        case .depthFromKeyframes: "the depth of the video is computed from its keyframes"
+        case .notObserved: "the file was not seen here: its digest is proven as it was given, and no copy is kept"
+        case .clockDiffers(let seconds):
+            "this machine's clock is \(Formats.span(.seconds(abs(seconds)))) \(seconds > 0 ? "behind" : "ahead of") the "
+                + "server's"
+        }
+    }
+}

@@ -1,0 +1,382 @@
+internal import CaptureSubmission
+internal import HashCapture
+internal import MediaCore
+internal import MediaCrypto
+internal import MediaStore
+internal import MediaTransport
+internal import Synchronization
+
+/// Proves captures one after the other, since a server takes the counters of a device only in ascending order, and says
+/// what came of each.
+struct CaptureRun: Sendable {
+    /// What is being done now.
+    private final class StageHolder: Sendable {
+        private let stage = Mutex<Stage?>(nil)
+
+        func withLock<Value>(_ body: (inout sending Stage?) -> sending Value) -> Value { stage.withLock(body) }
+    }
+
+    /// What is being done, and how a signal reaches it.
+    private struct Stage {
+        var work: Task<CaptureItem, any Error>
+        var control: TransferControl
+        /// Whether the media is still being read: no request can be out before its end.
+        var isReading: Bool
+    }
+
+    /// One thing to do.
+    struct Job: Sendable {
+        /// Path as it was named.
+        var path: [UInt8]?
+        /// Whether it begins with reading media.
+        var readsMedia: Bool
+        /// Does it.
+        var work:
+            @Sendable (TransferControl, _ progress: @escaping @Sendable (Int64, Int64) -> Void) async throws ->
+                CaptureItem
+    }
+
+    let console: Console
+    private let display: RunDisplay<CaptureReading>
+    private let finishTimeout: Duration
+    private let tally = ItemTally<CaptureItem.State>()
+    private let stage = StageHolder()
+
+    init(_ settings: SettingsSession, writesRecords: Bool) {
+        console = settings.console
+        display = RunDisplay(settings.console, writesRecords: writesRecords)
+        finishTimeout = settings.settings.finishTimeout.value
+    }
+
+    /// Does one job after the other. After a signal, or when nobody reads the results any more, no other is begun.
+    ///
+    /// - Parameters:
+    ///   - jobs: What to do.
+    ///   - tell: Renders how one ended, before the next begins.
+    /// - Returns: Whether all were done.
+    func run(_ jobs: [Job], tell: (CaptureItem) -> Void) async -> Bool {
+        let interruption = console.context.interruption
+        return await interruption.handling({ heed($0) }) {
+            await display.during {
+                for job in jobs {
+                    guard interruption.signal == nil, !isUnread else { return false }
+                    let item = await item(of: job)
+                    tally.add(item.state, item.exitCode)
+                    tell(item)
+                }
+                return true
+            }
+        }
+    }
+
+    private func item(of job: Job) async -> CaptureItem {
+        let control = TransferControl()
+        let path = job.path ?? []
+        let task = Task { [stage, display] in
+            try await job.work(control) { done, whole in
+                display.update(CaptureReading(path: path, done: done, whole: whole))
+                if done >= whole {
+                    stage.withLock { $0?.isReading = false }
+                }
+            }
+        }
+        stage.withLock { $0 = Stage(work: task, control: control, isReading: job.readsMedia) }
+        defer { stage.withLock { $0 = nil } }
+        do {
+            return try await task.value
+        } catch {
+            return CaptureItem(failure: error, path: job.path)
+        }
+    }
+
+    /// Nobody reads the results any more.
+    private var isUnread: Bool {
+        console.context.output.noticeClosedPipe()
+        return console.context.output.failure != nil
+    }
+
+    /// What a signal does: reading ends at once; a request that is out waits for its answer, and a second signal gives it
+    /// up, which leaves its outcome unknown until `retry` asks.
+    private func heed(_ request: Interruption.Request) {
+        guard let stage = stage.withLock({ $0 }) else { return }
+        if request.isFinal || stage.isReading {
+            stage.control.abandon()
+            stage.work.cancel()
+        } else {
+            stage.control.stop(finishWithin: request.signal == .interrupt ? nil : finishTimeout)
+            console.outlast(request, for: "the server's answer", finishTimeout: finishTimeout)
+        }
+    }
+
+    // MARK: The end
+
+    /// Says how many ended how, and ends the output.
+    ///
+    /// - Parameters:
+    ///   - isDone: Whether all were done.
+    ///   - members: The first members of the summary.
+    /// - Returns: How the program ends.
+    func conclude(isDone: Bool, _ members: JSONObject) -> ExitCode {
+        let code = console.exitCode(tally.exitCode(isStopped: !isDone))
+        let words: [(state: CaptureItem.State, words: String)] = [
+            (.accepted, "accepted"), (.planned, "to be sent"), (.pending, "not signed"), (.queued, "to be sent again"),
+            (.submitted, "on their way"), (.unknownOutcome, "of unknown outcome"), (.rejected, "rejected"),
+            (.failed, "failed"), (.cancelled, "not done"),
+        ]
+        if tally.total > 1 {
+            console.note(tally.words(words))
+        }
+        func count(_ state: CaptureItem.State) -> JSONValue { JSONValue(tally.count(state)) }
+        let counts: JSONObject =
+            [
+                "items": JSONValue(tally.total), "accepted": count(.accepted), "planned": count(.planned),
+                "pending": count(.pending), "queued": count(.queued), "submitted": count(.submitted),
+                "unknown_outcome": count(.unknownOutcome), "rejected": count(.rejected), "failed": count(.failed),
+                "cancelled": count(.cancelled),
+            ] + console.ending(code, after: display.elapsed)
+        console.summary(members + counts)
+        return code
+    }
+}
+
+/// One capture of a run, and how it ended.
+struct CaptureItem: Sendable {
+    /// Where it has got to: the states of records, and those without a record.
+    enum State: String, Sendable, CaseIterable {
+        case pending, queued, submitted, accepted, rejected
+        case unknownOutcome = "unknown_outcome"
+        /// A dry run.
+        case planned
+        /// There is no record.
+        case failed
+        /// Stopped before there was a record.
+        case cancelled
+
+        init(_ state: CaptureRecord.State) {
+            self =
+                switch state {
+                case .pending: .pending
+                case .queued: .queued
+                case .submitted: .submitted
+                case .accepted: .accepted
+                case .rejected: .rejected
+                case .unknownOutcome: .unknownOutcome
+                }
+        }
+    }
+
+    /// Path as it was named; nil for a digest, or what a record says.
+    var path: [UInt8]?
+    var state: State
+    var record: CaptureRecord?
+    var preview: CapturePreview?
+    var notices: [CaptureNotice] = []
+    var error: Diagnosis?
+    /// Whether it was at the server before, and nothing had to be sent.
+    var isKnown = false
+
+    /// A capture with a record.
+    init(_ outcome: CaptureOutcome, path: [UInt8]?) {
+        self.path = path
+        record = outcome.record
+        state = State(outcome.record.state)
+        isKnown = outcome.isKnown
+        // Nothing was told this time.
+        notices = isKnown ? [] : outcome.notices
+        error = state == .accepted ? nil : Self.diagnosis(of: outcome)
+        if let reason = reasonToRetry, let id = record?.id.prefix(8) {
+            let hint = "\(reason): mediactl hash-only retry \(id)\(needsResend ? " --resend" : "")"
+            error?.hint = hint
+        }
+    }
+
+    /// When retrying this very record leads further; nil where the error itself says what to do.
+    private var reasonToRetry: String? {
+        switch state {
+        case .pending where error?.code == CaptureError.Code.signingFailed.rawValue:
+            "nothing is sent unsigned; when the key can be used again"
+        case .unknownOutcome where needsResend: "it probably has, and cannot be asked; once more"
+        default: nil
+        }
+    }
+
+    /// What would be sent.
+    init(_ preview: CapturePreview, path: [UInt8]?) {
+        self.path = path
+        self.preview = preview
+        state = .planned
+        notices = preview.notices
+    }
+
+    /// Something without a record.
+    init(failure: any Error, path: [UInt8]?, record: CaptureRecord? = nil) {
+        let diagnosis = ErrorCatalogue.diagnosis(of: failure)
+        self.path = path
+        self.record = record
+        state = record.map { State($0.state) } ?? (diagnosis.exitCode == .interrupt ? .cancelled : .failed)
+        error = diagnosis
+    }
+
+    /// What keeps it from being accepted: this run's error, else the one that the record keeps.
+    private static func diagnosis(of outcome: CaptureOutcome) -> Diagnosis {
+        if let error = outcome.error { return ErrorCatalogue.diagnosis(of: error) }
+        let record = outcome.record
+        let code: CaptureError.Code =
+            record.errorCode.flatMap { .init(rawValue: $0) }
+            ?? (record.state == .rejected ? .badRequest : record.state == .pending ? .signingFailed : .unknownOutcome)
+        return ErrorCatalogue.diagnosis(
+            of: CaptureError(code, detail: record.errorDetail ?? "", httpStatus: record.httpStatus, value: record.id)
+        )
+    }
+
+    /// How a program ends that made only this capture.
+    var exitCode: ExitCode { error?.exitCode ?? .success }
+
+    /// What it is called in messages.
+    var name: String { (path ?? record?.path).map { ErrorCatalogue.quoted($0) } ?? digestName }
+
+    /// What it is called in results.
+    var resultName: String { (path ?? record?.path).map { TerminalText.escaped($0) } ?? digestName }
+
+    private var digestName: String {
+        let hash = preview?.payload.mediaHash.hex ?? record?.mediaHash
+        return hash.map { "sha256:\($0.prefix(8))" } ?? "the digest"
+    }
+}
+
+extension CaptureItem {
+    /// Whether only a deliberate resend can go on: the server cannot be asked (hash-only contract 1.3), or signing has
+    /// failed too often (section 8).
+    var needsResend: Bool {
+        switch state {
+        case .unknownOutcome: record?.profile == CaptureProfile.reference.rawValue
+        case .pending: (record?.signingFailures ?? 0) >= CaptureSession.signingLimit
+        default: false
+        }
+    }
+}
+
+/// Where reading the media stands.
+struct CaptureReading: RunReading {
+    /// Path as it was named.
+    var path: [UInt8]
+    var done: Int64
+    var whole: Int64
+
+    /// Whether bytes of the media are still to be read: as long as that is so, no request has gone out.
+    var isReading: Bool { done < whole }
+    var amount: Int64 { done }
+    var percent: Int64? { Progress.percent(done, of: whole) }
+
+    func line(rate: Double?) -> String {
+        let name = ErrorCatalogue.quoted(path)
+        guard isReading, let percent else { return "\(name)  waiting for the server" }
+        var parts = [name, "\(Formats.bytes(done)) of \(Formats.bytes(whole)) read", "\(percent) %"]
+        parts += Progress.rest(done, of: whole, rate: rate) { Formats.bytes($0) }
+        return parts.joined(separator: "  ")
+    }
+
+    func record(elapsed: Duration) -> JSONObject {
+        [
+            "path": JSONRenderer.path(path), "bytes_read": .integer(done), "media_bytes": .integer(whole),
+            "elapsed_ms": .integer(Formats.milliseconds(elapsed)),
+        ]
+    }
+}
+
+extension JSONRenderer {
+    /// One capture of `send` or `retry`. Keys are the same with and without `--dry-run`.
+    static func captureItem(_ item: CaptureItem) -> JSONObject {
+        let members: JSONObject
+        if let preview = item.preview {
+            members = planned(preview)
+        } else {
+            members = capture(item.record)
+        }
+        return [
+            "path": path(item.path ?? item.record?.path), "state": .string(item.state.rawValue),
+        ] + members + [
+            "known": .bool(item.isKnown), "earlier_id": JSONValue(item.preview?.earlierID),
+            "body": item.preview.map { .verbatim(String(decoding: $0.body.bytes, as: UTF8.self)) } ?? .null,
+            "notices": notices(item.notices), "exit_code": exitCode(item.exitCode),
+            "error": error(item.error),
+        ]
+    }
+
+    private static func planned(_ preview: CapturePreview) -> JSONObject {
+        var members = capture(nil)
+        let known: [String: JSONValue] = [
+            "media_hash": .string(preview.payload.mediaHash.hex),
+            "media_type": .string(preview.payload.mediaType.rawValue), "media_bytes": JSONValue(preview.mediaBytes),
+            "observed": .bool(preview.mediaBytes != nil), "payload_bytes": JSONValue(preview.body.bytes.count),
+            "analysis_ms": .integer(preview.analysisMilliseconds),
+        ]
+        for index in members.members.indices {
+            members.members[index].value = known[members.members[index].name] ?? members.members[index].value
+        }
+        return members
+    }
+
+    static func notices(_ notices: [CaptureNotice]) -> JSONValue {
+        .array(notices.map { .object(["code": .string($0.code), "message": .string($0.words)]) })
+    }
+
+    /// What a record keeps.
+    static func capture(_ record: CaptureRecord?) -> JSONObject {
+        [
+            "capture_id": JSONValue(record?.id), "server": JSONValue(record?.server),
+            "profile": JSONValue(record?.profile), "mode": JSONValue(record?.mode?.rawValue),
+            "media_hash": JSONValue(record?.mediaHash), "media_type": JSONValue(record?.mediaType),
+            "media_bytes": JSONValue(record?.mediaBytes), "observed": JSONValue(record?.isObserved),
+            "has_depth": JSONValue(record?.hasDepth), "level": JSONValue(record?.keyLevel),
+            "device_id": JSONValue(record?.deviceID), "counter": JSONValue(record?.counter.map { Int64($0) }),
+            "submissions": JSONValue(record?.submissions), "signing_failures": JSONValue(record?.signingFailures),
+            "payload_bytes": JSONValue((record?.body ?? record?.unsignedBody)?.count),
+            "analysis_ms": JSONValue(record?.analysisMilliseconds),
+            "created_at": time(record?.createdAt),
+            "submitted_at": time(record?.submittedAt),
+            "server_capture_id": JSONValue(record?.serverCaptureID),
+            "verification_url": JSONValue(record?.verificationURL), "http_status": JSONValue(record?.httpStatus),
+        ]
+    }
+}
+
+/// Failures are printed on standard error. Assertions, places and whole hashes are only in JSON (hash-only contract, trap 25).
+extension TextRenderer {
+    static func capture(_ item: CaptureItem, style: Style) -> [String] {
+        guard let record = item.record else {
+            return item.state == .cancelled ? ["\(item.resultName): not done"] : []
+        }
+        let id = brief(record.id)
+        switch item.state {
+        case .accepted where item.isKnown:
+            return ["\(item.resultName): accepted before, as \(id)"] + address(of: record)
+        case .accepted:
+            let level = record.keyLevel.map { ", level \(TerminalText.escaped($0))" } ?? ""
+            return ["\(style.green("accepted")) \(item.resultName) as \(id) (hash \(brief(record.mediaHash))\(level))"]
+                + address(of: record)
+        case .pending, .queued, .submitted, .unknownOutcome:
+            return [
+                "\(item.resultName): \(words(for: record.state))",
+                "  goes on with: mediactl hash-only retry \(id)\(item.needsResend ? " --resend" : "")",
+            ]
+        case .rejected: return ["\(item.resultName): rejected; kept as \(id)"]
+        case .planned, .failed, .cancelled: return []
+        }
+    }
+
+    private static func address(of record: CaptureRecord) -> [String] {
+        record.verificationURL.map { ["  \(TerminalText.escaped($0))"] } ?? []
+    }
+
+    static func words(for state: CaptureRecord.State) -> String {
+        switch state {
+        case .pending: "not signed"
+        case .queued: "to be sent"
+        case .submitted: "on its way"
+        case .accepted: "accepted"
+        case .rejected: "rejected"
+        case .unknownOutcome: "unknown outcome"
+        }
+    }
+}

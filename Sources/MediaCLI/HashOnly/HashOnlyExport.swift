@@ -1,0 +1,189 @@
+internal import ArgumentParser
+internal import CaptureSubmission
+internal import Foundation
+internal import HashCapture
+internal import MediaCore
+internal import MediaStore
+internal import MediaSystem
+
+/// `mediactl hash-only export ID`
+struct HashOnlyExport: ContextCommand {
+    static let schema = "mediactl.hash-only-export/1"
+    static let configuration = CommandConfiguration(
+        commandName: "export",
+        abstract: "Take a capture out of the vault: the media, its depth map, or what others need to check it.",
+        discussion: """
+            The hash of the media is compared before the file gets its name. Existing files are left as they are.
+            The bundle is JSON with the exact body, the signature and the public key: anybody can check it with openssl, \
+            without this program and without the server.
+
+            Examples:
+              mediactl hash-only export 5f0c2a91 --output photo.jpg
+              mediactl hash-only export 5f0c2a91 --bundle photo.bundle.json
+            """
+    )
+
+    @Argument(help: ArgumentHelp("Its id, or the first characters of it.", valueName: "id"))
+    var id: String
+
+    @Option(
+        name: [.customShort("o"), .customLong("output"), .long],
+        help: ArgumentHelp("Write the media to this new file.", valueName: "file"),
+        completion: .file()
+    )
+    var to: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Write the depth map to this new file: little-endian binary32, row by row.",
+            valueName: "file"
+        ),
+        completion: .file()
+    )
+    var depthTo: String?
+
+    @Option(
+        help: ArgumentHelp("Write what is needed to check the capture to this new file.", valueName: "file"),
+        completion: .file()
+    )
+    var bundle: String?
+
+    @OptionGroup(visibility: .hidden) var connection: NoConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func validate() throws {
+        guard to != nil || bundle != nil else { throw ValidationError("Name a file with --output or --bundle.") }
+        guard depthTo == nil || to != nil else { throw ValidationError("--depth-to goes with --output.") }
+        let targets = [to, depthTo, bundle].compactMap { $0 }
+        guard !targets.contains("") else { throw ValidationError("An empty path.") }
+        guard Set(targets).count == targets.count else { throw ValidationError("Each needs a file of its own.") }
+    }
+
+    func run(in console: Console) async throws -> ExitCode {
+        let context = try await CaptureContext.open(console, global, connection)
+        let record = try context.record(id)
+        try refuseExistingTargets()
+        try console.requireOutput()
+        if let to {
+            let session = try context.session(for: record)
+            let (target, depth) = (RawArguments.bytes(of: to), depthTo.map { RawArguments.bytes(of: $0) })
+            _ = try await console.context.interruption.cancelling {
+                try await session.export(record.id, to: target, depthTo: depth)
+            }
+            console.text(["exported \(TerminalText.escaped(target)): its hash is that of the capture"])
+            if let depth {
+                console.text(["exported \(TerminalText.escaped(depth))"])
+            }
+        }
+        if let bundle {
+            let target = RawArguments.bytes(of: bundle)
+            let text = try CaptureBundle(record).json.text
+            if let words = CaptureSession.disagreement(in: record) {
+                throw Diagnosis(
+                    "checksum_mismatch",
+                    "capture \(record.id.prefix(8)) was changed: \(words)",
+                    exitCode: .integrity
+                )
+            }
+            try await ExportFile.write([Array(text.utf8)], to: target, until: console.context.interruption)
+            console.text(["exported \(TerminalText.escaped(target)): anybody can check it"])
+        }
+        console.summary([
+            "capture_id": .string(record.id), "media_hash": .string(record.mediaHash), "output": JSONValue(to),
+            "depth_to": JSONValue(depthTo), "bundle": JSONValue(bundle), "exit_code": 0,
+        ])
+        return console.exitCode(.success)
+    }
+
+    /// Looks at all of them first, so that no export is half done. Each is looked at again when it gets its name.
+    private func refuseExistingTargets() throws(CaptureError) {
+        for target in [to, depthTo, bundle].compactMap({ $0 }) {
+            let path = RawArguments.bytes(of: target)
+            var status = stat()
+            if lstat(path.cString, &status) == 0 {
+                throw CaptureError(.targetExists, path: path)
+            }
+        }
+    }
+}
+
+/// What somebody needs to check a capture without this program and without the server: the exact body, the bytes that
+/// were signed, the signature and the public key. There is nothing secret in it, but time and place as they were told.
+struct CaptureBundle: Sendable {
+    private let record: CaptureRecord
+    private let body: [UInt8]
+    private let signedBytes: [UInt8]
+    private let assertion: Assertion
+    private let key: [UInt8]
+
+    /// Puts a bundle together.
+    ///
+    /// - Throws: `CaptureError` `.recordUnusable` for a record whose body is damaged; `Diagnosis` for one that is not signed.
+    init(_ record: CaptureRecord) throws {
+        guard let bytes = record.body, let key = record.publicKey else {
+            throw Diagnosis(
+                "not_signed",
+                "capture \(record.id.prefix(8)) is not signed yet, so that there is nothing to check",
+                hint: "mediactl hash-only retry \(record.id.prefix(8)) signs and sends it",
+                exitCode: .conflict
+            )
+        }
+        guard let profile = CaptureProfile(rawValue: record.profile), let body = HashOnlyBody(bytes: bytes) else {
+            throw CaptureError(.recordUnusable, value: record.id)
+        }
+        let (payload, text) = try HashOnlyPayload.reading(body, profile: profile)
+        guard let assertion = Assertion(base64: text), assertion.signature.count == 64, key.count == 65 else {
+            throw CaptureError(.recordUnusable, detail: "its assertion cannot be read", value: record.id)
+        }
+        self.record = record
+        self.body = bytes
+        self.key = key
+        self.assertion = assertion
+        signedBytes = try payload.signedBytes(for: profile)
+    }
+
+    /// The bundle, as `docs/schemas/hash-only-bundle-1.json` has it.
+    var json: JSONValue {
+        .object([
+            "schema": "mediactl.hash-only-bundle/1", "capture_id": .string(record.id),
+            "server": .string(record.server), "server_capture_id": JSONValue(record.serverCaptureID),
+            "profile": .string(record.profile), "rp_id": JSONValue(record.rpID),
+            "device_id": JSONValue(record.deviceID),
+            "level": JSONValue(record.keyLevel), "counter": JSONValue(assertion.counter.map { Int64($0) }),
+            "media_hash": .string(record.mediaHash), "observed": .bool(record.isObserved),
+            "created_at": JSONRenderer.time(record.createdAt),
+            "submitted_at": JSONRenderer.time(record.submittedAt), "body": base64(body),
+            "signed_bytes": base64(signedBytes), "authenticator_data": base64(assertion.authenticatorData),
+            "signature": base64(Self.der(assertion.signature)), "public_key": .string(Self.pem(key)),
+        ])
+    }
+
+    private func base64(_ bytes: [UInt8]) -> JSONValue { .string(Data(bytes).base64EncodedString()) }
+
+    // MARK: Forms that openssl reads
+
+    /// `Ecdsa-Sig-Value` (RFC 3279 section 2.2.3) of r‖s.
+    static func der(_ signature: [UInt8]) -> [UInt8] {
+        let numbers = integer(signature.prefix(32)) + integer(signature.suffix(32))
+        return [0x30, UInt8(numbers.count)] + numbers
+    }
+
+    /// A positive INTEGER without needless zeros (X.690, 8.3).
+    private static func integer(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+        var digits = Array(bytes.drop { $0 == 0 })
+        if digits.first.map({ $0 >= 0x80 }) ?? true {
+            digits.insert(0, at: 0)
+        }
+        return [0x02, UInt8(digits.count)] + digits
+    }
+
+    /// `SubjectPublicKeyInfo` (RFC 5480) of an uncompressed point of P-256.
+    static func pem(_ point: [UInt8]) -> String {
+        let head: [UInt8] = [
+            0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01,
+            0x06, 0x08, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
+        ]
+        let text = Data(head + point).base64EncodedString(options: [.lineLength64Characters, .endLineWithLineFeed])
+        return "-----BEGIN PUBLIC KEY-----\n\(text)\n-----END PUBLIC KEY-----\n"
+    }
+}

@@ -1,0 +1,93 @@
+internal import ArgumentParser
+internal import Foundation
+internal import MediaCore
+internal import MediaStore
+
+/// `mediactl hash-only list`
+struct HashOnlyList: ContextCommand {
+    static let schema = "mediactl.hash-only-list/1"
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List the captures that are kept here, newest first. Asks no server.",
+        discussion: """
+            Examples:
+              mediactl hash-only list
+              mediactl hash-only list --open
+              mediactl hash-only list --json | jq -r '.verification_url // empty'
+            """
+    )
+
+    @Flag(help: "Only captures that are not settled: retry goes on with them.")
+    var open = false
+
+    @OptionGroup(visibility: .hidden) var connection: NoConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run(in console: Console) async throws -> ExitCode {
+        let context = try await CaptureContext.open(console, global, connection)
+        let records = try context.library.captures().filter { !open || $0.isOpen }
+        for record in records {
+            console.record(.item, JSONRenderer.captureRow(record))
+        }
+        console.text(
+            TextRenderer.captures(
+                records,
+                now: console.context.now(),
+                width: console.outputWidth,
+                style: console.outputStyle
+            )
+        )
+        if records.isEmpty {
+            console.note(open ? "every capture is settled" : "no capture is kept here")
+        }
+        console.summary(["items": JSONValue(records.count), "exit_code": 0])
+        return .success
+    }
+}
+
+extension CaptureRecord {
+    /// Whether `retry` may get it further. One without a mode waits for its owner's word.
+    var isOpen: Bool {
+        guard mode != nil else { return false }
+        return switch state {
+        case .pending, .queued, .submitted, .unknownOutcome: true
+        case .accepted, .rejected: false
+        }
+    }
+}
+
+extension JSONRenderer {
+    /// One capture of `list` and `show`.
+    static func captureRow(_ record: CaptureRecord) -> JSONObject {
+        [
+            "path": path(record.path), "state": .string(record.state.rawValue),
+        ] + capture(record) + [
+            "updated_at": time(record.updatedAt),
+            "error_code": JSONValue(record.errorCode), "error_detail": JSONValue(record.errorDetail),
+        ]
+    }
+}
+
+extension TextRenderer {
+    /// The table of `hash-only list`.
+    static func captures(_ records: [CaptureRecord], now: Date, width: Int?, style: Style) -> [String] {
+        guard !records.isEmpty else { return [] }
+        var table = Table(columns: [
+            .init(title: "ID"), .init(title: "STATE"), .init(title: "LEVEL", dropOrder: 3),
+            .init(title: "HASH", dropOrder: 1), .init(title: "SIZE", alignment: .right, dropOrder: 2),
+            .init(title: "MADE", dropOrder: 4), .init(title: "FILE", isFlexible: true, minimumWidth: 12, isPath: true),
+            .init(title: "SERVER", isFlexible: true, minimumWidth: 12, dropOrder: 5),
+        ])
+        table.rows = records.map { record in
+            [
+                brief(record.id), record.mode == nil ? "local only" : words(for: record.state),
+                TerminalText.escaped(record.keyLevel ?? "-"), brief(record.mediaHash),
+                record.mediaBytes.map { Formats.bytes($0) } ?? "-", Formats.age(of: record.createdAt, now: now),
+                record.path.map { TerminalText.escaped($0) } ?? (record.isObserved ? "-" : "not observed"),
+                // As in the list of uploads: the host.
+                TerminalText.escaped(record.server.replacing(/^https?:\/\//, with: "")),
+            ]
+        }
+        return table.lines(fitting: width, style: style)
+    }
+}

@@ -1,0 +1,119 @@
+internal import ArgumentParser
+internal import CaptureSubmission
+internal import HashCapture
+internal import MediaCore
+internal import MediaStore
+
+/// `mediactl hash-only retry ID…`
+struct HashOnlyRetry: ContextCommand {
+    static let schema = "mediactl.hash-only-retry/1"
+    static let configuration = CommandConfiguration(
+        commandName: "retry",
+        abstract: "Go on with captures that are not settled: sign, send, or ask.",
+        discussion: """
+            What could not be signed is signed, three failures at most; what could not be sent is sent; where an answer was \
+            lost the server is asked. Each goes to the server it was made for.
+            A reference server cannot be asked. It probably has the capture; --resend sends it once more under a new \
+            signature, which can do no harm but a second refusal.
+
+            Examples:
+              mediactl hash-only retry --all
+              mediactl hash-only retry 5f0c2a91 --resend
+            """
+    )
+
+    @Argument(help: ArgumentHelp("Ids, or the first characters of them.", valueName: "id"))
+    var ids: [String] = []
+
+    @Flag(help: "All captures that are not settled.")
+    var all = false
+
+    @Flag(help: "Send once more what is probably there already.")
+    var resend = false
+
+    @Flag(help: "Send the hash of a capture that was kept before there were modes.")
+    var asHashOnly = false
+
+    @OptionGroup(title: "Connection options") var connection: NetworkConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func validate() throws {
+        guard ids.isEmpty == all else {
+            throw ValidationError(all ? "Name captures, or --all." : "Name a capture, or take --all.")
+        }
+        guard !ids.contains("") else { throw ValidationError("An empty id.") }
+        guard !all || (!resend && !asHashOnly) else {
+            throw ValidationError("--resend and --as-hash-only are for captures that are named.")
+        }
+        guard !resend || !asHashOnly else {
+            throw ValidationError("--resend and --as-hash-only exclude each other.")
+        }
+    }
+
+    func run(in console: Console) async throws -> ExitCode {
+        let context = try await CaptureContext.open(console, global, connection)
+        let run = RetryRun(
+            context: context,
+            choice: resend ? .resend : asHashOnly ? .adoptAsHashOnly : .ordinary,
+            writesProgressRecords: global.progressEvents
+        )
+        return try await run.run(try records(context))
+    }
+
+    private func records(_ context: CaptureContext) throws -> [CaptureRecord] {
+        guard all else { return try ids.map { try context.record($0) } }
+        let records = try context.library.captures()
+        let silent = records.count { $0.mode == nil }
+        if silent > 0 {
+            context.console.note(
+                "\(Formats.count(silent, "capture")) of before there were modes stays here; name it with --as-hash-only"
+            )
+        }
+        // The oldest first: they have waited longest.
+        return records.filter(\.isOpen).reversed()
+    }
+}
+
+/// Goes on with captures, and says what came of each.
+struct RetryRun: Sendable {
+    let context: CaptureContext
+    let choice: CaptureSession.RetryChoice
+    let writesProgressRecords: Bool
+
+    private var console: Console { context.console }
+
+    /// Writes every record, text and summary.
+    ///
+    /// - Returns: How the program ends.
+    /// - Throws: `Diagnosis`.
+    func run(_ records: [CaptureRecord]) async throws -> ExitCode {
+        console.record(.start, ["items": JSONValue(records.count)])
+        try console.requireOutput()
+        if records.isEmpty {
+            console.note("every capture is settled")
+        }
+        let run = CaptureRun(context.settings, writesRecords: writesProgressRecords)
+        let jobs = records.map { record in
+            CaptureRun.Job(path: record.path, readsMedia: false) { [context, choice] control, _ in
+                do {
+                    let session = try context.confidential(try context.session(for: record))
+                    return CaptureItem(try await session.retry(record.id, choice, control: control), path: record.path)
+                } catch {
+                    return CaptureItem(failure: error, path: record.path, record: record)
+                }
+            }
+        }
+        let isDone = await run.run(jobs) { tell($0, isBatch: records.count > 1) }
+        return run.conclude(isDone: isDone, [:])
+    }
+
+    private func tell(_ item: CaptureItem, isBatch: Bool) {
+        console.result(JSONRenderer.captureItem(item), TextRenderer.capture(item, style: console.outputStyle))
+        for notice in item.notices where notice.isWarning {
+            console.warning(isBatch ? "\(item.name): \(notice.words)" : notice.words)
+        }
+        if let error = item.error, item.state != .cancelled {
+            console.error(isBatch ? item.path.map { error.naming($0) } ?? error : error)
+        }
+    }
+}

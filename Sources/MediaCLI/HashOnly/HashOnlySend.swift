@@ -1,0 +1,480 @@
+internal import ArgumentParser
+internal import CaptureSubmission
+internal import Foundation
+internal import HashCapture
+internal import MediaCore
+internal import MediaCrypto
+internal import MediaTransport
+
+/// `mediactl hash-only [send] FILE…`
+struct HashOnlySend: ContextCommand {
+    static let schema = "mediactl.hash-only-send/1"
+    static let configuration = CommandConfiguration(
+        commandName: "send",
+        abstract: "Prove photos and videos: send their hashes, keep them here.",
+        discussion: """
+            When it was taken is public at the server always: the second, or only the day at the levels day-only and none. \
+            At the level precise so are the coordinates. --dry-run shows exactly what would be sent.
+            A file is read once, hashed and encrypted in the same pass, and never changed. What could not be sent is kept; \
+            mediactl hash-only retry goes on with it.
+
+            Examples:
+              mediactl hash-only photo.jpg --depth photo.npy --dry-run
+              mediactl hash-only photo.jpg --depth photo.f32 --depth-size 256x192
+              mediactl hash-only send *.jpg --no-depth --location-level none
+              mediactl hash-only clip.mp4 --keyframe-depth 1.npy --keyframe-depth 2.npy \\
+                --hash-chain HEX:450 --frame-count 450 --duration-ms 15000
+            """
+    )
+
+    @Argument(help: ArgumentHelp("Photos and videos.", valueName: "file"), completion: .file())
+    var files: [String] = []
+
+    @OptionGroup(title: "Depth") var depth: CaptureDepthOptions
+    @OptionGroup(title: "Facts") var facts: CaptureFactOptions
+    @OptionGroup(title: "Media") var media: CaptureMediaOptions
+    @OptionGroup(title: "Privacy") var privacy: CapturePrivacyOptions
+
+    @Flag(help: "Send the media itself as well: an ordinary upload. Refused while privacy mode is on.")
+    var sendMedia = false
+
+    @Flag(help: "Only show what would be sent, and what becomes public. No counter and no key is used.")
+    var dryRun = false
+
+    @OptionGroup(title: "Connection options") var connection: CaptureConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func validate() throws {
+        guard !files.contains("") else { throw ValidationError("An empty path.") }
+        guard !files.isEmpty || media.digest != nil else {
+            throw ValidationError("Name a file, or give --digest sha256:HEX for one that is not here.")
+        }
+        guard files.isEmpty || media.digest == nil else {
+            throw ValidationError("--digest is for a file that is not here; name one or the other.")
+        }
+        guard media.digest == nil || !sendMedia else {
+            throw ValidationError("--send-media needs the file itself.")
+        }
+        guard !sendMedia || !dryRun else {
+            throw ValidationError("--dry-run shows what goes without the media; leave --send-media out.")
+        }
+        guard !sendMedia || depth.depth != nil else {
+            throw ValidationError("--send-media needs --depth FILE: a full upload has a depth map in it.")
+        }
+        let single = depth.ofOneFile + media.ofOneFile + facts.ofOneFile
+        guard files.count < 2 || single.isEmpty else {
+            throw ValidationError("\(single.joined(separator: ", ")) concerns one file; name one.")
+        }
+    }
+
+    func run(in console: Console) async throws -> ExitCode {
+        try refuseMistakenCommand()
+        let settings = try await SettingsSession.open(console, global: global, connection: connection)
+        let requests = try requests(privacy.overriding(try settings.privacySettings()))
+        let run = SubmissionRun(
+            settings: settings,
+            requests: requests,
+            kind: dryRun ? .preview : sendMedia ? .media : .proof,
+            writesProgressRecords: global.progressEvents
+        )
+        return try await run.run()
+    }
+
+    private func requests(_ settings: PrivacySettings) throws(Diagnosis) -> [CaptureRequest] {
+        let depth = try depth.choice()
+        let facts = try facts.facts()
+        let video = try media.video()
+        let digest = try media.namedDigest()
+        let subjects: [CaptureRequest.Subject] =
+            digest.map { [.digest($0)] } ?? files.map { .file(RawArguments.bytes(of: $0)) }
+        return subjects.map {
+            CaptureRequest(
+                $0,
+                mediaType: media.kind,
+                depth: depth,
+                facts: facts,
+                video: video,
+                settings: settings,
+                sendsCoarseCoordinates: privacy.coarseCoordinates
+            )
+        }
+    }
+
+    /// A misspelt command, and what follows it, are files to the parser; it is told from one by there being none.
+    private func refuseMistakenCommand() throws(Diagnosis) {
+        guard let word = files.first, !word.contains("/"), !word.contains("."),
+            !FileManager.default.fileExists(atPath: word)
+        else { return }
+        let commands = HashOnly.configuration.subcommands.map { $0._commandName }
+        guard let command = Spelling.nearest(to: word, among: commands) else { return }
+        var diagnosis = ErrorCatalogue.diagnosis(of: CaptureError(.fileNotFound, path: RawArguments.bytes(of: word)))
+        diagnosis.hint = "did you mean: mediactl hash-only \(command)"
+        throw diagnosis
+    }
+}
+
+/// What the media is. What a video must have is known to the camera alone, and is never made up here.
+struct CaptureMediaOptions: ParsableArguments {
+    enum Kind: String, ExpressibleByArgument, CaseIterable {
+        case photo
+        case video
+    }
+
+    @Option(
+        help: ArgumentHelp(
+            "Prove this digest of a file that is not here; it is recorded as not observed.",
+            valueName: "sha256:hex"
+        )
+    )
+    var digest: String?
+
+    @Option(help: ArgumentHelp("photo or video; the file itself tells by default.", valueName: "kind"))
+    var mediaType: Kind?
+
+    @Option(
+        help: ArgumentHelp("Last hash of the camera's chain over the frames, and its length.", valueName: "hex:length")
+    )
+    var hashChain: String?
+
+    @Option(help: ArgumentHelp("Frames of the video.", valueName: "n"))
+    var frameCount: String?
+
+    @Option(help: ArgumentHelp("Length of the video in milliseconds.", valueName: "n"))
+    var durationMs: String?
+
+    private var isVideo: Bool { hashChain != nil || frameCount != nil || durationMs != nil }
+
+    func validate() throws {
+        guard [hashChain, frameCount, durationMs].count(where: { $0 != nil }) % 3 == 0 else {
+            throw ValidationError("A video needs all of --hash-chain, --frame-count and --duration-ms.")
+        }
+        guard !isVideo || mediaType != .photo else {
+            throw ValidationError("--hash-chain, --frame-count and --duration-ms are for videos.")
+        }
+        guard digest == nil || mediaType != nil || isVideo else {
+            throw ValidationError("--digest needs --media-type: a digest does not tell what it is of.")
+        }
+    }
+
+    /// Options that concern one file only, as they are written.
+    var ofOneFile: [String] { isVideo ? ["--hash-chain"] : [] }
+
+    /// What kind was named.
+    var kind: CaptureMediaType? {
+        mediaType.flatMap { CaptureMediaType(rawValue: $0.rawValue) } ?? (isVideo ? .video : nil)
+    }
+
+    /// The digest that was named.
+    ///
+    /// - Throws: `Diagnosis` for a value that is refused.
+    func namedDigest() throws(Diagnosis) -> SHA256Digest? {
+        try FlagValue.read(digest, "--digest", CaptureValue.digest)
+    }
+
+    /// What was said of a video.
+    ///
+    /// - Throws: `Diagnosis` for a value that is refused.
+    func video() throws(Diagnosis) -> VideoMembers? {
+        guard let chain = try FlagValue.read(hashChain, "--hash-chain", CaptureValue.hashChain),
+            let frames = try FlagValue.read(frameCount, "--frame-count", CaptureValue.amount),
+            let duration = try FlagValue.read(durationMs, "--duration-ms", CaptureValue.amount)
+        else { return nil }
+        return VideoMembers(hashChain: chain, frameCount: frames, durationMilliseconds: duration)
+    }
+}
+
+/// What a user says about a capture, in place of what the file says. How much of it is told is a matter of levels.
+struct CaptureFactOptions: ParsableArguments {
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Where it was taken, in degrees, for example 52.5163,13.3777.", valueName: "lat,lon")
+    )
+    var location: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "City and country for the level coarse, in place of those found near the position.",
+            valueName: "city,cc"
+        )
+    )
+    var place: String?
+
+    @Option(help: ArgumentHelp("When it was taken, for example 2026-05-01T18:30:00Z.", valueName: "time"))
+    var capturedAt: String?
+
+    @Option(help: ArgumentHelp("What took it, as you would have it known.", valueName: "text"))
+    var deviceModel: String?
+
+    /// Options that concern one file only, as they are written.
+    var ofOneFile: [String] { capturedAt == nil ? [] : ["--captured-at"] }
+
+    /// What was said.
+    ///
+    /// - Throws: `Diagnosis` for a value that is refused.
+    func facts() throws(Diagnosis) -> CaptureFacts {
+        let position = try FlagValue.read(location, "--location", CaptureValue.coordinates)
+        let place = try FlagValue.read(place, "--place", CaptureValue.place)
+        return CaptureFacts(
+            latitude: position?.latitude,
+            longitude: position?.longitude,
+            city: place?.city,
+            country: place?.country,
+            capturedAt: try FlagValue.read(capturedAt, "--captured-at", CaptureValue.time),
+            deviceModel: try FlagValue.read(deviceModel, "--device-model", CaptureValue.words)
+        )
+    }
+}
+
+/// What is known of the depth of a scene.
+struct CaptureDepthOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Depth map of the photo: raw little-endian binary32 in metres, PFM, NPY, or PNG of 16 bits.",
+            valueName: "file"
+        ),
+        completion: .file()
+    )
+    var depth: String?
+
+    @Option(help: ArgumentHelp("Columns and rows of a raw depth map, for example 256x192.", valueName: "wxh"))
+    var depthSize: String?
+
+    @Option(help: ArgumentHelp("Metres per unit of a depth map in PNG, for example 0.001.", valueName: "metres"))
+    var depthScale: String?
+
+    @Flag(help: "There is no depth map, and that is meant.")
+    var noDepth = false
+
+    @Option(
+        help: ArgumentHelp("Depth map of a keyframe of the video; repeat it in their order.", valueName: "file"),
+        completion: .file()
+    )
+    var keyframeDepth: [String] = []
+
+    func validate() throws {
+        let given = [depth != nil, noDepth, !keyframeDepth.isEmpty]
+        guard given.count(where: { $0 }) <= 1 else {
+            throw ValidationError("--depth, --keyframe-depth and --no-depth exclude each other.")
+        }
+        guard depth != nil || !keyframeDepth.isEmpty || (depthSize == nil && depthScale == nil) else {
+            throw ValidationError("--depth-size and --depth-scale describe a depth map: add --depth FILE.")
+        }
+        guard depth != "", !keyframeDepth.contains("") else { throw ValidationError("An empty path of a depth map.") }
+    }
+
+    /// Options that concern one file only, as they are written.
+    var ofOneFile: [String] {
+        [(depth != nil, "--depth"), (!keyframeDepth.isEmpty, "--keyframe-depth")].filter(\.0).map(\.1)
+    }
+
+    /// What was said.
+    ///
+    /// - Throws: `Diagnosis` for a value that is refused.
+    func choice() throws(Diagnosis) -> CaptureRequest.Depth {
+        let size = try FlagValue.read(depthSize, "--depth-size", CaptureValue.depthSize)
+        let scale = try FlagValue.read(depthScale, "--depth-scale", CaptureValue.depthScale)
+        let layout = DepthMapFile.Layout(width: size?.width, height: size?.height, scale: scale)
+        if let depth {
+            return .map(path: RawArguments.bytes(of: depth), layout: layout)
+        }
+        guard keyframeDepth.isEmpty else {
+            return .keyframes(paths: keyframeDepth.map { RawArguments.bytes(of: $0) }, layout: layout)
+        }
+        return noDepth ? .declined : .unspecified
+    }
+}
+
+/// How much of what is known is told, for this run. The levels that are kept are those of `hash-only settings`.
+struct CapturePrivacyOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Tell this much of the place: none, coarse (city and country) or precise.",
+            valueName: "level"
+        )
+    )
+    var locationLevel: LocationLevelName?
+
+    @Option(help: ArgumentHelp("Tell this much of the time: none, day-only or exact.", valueName: "level"))
+    var timestampLevel: TimestampLevelName?
+
+    @Option(help: ArgumentHelp("Tell this much of the device: none, model-only or full.", valueName: "level"))
+    var deviceLevel: DeviceLevelName?
+
+    @Flag(
+        help: """
+            On a reference server, which takes no city: tell coordinates with one decimal at the level coarse, in place \
+            of nothing.
+            """
+    )
+    var coarseCoordinates = false
+
+    /// Settings with what was said here.
+    func overriding(_ settings: PrivacySettings) -> PrivacySettings {
+        var settings = settings
+        settings.location = locationLevel?.level ?? settings.location
+        settings.timestamp = timestampLevel?.level ?? settings.timestamp
+        settings.deviceInfo = deviceLevel?.level ?? settings.deviceInfo
+        return settings
+    }
+}
+
+/// Levels of the place, as they are written on the command line.
+enum LocationLevelName: String, ExpressibleByArgument, CaseIterable {
+    case none, coarse, precise
+
+    var level: LocationLevel {
+        switch self {
+        case .none: .none
+        case .coarse: .coarse
+        case .precise: .precise
+        }
+    }
+}
+
+/// Levels of the time.
+enum TimestampLevelName: String, ExpressibleByArgument, CaseIterable {
+    case none
+    case dayOnly = "day-only"
+    case exact
+
+    var level: TimestampLevel {
+        switch self {
+        case .none: .none
+        case .dayOnly: .dayOnly
+        case .exact: .exact
+        }
+    }
+}
+
+/// Levels of the device.
+enum DeviceLevelName: String, ExpressibleByArgument, CaseIterable {
+    case none
+    case modelOnly = "model-only"
+    case full
+
+    var level: DeviceInfoLevel {
+        switch self {
+        case .none: .none
+        case .modelOnly: .modelOnly
+        case .full: .full
+        }
+    }
+}
+
+/// What `hash-only send` does with files.
+struct SubmissionRun: Sendable {
+    /// What is done with each.
+    enum Kind: Sendable {
+        case proof
+        /// The media goes as well.
+        case media
+        /// Nothing goes.
+        case preview
+    }
+
+    let settings: SettingsSession
+    let requests: [CaptureRequest]
+    let kind: Kind
+    let writesProgressRecords: Bool
+
+    private var console: Console { settings.console }
+    private var profile: CaptureProfile { settings.settings.captureProfile.value }
+
+    /// Writes every record, text and summary.
+    ///
+    /// - Returns: How the program ends.
+    /// - Throws: `Diagnosis`, `StoreError`, `TransportError`, `CaptureError` for what ends the run as a whole.
+    func run() async throws -> ExitCode {
+        guard let server = try settings.configuredCaptureServer else { throw settings.noServer }
+        if kind == .media, requests.contains(where: { $0.settings.isPrivacyModeEnabled }) {
+            throw CaptureError(.privacyModeOn)
+        }
+        console.record(
+            .start,
+            [
+                "server": .string(server.description), "profile": .string(profile.rawValue),
+                "dry_run": .bool(kind == .preview), "send_media": .bool(kind == .media),
+                "items": JSONValue(requests.count),
+            ]
+        )
+        try console.requireOutput()
+        if let time = requests.first?.facts.capturedAt, time > console.context.now() {
+            console.warning("--captured-at is in the future; check the year, the zone, and this machine's clock")
+        }
+        guard kind != .preview else {
+            return try await settings.withReadOnlyCaptures { try await run($0, server.description) }
+        }
+        let context = try CaptureContext.open(settings)
+        try await context.adopt()
+        return try await run(context, server.description)
+    }
+
+    private func run(_ context: CaptureContext, _ server: String) async throws -> ExitCode {
+        let session = try kind == .preview ? context.session() : context.confidential(try context.session())
+        let run = CaptureRun(settings, writesRecords: writesProgressRecords)
+        let isDone = await run.run(requests.map { job($0, session, server) }) { tell($0) }
+        return run.conclude(
+            isDone: isDone,
+            ["server": .string(server), "dry_run": .bool(kind == .preview), "send_media": .bool(kind == .media)]
+        )
+    }
+
+    private func job(_ request: CaptureRequest, _ session: CaptureSession, _ server: String) -> CaptureRun.Job {
+        let path: [UInt8]? = if case .file(let path) = request.subject { path } else { nil }
+        return CaptureRun.Job(path: path, readsMedia: path != nil) { [kind, console] control, progress in
+            switch kind {
+            case .preview: return CaptureItem(try await session.preview(request), path: path)
+            case .proof:
+                return CaptureItem(
+                    try await session.capture(request, control: control, progress: progress),
+                    path: path
+                )
+            case .media:
+                // Said before it goes: nobody sends media by accident.
+                console.warning(
+                    "\(path.map { ErrorCatalogue.quoted($0) } ?? "the media") itself leaves for "
+                        + "\(ErrorCatalogue.clean(server)), with its depth map and metadata"
+                )
+                let outcome = try await session.sendMedia(request, control: control) {
+                    progress($0.bytesAcknowledged, $0.bodyByteCount)
+                }
+                return CaptureItem(outcome, path: path)
+            }
+        }
+    }
+
+    // MARK: Telling
+
+    private func tell(_ item: CaptureItem) {
+        console.result(JSONRenderer.captureItem(item), lines(for: item))
+        if let preview = item.preview {
+            explain(preview, item)
+        }
+        for notice in item.notices where item.preview == nil || !notice.isInDisclosure {
+            let words = requests.count > 1 ? "\(item.name): \(notice.words)" : notice.words
+            if notice.isWarning { console.warning(words) } else { console.note(words) }
+        }
+        if let error = item.error, item.state != .cancelled {
+            console.error(requests.count > 1 ? item.path.map { error.naming($0) } ?? error : error)
+        }
+    }
+
+    private func lines(for item: CaptureItem) -> [String] {
+        guard let preview = item.preview else { return TextRenderer.capture(item, style: console.outputStyle) }
+        let body = String(decoding: preview.body.bytes, as: UTF8.self)
+        // On a terminal nothing in it may steer; elsewhere it is what is sent, byte for byte.
+        return [console.context.terminal.isOutputTerminal ? JSONText.escapedForTerminals(body) : body]
+    }
+
+    private func explain(_ preview: CapturePreview, _ item: CaptureItem) {
+        guard !console.isQuiet else { return }
+        let size = preview.body.bytes.count
+        console.note("\(item.name) would be told as above, \(size) bytes; the assertion is a placeholder")
+        console.note("what leaves:")
+        let isTimeNamed = requests.allSatisfy { $0.facts.capturedAt != nil }
+        console.announce(CaptureDisclosure.lines(preview.payload, profile, isTimeNamed: isTimeNamed))
+        if let earlier = preview.earlierID {
+            console.note("the same bytes are kept already, as \(ErrorCatalogue.clean(String(earlier.prefix(8))))")
+        }
+    }
+}

@@ -1,0 +1,156 @@
+internal import ArgumentParser
+internal import CaptureSubmission
+internal import HashCapture
+
+/// `mediactl hash-only settings …`
+struct HashOnlySettings: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "settings",
+        abstract: "Show or change how much captures tell.",
+        discussion: """
+            They lie in a file of their own, hash-only.json beside the settings file. As long as it cannot be read, nothing \
+            is sent.
+
+            Examples:
+              mediactl hash-only settings show
+              mediactl hash-only settings set location none
+            """,
+        subcommands: [HashOnlySettingsShow.self, HashOnlySettingsSet.self],
+        defaultSubcommand: HashOnlySettingsShow.self
+    )
+}
+
+/// `mediactl hash-only settings show`
+struct HashOnlySettingsShow: ContextCommand {
+    static let schema = "mediactl.hash-only-settings/1"
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Show how much captures tell.",
+        discussion: """
+            Example:
+              mediactl hash-only settings show
+            """
+    )
+
+    @OptionGroup(visibility: .hidden) var connection: NoConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run(in console: Console) async throws -> ExitCode {
+        let settings = try await SettingsSession.open(console, global: global, connection: connection)
+        let privacy = try settings.privacySettings()
+        console.text(TextRenderer.privacy(privacy, style: console.outputStyle))
+        console.summary(JSONRenderer.privacy(privacy, settings.privacyFile, changed: false))
+        return console.exitCode(.success)
+    }
+}
+
+/// `mediactl hash-only settings set KEY VALUE`
+struct HashOnlySettingsSet: ContextCommand {
+    static let schema = "mediactl.hash-only-settings/1"
+    static let configuration = CommandConfiguration(
+        commandName: "set",
+        abstract: "Change how much captures tell.",
+        discussion: """
+            privacy-mode  on, off: whether --send-media is refused
+            location      none, coarse (city and country), precise (coordinates)
+            timestamp     none, day-only, exact
+            device        none, model-only, full (with the versions of system and program)
+
+            Examples:
+              mediactl hash-only settings set privacy-mode on
+              mediactl hash-only settings set timestamp day-only
+            """
+    )
+
+    @Argument(help: ArgumentHelp("privacy-mode, location, timestamp or device.", valueName: "key"))
+    var key: PrivacyKey
+
+    @Argument(help: ArgumentHelp("One of the values above.", valueName: "value"))
+    var value: String
+
+    @Flag(help: "Only say what would be kept.")
+    var dryRun = false
+
+    @OptionGroup(visibility: .hidden) var connection: NoConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run(in console: Console) async throws -> ExitCode {
+        let settings = try await SettingsSession.open(console, global: global, connection: connection)
+        let before = try settings.privacySettings()
+        var after = before
+        try key.set(value, in: &after)
+        if !dryRun, after != before {
+            try after.write(to: settings.privacyFile)
+        }
+        console.text(TextRenderer.privacy(after, style: console.outputStyle))
+        if dryRun {
+            console.note("nothing was changed")
+        }
+        console.summary(
+            JSONRenderer.privacy(after, settings.privacyFile, changed: !dryRun && after != before)
+        )
+        return console.exitCode(.success)
+    }
+}
+
+/// A privacy setting, by the name it has on the command line.
+enum PrivacyKey: String, ExpressibleByArgument, CaseIterable {
+    case privacyMode = "privacy-mode"
+    case location, timestamp, device
+
+    /// Its value, as `set` takes it.
+    func value(in settings: PrivacySettings) -> String {
+        let raw =
+            switch self {
+            case .privacyMode: settings.isPrivacyModeEnabled ? "on" : "off"
+            case .location: settings.location.rawValue
+            case .timestamp: settings.timestamp.rawValue
+            case .device: settings.deviceInfo.rawValue
+            }
+        return raw.replacing("_", with: "-")
+    }
+
+    /// Sets it.
+    ///
+    /// - Throws: `Diagnosis` for a value that it cannot have.
+    func set(_ text: String, in settings: inout PrivacySettings) throws(Diagnosis) {
+        let raw = text.replacing("-", with: "_")
+        switch self {
+        case .privacyMode:
+            guard raw == "on" || raw == "off" else { throw refused(text, "on or off") }
+            settings.isPrivacyModeEnabled = raw == "on"
+        case .location:
+            guard let level = LocationLevel(rawValue: raw) else { throw refused(text, "none, coarse or precise") }
+            settings.location = level
+        case .timestamp:
+            guard let level = TimestampLevel(rawValue: raw) else { throw refused(text, "none, day-only or exact") }
+            settings.timestamp = level
+        case .device:
+            guard let level = DeviceInfoLevel(rawValue: raw) else { throw refused(text, "none, model-only or full") }
+            settings.deviceInfo = level
+        }
+    }
+
+    private func refused(_ text: String, _ choices: String) -> Diagnosis {
+        .usage("\(rawValue): \(ErrorCatalogue.quoted(text)) is no value of it", hint: "use \(choices)")
+    }
+}
+
+extension JSONRenderer {
+    static func privacy(_ settings: PrivacySettings, _ path: String, changed: Bool) -> JSONObject {
+        [
+            "path": .string(path), "privacy_mode": .bool(settings.isPrivacyModeEnabled),
+            "location": .string(settings.location.rawValue), "timestamp": .string(settings.timestamp.rawValue),
+            "device": .string(settings.deviceInfo.rawValue), "changed": .bool(changed), "exit_code": 0,
+        ]
+    }
+}
+
+extension TextRenderer {
+    /// The table of `hash-only settings`, by the names that `set` takes.
+    static func privacy(_ settings: PrivacySettings, style: Style) -> [String] {
+        var table = Table(columns: [.init(title: "SETTING"), .init(title: "VALUE")])
+        table.rows = PrivacyKey.allCases.map { [$0.rawValue, $0.value(in: settings)] }
+        return table.lines(fitting: nil, style: style)
+    }
+}

@@ -1,0 +1,76 @@
+internal import ArgumentParser
+internal import Foundation
+internal import MediaCore
+internal import MediaStore
+
+/// `mediactl hash-only show ID`
+struct HashOnlyShow: ContextCommand {
+    static let schema = "mediactl.hash-only-show/1"
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Show one capture that is kept here. Asks no server.",
+        discussion: """
+            Examples:
+              mediactl hash-only show 5f0c2a91
+              mediactl hash-only show 5f0c2a91 --show-body
+            """
+    )
+
+    @Argument(help: ArgumentHelp("Its id, or the first characters of it.", valueName: "id"))
+    var id: String
+
+    @Flag(help: "Show the body as it was sent last, signature, time and place included.")
+    var showBody = false
+
+    @OptionGroup(visibility: .hidden) var connection: NoConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run(in console: Console) async throws -> ExitCode {
+        let context = try await CaptureContext.open(console, global, connection)
+        let record = try context.record(id)
+        let body = showBody ? (record.body ?? record.unsignedBody).map { String(decoding: $0, as: UTF8.self) } : nil
+        let kept: JSONObject = [
+            "privacy": JSONRenderer.kept(record.settings), "analysis": JSONRenderer.kept(record.analysis),
+            "body": JSONRenderer.kept(body), "signed": .bool(record.body != nil),
+        ]
+        console.record(.item, JSONRenderer.captureRow(record) + kept)
+        console.text(
+            TextRenderer.capture(record, now: console.context.now(), style: console.outputStyle)
+                + (body.map { [JSONText.escapedForTerminals($0)] } ?? [])
+        )
+        console.summary(["items": 1, "exit_code": 0])
+        return .success
+    }
+}
+
+extension JSONRenderer {
+    /// JSON that the store keeps, as an object.
+    static func kept(_ json: String?) -> JSONValue { json.map { .verbatim($0) } ?? .null }
+}
+
+extension TextRenderer {
+    /// Everything about one capture but its body.
+    static func capture(_ record: CaptureRecord, now: Date, style: Style) -> [String] {
+        let seen =
+            record.isObserved
+            ? "in the vault, encrypted" + (record.hasDepth ? "; its depth map too" : "") : "never seen here"
+        let failure = record.errorCode.map { code in
+            record.errorDetail.map { $0.isEmpty ? code : "\(code): \($0)" } ?? code
+        }
+        let fields: [(String, String?)] = [
+            ("id", record.id), ("server", record.server), ("profile", record.profile),
+            ("mode", record.mode?.rawValue ?? "none; local only"), ("state", words(for: record.state)),
+            ("last error", record.state == .accepted ? nil : failure),
+            ("file", record.path.map { TerminalText.escaped($0) }),
+            ("media", "\(record.mediaType), \(record.mediaBytes.map { "\($0) bytes" } ?? "length not known")"),
+            ("copy", seen), ("sha-256", record.mediaHash), ("level", record.keyLevel ?? "-"),
+            ("device", record.deviceID ?? "-"), ("counter", record.counter.map { "\($0)" } ?? "-"),
+            ("body", (record.body ?? record.unsignedBody).map { "\($0.count) bytes" } ?? "-"),
+            ("made", time(record.createdAt, now: now)),
+            ("sent", record.submittedAt.map { time($0, now: now) } ?? "-"),
+            ("times sent", "\(record.submissions)"), ("server's id", record.serverCaptureID ?? "-"),
+            ("public page", record.verificationURL ?? "-"),
+        ]
+        return self.fields(fields.compactMap { name, value in value.map { (name, $0) } }, style)
+    }
+}

@@ -1,0 +1,392 @@
+internal import ArgumentParser
+internal import Foundation
+internal import GigHive
+internal import Glibc
+internal import MediaCore
+internal import MediaStore
+internal import MediaTransport
+internal import PhotoSync
+
+/// `mediactl login`
+struct LogIn: ContextCommand {
+    static let schema = "mediactl.login/1"
+    static let configuration = CommandConfiguration(
+        commandName: "login",
+        abstract: "Log in to an upload server or a photo server, and store the login.",
+        discussion: """
+            Upload server: --user logs in with an e-mail address and a password, from --password-stdin, \
+            --password-file, MEDIACTL_PASSWORD, password_command, netrc, or a prompt. The password is not stored; the \
+            server's token is, for this server only and until it expires. Some servers require no login, but a user \
+            name and password with each command.
+            Photo server: registers this machine with an API key issued by the server's administrator, from \
+            --api-key-stdin, --api-key-file, MEDIACTL_API_KEY, or a prompt. --email logs in with a password instead. \
+            This replaces the user's API key: every phone and program that uses it must log in again. Prompts for \
+            confirmation; without a terminal, --yes is required.
+            Without these options, the server determines what is required. Logins are readable only by you.
+
+            Examples:
+              mediactl login --server https://media.example.org --user ann@example.org
+              mediactl login --server https://photos.example.org --api-key-file key.txt
+              mediactl login --server https://photos.example.org --email ann@example.org
+              mediactl login status
+            """,
+        subcommands: [LogInStatus.self]
+    )
+
+    @Option(help: ArgumentHelp("Name of this machine on the server (default: its host name).", valueName: "name"))
+    var deviceName: String?
+
+    @Flag(help: "Replace the user's API key without confirmation.")
+    var yes = false
+
+    @Flag(help: "Show what would be done, without doing it. An API key is still checked.")
+    var dryRun = false
+
+    @OptionGroup(title: "Upload server") var identity: UserOptions
+    @OptionGroup(title: "Photo server, with a key") var key: KeyOptions
+    @OptionGroup(title: "With a password") var mail: MailOptions
+    @OptionGroup(title: "Connection options") var connection: PhotoConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    /// A login by e-mail address.
+    struct MailOptions: ParsableArguments {
+        @Option(
+            help: ArgumentHelp(
+                "Log in to a photo server with this address; replaces the API key.",
+                valueName: "address"
+            )
+        )
+        var email: String?
+
+        @Flag(help: "Read the password from standard input.")
+        var passwordStdin = false
+
+        @Option(help: ArgumentHelp("Read the password from this file.", valueName: "file"), completion: .file())
+        var passwordFile: String?
+    }
+
+    func validate() throws {
+        if let deviceName, deviceName.allSatisfy(\.isWhitespace) {
+            throw ValidationError("--device-name: an empty name.")
+        }
+        let hasKey = key.apiKeyStdin || key.apiKeyFile != nil
+        if identity.user != nil {
+            guard mail.email == nil else { throw ValidationError("--user cannot be combined with --email.") }
+            guard !hasKey else {
+                throw ValidationError("--user cannot be combined with --api-key-stdin or --api-key-file.")
+            }
+            guard deviceName == nil, !yes else {
+                throw ValidationError("--device-name and --yes have no effect with --user.")
+            }
+        } else if let email = mail.email {
+            guard email.contains("@") else { throw ValidationError("--email takes an address like ann@example.org.") }
+            guard !hasKey else {
+                throw ValidationError("--email cannot be combined with --api-key-stdin or --api-key-file.")
+            }
+        } else if mail.passwordStdin || mail.passwordFile != nil {
+            throw ValidationError(
+                "A password requires --user or --email. For an API key, use --api-key-stdin or --api-key-file."
+            )
+        }
+        guard !mail.passwordStdin || mail.passwordFile == nil else {
+            throw ValidationError("--password-stdin cannot be combined with --password-file.")
+        }
+    }
+
+    func run(in console: Console) async throws -> ExitCode {
+        var flags = LogInFlags(flags: connection.flags)
+        flags.flags.user = identity.user
+        let settings = try await SettingsSession.open(console, global: global, connection: flags)
+        let credentials = CredentialFlags(
+            passwordStdin: mail.passwordStdin,
+            passwordFile: mail.passwordFile,
+            noInput: global.noInput
+        )
+        let isOfPhotoServer =
+            mail.email != nil || key.apiKeyStdin || key.apiKeyFile != nil || deviceName != nil || yes
+        let run = UploadLoginRun(settings: settings, flags: credentials, isDryRun: dryRun)
+        if !isOfPhotoServer, try await run.isMeant(byUser: identity.user != nil) {
+            return try await run.run()
+        }
+        return try await logInToPhotoServer(SyncSession.open(settings), credentials, console)
+    }
+
+    private func logInToPhotoServer(
+        _ session: SyncSession,
+        _ flags: CredentialFlags,
+        _ console: Console
+    ) async throws -> ExitCode {
+        let run = LoginRun(session: session, deviceName: deviceName ?? HostName.current, isDryRun: dryRun)
+        try console.requireOutput()
+        guard let email = mail.email else {
+            return try await run.run(key.flags(noInput: global.noInput))
+        }
+        return try await run.run(email, flags, Confirmation(prompter: session.settings.prompter, isGiven: yes))
+    }
+
+    /// The options of the connection and the user.
+    private struct LogInFlags: ConnectionFlags {
+        var flags: SettingsFlags
+    }
+}
+
+/// Logs in to an upload server, verifies the login, and stores it (gighive-d4 contract section 12).
+struct UploadLoginRun: Sendable {
+    let settings: SettingsSession
+    let flags: CredentialFlags
+    let isDryRun: Bool
+
+    private var console: Console { settings.console }
+
+    /// Whether the login is for an upload server: the user said so, the server is known to require a login, or, before a
+    /// prompt, it shows that it has logins.
+    ///
+    /// - Parameter isNamed: Whether `--user` was given.
+    /// - Returns: Whether to log in to an upload server.
+    /// - Throws: `SettingsError`, `StoreError`, `TransportError`.
+    func isMeant(byUser isNamed: Bool) async throws -> Bool {
+        guard !isNamed else { return true }
+        guard let server = try? settings.configuredServer else { return false }
+        if try settings.logins.entry(for: server.origin) != LoginStore.Entry() { return true }
+        let environment = console.context.environment
+        let hasKey = ["MEDIACTL_API_KEY", "MEDIACTL_API_KEY_FILE"].contains { environment[$0]?.isEmpty == false }
+        guard !hasKey, settings.prompter.isAllowed else { return false }
+        // A server that does not respond is reported by the login itself.
+        let anonymous = client(for: server, nil, try settings.httpClient(for: .uploadsURL))
+        return (try? await anonymous.offersLogin()) ?? false
+    }
+
+    /// Logs in. An earlier login stays until the new one is verified.
+    ///
+    /// - Throws: `CredentialError`, `GigHiveError`, `StoreError`, `SettingsError`, `Diagnosis`.
+    func run() async throws -> ExitCode {
+        let server = try settings.requireServer()
+        let origin = server.origin
+        try settings.refuseClearText(origin, .uploadsURL)
+        try console.requireOutput()
+        let email = try await user(at: origin)
+        guard !isDryRun else {
+            console.text(["would log in to \(words(server)) as \(ErrorCatalogue.clean(email))"])
+            return finish(server, nil)
+        }
+        let password = try await settings.search(flags, at: origin, of: .uploadsURL) {
+            try await $0.password(for: email, at: server.description, isConfigured: true)
+        }
+        let http = try settings.httpClient(for: .uploadsURL)
+        let (issued, isVerified) = try await console.context.interruption.cancelling {
+            try await logIn(server, http, email: email, password: password)
+        }
+        let login = StoredLogin(
+            token: issued.token,
+            role: issued.role,
+            email: issued.email,
+            expiresAt: issued.expiresAt
+        )
+        try settings.logins.update(origin) { entry in
+            entry.login = login
+            // A server that accepts a login accepts no passwords.
+            if isVerified { entry.requiresLogin = true }
+        }
+        if !isVerified {
+            console.warning("the server cannot verify logins; the first command will show whether it works")
+        }
+        return finish(server, login)
+    }
+
+    // MARK: Parts
+
+    private func logIn(
+        _ server: ServerURL,
+        _ http: HTTPClient,
+        email: String,
+        password: String
+    ) async throws -> (IssuedLogin, isVerified: Bool) {
+        let issued: IssuedLogin
+        do {
+            issued = try await client(for: server, nil, http).logIn(email: email, password: password)
+        } catch  where error.code == .loginUnavailable {
+            // Otherwise neither a password nor a login could be used.
+            try settings.logins.update(server.origin) { $0.requiresLogin = false }
+            throw error
+        }
+        let authorization = Authorization.bearer(issued.token, expiresAt: issued.expiresAt, for: server.origin)
+        return (issued, try await client(for: server, authorization, http).verifyLogin())
+    }
+
+    private func client(for server: ServerURL, _ authorization: Authorization?, _ http: HTTPClient) -> GigHiveClient {
+        GigHiveClient(server: server, http: http, authorization: authorization, timeouts: settings.timeouts)
+    }
+
+    /// `--user`, `MEDIACTL_USER`, profile, settings file or netrc; otherwise a prompt.
+    private func user(at origin: Origin) async throws -> String {
+        try await settings.search(flags, at: origin, of: .uploadsURL) { search in
+            if let user = search.server.user?.value { return user }
+            if let user = try await search.netrcEntry()?.login { return user }
+            guard let prompt = search.surroundings.prompt, !search.flags.noInput else {
+                throw CredentialError.usage("no user for \(origin)", hint: "set --user ADDRESS")
+            }
+            let user = try await prompt("E-mail address for \(origin): ", .shown)
+            guard !user.isEmpty else {
+                throw CredentialError.usage("no user for \(origin)", hint: "set --user ADDRESS")
+            }
+            return user
+        }
+    }
+
+    private func words(_ server: ServerURL) -> String { ErrorCatalogue.clean(server.description) }
+
+    private func finish(_ server: ServerURL, _ login: StoredLogin?) -> ExitCode {
+        let code = console.exitCode(.success)
+        if let login {
+            let role = login.role.map { " (\(ErrorCatalogue.clean($0)))" } ?? ""
+            let expiry = login.expiresAt.map { "; the login expires on \(RFC3339.text(seconds: $0))" } ?? ""
+            console.text([
+                "\(console.outputStyle.green("logged in")) to \(words(server)) as "
+                    + "\(ErrorCatalogue.clean(login.email ?? ""))\(role)\(expiry)"
+            ])
+        }
+        console.summary([
+            "server": .string(server.description), "dry_run": .bool(isDryRun), "logged_in": .bool(login != nil),
+            "device_id": .null, "device_name": .null, "email": JSONValue(login?.email), "key_rotated": false,
+            "scheme": "bearer", "role": JSONValue(login?.role),
+            "expires_at": JSONValue(login?.expiresAt.map { RFC3339.text(seconds: $0) }),
+            "exit_code": JSONRenderer.exitCode(code),
+        ])
+        return code
+    }
+}
+
+/// Makes this machine a device of a photo server, and keeps the key.
+struct LoginRun: Sendable {
+    let session: SyncSession
+    let deviceName: String
+    let isDryRun: Bool
+
+    private var console: Console { session.console }
+    private var server: String { session.address }
+
+    // MARK: With an issued key
+
+    /// Proves the key, registers this machine, and keeps both.
+    ///
+    /// - Throws: `CredentialError`, `PhotoSyncError`, `TransportError`.
+    func run(_ flags: CredentialFlags) async throws -> ExitCode {
+        let server = server
+        let key = try await session.search(flags) { try await $0.keyToKeep(for: server) }
+        let client = try session.client(key: key)
+        guard !isDryRun else {
+            let status = try await console.context.interruption.cancelling { try await client.status(device: nil) }
+            console.text([
+                "the key is valid: its user has \(Formats.count(status.totalPhotos, "photo")) at "
+                    + "\(ErrorCatalogue.clean(server)), and this machine would be the device \(ErrorCatalogue.quoted(deviceName))"
+            ])
+            return finish(nil, isKeyRotated: false)
+        }
+        let registration = DeviceRegistration(client: client, library: session.library, deviceName: deviceName)
+        let login = try await console.context.interruption.cancelling { try await registration.logIn(apiKey: key) }
+        return finish(login, isKeyRotated: false)
+    }
+
+    // MARK: By e-mail
+
+    /// Logs in by e-mail address and password, which gives the user a new key: asks first.
+    ///
+    /// - Throws: `Diagnosis` when nobody can be asked; `CredentialError`, `PhotoSyncError`, `TransportError`.
+    func run(_ email: String, _ flags: CredentialFlags, _ confirmation: Confirmation) async throws -> ExitCode {
+        let warning =
+            "This gives \(ErrorCatalogue.clean(email)) a new API key at \(ErrorCatalogue.clean(server)): every phone and "
+            + "program of this user loses its key, and must log in again."
+        let question = "Log in anyway?"
+        guard !isDryRun else {
+            console.text([warning])
+            return finish(nil, isKeyRotated: false)
+        }
+        guard try await confirmation.ask([warning], question, on: console) else {
+            console.text(["not logged in"])
+            return finish(nil, isKeyRotated: false, code: .failure)
+        }
+        let server = server
+        let password = try await session.search(flags) { try await $0.password(for: email, at: server) }
+        let registration = DeviceRegistration(
+            client: try session.client(key: nil),
+            library: session.library,
+            deviceName: deviceName
+        )
+        // Torn, it would leave the user without any key.
+        let finishTimeout = session.settings.settings.finishTimeout.value
+        let login = try await console.context.interruption.handling({
+            console.outlast($0, for: "the new key", finishTimeout: finishTimeout)
+        }) {
+            do throws(PhotoSyncError) {
+                return try await registration.logIn(email: email, password: password)
+            } catch {
+                warn(of: error)
+                throw error
+            }
+        }
+        return finish(login, isKeyRotated: true)
+    }
+
+    /// The key may be new although the login has failed: what came after it did not work, or the answer with it was lost.
+    private func warn(of error: PhotoSyncError) {
+        if let key = try? session.library.login(for: server)?.apiKey, key != session.login?.apiKey {
+            console.warning(
+                "the new API key is stored, but this machine is not registered yet: run mediactl login again"
+            )
+        } else if error.mayHaveRotatedKey {
+            console.warning(
+                "the server may have issued a new API key that was lost; run mediactl login again"
+            )
+        }
+    }
+
+    // MARK: The end
+
+    private func finish(_ login: Login?, isKeyRotated: Bool, code: ExitCode = .success) -> ExitCode {
+        let code = console.exitCode(code)
+        if let login {
+            let name = login.deviceName ?? deviceName
+            console.text([
+                "\(console.outputStyle.green("logged in")) to \(ErrorCatalogue.clean(login.server)) as "
+                    + "\(ErrorCatalogue.quoted(name))"
+            ])
+            if isKeyRotated {
+                console.warning("other phones and programs of this user must log in again")
+            }
+            console.note(
+                "next: mediactl sync"
+                    + (session.settings.flags.server.map { " --server \(TerminalText.escaped($0))" } ?? "")
+            )
+        }
+        console.summary([
+            "server": .string(server), "dry_run": .bool(isDryRun), "logged_in": .bool(login != nil),
+            "device_id": JSONValue(login?.deviceID), "device_name": JSONValue(login?.deviceName),
+            "email": JSONValue(login?.email), "key_rotated": .bool(isKeyRotated), "scheme": "api_key", "role": .null,
+            "expires_at": .null,
+            "exit_code": JSONRenderer.exitCode(code),
+        ])
+        return code
+    }
+}
+
+extension PhotoSyncError {
+    /// Whether a login that failed with this may have been obeyed: it was sent, and the server did not refuse it.
+    fileprivate var mayHaveRotatedKey: Bool {
+        switch code {
+        case .transport: transport?.metrics.bodyComplete ?? true
+        case .serverError, .unexpectedAnswer, .cancelled: true
+        default: false
+        }
+    }
+}
+
+/// What this machine calls itself.
+enum HostName {
+    /// gethostname(2); `mediactl` where there is none.
+    static var current: String {
+        var bytes = [CChar](repeating: 0, count: 256)
+        guard gethostname(&bytes, bytes.count - 1) == 0 else { return "mediactl" }
+        let name = String(decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return name.isEmpty ? "mediactl" : name
+    }
+}

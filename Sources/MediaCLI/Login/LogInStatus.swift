@@ -1,0 +1,120 @@
+internal import ArgumentParser
+internal import Foundation
+internal import MediaCore
+internal import MediaStore
+internal import MediaTransport
+
+/// `mediactl login status`
+struct LogInStatus: ContextCommand {
+    static let schema = "mediactl.login-status/1"
+    static let configuration = CommandConfiguration(
+        commandName: "status",
+        abstract: "Show the stored logins and their expiry. Sends nothing.",
+        discussion: """
+            Shows all logins, or with --server only those of one server; never a token or key. Exit code 4: there is no \
+            login, or one has expired.
+
+            Examples:
+              mediactl login status
+              mediactl login status --server https://media.example.org --json
+            """
+    )
+
+    @OptionGroup(title: "Connection options") var connection: PhotoServerOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run(in console: Console) async throws -> ExitCode {
+        let settings = try await SettingsSession.open(console, global: global, connection: connection)
+        let library = try LibraryStore(in: try DataDirectory.open(settings.locations.dataDirectory))
+        for warning in library.warnings { console.warning(ErrorCatalogue.clean(warning)) }
+        try console.requireOutput()
+        var rows = try LoginList(logins: settings.logins, library: library).rows(now: console.context.now())
+        if settings.flags.server != nil || settings.flags.profile != nil {
+            let places = try LogOut.places(settings)
+            rows = rows.filter { $0.service == "photo" ? $0.server == places.photo : $0.server == places.upload }
+        }
+        for row in rows { console.result(Self.record(row), [Self.line(row)]) }
+        if rows.isEmpty { console.text(["not logged in"]) }
+        let isGood = rows.contains(where: \.isUsable) && rows.allSatisfy { $0.isUsable || !$0.requiresLogin }
+        let code = console.exitCode(isGood && !rows.contains(where: \.isExpired) ? .success : .unauthorized)
+        console.summary([
+            "logins": JSONValue(rows.count { $0.scheme != nil }),
+            "expired": JSONValue(rows.count(where: \.isExpired)), "exit_code": JSONRenderer.exitCode(code),
+        ])
+        return code
+    }
+
+    private static func record(_ row: LoginList.Row) -> JSONObject {
+        [
+            "server": .string(row.server), "service": .string(row.service), "scheme": JSONValue(row.scheme),
+            "email": JSONValue(row.email), "role": JSONValue(row.role),
+            "expires_at": JSONValue(row.expiresAt.map { RFC3339.text(seconds: $0) }),
+            "expired": .bool(row.isExpired), "requires_login": .bool(row.requiresLogin),
+        ]
+    }
+
+    /// `https://media.example.org  upload server: logged in as ann@example.org (contributor) until …`
+    private static func line(_ row: LoginList.Row) -> String {
+        let user = row.email.map { " as \(ErrorCatalogue.clean($0))" } ?? ""
+        let role = row.role.map { " (\(ErrorCatalogue.clean($0)))" } ?? ""
+        let time = row.expiresAt.map { RFC3339.text(seconds: $0) }
+        let state =
+            switch (row.scheme, row.isExpired) {
+            case (nil, _): "not logged in; the server requires a login"
+            case (_, true): "the login\(user) expired on \(time ?? "")"
+            case ("bearer"?, _): "logged in\(user)\(role)\(time.map { " until \($0)" } ?? "")"
+            default: "logged in\(user) with an API key"
+            }
+        return "\(ErrorCatalogue.clean(row.server))  \(row.service) server: \(state)"
+    }
+}
+
+/// The stored logins of upload servers and photo servers.
+struct LoginList: Sendable {
+    /// One login, without its secret.
+    struct Row: Sendable, Equatable {
+        /// Address of a photo server, origin of an upload server.
+        var server: String
+        /// `upload` or `photo`.
+        var service: String
+        /// `bearer` or `api_key`; nil without a login.
+        var scheme: String?
+        var email: String?
+        var role: String?
+        /// Seconds since 1970.
+        var expiresAt: Int64?
+        var isExpired = false
+        /// Whether the upload server is known to require a login.
+        var requiresLogin = false
+
+        /// Whether the login can be used.
+        var isUsable: Bool { scheme != nil && !isExpired }
+    }
+
+    let logins: LoginStore
+    let library: LibraryStore
+
+    /// Everything that is stored, by server. Sends nothing.
+    ///
+    /// - Parameter now: The wall clock.
+    /// - Returns: Upload servers, then photo servers.
+    /// - Throws: `StoreError`.
+    func rows(now: Date) throws(StoreError) -> [Row] {
+        let uploads = try logins.entries().sorted { $0.key < $1.key }.map { origin, entry in
+            Row(
+                server: origin,
+                service: "upload",
+                scheme: entry.login == nil ? nil : "bearer",
+                email: entry.login?.email,
+                role: entry.login?.role,
+                expiresAt: entry.login?.expiresAt,
+                isExpired: entry.login?.isExpired(at: now) ?? false,
+                requiresLogin: entry.requiresLogin
+            )
+        }
+        let photos = try library.logins().map {
+            Row(server: $0.server, service: "photo", scheme: "api_key", email: $0.email)
+        }
+        return uploads + photos
+    }
+}

@@ -1,0 +1,59 @@
+internal import ArgumentParser
+internal import GigHive
+internal import MediaTransport
+
+/// `mediactl media …`
+struct MediaCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "media",
+        abstract: "List, show, find or delete files on a server.",
+        discussion: """
+            Unlike uploads, which manages this machine's uploads, media covers every file on the server. Any user can \
+            list and find files; deleting requires the admin user.
+
+            Examples:
+              mediactl media list --event-date 2026-06-13
+              mediactl media find --org-name "The Band" --label "Encore"
+              mediactl media delete 18
+            """,
+        subcommands: [MediaList.self, MediaShow.self, MediaFind.self, MediaDelete.self]
+    )
+}
+
+/// A session with the server whose files an operator manages.
+struct MediaSession: Sendable {
+    let settings: SettingsSession
+    let server: ServerURL
+    let client: GigHiveClient
+
+    /// Reads the settings and finds the credentials; nothing is sent.
+    ///
+    /// - Throws: `SettingsError`, `CredentialError`; `Diagnosis` when no server is configured.
+    static func open(
+        _ console: Console,
+        global: GlobalOptions,
+        connection: ConnectionOptions,
+        credentials: CredentialOptions
+    ) async throws -> MediaSession {
+        let settings = try await SettingsSession.open(console, global: global, connection: connection)
+        let server = try settings.requireServer()
+        let servers = try ServerSession(settings, credentials: credentials)
+        return MediaSession(settings: settings, server: server, client: try await servers.client(for: server))
+    }
+
+    /// The files that match, with what only a request for each file reports where that is wanted. A file that is deleted
+    /// meanwhile is left out.
+    ///
+    /// - Throws: `GigHiveError`.
+    func files(matching query: MediaQuery, withDetails: Bool) async throws -> [ServerMedia] {
+        let files = try await client.media(matching: query)
+        guard withDetails else { return files }
+        var detailed: [ServerMedia] = []
+        for file in files {
+            if let file = try await client.details(of: file) {
+                detailed.append(file)
+            }
+        }
+        return detailed
+    }
+}

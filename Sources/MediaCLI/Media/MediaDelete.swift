@@ -1,0 +1,345 @@
+internal import ArgumentParser
+internal import GigHive
+internal import MediaCore
+internal import MediaStore
+internal import MediaTransport
+
+/// `mediactl media delete ID…`
+struct MediaDelete: ContextCommand {
+    static let schema = "mediactl.media-delete/1"
+    static let configuration = CommandConfiguration(
+        commandName: "delete",
+        abstract: "Delete files from a server as its administrator.",
+        discussion: """
+            Deletes files of any uploader, for everyone and from every event. The files are listed before the \
+            prompt, and the checksum of each is verified again right before its deletion. Requires the admin user. \
+            With --yes, --file-name must match exactly one file.
+
+            Examples:
+              mediactl media delete 18 19
+              mediactl media delete --event-date 2026-06-13 --org-name "The Band" --dry-run
+              mediactl media delete --file-name clip.mp4
+            """
+    )
+
+    @Argument(help: ArgumentHelp("IDs of the files on the server.", valueName: "id"))
+    var ids: [Int64] = []
+
+    @Option(
+        help: ArgumentHelp("Delete the file with the content of this local file.", valueName: "path"),
+        completion: .file()
+    )
+    var file: String?
+
+    @OptionGroup(title: "Filters") var filters: MediaFilterOptions
+
+    @Flag(name: .shortAndLong, help: "Delete without confirmation.")
+    var yes = false
+
+    @Flag(name: [.customShort("n"), .long], help: "Show what would be deleted, without deleting it.")
+    var dryRun = false
+
+    @OptionGroup(title: "Credentials") var credentials: CredentialOptions
+    @OptionGroup(title: "Connection options") var connection: ConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func validate() throws {
+        guard file == nil || filters.sha256 == nil else {
+            throw ValidationError("--file cannot be combined with --sha256.")
+        }
+        let isFiltered = file != nil || !filters.query.isEmpty
+        guard ids.isEmpty || !isFiltered else {
+            throw ValidationError("IDs cannot be combined with --file or filters.")
+        }
+        guard !ids.isEmpty || isFiltered else {
+            throw ValidationError("Specify IDs, --file or at least one filter.")
+        }
+        guard ids.allSatisfy({ $0 > 0 }) else { throw ValidationError("An ID must be 1 or more.") }
+        guard !yes || !dryRun else { throw ValidationError("--yes cannot be combined with --dry-run.") }
+    }
+
+    func run(in console: Console) async throws -> ExitCode {
+        var query = filters.query
+        if let file {
+            query.checksumSHA256 = try await LocalChecksum.hex(of: file)
+        }
+        let settings = try await SettingsSession.open(console, global: global, connection: connection)
+        let confirmation = Confirmation(prompter: settings.prompter, isGiven: yes)
+        if !dryRun {
+            try confirmation.requireSomebody(for: "Delete these files?")
+        }
+        let store = try await StoreSession.open(settings)
+        let session = try await MediaSession.open(
+            console,
+            global: global,
+            connection: connection,
+            credentials: credentials
+        )
+        let run = MediaDeletionRun(
+            console: console,
+            session: session,
+            store: store.store,
+            confirmation: confirmation,
+            isDryRun: dryRun
+        )
+        return try await run.run(ids.isEmpty ? .matching(query) : .ids(ids.uniqued { $0 }))
+    }
+}
+
+/// Deletes files on a server as its administrator: finds them, shows them, prompts once, deletes one after the other.
+struct MediaDeletionRun: Sendable {
+    let console: Console
+    let session: MediaSession
+    let store: TokenStore
+    let confirmation: Confirmation
+    let isDryRun: Bool
+
+    /// The selected files.
+    enum Choice: Sendable {
+        case ids([Int64])
+        case matching(MediaQuery)
+    }
+
+    /// How the deletion of one file ended.
+    struct Outcome: Sendable {
+        var result: DeleteResult
+        /// The file as it was listed.
+        var file: ServerMedia?
+        /// Why it failed, where `result` has no error.
+        var refusal: Diagnosis?
+
+        var error: (any Error)? { refusal ?? result.error }
+
+        var exitCode: ExitCode { refusal?.exitCode ?? result.exitCode }
+    }
+
+    /// A file that was found, or an id that was not.
+    private struct Candidate: Sendable {
+        var fileID: Int64
+        var file: ServerMedia?
+        /// Why it must not be deleted.
+        var refusal: Diagnosis?
+    }
+
+    private var host: String { session.server.scope }
+
+    /// Deletes, and writes every record, text and summary.
+    ///
+    /// - Returns: The code of the batch; `.notFound` when no file matches.
+    /// - Throws: `GigHiveError` when the files cannot be listed or the user is not an administrator.
+    func run(_ choice: Choice) async throws -> ExitCode {
+        try console.requireOutput()
+        // A dry run sends only read requests.
+        if !isDryRun {
+            try await session.client.requireAdmin()
+        }
+        let candidates = try await candidates(choice)
+        try requireOneGuess(choice, candidates)
+        console.record(.start, ["items": JSONValue(candidates.count), "dry_run": .bool(isDryRun)])
+        let isConfirmed = try await confirm(candidates.compactMap { $0.refusal == nil ? $0.file : nil })
+        store.beginRemovals()
+        let outcomes = await console.context.interruption.handling({ _ in }) {
+            await processAll(candidates, isConfirmed: isConfirmed)
+        }
+        let removal = console.finishRemovals(in: store)
+        if candidates.isEmpty {
+            console.note("no matching files on the server")
+        }
+        let batch =
+            candidates.isEmpty
+            ? .notFound
+            : ExitCode.batch(outcomes.map(\.exitCode), isWhole: outcomes.count == candidates.count)
+        let code = batch == .success ? removal : batch
+        return summarize(outcomes, notStarted: candidates.count - outcomes.count, console.exitCode(code))
+    }
+
+    // MARK: Finding
+
+    private func candidates(_ choice: Choice) async throws -> [Candidate] {
+        // All events of a file are shown before it is deleted, so the whole listing is read.
+        let listed = try await session.client.media()
+        let (ids, query): ([Int64], MediaQuery) =
+            switch choice {
+            case .ids(let ids): (ids, MediaQuery())
+            case .matching(let query): (try await session.client.media(matching: query).map(\.fileID), query)
+            }
+        var candidates: [Candidate] = []
+        for id in ids {
+            var candidate = Candidate(fileID: id)
+            if let asset = try await session.client.asset(id) {
+                let file = listed.first { $0.fileID == id } ?? ServerMedia(fileID: id)
+                candidate.file = file.adding(asset)
+                // A deletion removes a file from all its events; who chose one event has not chosen the others. Releases
+                // D1 and D2 also list a file in events that merely use its label.
+                if let other = file.events.first(where: { !query.includes($0) }) {
+                    candidate.refusal = .isInOtherEvent(id, other)
+                }
+            }
+            candidates.append(candidate)
+        }
+        return candidates
+    }
+
+    /// A name that is compared with labels may match other files than the intended one, so `--yes` confirms only one.
+    private func requireOneGuess(_ choice: Choice, _ candidates: [Candidate]) throws(Diagnosis) {
+        guard case .matching(let query) = choice, let name = query.fileName, query.guessesFileName,
+            confirmation.isGiven, candidates.count > 1
+        else { return }
+        let ids = candidates.map { "\($0.fileID)" }.joined(separator: " ")
+        throw .usage(
+            "\(candidates.count) files match --file-name \(ErrorCatalogue.quoted(name)), and --yes confirms only one",
+            hint: "omit --yes, or specify the intended files by their IDs: mediactl media delete \(ids)"
+        )
+    }
+
+    private func confirm(_ files: [ServerMedia]) async throws -> Bool {
+        guard !isDryRun, !files.isEmpty else { return false }
+        let lines =
+            ["Files to delete from \(ErrorCatalogue.clean(host)), for everyone and from every event:"]
+            + files.flatMap { TextRenderer.brief($0) }
+        return try await confirmation.ask(
+            lines,
+            "Delete \(Formats.count(files.count, "file"))?",
+            on: console
+        )
+    }
+
+    // MARK: Deleting
+
+    private func processAll(_ candidates: [Candidate], isConfirmed: Bool) async -> [Outcome] {
+        var outcomes: [Outcome] = []
+        for candidate in candidates {
+            guard console.mayGoOn else { break }
+            let outcome = await process(candidate, isConfirmed: isConfirmed)
+            report(outcome)
+            outcomes.append(outcome)
+        }
+        return outcomes
+    }
+
+    /// A deletion in flight is never interrupted: the first signal only keeps the next from being started.
+    private func process(_ candidate: Candidate, isConfirmed: Bool) async -> Outcome {
+        guard let file = candidate.file else {
+            return Outcome(
+                result: DeleteResult(fileID: candidate.fileID, state: .failed, host: host),
+                refusal: .noSuchMedia(candidate.fileID)
+            )
+        }
+        if let refusal = candidate.refusal {
+            return Outcome(
+                result: DeleteResult(fileID: file.fileID, state: .failed, host: host),
+                file: file,
+                refusal: refusal
+            )
+        }
+        guard isConfirmed || isDryRun else { return outcome(file, .declined) }
+        guard let checksum = file.checksumSHA256 else {
+            return Outcome(
+                result: DeleteResult(
+                    fileID: file.fileID,
+                    state: .failed,
+                    host: host,
+                    error: GigHiveError(
+                        .adminUnverified,
+                        detail: "the server reports no checksum",
+                        fileID: file.fileID
+                    )
+                ),
+                file: file
+            )
+        }
+        guard isConfirmed else { return outcome(file, .planned) }
+        let target = AdminDeletion(fileID: file.fileID, checksumSHA256: checksum, sizeBytes: file.sizeBytes)
+        let deleter = Deleter(client: session.client, store: store, host: host)
+        let result = await console.context.interruption.handling({ request in
+            console.outlast(
+                request,
+                for: "the response of the server",
+                finishTimeout: session.settings.settings.finishTimeout.value
+            )
+        }) { await deleter.deleteAsAdmin(target) }
+        return Outcome(result: result, file: file)
+    }
+
+    private func outcome(_ file: ServerMedia, _ state: DeleteResult.State) -> Outcome {
+        Outcome(result: DeleteResult(fileID: file.fileID, state: state, host: host), file: file)
+    }
+
+    // MARK: Reports
+
+    private func report(_ outcome: Outcome) {
+        console.result(
+            JSONRenderer.mediaDeletion(outcome, on: session.server),
+            TextRenderer.mediaDeletion(outcome, on: session.server, style: console.outputStyle)
+        )
+        if let error = outcome.error {
+            console.error(ErrorCatalogue.diagnosis(of: error))
+        }
+    }
+
+    private func summarize(_ outcomes: [Outcome], notStarted: Int, _ code: ExitCode) -> ExitCode {
+        func count(_ state: DeleteResult.State) -> JSONValue {
+            JSONValue(outcomes.count { $0.result.state == state })
+        }
+        console.summary(
+            [
+                "items": JSONValue(outcomes.count + notStarted), "deleted": count(.deleted), "gone": count(.gone),
+                "failed": count(.failed), "planned": count(.planned), "declined": count(.declined),
+                "not_started": JSONValue(notStarted),
+            ] + console.ending(code)
+        )
+        return code
+    }
+}
+
+extension Diagnosis {
+    /// A file that the filters chose by one event, and that the server lists in another one as well.
+    static func isInOtherEvent(_ fileID: Int64, _ event: ServerMedia.Event) -> Diagnosis {
+        let name = [event.date, event.orgName].compactMap(\.self).map(ErrorCatalogue.clean).joined(separator: " ")
+        return Diagnosis(
+            "in_other_event",
+            "\(fileID) is also listed in another event, \(name); nothing was deleted",
+            hint: "to delete it from all its events: mediactl media delete \(fileID)",
+            exitCode: .conflict
+        )
+    }
+
+    /// An id that the server does not have.
+    static func noSuchMedia(_ fileID: Int64) -> Diagnosis {
+        Diagnosis(
+            "not_found",
+            "the server has no file with the id \(fileID)",
+            hint: "mediactl media list",
+            exitCode: .notFound
+        )
+    }
+}
+
+extension JSONRenderer {
+    static func mediaDeletion(_ deletion: MediaDeletionRun.Outcome, on server: ServerURL) -> JSONObject {
+        let file = deletion.file
+        return [
+            "file_id": .integer(deletion.result.fileID), "host": .string(server.scope),
+            "server": .string(server.description), "state": .string(deletion.result.state.rawValue),
+            "events": .array((file?.events ?? []).map(event)), "file_name": JSONValue(file?.fileName),
+            "file_type": JSONValue(file?.fileType), "size_bytes": JSONValue(file?.sizeBytes),
+            "checksum_sha256": JSONValue(file?.checksumSHA256), "http_status": JSONValue(deletion.result.httpStatus),
+            "exit_code": exitCode(deletion.exitCode), "error": error(deletion.error),
+        ]
+    }
+}
+
+extension TextRenderer {
+    static func mediaDeletion(_ deletion: MediaDeletionRun.Outcome, on server: ServerURL, style: Style) -> [String] {
+        let label = deletion.file?.events.lazy.compactMap(\.label).first
+        let file = "\(deletion.result.fileID)" + (label.map { " " + ErrorCatalogue.quoted($0) } ?? "")
+        let host = TerminalText.escaped(server.scope)
+        return switch deletion.result.state {
+        case .deleted: ["\(style.green("deleted")) \(file) from \(host)"]
+        case .gone, .entryRemoved: ["\(file) was already deleted from \(host)"]
+        case .planned: ["\(file) would be deleted from \(host)"]
+        case .declined: ["\(file) was not deleted"]
+        case .failed: []
+        }
+    }
+}

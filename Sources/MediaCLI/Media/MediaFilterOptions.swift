@@ -1,0 +1,131 @@
+internal import ArgumentParser
+internal import Foundation
+internal import GigHive
+internal import MediaCore
+internal import MediaCrypto
+internal import MediaFiles
+internal import MediaSystem
+
+/// Filters for the files on a server.
+struct MediaFilterOptions: ParsableArguments {
+    /// What kind of media.
+    enum Kind: String, ExpressibleByArgument, CaseIterable {
+        case audio
+        case video
+    }
+
+    @Option(help: ArgumentHelp("Only files of events on this date.", valueName: "yyyy-mm-dd"))
+    var eventDate: String?
+
+    @Option(help: ArgumentHelp("Only files of this organization (full name; ignores case).", valueName: "name"))
+    var orgName: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Only files of events of this type, for example band. Fails if the server does not report event types.",
+            valueName: "type"
+        )
+    )
+    var eventType: String?
+
+    @Option(help: ArgumentHelp("Only files with this label (full label; ignores case).", valueName: "text"))
+    var label: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Only files with this name: the one on the server, or the original one. Servers do not store the original "
+                + "name, so it is compared with the label.",
+            valueName: "name"
+        )
+    )
+    var fileName: String?
+
+    @Option(help: ArgumentHelp("Only the file with this SHA-256.", valueName: "hex"))
+    var sha256: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Only files uploaded since this date, or since \"YYYY-MM-DD HH:MM:SS\", in the server's time zone. "
+                + "Fails if the server does not report upload times.",
+            valueName: "time"
+        )
+    )
+    var since: String?
+
+    @Option(help: "Only files of this type.")
+    var type: Kind?
+
+    func validate() throws {
+        for (name, value) in [
+            ("org-name", orgName), ("event-type", eventType), ("label", label), ("file-name", fileName),
+        ] where value?.allSatisfy(\.isWhitespace) == true {
+            throw ValidationError("--\(name): must not be empty.")
+        }
+        if let eventDate, !Self.isDay(eventDate) {
+            throw ValidationError("--event-date: not a valid date (YYYY-MM-DD).")
+        }
+        if let since, !Self.isTime(since) {
+            throw ValidationError("--since: not a valid date or time (YYYY-MM-DD, or \"YYYY-MM-DD HH:MM:SS\").")
+        }
+        try Self.validate(sha256: sha256)
+    }
+
+    /// The query of the options.
+    var query: MediaQuery {
+        var query = MediaQuery()
+        query.eventDate = eventDate
+        query.orgName = orgName
+        query.eventType = eventType
+        query.label = label
+        query.fileName = fileName
+        query.checksumSHA256 = sha256.flatMap { SHA256Digest(hex: $0)?.hex }
+        query.since = since.map { $0.replacing("T", with: " ") }
+        query.fileType = type?.rawValue
+        return query
+    }
+
+    /// Rejects a value that is not a SHA-256.
+    static func validate(sha256: String?) throws {
+        guard let sha256, SHA256Digest(hex: sha256) == nil else { return }
+        throw ValidationError("--sha256: not 64 hexadecimal digits.")
+    }
+
+    private static func isDay(_ text: String) -> Bool { CivilTime(day: text) != nil }
+
+    private static func isTime(_ text: String) -> Bool {
+        let parts = text.split(maxSplits: 1) { $0 == " " || $0 == "T" }
+        guard let day = parts.first, isDay(String(day)) else { return false }
+        return parts.count == 1 && parts[0].count == text.count
+            || parts.count == 2 && parts[1].wholeMatch(of: /([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?/) != nil
+    }
+}
+
+/// The SHA-256 of a local file.
+enum LocalChecksum {
+    /// Reads the file to its end.
+    ///
+    /// - Returns: 64 lower-case hexadecimal characters.
+    /// - Throws: `SourceFileError`; `Diagnosis` when reading fails or the file changes meanwhile.
+    static func hex(of path: String) async throws -> String {
+        let file = try SourceFile(path: RawArguments.bytes(of: path))
+        let digest: SHA256Digest
+        do {
+            digest = try await SHA256Digest.ofFile(descriptor: file.descriptor, byteCount: file.status.size)
+        } catch let error as CryptoError {
+            throw Diagnosis(
+                "file_unreadable",
+                "cannot read \(ErrorCatalogue.quoted(RawArguments.bytes(of: path))): \(ErrorCatalogue.clean("\(error)"))",
+                exitCode: .usage
+            )
+        }
+        guard try file.currentStatus() == file.status else {
+            throw Diagnosis(
+                "source_changed",
+                "\(ErrorCatalogue.quoted(RawArguments.bytes(of: path))) changed while it was read",
+                exitCode: .sourceChanged,
+                isRetryable: true
+            )
+        }
+        return digest.hex
+    }
+}

@@ -1,0 +1,66 @@
+internal import ArgumentParser
+internal import GigHive
+internal import MediaTransport
+
+/// `mediactl media show ID`
+struct MediaShow: ContextCommand {
+    static let schema = "mediactl.media-show/1"
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Show a file on a server and all its events.",
+        discussion: """
+            Example:
+              mediactl media show 18
+            """
+    )
+
+    @Argument(help: ArgumentHelp("ID of the file on the server.", valueName: "id"))
+    var id: Int64
+
+    @OptionGroup(title: "Credentials") var credentials: CredentialOptions
+    @OptionGroup(title: "Connection options") var connection: ConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func validate() throws {
+        guard id > 0 else { throw ValidationError("An ID must be 1 or more.") }
+    }
+
+    func run(in console: Console) async throws -> ExitCode {
+        let session = try await MediaSession.open(
+            console,
+            global: global,
+            connection: connection,
+            credentials: credentials
+        )
+        try console.requireOutput()
+        guard let asset = try await session.client.asset(id) else { throw Diagnosis.noSuchMedia(id) }
+        let file = try await session.client.media(including: asset)
+        console.record(.item, JSONRenderer.media(file, on: session.server))
+        console.text(TextRenderer.media(file, on: session.server, style: console.outputStyle))
+        let code = console.exitCode(.success)
+        console.summary(["items": 1, "exit_code": JSONRenderer.exitCode(code)])
+        return code
+    }
+}
+
+extension TextRenderer {
+    /// Everything that the server reports about a file.
+    static func media(_ file: ServerMedia, on server: ServerURL, style: Style) -> [String] {
+        let events = file.events.map { event in
+            let names = [event.date, event.orgName, event.eventType].compactMap { $0 }
+            return ("event", names.joined(separator: "  ") + (event.label.map { "  \"\($0)\"" } ?? ""))
+        }
+        let size = file.sizeBytes.map { "\(Formats.bytes($0)) (\($0) bytes)" }
+        let fields: [(String, String?)] =
+            [("id", "\(file.fileID)"), ("server", server.description)]
+            + (events.isEmpty ? [("event", "none")] : events)
+            + [
+                ("file name", file.fileName), ("file type", file.fileType), ("mime type", file.mimeType),
+                ("size", size), ("sha-256", file.checksumSHA256),
+                ("length", file.durationSeconds.map { Formats.clock(.seconds($0)) }),
+                ("source name", file.sourceName), ("uploaded", file.createdAt), ("recorded", file.mediaCreatedAt),
+                ("address", file.path.map { server.description + $0 }),
+            ]
+        return self.fields(fields.compactMap { name, value in value.map { (name, $0) } }, style)
+    }
+}

@@ -1,0 +1,376 @@
+internal import MediaCore
+internal import MediaFiles
+internal import MediaTransport
+
+/// One pass over the sources of credentials, by precedence. Sources that are bound to another origin are skipped.
+struct CredentialSearch: Sendable {
+    var flags: CredentialFlags
+    /// The settings that apply to `origin`.
+    var server: ServerSettings
+    var environment: [String: String]
+    var origin: Origin
+    var surroundings: CredentialSurroundings
+    /// What is stored for `origin`: its login, and whether it requires one.
+    var stored = LoginStore.Entry()
+
+    private enum Secret {
+        case password(String)
+        case apiKey(String)
+    }
+
+    /// The first found of: flags, `MEDIACTL_PASSWORD`, `MEDIACTL_API_KEY` (and `…_FILE`), the stored login,
+    /// `password_command`, netrc, prompt. An origin that requires a login gets no password: a flag with one is refused, and
+    /// the other sources are skipped. Over plain `http` to another machine it refuses before it looks anywhere, unless that
+    /// is allowed.
+    ///
+    /// - Throws: `CredentialError`; what `CredentialSurroundings.beforePrompt` throws.
+    func run() async throws -> Authorization {
+        try Credentials.refuseClearText(origin, allowed: server.allowHTTP.value, environment: environment)
+        if let secret = try await fromFlags() { return try await authorization(secret) }
+        if let secret = try await fromEnvironment() { return try await authorization(secret) }
+        if let login = try storedLogin() { return login }
+        guard !stored.requiresLogin else { throw CredentialError.loginRequired(origin) }
+        if let password = try await fromCommand() { return try await authorization(.password(password)) }
+        if let entry = try await netrcEntry(), let password = entry.password {
+            return try await authorization(.password(password), loginOf: entry)
+        }
+        return try await fromPrompt()
+    }
+
+    /// The stored login, unless `--user` is another user.
+    private func storedLogin() throws(CredentialError) -> Authorization? {
+        guard let login = stored.login else { return nil }
+        if let user = server.user, user.origin == .flag, let email = login.email,
+            user.value.lowercased() != email.lowercased()
+        {
+            guard stored.requiresLogin else { return nil }
+            throw .loginOfAnother(origin, email: email, user: user.value)
+        }
+        if let expiresAt = login.expiresAt, login.isExpired(at: surroundings.now()) {
+            throw .loginExpired(origin, at: expiresAt)
+        }
+        return login.authorization(for: origin)
+    }
+
+    // MARK: Sources
+
+    private func fromFlags() async throws(CredentialError) -> Secret? {
+        let given = [flags.passwordStdin, flags.passwordFile != nil, flags.apiKeyFile != nil].count { $0 }
+        guard given < 2 else {
+            throw .usage("only one of --password-stdin, --password-file and --api-key-file can be used")
+        }
+        guard server.takesFlags else { return nil }
+        if stored.requiresLogin, flags.passwordStdin || flags.passwordFile != nil {
+            let flag = flags.passwordStdin ? "--password-stdin" : "--password-file"
+            throw .loginRequired(
+                origin,
+                hint: stored.login == nil ? nil : "omit \(flag) to use the stored login"
+            )
+        }
+        if flags.passwordStdin { return .password(try await secretOnStandardInput("the password")) }
+        if let path = flags.passwordFile { return .password(try await secret(inFile: path, source: "--password-file")) }
+        if let path = flags.apiKeyFile { return .apiKey(try await secret(inFile: path, source: "--api-key-file")) }
+        return nil
+    }
+
+    private func fromEnvironment() async throws(CredentialError) -> Secret? {
+        guard server.takesEnvironment else { return nil }
+        if !stored.requiresLogin {
+            if let value = variable("MEDIACTL_PASSWORD") { return .password(value) }
+            if let path = variable("MEDIACTL_PASSWORD_FILE") {
+                return .password(try await secret(inFile: path, source: "MEDIACTL_PASSWORD_FILE"))
+            }
+        }
+        if let value = variable("MEDIACTL_API_KEY") { return .apiKey(value) }
+        if let path = variable("MEDIACTL_API_KEY_FILE") {
+            return .apiKey(try await secret(inFile: path, source: "MEDIACTL_API_KEY_FILE"))
+        }
+        return nil
+    }
+
+    func fromCommand() async throws(CredentialError) -> String? {
+        guard let command = server.passwordCommand else { return nil }
+        return try await PasswordCommand(arguments: command.value, searchPath: environment["PATH"] ?? "").run()
+    }
+
+    func netrcEntry() async throws(CredentialError) -> Netrc.Entry? {
+        guard let path = variable("NETRC") ?? variable("HOME").map({ $0 + "/.netrc" }) else { return nil }
+        let text: String
+        do {
+            text = try await SmallFile.text(comingThrough: path)
+        } catch {
+            if error == .missing { return nil }
+            throw unreadable(quoted(path), error)
+        }
+        do {
+            let entry = try Netrc(text)
+                .entry(host: origin.host, user: server.user?.value, allowsDefault: server.isTarget)
+            if entry != nil { warnIfReadable(path) }
+            return entry
+        } catch {
+            throw .usage("\(TerminalText.escaped(path)):\(error.line): a quote is not closed")
+        }
+    }
+
+    /// Prompts for a password, and for a missing user name. Prompts again when the server refuses the login.
+    private func fromPrompt() async throws -> Authorization {
+        guard let prompt = surroundings.prompt, !flags.noInput else { throw missing }
+        try await surroundings.beforePrompt()
+        for attempt in 1...Self.attempts {
+            let user = try await userName()
+            let number = attempt == 1 ? "" : " (attempt \(attempt) of \(Self.attempts))"
+            let question = "Password for \(TerminalText.escaped(user)) at \(origin)\(number): "
+            let password = try await prompt(question, .hidden)
+            let authorization = Authorization.basic(user: user, password: password, for: origin)
+            if await surroundings.isAccepted(authorization) { return authorization }
+            guard attempt < Self.attempts else { break }
+            surroundings.warn("login failed (401): wrong user name or password, or missing permission")
+        }
+        throw CredentialError.notAuthenticated(
+            "login failed (401) \(Self.attempts) times: wrong user name or password, or missing permission"
+        )
+    }
+
+    /// Maximum number of password prompts.
+    private static let attempts = 3
+
+    /// The error for a server without credentials, regardless of those for other servers.
+    private var missing: CredentialError {
+        guard !server.isTarget else {
+            let isForOther = hasEnvironmentSecret && !server.takesEnvironment
+            let others = isForOther ? "; the one in the environment is for MEDIACTL_SERVER" : ""
+            return .notAuthenticated(
+                "no password for \(origin)\(others)",
+                hint: "use --password-stdin, --password-file, MEDIACTL_PASSWORD, password_command or netrc, with --user"
+            )
+        }
+        let isGiven = flags.hasSecret || hasEnvironmentSecret
+        return .notAuthenticated(
+            "no credentials for \(origin)" + (isGiven ? "; the specified ones are for another server" : ""),
+            hint: surroundings.retryCommand.map { "\($0) --server \(origin)" }
+                ?? "add --server \(origin), or a profile or netrc entry for it"
+        )
+    }
+
+    private var hasEnvironmentSecret: Bool {
+        ["MEDIACTL_PASSWORD", "MEDIACTL_PASSWORD_FILE", "MEDIACTL_API_KEY", "MEDIACTL_API_KEY_FILE"].contains {
+            variable($0) != nil
+        }
+    }
+
+    // MARK: Result
+
+    private func authorization(
+        _ secret: Secret,
+        loginOf entry: Netrc.Entry? = nil
+    ) async throws(CredentialError) -> Authorization {
+        switch secret {
+        case .password(let password):
+            return .basic(user: try await userName(entry), password: password, for: origin)
+        case .apiKey(let key): return .apiKey(try Self.checked(key), for: origin)
+        }
+    }
+
+    /// An API key that a header field can carry.
+    static func checked(_ key: String) throws(CredentialError) -> String {
+        guard !key.isEmpty, key.unicodeScalars.allSatisfy({ $0.isASCII && $0.value > 0x20 && $0.value != 0x7F }) else {
+            throw .usage("the API key contains characters that are not allowed in a header field")
+        }
+        return key
+    }
+
+    /// `--user`, `MEDIACTL_USER`, profile or settings file; otherwise the login of netrc; otherwise a prompt.
+    private func userName(_ entry: Netrc.Entry? = nil) async throws(CredentialError) -> String {
+        var user = server.user?.value ?? entry?.login
+        if user == nil { user = try await netrcEntry()?.login }
+        if user == nil, let prompt = surroundings.prompt, !flags.noInput {
+            user = try await prompt("User name for \(origin): ", .shown)
+        }
+        guard let user, !user.isEmpty else {
+            throw .usage("no user name for \(origin)", hint: "set --user NAME")
+        }
+        // RFC 7617 section 2: the first colon ends the name, and control characters are not allowed.
+        guard !user.unicodeScalars.contains(":") else { throw .usage("a user name must not contain a colon") }
+        guard !user.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
+            throw .usage("a user name must not contain control characters")
+        }
+        return user
+    }
+
+    // MARK: Small parts
+
+    func variable(_ name: String) -> String? {
+        environment[name].flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    func secretOnStandardInput(_ what: String) async throws(CredentialError) -> String {
+        let text: String
+        do {
+            text = try await SmallFile.text(comingThrough: surroundings.standardInput)
+        } catch {
+            throw unreadable("\(what) from standard input", error)
+        }
+        return try oneLine(text, source: "standard input")
+    }
+
+    func secret(inFile path: String, source: String) async throws(CredentialError) -> String {
+        let text: String
+        do {
+            text = try await SmallFile.text(comingThrough: path)
+        } catch {
+            throw unreadable("\(quoted(path)) (\(source))", error)
+        }
+        warnIfReadable(path)
+        return try oneLine(text, source: quoted(path))
+    }
+
+    private func unreadable(_ source: String, _ failure: SmallFile.Failure) -> CredentialError {
+        failure == .cancelled
+            ? CredentialError(exitCode: 130, message: "interrupted")
+            : .usage("cannot read \(source): \(failure.reason)", hint: failure.hint)
+    }
+
+    /// The secret of a text that is one line, ended or not.
+    private func oneLine(_ text: String, source: String) throws(CredentialError) -> String {
+        let secret = withoutLineEnd(text)
+        guard !secret.isEmpty else { throw .usage("\(source) is empty") }
+        guard !secret.unicodeScalars.contains(where: { $0 == "\n" || $0 == "\r" || $0 == "\0" }) else {
+            throw .usage("\(source) has more than one line, or a NUL byte", hint: "store only the secret in it")
+        }
+        return secret
+    }
+
+    private func warnIfReadable(_ path: String) {
+        guard SmallFile.isReadableByOthers(path) else { return }
+        surroundings.warn(SmallFile.readableWarning(quoted(path)))
+    }
+
+    private func quoted(_ path: String) -> String { "\"\(TerminalText.escaped(path))\"" }
+
+    /// Editors and `echo` end a file with a line break.
+    private func withoutLineEnd(_ text: String) -> String {
+        // `\r\n` is one Character.
+        text.last == "\n" || text.last == "\r\n" ? String(text.dropLast()) : text
+    }
+}
+
+/// Photo servers know API keys, which are issued or kept from a login, and passwords only to log in with.
+extension CredentialSearch {
+    /// The API key that flags or environment give; nil when neither does. Passwords do not count.
+    ///
+    /// - Throws: `CredentialError`.
+    func givenKey() async throws(CredentialError) -> String? {
+        try Credentials.refuseClearText(origin, allowed: server.allowHTTP.value, environment: environment)
+        guard !flags.apiKeyStdin || flags.apiKeyFile == nil else {
+            throw .usage("only one of --api-key-stdin and --api-key-file can be used")
+        }
+        if server.takesFlags {
+            if flags.apiKeyStdin { return try Self.checked(try await secretOnStandardInput("the API key")) }
+            if let path = flags.apiKeyFile {
+                return try Self.checked(try await secret(inFile: path, source: "--api-key-file"))
+            }
+        }
+        guard server.takesEnvironment else { return nil }
+        if let key = variable("MEDIACTL_API_KEY") { return try Self.checked(key) }
+        if let path = variable("MEDIACTL_API_KEY_FILE") {
+            return try Self.checked(try await secret(inFile: path, source: "MEDIACTL_API_KEY_FILE"))
+        }
+        return nil
+    }
+
+    /// The API key to log in with; a terminal is asked for one that nothing gives.
+    ///
+    /// - Parameter address: Address of the server, for the prompt.
+    /// - Returns: The key, fit for a header field.
+    /// - Throws: `CredentialError`.
+    func keyToKeep(for address: String) async throws(CredentialError) -> String {
+        if let key = try await givenKey() { return key }
+        guard let prompt = surroundings.prompt, !flags.noInput else {
+            throw .notAuthenticated(
+                "no API key for \(address)",
+                hint: "set an issued key with --api-key-stdin, --api-key-file FILE or MEDIACTL_API_KEY"
+            )
+        }
+        let key = try await prompt("API key for \(TerminalText.escaped(address)): ", .hidden)
+        return try Self.checked(key.filter { !$0.isWhitespace })
+    }
+
+    /// The password that belongs to an e-mail address: flags, `MEDIACTL_PASSWORD` (and `…_FILE`), then the configured
+    /// sources, then a prompt.
+    ///
+    /// - Parameters:
+    ///   - email: The user.
+    ///   - address: Address of the server, for the prompt.
+    ///   - isConfigured: Whether `password_command` and netrc may have it.
+    /// - Returns: The password.
+    /// - Throws: `CredentialError`.
+    func password(
+        for email: String,
+        at address: String,
+        isConfigured: Bool = false
+    ) async throws(CredentialError) -> String {
+        try Credentials.refuseClearText(origin, allowed: server.allowHTTP.value, environment: environment)
+        guard !flags.passwordStdin || flags.passwordFile == nil else {
+            throw .usage("only one of --password-stdin and --password-file can be used")
+        }
+        if server.takesFlags {
+            if flags.passwordStdin { return try await secretOnStandardInput("the password") }
+            if let path = flags.passwordFile { return try await secret(inFile: path, source: "--password-file") }
+        }
+        if server.takesEnvironment {
+            if let password = variable("MEDIACTL_PASSWORD") { return password }
+            if let path = variable("MEDIACTL_PASSWORD_FILE") {
+                return try await secret(inFile: path, source: "MEDIACTL_PASSWORD_FILE")
+            }
+        }
+        if isConfigured {
+            if let password = try await fromCommand() { return password }
+            if let entry = try await netrcEntry(), let password = entry.password { return password }
+        }
+        guard let prompt = surroundings.prompt, !flags.noInput else {
+            throw .notAuthenticated(
+                "no password for \(TerminalText.escaped(email))",
+                hint: "use --password-stdin, --password-file FILE or MEDIACTL_PASSWORD"
+            )
+        }
+        return try await prompt(
+            "Password for \(TerminalText.escaped(email)) at \(TerminalText.escaped(address)): ",
+            .hidden
+        )
+    }
+}
+
+/// The program of `password_command`: its first line of output is the password.
+struct PasswordCommand: Sendable {
+    /// Program and arguments; no shell sees them.
+    var arguments: [String]
+    /// `PATH`: where a program without a slash is looked for.
+    var searchPath: String
+
+    /// Runs it with no standard input; what it says on standard error is the user's to read.
+    ///
+    /// Cancelling terminates the program.
+    ///
+    /// - Throws: `CredentialError` when it cannot be run, fails, or prints nothing.
+    func run() async throws(CredentialError) -> String {
+        let result: ProgramResult
+        do {
+            result = try await ProgramRun(arguments, searchPath: searchPath).run()
+        } catch {
+            throw failure(error.detail)
+        }
+        if let words = result.failure { throw failure(words) }
+        guard let text = String(validating: result.output, as: UTF8.self) else {
+            throw failure("printed invalid UTF-8")
+        }
+        let line = text.prefix { $0 != "\n" && $0 != "\r\n" }
+        guard !line.isEmpty else { throw failure("printed no password") }
+        return String(line)
+    }
+
+    /// Arguments may be telling, so that only the program is named.
+    private func failure(_ what: String) -> CredentialError {
+        let name = TerminalText.escaped(arguments.first ?? "")
+        return .notAuthenticated("password_command \"\(name)\" \(what)", hint: "run it manually to find the problem")
+    }
+}

@@ -1,0 +1,110 @@
+/// An error as the user sees it: a stable code, one line, what to do next, and how the program ends.
+struct Diagnosis: Error, Sendable, Equatable {
+    /// Stable, snake_case; part of the JSON output.
+    var code: String
+    /// One line: lower case, no full stop. Foreign text in it is escaped already.
+    var message: String
+    /// More of what went wrong, a line each, when it is more than one thing.
+    var details: [String] = []
+    /// What to do next, one line.
+    var hint: String?
+    /// How the program ends when nothing else happens.
+    var exitCode: ExitCode
+    /// Status of the server's answer, when there was one.
+    var httpStatus: Int?
+    /// Whether the same command may succeed later.
+    var isRetryable = false
+
+    init(
+        _ code: String,
+        _ message: String,
+        hint: String? = nil,
+        exitCode: ExitCode,
+        httpStatus: Int? = nil,
+        isRetryable: Bool = false
+    ) {
+        self.code = code
+        self.message = message
+        self.hint = hint
+        self.exitCode = exitCode
+        self.httpStatus = httpStatus
+        self.isRetryable = isRetryable
+    }
+
+    /// Wrong usage that the parser cannot see.
+    static func usage(_ message: String, hint: String? = nil) -> Diagnosis {
+        Diagnosis("usage", message, hint: hint, exitCode: .usage)
+    }
+
+    /// The same about a file, which the message names.
+    func naming(_ path: [UInt8]) -> Diagnosis {
+        let name = ErrorCatalogue.quoted(path)
+        guard !message.contains(name) else { return self }
+        var named = self
+        named.message = "\(name): \(message)"
+        return named
+    }
+}
+
+/// The exit codes of every command, as published in `docs/exit-codes.md`.
+enum ExitCode: Int32, Sendable, CaseIterable {
+    case success = 0
+    case failure = 1
+    case usage = 2
+    case partly = 3
+    case unauthorized = 4
+    case notFound = 5
+    case network = 6
+    case server = 7
+    case integrity = 8
+    case conflict = 10
+    case deleteToken = 11
+    case store = 12
+    case sourceChanged = 13
+    case hangup = 129
+    case interrupt = 130
+    case quit = 131
+    case user2 = 140
+    case alarm = 142
+    case terminate = 143
+    case cpuLimit = 152
+
+    /// What it means, for `mediactl help exit-codes`.
+    var meaning: String {
+        switch self {
+        case .success: "done, or already on the server"
+        case .failure: "another failure, or declined at a prompt"
+        case .usage: "wrong usage, or a local input that cannot be used"
+        case .partly: "partly done: mixed results"
+        case .unauthorized: "not authenticated, or not allowed"
+        case .notFound: "not found on the server"
+        case .network: "the network failed or timed out after the retries, or the outcome is unknown"
+        case .server: "the server failed"
+        case .integrity: "the stored copy differs from the source (hash or length)"
+        case .conflict: "conflict, or locked by another user or process"
+        case .deleteToken: "the delete token is missing, lost or rejected"
+        case .store: "the local store cannot be used"
+        case .sourceChanged: "the source changed during the transfer"
+        case .hangup: "ended by SIGHUP"
+        case .interrupt: "ended by SIGINT"
+        case .quit: "ended by SIGQUIT"
+        case .user2: "ended by SIGUSR2"
+        case .alarm: "ended by SIGALRM"
+        case .terminate: "ended by SIGTERM"
+        case .cpuLimit: "ended by SIGXCPU"
+        }
+    }
+
+    /// The code of a batch: that of its items when they all ended alike, else `.partly`. An empty batch is done.
+    ///
+    /// - Parameters:
+    ///   - codes: Those of the items that have ended.
+    ///   - isWhole: Whether nothing is left that was to be done; a good end of the others is only `.partly` then.
+    /// - Returns: How the program ends, when nothing else happens.
+    static func batch(_ codes: some Sequence<ExitCode>, isWhole: Bool = true) -> ExitCode {
+        let distinct = Set(codes)
+        guard distinct.count < 2 else { return .partly }
+        let code = distinct.first ?? .success
+        return code == .success && !isWhole ? .partly : code
+    }
+}

@@ -1,0 +1,142 @@
+internal import CaptureSubmission
+internal import Foundation
+internal import MediaStore
+internal import MediaTransport
+
+extension ErrorCatalogue {
+    /// Message, hint and exit code of what a capture server, or the checks around it, said.
+    static func diagnosis(of error: CaptureError) -> Diagnosis {
+        if error.code == .storeUnusable, let store = error.underlying as? StoreError {
+            return diagnosis(of: store)
+        }
+        if error.code == .transport, let transport = error.underlying as? TransportError {
+            return diagnosis(ofMissingAnswer: transport, isRetryable: error.isRetryable)
+        }
+        var diagnosis = Diagnosis(error, words(for: error))
+        diagnosis.details = error.parts.map { "\(clean($0.name)): \($0.byteCount) bytes" }
+        return diagnosis
+    }
+
+    /// The message of the table, unless the error has more information than its code.
+    private static func words(for error: CaptureError) -> Words {
+        switch error.code {
+        case .fileUnreadable: .unreadable(error)
+        case .unknownMediaType, .depthMapInvalid, .sourceChanged: inputWords(for: error)
+        case .payloadTooLarge, .keyUnusable, .notRegistered: deviceWords(for: error)
+        case .clockWrong, .unauthorized, .notFound, .redirected, .unexpectedAnswer, .unknownOutcome, .transport,
+            .serverError:
+            answerWords(for: error)
+        case .captureUnknown, .localOnly, .recordUnusable, .vaultUnusable, .diskFull, .mediaDamaged, .mediaMissing:
+            recordWords(for: error)
+        default: Words(error)
+        }
+    }
+
+    // MARK: Input and devices
+
+    private static func inputWords(for error: CaptureError) -> Words {
+        switch error.code {
+        case .unknownMediaType where error.value != nil:
+            Words(
+                "\(error.file) is not a \(clean(error.value ?? ""))\(error.said)",
+                hint: "omit --media-type to detect it from the file"
+            )
+        case .unknownMediaType:
+            Words(
+                "cannot determine whether \(error.file) is a photo or a video\(error.said)",
+                hint: "say it with --media-type photo or --media-type video"
+            )
+        case .depthMapInvalid where error.path == nil:
+            Words(
+                "cannot use the depth map\(error.said)",
+                hint: "raw maps need --depth-size WxH, maps in PNG need --depth-scale METRES"
+            )
+        case .depthMapInvalid: Words(error)
+        default:
+            Words(
+                "\(error.file) was modified while it was read",
+                hint: "run the command again when no program is writing to it"
+            )
+        }
+    }
+
+    private static func deviceWords(for error: CaptureError) -> Words {
+        var words = Words(error)
+        switch error.code {
+        case .payloadTooLarge where !error.parts.isEmpty:
+            words.message = "the request body must be smaller than \(HashOnlyBody.byteLimit) bytes\(error.said)"
+            words.hint = "shorten --device-model or --place"
+        case .payloadTooLarge:
+            words.hint =
+                "many servers accept at most 2 MiB in a full upload; send only the hash, without --send-media"
+        case .keyUnusable:
+            words.message = "the key cannot be used\(at(error))\(error.said)"
+        default: words.message += error.value.map { " at \(clean($0))" } ?? ""
+        }
+        return words
+    }
+
+    // MARK: Answers
+
+    private static func answerWords(for error: CaptureError) -> Words {
+        switch error.code {
+        case .clockWrong:
+            .table(
+                error,
+                hint: "set the clock"
+                    + (error.value.map { "; the server's time is \(clean($0))" } ?? "")
+                    + ", then: mediactl hash-only retry --all"
+            )
+        // There is no login here; the server refuses the device.
+        case .unauthorized: Words(error, as: "forbidden")
+        case .notFound: .table(error, as: "unexpected_answer", hint: noCapturesHint)
+        case .redirected: .redirected(error, place: error.value.map { ": \(quoted($0))" } ?? "")
+        case .unexpectedAnswer: .unexpectedAnswer(error, orElse: ", or it does not accept captures")
+        case .unknownOutcome:
+            Words(
+                "whether the server has this capture is unknown\(error.status)\(reason(error))",
+                hint: "it probably has; check with: mediactl hash-only retry --all"
+            )
+        case .transport: .table(error, hint: "retry with: mediactl hash-only retry --all")
+        default: .table(error, hint: "retry later with mediactl hash-only retry --all, or contact its operator")
+        }
+    }
+
+    private static let noCapturesHint = "check --server; this may be a proxy, or not a capture server"
+
+    // MARK: Records
+
+    private static func recordWords(for error: CaptureError) -> Words {
+        let capture = error.value.map { " \(quoted($0))" } ?? ""
+        return switch error.code {
+        case .captureUnknown where error.path != nil:
+            Words(
+                "no stored capture of \(error.file)\(error.said)",
+                hint: "a modified file has another hash; list the stored captures with: mediactl hash-only list"
+            )
+        case .captureUnknown:
+            Words(
+                "no unique capture matches\(capture)\(error.said)",
+                hint: "mediactl hash-only list shows the IDs; a unique prefix is enough"
+            )
+        case .localOnly:
+            .table(
+                error,
+                message: "capture\(capture) predates modes and is not submitted by default"
+            )
+        case .recordUnusable: Words("the record of capture\(capture) is damaged\(error.said)")
+        case .vaultUnusable: .table(error, message: "the vault cannot be used\(at(error))\(error.said)")
+        case .diskFull: .table(error, message: "no space left\(at(error))")
+        case .mediaDamaged: .table(error, message: "the copy in the vault is damaged\(at(error))\(error.said)")
+        default: .table(error, message: "the vault does not have the copy\(at(error))\(error.said)")
+        }
+    }
+
+    /// Why the server could not be asked, in the words of that failure, when there is one.
+    private static func reason(_ error: CaptureError) -> String {
+        guard let cause = error.underlying as? CaptureError else { return error.said }
+        return ", and asking it failed: \(diagnosis(of: cause).message)"
+    }
+
+    private static func at(_ error: CaptureError) -> String { error.path.map { ": \(quoted($0))" } ?? "" }
+}

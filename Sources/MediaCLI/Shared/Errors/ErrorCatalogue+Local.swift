@@ -1,0 +1,216 @@
+internal import Foundation
+internal import GigHive
+internal import MediaFiles
+internal import MediaStore
+internal import MediaSystem
+internal import MediaTransport
+
+/// What goes wrong on this machine, before any server is asked: stores, credentials, addresses, standard input.
+extension ErrorCatalogue {
+    static func diagnosis(of error: StoreError) -> Diagnosis {
+        let path = quoted(error.path)
+        let detail = error.detail.isEmpty ? "" : ": \(clean(error.detail))"
+        let isTokenStore = ["", "-wal", "-shm", "-journal"].contains { error.path.hasSuffix("tokens.sqlite\($0)") }
+        let store = isTokenStore ? "token store" : "store"
+        let repair = "salvage what it has: mediactl store repair"
+        let elsewhere =
+            error.path.hasSuffix("/temporary.sqlite")
+            ? "set TMPDIR to another directory" : "use another directory with --data-dir DIR"
+        let (message, hint): (String, String) =
+            switch error.kind {
+            case .notWritable: ("cannot use \(path)\(detail)", "check its permissions, or \(elsewhere)")
+            case .full: ("no space left for \(path)\(detail)", "free some space, or \(elsewhere)")
+            case .corrupt where error.path.hasSuffix("index.sqlite"):
+                ("\(path) is not a usable \(store)\(detail)", "run mediactl sync to rebuild it")
+            case .corrupt where store == "token store":
+                ("\(path) is not a usable \(store)\(detail)", "nothing was changed; \(elsewhere), or \(repair)")
+            case .corrupt:
+                ("\(path) is not a usable \(store)\(detail)", "nothing was changed; restore a copy, or \(elsewhere)")
+            case .newerVersion where store == "token store":
+                (
+                    "\(path) was written by a newer version of mediactl\(detail)",
+                    "update mediactl, or \(elsewhere); if no newer version was used, \(repair)"
+                )
+            case .newerVersion:
+                ("\(path) was written by a newer version of mediactl\(detail)", "update mediactl, or \(elsewhere)")
+            case .busy: ("\(path) is locked by another process\(detail)", "retry when the other mediactl has finished")
+            case .networkFileSystem:
+                ("\(path) is on a network file system, which is not safe for a \(store)\(detail)", elsewhere)
+            case .unsafe where error.detail == DataDirectory.notADirectory: ("\(path) is not a directory", elsewhere)
+            case .unsafe where store == "token store":
+                ("\(path) has another owner, or is not of the expected type\(detail)", "\(elsewhere), or \(repair)")
+            case .unsafe: ("\(path) has another owner, or is not of the expected type\(detail)", elsewhere)
+            case .other: ("the \(store) \(path) failed\(detail)", elsewhere)
+            }
+        return Diagnosis(
+            "store_unusable",
+            message,
+            hint: hint,
+            exitCode: .store,
+            isRetryable: error.kind == .busy
+        )
+    }
+
+    static func diagnosis(of error: CredentialError) -> Diagnosis {
+        let code = ExitCode(rawValue: error.exitCode) ?? .unauthorized
+        let name = code == .interrupt ? "interrupted" : code == .usage ? "usage" : "no_credentials"
+        return Diagnosis(error.code ?? name, clean(error.message), hint: error.hint, exitCode: code)
+    }
+
+    static func diagnosis(of error: ServerURLError) -> Diagnosis {
+        let (message, hint): (String, String) =
+            switch error {
+            case .malformed(let reason):
+                ("invalid server address: \(clean(reason))", "use the form https://media.example.org")
+            case .unsupportedScheme(let scheme):
+                ("the scheme \(quoted(scheme)) is not supported", "use https:// or http://")
+            case .containsCredentials:
+                (
+                    "the server's address contains credentials",
+                    "remove them; use --user NAME and --password-file FILE, or MEDIACTL_PASSWORD"
+                )
+            case .containsPath(let suggestion):
+                ("the server's address has a path", "use --server \(clean(suggestion))")
+            }
+        return Diagnosis("invalid_server", message, hint: hint, exitCode: .usage)
+    }
+
+    /// A local file that cannot be read.
+    static func diagnosis(of error: SourceFileError) -> Diagnosis {
+        let (code, reason): (String, String) =
+            switch error.kind {
+            case .notFound: ("file_not_found", "no such file")
+            case .permissionDenied: ("file_unreadable", "permission denied")
+            case .isDirectory: ("is_directory", "it is a directory")
+            case .notRegular: ("not_regular_file", "it is not a regular file")
+            case .empty: ("empty_file", "it is empty")
+            case .io(let errno): ("file_unreadable", SystemError.words(errno))
+            }
+        return Diagnosis(
+            code,
+            "cannot read \(quoted(error.path)): \(reason)",
+            hint: error.kind == .notFound ? missingHint : nil,
+            exitCode: .usage
+        )
+    }
+
+    /// A directory that cannot be watched.
+    static func diagnosis(ofWatching error: SourceFileError) -> Diagnosis {
+        let reason =
+            switch error.kind {
+            case .notFound: "no such directory"
+            case .permissionDenied: "permission denied"
+            case .isDirectory, .notRegular, .empty: "not a directory"
+            case .io(let code): SystemError.words(code)
+            }
+        return Diagnosis(
+            "cannot_watch",
+            "cannot watch \(quoted(error.path)): \(reason)",
+            hint: "check the path of --watch",
+            exitCode: .usage
+        )
+    }
+
+    static func diagnosis(of error: SpoolError) -> Diagnosis {
+        switch error {
+        case .tooLarge(let limit):
+            Diagnosis(
+                "file_too_large",
+                "standard input is larger than the limit of \(limit) bytes",
+                exitCode: .usage
+            )
+        case .unreadable(let errno):
+            Diagnosis(
+                "file_unreadable",
+                "cannot read standard input: \(SystemError.words(errno))",
+                exitCode: .usage
+            )
+        case .cancelled: Diagnosis("cancelled", "canceled", exitCode: .interrupt)
+        }
+    }
+}
+
+/// What keeps an answer from coming. It is called and told the same for all servers.
+extension ErrorCatalogue {
+    /// What a transport's failure is called and told is the same for all servers.
+    static func diagnosis(ofMissingAnswer error: TransportError, isRetryable: Bool) -> Diagnosis {
+        switch error.kind {
+        case .loginRequired(let origin): return diagnosis(of: CredentialError.loginRequired(origin))
+        case .loginExpired(let origin, let time): return diagnosis(of: CredentialError.loginExpired(origin, at: time))
+        default: break
+        }
+        let code: GigHiveError.Code =
+            switch error.kind {
+            case .unknownHost: .unknownHost
+            case .cannotConnect: .cannotConnect
+            case .connectTimeout, .stalled, .answerTimeout: .networkTimeout
+            case .connectionLost, .invalidAnswer, .repeatRefused: .connectionLost
+            case .certificateUntrusted: .certificateUntrusted
+            case .certificateNameMismatch: .certificateNameMismatch
+            case .pinnedKeyMismatch: .pinnedKeyMismatch
+            case .tls: .tlsFailed
+            case .responseTooLarge: .unexpectedAnswer
+            case .cancelled: .cancelled
+            case .loginRequired, .loginExpired, .bodyUnreadable, .receiverFailed, .unusable: .internalError
+            }
+        return diagnosis(
+            of: GigHiveError(code, detail: error.detail, httpStatus: error.head?.status, isRetryable: isRetryable)
+        )
+    }
+
+    static func networkWords(for error: GigHiveError) -> Words {
+        switch error.code {
+        case .unknownHost, .cannotConnect:
+            if let hint = proxyHint(for: error) { .table(error, hint: hint) } else { Words(error) }
+        // Not a lost connection, but a process that ended during an upload.
+        case .connectionLost where error.path != nil:
+            Words(
+                "the upload was interrupted, and its event does not have the file",
+                hint: "upload the file again with: mediactl upload \(quoted(error.path ?? []))"
+            )
+        default: Words(error)
+        }
+    }
+
+    private static func proxyHint(for error: GigHiveError) -> String? {
+        ProxyVariable(blamedBy: error.detail, environment: ProcessInfo.processInfo.environment)?.hint
+    }
+}
+
+/// The environment variable that sends requests through a proxy. libcurl reads it, so that a connection that cannot be
+/// made may be the proxy's fault and not the server's.
+struct ProxyVariable: Sendable, Equatable {
+    /// For example `https_proxy`.
+    var name: String
+    /// Host of the proxy, without the credentials that the variable may hold.
+    var host: String
+
+    /// Finds the variable that libcurl's words on a failed connection speak of: those name the proxy itself (`no_proxy`
+    /// keeps it out of them), or say that it refused the tunnel.
+    init?(blamedBy detail: String, environment: [String: String]) {
+        // The names that libcurl knows (curl(1), section ENVIRONMENT). HTTP_PROXY is not among them on purpose.
+        let names = ["https_proxy", "HTTPS_PROXY", "http_proxy", "all_proxy", "ALL_PROXY"]
+        let variables = names.compactMap { name in
+            environment[name].flatMap { $0.isEmpty ? nil : Self(name: name, address: $0) }
+        }
+        let words = detail.lowercased()
+        let named = variables.first { words.contains(" \($0.host.lowercased()) ") || words.hasSuffix(" \($0.host)") }
+        let isTunnelRefused = words.contains("proxy") || words.contains("connect tunnel")
+        guard let found = named ?? (isTunnelRefused ? variables.first : nil) else { return nil }
+        self = found
+    }
+
+    private init(name: String, address: String) {
+        self.name = name
+        let afterScheme = address.firstRange(of: "://").map { address[$0.upperBound...] } ?? address[...]
+        let authority = afterScheme.prefix { $0 != "/" }
+        let hostAndPort = authority.split(separator: "@").last ?? ""
+        host = String(
+            hostAndPort.hasPrefix("[")
+                ? hostAndPort.dropFirst().prefix { $0 != "]" } : hostAndPort.prefix { $0 != ":" }
+        )
+    }
+
+    /// What to do about it, one line.
+    var hint: String { "a proxy is set by the variable \(name); unset it or check it" }
+}

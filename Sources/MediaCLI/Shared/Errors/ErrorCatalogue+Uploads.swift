@@ -1,0 +1,279 @@
+internal import Foundation
+internal import GigHive
+internal import MediaCore
+internal import MediaStore
+
+extension ErrorCatalogue {
+    /// What went wrong with an upload, and how it goes on: the server keeps what it has of one that went over tus.
+    ///
+    /// - Parameters:
+    ///   - result: How it ended.
+    ///   - isOneOfMany: Whether other uploads of the run may have failed the same way.
+    /// - Returns: nil when nothing went wrong.
+    static func diagnosis(of result: UploadResult, isOneOfMany: Bool = false) -> Diagnosis? {
+        guard let error = result.error else { return nil }
+        var diagnosis = diagnosis(of: error)
+        guard result.transport == .tus, result.attempts > 0, let id = result.uploadID else { return diagnosis }
+        switch error.code {
+        case .serverError where refusedFlag(error) != nil:
+            diagnosis.hint = refusedFlag(error).map {
+                "correct it and resume: mediactl uploads resume \(id) \($0) TEXT"
+            }
+        case .badRequest:
+            // Only a detail can be corrected, not a type or size that the server refuses.
+            diagnosis.hint = flag(for: error).map { "correct it and resume: mediactl uploads resume \(id) \($0) TEXT" }
+        case .rateLimited where error.isPendingLimit: break
+        case .networkTimeout, .connectionLost, .cannotConnect, .unknownHost, .requestTimeout, .serverError, .locked,
+            .rateLimited, .serverUnavailable:
+            let which = isOneOfMany ? "--all" : id
+            let resume = result.isResumable ? ", or: mediactl uploads resume \(which)" : ""
+            diagnosis.hint = "run the same command again\(resume)"
+        default: break
+        }
+        return diagnosis
+    }
+
+    /// The flag for the detail that a server refuses (messages: gighive contract 2.5); nil for other refusals.
+    private static func flag(for error: GigHiveError) -> String? {
+        let fields = [
+            "event_date", "org_name", "event_type", "label", "participants", "keywords", "location", "rating", "notes",
+        ]
+        let named = error.field ?? fields.first { error.detail.lowercased().contains($0) }
+        return named.map { "--" + $0.replacing("_", with: "-") }
+    }
+
+    /// Message, hint and exit code of what a GigHive server, or the checks before it, said.
+    static func diagnosis(of error: GigHiveError) -> Diagnosis {
+        if error.code == .storeUnusable, let store = error.store {
+            return diagnosis(of: store)
+        }
+        return Diagnosis(error, words(for: error))
+    }
+
+    /// The message of the table, unless the error has more information than its code.
+    private static func words(for error: GigHiveError) -> Words {
+        switch error.code {
+        case .invalidDetail, .fileUnreadable, .notRegularFile, .fileTooLarge, .unknownExtension, .sourceChanged:
+            localWords(for: error)
+        case .loginRequired, .loginExpired: loginWords(for: error)
+        case .unauthorized where error.origin != nil: loginWords(for: error)
+        // Nothing was sent: there are no credentials for this server.
+        case .unauthorized where error.httpStatus == nil && !error.detail.isEmpty:
+            Words(foreign(error.detail), hint: nil)
+        case .forbidden: .table(error, hint: loginHint(error.neededLogin))
+        case .outcomeUnknown where error.httpStatus.map { (300..<400).contains($0) } == true:
+            Words(
+                "the server redirects this request\(error.status); whether it has the file is unknown\(error.said)",
+                hint: "redirects are not followed; to use that address, specify it with --server"
+            )
+        case .rateLimited where error.isPendingLimit:
+            Words(
+                "the server has five unfinished tus uploads\(error.status), and accepts no more; it deletes them after "
+                    + "24 hours",
+                hint: "retry in 24 hours; files below 1 GiB can be uploaded with --transport multipart"
+            )
+        case .rateLimited:
+            .table(
+                error,
+                hint: error.retryAfterSeconds.map { "retry in \(Formats.span(.seconds($0)))" } ?? "retry later"
+            )
+        case .unknownHost, .cannotConnect, .connectionLost: networkWords(for: error)
+        case .checksumMismatch, .tokenLost, .tokenNotStored, .noDeleteToken: tokenWords(for: error)
+        case .notResumable:
+            Words(
+                "cannot resume \(error.path.map { quoted($0) } ?? "the upload")\(error.said)",
+                hint: error.value == nil
+                    ? "check with: mediactl uploads status; to upload the file as it is now, use mediactl upload"
+                    : discardHint(for: error)
+            )
+        case .idReused, .adminUnverified: .table(error, hint: error.fileID.map { "mediactl media show \($0)" })
+        case .filterUnavailable: filterWords(for: error)
+        case .refusedDuplicate:
+            Words(
+                "the server refused the file: it already has it\(error.fileID.map { " as \($0)" } ?? "") in another "
+                    + "event, but not in this one\(error.said)",
+                hint: error.fileID.map { "show the other copy with: mediactl media show \($0)" }
+            )
+        case .serverUnavailable, .payloadTooLarge: serverLimitWords(for: error)
+        case .serverError where refusedFlag(error) != nil:
+            .table(
+                error,
+                hint: refusedFlag(error).map { "change the value of \($0); the server always refuses this one" }
+            )
+        default: Words(error)
+        }
+    }
+
+    /// A service that is not running, and a size that one request cannot carry: another transport may do.
+    private static func serverLimitWords(for error: GigHiveError) -> Words {
+        let hasAlternative = error.field == "transport"
+        switch error.code {
+        case .serverUnavailable where error.isOfTusServer:
+            return Words(
+                "the tus server is unavailable\(error.status)\(error.said)",
+                hint: hasAlternative
+                    ? "use --transport auto or --transport multipart, or run the same command again later"
+                    : "run the same command again when the tus server is available"
+            )
+        // PHP's limits (gighive contract, trap T23).
+        case .payloadTooLarge where error.httpStatus == 500:
+            return Words(
+                "the file exceeds the server's upload limit\(error.status): PHP upload_max_filesize or post_max_size",
+                hint: hasAlternative
+                    ? "upload it with --transport tus" : "ask the operator of the server to raise the limit"
+            )
+        case .payloadTooLarge where hasAlternative: return .table(error, hint: "upload it with --transport tus")
+        default: return Words(error)
+        }
+    }
+
+    /// A login that is missing, refused or expired.
+    private static func loginWords(for error: GigHiveError) -> Words {
+        var words = Words(error)
+        guard let origin = error.origin else { return words }
+        if error.code == .unauthorized { words.message = "login failed\(error.status)\(error.said)" }
+        if error.code == .loginExpired, let time = error.expiredAt {
+            words.message = clean("the login for \(origin) expired on \(RFC3339.text(seconds: time))")
+        }
+        words.hint = CredentialError.loginCommand(origin)
+        return words
+    }
+
+    // MARK: Before anything is sent
+
+    private static func localWords(for error: GigHiveError) -> Words {
+        let file = error.file
+        return switch error.code {
+        case .invalidDetail:
+            Words(
+                "cannot use \(error.value.map { quoted($0) } ?? "this") as \(fieldName(error.field))\(error.said)",
+                hint: error.field.map { "set it with --\($0.replacing("_", with: "-"))" }
+            )
+        case .fileUnreadable:
+            // A link that leads nowhere, or a failing disk, is no matter of permissions.
+            .unreadable(
+                error,
+                hint: error.detail.isEmpty || error.detail == "permission denied" ? "check its permissions" : nil
+            )
+        case .notRegularFile: .table(error, hint: "to send a stream, use: mediactl upload - --stdin-name NAME")
+        case .fileTooLarge:
+            Words(
+                "cannot upload \(file): it is larger than the limit\(error.limit.map { " of \($0) bytes" } ?? "")",
+                hint: "if this server accepts larger files, set max_bytes in its profile"
+            )
+        case .unknownExtension:
+            Words(
+                "cannot upload \(file): the server does not accept this file extension",
+                hint: "to upload it anyway, add --any-extension"
+            )
+        case .sourceChanged where error.value != nil:
+            Words("\(file) changed since its upload started", hint: "upload it again, and \(discardHint(for: error))")
+        default: Words(error)
+        }
+    }
+
+    /// How to give up the upload that `error.value` names.
+    private static func discardHint(for error: GigHiveError) -> String {
+        "discard the old upload with: mediactl uploads discard \(clean(error.value ?? ""))"
+    }
+
+    private static func fieldName(_ field: String?) -> String {
+        (field ?? "detail").replacing("_", with: " ")
+    }
+
+    private static func filterWords(for error: GigHiveError) -> Words {
+        let option = (error.field ?? "filter").replacing("_", with: "-")
+        return Words(
+            "cannot filter by --\(option)\(error.said)",
+            hint: "omit --\(option) and use other filters, for example --event-date and --org-name"
+        )
+    }
+
+    // MARK: Answers and tokens
+
+    /// The flag of a value that the server's database refuses, which it does every time (gighive contract 2.1, trap T26);
+    /// nil for failures that may pass.
+    static func refusedFlag(_ error: GigHiveError) -> String? {
+        let form =
+            /(?:Data too long|Data truncated|Incorrect [a-z]+ value|Out of range value)[^']*.*for column '([^']+)'/
+        guard error.code == .serverError, let match = error.detail.firstMatch(of: form) else { return nil }
+        let column = String(match.1)
+        let fields = ["event_date", "org_name", "event_type", "label", "keywords", "location", "rating", "notes"]
+        // Participants are rows with a name (today's releases).
+        let field = column == "name" ? "participants" : fields.first { $0 == column }
+        return field.map { "--" + $0.replacing("_", with: "-") }
+    }
+
+    private static func loginHint(_ login: GigHiveError.NeededLogin?) -> String {
+        switch login {
+        case .uploader: "log in as uploader, or add --as-admin"
+        case .admin: "only the administrator can do this; log in with --user admin"
+        case nil: "log in as uploader or admin"
+        }
+    }
+
+    private static func tokenWords(for error: GigHiveError) -> Words {
+        switch error.code {
+        case .checksumMismatch:
+            Words(
+                "the server's copy differs from the source\(error.said)",
+                hint: badCopyHint(for: error)
+            )
+        case .tokenLost:
+            Words(
+                "the file is on the server\(error.fileID.map { " as \($0)" } ?? ""), but its delete token is lost"
+                    + error.said,
+                hint: error.fileID.map { "an administrator can delete it: mediactl uploads delete \($0) --as-admin" }
+                    ?? "to have it deleted, contact the operator of the server"
+            )
+        case .tokenNotStored:
+            Words(
+                "the file is on the server, but its delete token could not be stored\(error.said)",
+                hint: error.rescuePath.map { unstoredTokenHint(for: error, path: $0) }
+            )
+        default: noTokenWords(for: error)
+        }
+    }
+
+    /// Without a delete token only an administrator can delete the copy, and only by the digest that it has.
+    private static func badCopyHint(for error: GigHiveError) -> String? {
+        guard let id = error.fileID else { return nil }
+        guard error.neededLogin == .admin, let digest = error.value else {
+            return "delete the bad copy with: mediactl uploads delete \(id)"
+        }
+        let command = "mediactl uploads delete \(id) --as-admin --sha256 \(clean(digest))"
+        return "an administrator can delete the bad copy: \(command)"
+    }
+
+    private static func unstoredTokenHint(for error: GigHiveError, path: String) -> String {
+        // A store that refused the token takes it from the rescue file when it works again. Otherwise the response itself
+        // lacks something that only the operator knows.
+        if error.store != nil {
+            return "the response is stored in \(quoted(path)); free some space and run: mediactl uploads list"
+        }
+        return error.fileID == nil
+            ? "the token is in \(quoted(path)); send the checksum to the operator of the server to get its ID, then run: "
+                + "mediactl uploads adopt \(quoted(path)) --file-id ID"
+            : "the response is in \(quoted(path)); to have the file deleted, contact the operator of the server"
+    }
+
+    private static func noTokenWords(for error: GigHiveError) -> Words {
+        guard let id = error.fileID else { return Words(error) }
+        if !error.removedHosts.isEmpty {
+            let hosts = error.removedHosts.map { TerminalText.escaped($0) }.joined(separator: ", ")
+            return Words(
+                "no stored delete token for \(id): its entry on \(hosts) was removed, as after a deletion",
+                hint: "check whether the server still has the file: mediactl media show \(id)"
+            )
+        }
+        guard !error.otherHosts.isEmpty else {
+            return .table(error, hint: "an administrator can delete it: mediactl uploads delete \(id) --as-admin")
+        }
+        // Another server's file of the same number is another file, and no command that deletes it is offered.
+        let others = error.otherHosts.map { TerminalText.escaped($0) }.joined(separator: ", ")
+        return Words(
+            "no stored delete token for \(id) on this host; \(id) on \(others) is another file",
+            hint: "list the files of each host with: mediactl uploads list"
+        )
+    }
+}

@@ -1,0 +1,242 @@
+internal import CaptureSubmission
+internal import Foundation
+internal import GigHive
+internal import MediaCore
+internal import MediaFiles
+internal import MediaStore
+internal import MediaTransport
+internal import Outcomes
+internal import PhotoSync
+internal import Tapes
+
+/// The one place that turns errors into words and exit codes. Each system has a file of its own.
+enum ErrorCatalogue {
+    /// Message, hint and exit code of any error that reaches a command.
+    static func diagnosis(of error: any Error) -> Diagnosis {
+        switch error {
+        case let error as Diagnosis: error
+        case let error as GigHiveError: diagnosis(of: error)
+        case let error as PhotoSyncError: diagnosis(of: error)
+        case let error as CaptureError: diagnosis(of: error)
+        case let error as TapesError: diagnosis(of: error)
+        case let error as StoreError: diagnosis(of: error)
+        case let error as SettingsError:
+            Diagnosis("invalid_setting", TerminalText.escaped(error.message), hint: error.hint, exitCode: .usage)
+        case let error as CredentialError: diagnosis(of: error)
+        case let error as ServerURLError: diagnosis(of: error)
+        case let error as SpoolError: diagnosis(of: error)
+        case let error as SourceFileError: diagnosis(of: error)
+        case let error as TransportError:
+            Diagnosis(
+                "transport_failed",
+                "the network cannot be used: \(foreign(error.description))",
+                exitCode: .network
+            )
+        default: Diagnosis("internal_error", foreign(String(describing: error)), exitCode: .failure)
+        }
+    }
+
+    // MARK: Words
+
+    /// Free text of a server, or one that may repeat it: as `clean`, without known secrets.
+    static func foreign(_ text: String) -> String { clean(KnownSecrets.masked(text)) }
+
+    /// Foreign text, safe for a terminal and on one line, without the full stop that servers like.
+    static func clean(_ text: String) -> String {
+        let trimmed = text.trimmingCharacters(in: .whitespacesAndNewlines)
+        return TerminalText.escaped(inOurStyle(trimmed.hasSuffix(".") ? String(trimmed.dropLast()) : trimmed))
+    }
+
+    /// libcurl's sentences begin with a capital letter, and some end with the name of the error, which says nothing new.
+    private static func inOurStyle(_ text: String) -> String {
+        let openings: Set<Substring> = [
+            "Failed", "Could", "Couldn't", "Connection", "Operation", "Timeout", "Recv", "Send", "Empty", "Server",
+            "Resolving", "Closing", "Transferred", "Unable",
+        ]
+        var text = text[...]
+        for ending in [": Couldn't connect to server", ": Could not connect to server"] where text.hasSuffix(ending) {
+            text = text.dropLast(ending.count)
+        }
+        let first = text.prefix { $0 != " " }
+        return openings.contains(first) ? text.prefix(1).lowercased() + text.dropFirst() : String(text)
+    }
+
+    static func quoted(_ text: String) -> String { "\"\(TerminalText.escaped(text))\"" }
+    static func quoted(_ path: [UInt8]) -> String { "\"\(TerminalText.escaped(path))\"" }
+}
+
+/// An error of one of the systems, with what its words are made of.
+protocol CataloguedError: Error {
+    associatedtype Code: RawRepresentable<String>
+
+    var code: Code { get }
+    /// What server or system said; empty when neither said anything.
+    var explanation: String { get }
+    /// The file it is about.
+    var path: [UInt8]? { get }
+    /// The value or id it is about, as given.
+    var value: String? { get }
+    /// The server's number of the file it is about.
+    var number: String { get }
+    /// The operation on the file, for example "upload".
+    var use: String { get }
+    /// Status of the server's answer, when there was one.
+    var httpStatus: Int? { get }
+    /// Whether the same may succeed later.
+    var isRetryable: Bool { get }
+}
+
+extension GigHiveError: CataloguedError {
+    var explanation: String { detail }
+    var number: String { fileID.map { "\($0)" } ?? "the file" }
+    var use: String { "upload" }
+}
+
+extension PhotoSyncError: CataloguedError {
+    var explanation: String { detail }
+    var use: String { "send" }
+}
+
+extension CaptureError: CataloguedError {
+    var explanation: String { detail }
+}
+
+extension TapesError: CataloguedError {
+    private var album: AlbumError? { underlying as? AlbumError }
+
+    /// That of the library, where there is none of its own.
+    var explanation: String { detail.isEmpty ? album?.detail ?? "" : detail }
+    var httpStatus: Int? { nil }
+    var isRetryable: Bool {
+        if case .unreachable? = album?.kind { return true }
+        return false
+    }
+}
+
+extension CataloguedError {
+    var number: String { "the file" }
+
+    var use: String { "use" }
+
+    /// `: ` and what the server or the system said, when it said something.
+    var said: String { said(else: "") }
+
+    /// The same, with other words for when nothing was said.
+    func said(else fallback: String) -> String {
+        let text = explanation.isEmpty ? fallback : ErrorCatalogue.foreign(explanation)
+        return text.isEmpty ? "" : ": \(text)"
+    }
+
+    /// ` (404)`, when a server has answered.
+    var status: String { httpStatus.map { " (\($0))" } ?? "" }
+
+    /// The file in quotes.
+    var file: String { path.map { ErrorCatalogue.quoted($0) } ?? "the file" }
+}
+
+extension ErrorCatalogue {
+    /// What an error says.
+    struct Words {
+        var message: String
+        var hint: String?
+
+        init(_ message: String, hint: String? = nil) {
+            self.message = message
+            self.hint = hint
+        }
+    }
+
+    /// The exit code of a code. Every code has a row in the table.
+    static func exitCode(of code: some RawRepresentable<String>) -> ExitCode {
+        OutcomeTable.row(code.rawValue).flatMap { ExitCode(rawValue: $0.exitCode) } ?? .failure
+    }
+
+    /// What to do when a file that was named is not there.
+    static let missingHint = "check the spelling of the path"
+}
+
+extension Diagnosis {
+    /// The message of an error, with the exit code of the table.
+    init(_ error: some CataloguedError, _ words: ErrorCatalogue.Words, exitCode: ExitCode? = nil) {
+        self.init(
+            error.code.rawValue,
+            words.message,
+            hint: words.hint,
+            exitCode: exitCode ?? ErrorCatalogue.exitCode(of: error.code),
+            httpStatus: error.httpStatus,
+            isRetryable: error.isRetryable
+        )
+    }
+}
+
+/// What several systems say alike.
+extension ErrorCatalogue.Words {
+    /// The table's message and hint for a code, filled in from the error.
+    ///
+    /// - Parameters:
+    ///   - error: What happened.
+    ///   - code: Another code, whose message fits better.
+    init(_ error: some CataloguedError, as code: String? = nil) {
+        let code = code ?? error.code.rawValue
+        let row = OutcomeTable.row(code)
+        self.init(Self.filled(row?.message ?? code, error), hint: row?.hint)
+    }
+
+    /// In one pass, so that placeholders in foreign text are never replaced.
+    private static func filled(_ text: String, _ error: some CataloguedError) -> String {
+        var message = ""
+        var rest = text[...]
+        while let open = rest.firstIndex(of: "{"), let close = rest[open...].firstIndex(of: "}") {
+            message += rest[..<open] + fact(rest[rest.index(after: open)..<close], error)
+            rest = rest[rest.index(after: close)...]
+        }
+        return message + rest
+    }
+
+    private static func fact(_ name: Substring, _ error: some CataloguedError) -> String {
+        switch name {
+        case "file": error.file
+        case "value": error.value.map { ErrorCatalogue.quoted($0) } ?? "the value"
+        case "id": error.number
+        case "use": error.use
+        case "status": error.status
+        default: error.said
+        }
+    }
+
+    // MARK: Files
+
+    static func unreadable(_ error: some CataloguedError, hint: String? = nil) -> Self {
+        Self("cannot read \(error.file)\(error.said(else: "permission denied"))", hint: hint)
+    }
+
+    // MARK: Answers
+
+    /// `place` is `: ` and the target, when the error has it separately from the server's message.
+    static func redirected(_ error: some CataloguedError, place: String) -> Self {
+        var words = Self(error)
+        words.message = "the server redirects this request\(error.status)\(place)"
+        return words
+    }
+
+    /// `service` is what else may be wrong, for example `, or it takes no captures`.
+    static func unexpectedAnswer(_ error: some CataloguedError, orElse service: String) -> Self {
+        var words = Self(error)
+        words.hint?.append(service)
+        return words
+    }
+
+    /// The message of the table with another hint.
+    static func table(_ error: some CataloguedError, as code: String? = nil, hint: String?) -> Self {
+        var words = Self(error, as: code)
+        words.hint = hint
+        return words
+    }
+
+    /// The hint of the table with another message.
+    static func table(_ error: some CataloguedError, message: String) -> Self {
+        var words = Self(error)
+        words.message = message
+        return words
+    }
+}

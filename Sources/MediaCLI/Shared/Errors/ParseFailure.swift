@@ -1,0 +1,284 @@
+internal import ArgumentParser
+internal import MediaCore
+
+/// What the parser threw: help and version among it, which are no failures.
+struct ParseFailure {
+    private let error: any Error
+    private let arguments: [String]
+    /// The parser's words. Its errors have no public form, so what went wrong is read out of them.
+    private let complaint: String
+
+    init(_ error: any Error, arguments: [String]) {
+        self.error = error
+        self.arguments = arguments
+        complaint = MediactlCommand.message(for: error)
+    }
+
+    /// Prints it in the form asked for, and tells how the program ends.
+    func report(in context: CommandContext) -> ExitCode {
+        let text = MediactlCommand.fullMessage(for: error)
+        guard MediactlCommand.exitCode(for: error) != .success || line.unknownCommandOfHelp != nil else {
+            let isVersion = text == VersionText.program
+            context.output.write((isVersion ? VersionText.lines.joined(separator: "\n") : HelpText.tidied(text)) + "\n")
+            return .success
+        }
+        let diagnosis = diagnosis
+        // The flags may be what could not be parsed, so `--json` is looked for as a word.
+        let preferences = OutputPreferences(isJSON: arguments.prefix { $0 != "--" }.contains("--json"))
+        Console(context, schema: "mediactl.error/1", preferences: preferences).fail(diagnosis)
+        return diagnosis.exitCode
+    }
+
+    var diagnosis: Diagnosis {
+        secretAsArgument ?? misspelledCommand ?? dashedValue ?? unknownOption ?? refusedValue ?? overlookedOption
+            ?? .usage(message, hint: helpHint)
+    }
+
+    private var line: MistypedLine {
+        let isUnexpected = complaint.lowercased().contains("unexpected argument")
+        return MistypedLine(arguments, unexpected: { isUnexpected && complaint.contains("'\($0)'") })
+    }
+
+    private var helpHint: String { "see \((["mediactl"] + line.path.names).joined(separator: " ")) --help" }
+
+    // MARK: Words
+
+    /// The parser's words in our style: options and arguments stand bare, what the user gave in double quotes.
+    private var message: String {
+        let lines = complaint.split(separator: "\n").map { $0.drop { $0 == " " } }
+        var text = lines.joined(separator: " ")
+        if text.hasSuffix(".") {
+            text.removeLast()
+        }
+        let openings = ["Missing ", "Unexpected argument ", "The option '"]
+        if openings.contains(where: text.hasPrefix) || text.contains(" unexpected arguments: ") {
+            text = text.replacing("Missing expected argument ", with: "Missing ", maxReplacements: 1)
+            text = text.replacing(/'(-[^']*|<[^']*)'/) { $0.1 }.replacing(/'([^']*)'/) { "\"\($0.1)\"" }
+        }
+        let escaped = TerminalText.escaped(text)
+        // Options, quoted values and acronyms (IDs) keep their case.
+        let isAcronym = escaped.dropFirst().first?.isUppercase == true
+        return isAcronym ? escaped : escaped.prefix(1).lowercased() + escaped.dropFirst()
+    }
+
+    /// An option that takes a secret as its value. The message does not repeat the value.
+    private var secretAsArgument: Diagnosis? {
+        let replacements: KeyValuePairs = [
+            "--password": "use --password-file FILE, --password-stdin or MEDIACTL_PASSWORD",
+            "--api-key": "use --api-key-file FILE or MEDIACTL_API_KEY",
+        ]
+        let words = arguments.prefix { $0 != "--" }
+        for (option, hint) in replacements where words.contains(where: { $0 == option || $0.hasPrefix(option + "=") }) {
+            return .usage("\(option) is not supported: other users can see arguments", hint: hint)
+        }
+        return nil
+    }
+
+    private var misspelledCommand: Diagnosis? {
+        guard let (word, suggestion, parents) = line.misspelledCommand else { return nil }
+        let path = (["mediactl"] + parents).joined(separator: " ")
+        return .usage(
+            "unknown command \(ErrorCatalogue.quoted(word))",
+            hint: suggestion.map { "did you mean: \(path) \($0)" } ?? "\(path) --help lists the commands"
+        )
+    }
+
+    /// The parser suggests options of the command only, and none for a word of another kind.
+    private var unknownOption: Diagnosis? {
+        guard let match = complaint.firstMatch(of: /^Unknown option '(-[^']+)'/) else { return nil }
+        return unknown(option: String(match.1))
+    }
+
+    /// A command that misses something says so before the parser comes to an option that is none: then that is what is
+    /// wrong.
+    private var overlookedOption: Diagnosis? {
+        let known = MistypedLine.options(of: line.path.last) + ["--help", "--version"]
+        let words = arguments.prefix { $0 != "--" }.filter { $0.hasPrefix("--") }
+        let names = words.map { String($0.prefix { $0 != "=" }) }
+        // Some commands take options of others without showing them in their help.
+        guard let name = names.first(where: { !known.contains($0) }),
+            !MistypedLine.options(of: MediactlCommand.self).contains(name)
+        else { return nil }
+        return unknown(option: name)
+    }
+
+    private func unknown(option: String) -> Diagnosis {
+        let name = option.drop { $0 == "-" }
+        let known = MistypedLine.options(of: line.path.last).map { String($0.dropFirst(2)) }
+        // An option that weakens security is suggested only for a typo, never as the only option with a prefix.
+        let isWeakening = ["allow-http", "insecure"].contains
+        let nearest = name.count > 1 ? Spelling.nearest(to: String(name), among: known) : nil
+        let near = nearest.flatMap { option == "--\($0)" || (isWeakening($0) && $0.hasPrefix(name)) ? nil : $0 }
+        return .usage(
+            "unknown option \(TerminalText.escaped(option))",
+            hint: commandWith(option) ?? near.flatMap { Self.suggestion($0, for: name) } ?? helpHint
+        )
+    }
+
+    /// The subcommand that has the option, for a command line that ends with a command group.
+    private func commandWith(_ option: String) -> String? {
+        let commands = line.path.last.configuration.subcommands.filter { MistypedLine.options(of: $0).contains(option) }
+        guard commands.count == 1 else { return nil }
+        let names = ["mediactl"] + line.path.names + commands.map { $0._commandName }
+        return "did you mean: \((names + [option]).joined(separator: " "))"
+    }
+
+    /// An option that weakens security is suggested only for a typo of one or two letters, never for a prefix.
+    private static func suggestion(_ near: String, for name: Substring) -> String? {
+        let isWeakening = near == "insecure" || near.hasPrefix("allow-")
+        return isWeakening && abs(near.count - name.count) > 2 ? nil : "did you mean: --\(near)"
+    }
+
+    // MARK: Values
+
+    /// A value that is none of an option's, or no number where one is due.
+    private var refusedValue: Diagnosis? {
+        let form = /^The value '(.*)' is invalid for '(--?[^ ']+|<[^']+>)[^']*'(.*)$/.dotMatchesNewlines()
+        guard let match = complaint.firstMatch(of: form) else { return nil }
+        let (value, subject) = (String(match.1), String(match.2))
+        guard match.3.contains("Please provide one of") else {
+            let reason =
+                match.3.hasPrefix(": ") ? "cannot be used\(TerminalText.escaped(String(match.3)))" : "is not a number"
+            return .usage("\(subject): \(ErrorCatalogue.quoted(value)) \(reason)", hint: helpHint)
+        }
+        // Up to five stand in a row, more below each other.
+        let row = match.3.matches(of: /'([^']+)'/).map { String($0.1) }
+        let known = row.isEmpty ? match.3.matches(of: /\n +- (\S+)/).map { String($0.1) } : row
+        let invalid = InvalidValue(value, noneOf: known)
+        return .usage(
+            "\(subject): \(ErrorCatalogue.quoted(value)) \(invalid.rule)",
+            hint: invalid.hint ?? helpHint
+        )
+    }
+
+    /// An option whose value begins with a dash, which the parser takes for the next flag.
+    private var dashedValue: Diagnosis? {
+        guard complaint.lowercased().hasPrefix("missing value for '") else { return nil }
+        let words = arguments.prefix { $0 != "--" }
+        for (option, value) in zip(words, words.dropFirst())
+        where option.hasPrefix("--") && Self.isDashedNumber(value)
+            && (complaint.contains("'\(option)'") || complaint.contains("'\(option) "))
+        {
+            return .usage(
+                "\(option): \(ErrorCatalogue.quoted(value)) looks like a flag\(Self.range(of: option))",
+                hint: "to use a value that begins with -, write \(option)=\(TerminalText.escaped(value))"
+            )
+        }
+        return nil
+    }
+
+    private static func isDashedNumber(_ word: String) -> Bool {
+        word.hasPrefix("-") && word.dropFirst().first?.isNumber == true
+    }
+
+    /// What an option takes, for those that take numbers.
+    private static func range(of option: String) -> String {
+        switch option {
+        case "--rating": "; a rating is a whole number from 0 to 9"
+        case "--limit-rate": "; a rate is a number of bytes above 0"
+        case "--retries": "; it is a whole number from 0"
+        case "--jobs": "; it is a whole number from 1 to 16"
+        case "--chunk-size": "; a size is a number of bytes from 64K"
+        default: option.hasSuffix("-timeout") ? "; a time is a number above 0" : ""
+        }
+    }
+}
+
+/// A command line that the parser refused, and what it may have been meant to be.
+struct MistypedLine {
+    /// The words before `--`, behind which nothing is an option or a command.
+    private let words: [String]
+    private let isUnexpected: (String) -> Bool
+
+    /// - Parameters:
+    ///   - arguments: The command line.
+    ///   - isUnexpected: Whether the parser found no use for a word.
+    init(_ arguments: [String], unexpected isUnexpected: @escaping (String) -> Bool) {
+        words = Array(arguments.prefix { $0 != "--" })
+        self.isUnexpected = isUnexpected
+    }
+
+    /// The commands that the line names, up to the first word that nothing is made of. Values of options stand between
+    /// them, so other words are skipped.
+    var path: (names: [String], last: any ParsableCommand.Type) {
+        var names: [String] = []
+        var command: any ParsableCommand.Type = MediactlCommand.self
+        for word in words where !word.hasPrefix("-") {
+            guard !isUnexpected(word) else { break }
+            guard let next = Self.command(word, below: command) else { continue }
+            names.append(word)
+            command = next
+        }
+        return (names, command)
+    }
+
+    private static func command(
+        _ name: String,
+        below command: any ParsableCommand.Type
+    ) -> (any ParsableCommand.Type)? {
+        command.configuration.subcommands.first { $0._commandName == name }
+    }
+
+    // MARK: Commands
+
+    /// The word that the parser did not expect where a command is due, and the command it resembles.
+    var misspelledCommand: (word: String, suggestion: String?, parents: [String])? {
+        if let found = unknownCommandOfHelp { return found }
+        let path = path
+        let unexpected = words.filter { isUnexpected($0) }
+        guard !path.last.configuration.subcommands.isEmpty, let word = unexpected.first else { return nil }
+        return (word, Self.suggestion(for: unexpected, below: path.last), path.names)
+    }
+
+    /// The word where a command is due in `mediactl WORD --help`, for which the parser shows the help of `mediactl`. A
+    /// word behind an option may be its value, and is none.
+    var unknownCommandOfHelp: (word: String, suggestion: String?, parents: [String])? {
+        guard words.contains("--help") || words.contains("-h") else { return nil }
+        var names: [String] = []
+        var command: any ParsableCommand.Type = MediactlCommand.self
+        for (index, word) in words.enumerated() where !word.hasPrefix("-") {
+            guard !command.configuration.subcommands.isEmpty else { return nil }
+            if let next = Self.command(word, below: command) {
+                names.append(word)
+                command = next
+            } else if index == 0 || !words[index - 1].hasPrefix("-") {
+                let rest = words[index...].filter { !$0.hasPrefix("-") }
+                let suggestion = Self.suggestion(for: rest, below: command)
+                // What takes files without a command may be asked for help with one.
+                let mayBeFile = command.configuration.defaultSubcommand != nil && suggestion == nil
+                return mayBeFile ? nil : (word, suggestion, names)
+            }
+        }
+        return nil
+    }
+
+    /// The command that a word resembles, or that has the word below it: `list` means `uploads list`. When the next word
+    /// is a command below it, or resembles one, it comes along.
+    private static func suggestion(for words: [String], below command: any ParsableCommand.Type) -> String? {
+        let commands = command.configuration.subcommands
+        guard let word = words.first else { return nil }
+        if let parent = commands.first(where: { Self.command(word, below: $0) != nil }) {
+            return "\(parent._commandName) \(word)"
+        }
+        guard let name = Spelling.nearest(to: word, among: commands.map { $0._commandName }) else { return nil }
+        guard words.count > 1, let next = Self.command(name, below: command) else { return name }
+        let below = next.configuration.subcommands.map { $0._commandName }
+        return Spelling.nearest(to: words[1], among: below).map { "\(name) \($0)" } ?? name
+    }
+
+    // MARK: Options
+
+    /// The long options of a command, or of all commands below one that only groups them; read from its help, because
+    /// the parser keeps them to itself.
+    static func options(of command: any ParsableCommand.Type) -> [String] {
+        let below = command.configuration.subcommands
+        guard below.isEmpty else { return Array(Set(below.flatMap { options(of: $0) })).sorted() }
+        return MediactlCommand.helpMessage(for: command, columns: 80).split(separator: "\n")
+            .filter { $0.hasPrefix("  -") }
+            .flatMap { line in
+                // The description begins after two blanks.
+                let label = line.dropFirst(2).firstRange(of: "  ").map { line[..<$0.lowerBound] } ?? line
+                return label.matches(of: /--[a-z0-9][a-z0-9-]*/).map { String($0.0) }
+            }
+    }
+}

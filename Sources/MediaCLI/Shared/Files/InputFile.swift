@@ -1,0 +1,230 @@
+internal import Glibc
+internal import MediaFiles
+internal import MediaSystem
+
+/// Lists and manifests: files of any kind, or standard input.
+enum InputFile {
+    /// Far above a list of a million paths.
+    private static let limit = 512 << 20
+
+    /// Everything up to the end, read on a thread that may wait.
+    ///
+    /// - Parameters:
+    ///   - name: A path, or `-` for standard input.
+    ///   - flag: The option that named it, for messages.
+    ///   - context: Says which descriptor standard input is.
+    /// - Returns: Its bytes.
+    /// - Throws: `Diagnosis` (usage).
+    static func bytes(_ name: String, flag: String, in context: CommandContext) async throws(Diagnosis) -> [UInt8] {
+        let (standardInput, path) = (context.standardInput, RawArguments.bytes(of: name))
+        do {
+            return try await BlockingWork.run { () throws(WholeInput.Failure) in
+                name == "-"
+                    ? try WholeInput.all(from: standardInput, limit: limit)
+                    : try WholeInput.all(at: path, limit: limit)
+            }
+        } catch {
+            let what = name == "-" ? "standard input" : ErrorCatalogue.quoted(path)
+            let isMissing = error == .system(ENOENT)
+            throw .usage(
+                "\(flag): cannot read \(what): \(isMissing ? "no such file" : reason(error))",
+                hint: isMissing ? ErrorCatalogue.missingHint : nil
+            )
+        }
+    }
+
+    private static func reason(_ failure: WholeInput.Failure) -> String {
+        switch failure {
+        case .system(let code): SystemError.words(code)
+        case .tooLarge: "it is larger than \(limit >> 20) MiB"
+        case .cancelled: "interrupted"
+        }
+    }
+
+    /// The paths of a list.
+    ///
+    /// - Throws: `Diagnosis` (usage).
+    static func paths(
+        _ name: String,
+        flag: String,
+        _ separator: PathList.Separator,
+        in context: CommandContext
+    ) async throws(Diagnosis) -> [[UInt8]] {
+        let bytes = try await bytes(name, flag: flag, in: context)
+        do {
+            return try PathList.paths(in: bytes, separatedBy: separator)
+        } catch {
+            throw Diagnosis.usage("\(flag): entry \(error.entry): \(ErrorCatalogue.clean(error.reason))")
+        }
+    }
+}
+
+/// Input that can be read twice: a regular file, or an unnamed copy of a pipe in the temporary directory, readable by this
+/// user only, that ends with the process.
+final class SeekableInput: Sendable {
+    /// Of the whole input, when it was opened.
+    let byteCount: Int64
+    private let descriptor: Int32
+    private let start: Int64
+
+    /// Opens a file of any kind. Blocks.
+    ///
+    /// - Throws: `WholeInput.Failure`.
+    convenience init(at path: [UInt8]) throws(WholeInput.Failure) {
+        let descriptor = try WholeInput.opened(path)
+        defer { close(descriptor) }
+        try self.init(copying: descriptor)
+    }
+
+    /// Takes what a descriptor leads to, from its position on. Blocks until a pipe ends.
+    ///
+    /// - Parameter descriptor: Stays open.
+    /// - Throws: `WholeInput.Failure`.
+    init(copying descriptor: Int32) throws(WholeInput.Failure) {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw .system(errno) }
+        if status.st_mode & S_IFMT == S_IFREG {
+            let own = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+            guard own >= 0 else { throw .system(errno) }
+            self.descriptor = own
+            start = max(Int64(lseek(descriptor, 0, SEEK_CUR)), 0)
+            byteCount = max(Int64(status.st_size) - start, 0)
+        } else {
+            let copy = try Self.unnamedFile()
+            do throws(WholeInput.Failure) {
+                byteCount = try Self.copy(descriptor, to: copy)
+            } catch {
+                close(copy)
+                throw error
+            }
+            self.descriptor = copy
+            start = 0
+        }
+    }
+
+    deinit { close(descriptor) }
+
+    /// Reads a part.
+    ///
+    /// - Returns: The bytes; fewer only at the end.
+    /// - Throws: `WholeInput.Failure`.
+    func read(at offset: Int64, count: Int) throws(WholeInput.Failure) -> [UInt8] {
+        do throws(FileBytes.Failure) {
+            return try FileBytes.read(descriptor, at: start + offset, count: count)
+        } catch {
+            throw .system(error.code)
+        }
+    }
+
+    private static func unnamedFile() throws(WholeInput.Failure) -> Int32 {
+        var template = Array("\(getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp")/mediactl-XXXXXX".utf8CString)
+        // mkstemp creates 0600.
+        let descriptor = mkstemp(&template)
+        guard descriptor >= 0 else { throw .system(errno) }
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        unlink(template)
+        return descriptor
+    }
+
+    private static func copy(_ source: Int32, to target: Int32) throws(WholeInput.Failure) -> Int64 {
+        var count: Int64 = 0
+        var failure: WholeInput.Failure?
+        try WholeInput.chunks(from: source) { bytes in
+            if let code = FileBytes.write(bytes, to: target, at: count).failure?.code { failure = .system(code) }
+            count += Int64(bytes.count)
+            return failure == nil
+        }
+        if let failure { throw failure }
+        return count
+    }
+}
+
+/// Reads files of any kind to their end: regular ones, pipes, somebody's standard input. Blocks.
+enum WholeInput {
+    /// Why there are no bytes.
+    enum Failure: Error, Equatable {
+        /// The `errno` of opening or reading.
+        case system(Int32)
+        /// There is more than the limit.
+        case tooLarge
+        case cancelled
+    }
+
+    /// Everything in a file.
+    ///
+    /// - Parameters:
+    ///   - path: Of the file.
+    ///   - limit: Bytes at most.
+    /// - Returns: Its bytes.
+    /// - Throws: `Failure`.
+    static func all(at path: [UInt8], limit: Int) throws(Failure) -> [UInt8] {
+        let descriptor = try opened(path)
+        defer { close(descriptor) }
+        return try all(from: descriptor, limit: limit)
+    }
+
+    /// Opens a file for reading. O_NONBLOCK: opening a FIFO does not wait for its writer; reading does.
+    ///
+    /// - Throws: `Failure`.
+    static func opened(_ path: [UInt8]) throws(Failure) -> Int32 {
+        let descriptor = open(path.cString, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
+        guard descriptor >= 0 else { throw .system(errno) }
+        return descriptor
+    }
+
+    /// Everything up to the end of what a descriptor leads to; it may be somebody's non-blocking pipe.
+    ///
+    /// - Parameters:
+    ///   - descriptor: Stays open.
+    ///   - limit: Bytes at most.
+    ///   - isCancelled: Asked ten times a second while nothing comes.
+    /// - Returns: The bytes.
+    /// - Throws: `Failure`.
+    static func all(
+        from descriptor: Int32,
+        limit: Int,
+        isCancelled: () -> Bool = { false }
+    ) throws(Failure) -> [UInt8] {
+        var bytes: [UInt8] = []
+        try chunks(from: descriptor, isCancelled: isCancelled) { chunk in
+            bytes += chunk
+            return bytes.count <= limit
+        }
+        guard bytes.count <= limit else { throw .tooLarge }
+        return bytes
+    }
+
+    /// Reads to the end as above, and hands over each piece.
+    ///
+    /// - Parameters:
+    ///   - descriptor: Stays open.
+    ///   - isCancelled: Asked ten times a second while nothing comes.
+    ///   - body: Returns whether to continue.
+    /// - Throws: `Failure`.
+    static func chunks(
+        from descriptor: Int32,
+        isCancelled: () -> Bool = { false },
+        _ body: (UnsafeRawBufferPointer) -> Bool
+    ) throws(Failure) {
+        var chunk = [UInt8](repeating: 0, count: 64 << 10)
+        while true {
+            guard !isCancelled() else { throw .cancelled }
+            // A FIFO that nobody has opened for writing yet would read as empty, but is not ready.
+            var event = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            guard poll(&event, 1, 100) > 0 else { continue }
+            let got = read(descriptor, &chunk, chunk.count)
+            if got < 0, errno == EINTR || errno == EAGAIN { continue }
+            guard got >= 0 else { throw .system(errno) }
+            guard got > 0 else { return }
+            guard chunk.withUnsafeBytes({ body(UnsafeRawBufferPointer(rebasing: $0[..<got])) }) else { return }
+        }
+    }
+}
+
+/// Paths are bytes, which need not be UTF-8.
+extension [UInt8] {
+    /// The path as it is when absolute, else as seen from a directory.
+    func absolute(from directory: String) -> [UInt8] {
+        first == UInt8(ascii: "/") ? self : Array(directory.utf8) + [UInt8(ascii: "/")] + self
+    }
+}

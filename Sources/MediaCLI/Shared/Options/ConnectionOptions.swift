@@ -1,0 +1,179 @@
+internal import ArgumentParser
+
+/// Flags about the server; each command has those that concern it.
+protocol ConnectionFlags {
+    /// What they say, where nothing is said nil.
+    var flags: SettingsFlags { get }
+}
+
+/// Which server uploads go to, and how it is talked to.
+struct ConnectionOptions: ParsableArguments, ConnectionFlags {
+    @OptionGroup var choice: ServerOptions
+
+    @OptionGroup var identity: UserOptions
+
+    @OptionGroup var network: NetworkOptions
+
+    @Option(
+        help: ArgumentHelp(
+            "Grace period after SIGTERM or SIGHUP to wait for the response (default: 30s).",
+            valueName: "time"
+        )
+    )
+    var finishTimeout: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Maximum time to query the server after a lost response, or to wait for a locked upload (default: 330s).",
+            valueName: "time"
+        )
+    )
+    var settleTimeout: String?
+
+    var flags: SettingsFlags {
+        var flags = network.adding(to: choice.flags)
+        flags.user = identity.user
+        flags.finishTimeout = finishTimeout
+        flags.settleTimeout = settleTimeout
+        return flags
+    }
+}
+
+/// Which user. One type for all commands: the parser hands on by type what stood before the command.
+struct UserOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Log in as this user: uploader or admin on most servers.",
+            valueName: "name"
+        )
+    )
+    var user: String?
+}
+
+/// How servers are talked to that records name themselves.
+struct NetworkConnectionOptions: ParsableArguments, ConnectionFlags {
+    @OptionGroup var named: ProfileOptions
+
+    @OptionGroup var network: NetworkOptions
+
+    var flags: SettingsFlags { network.adding(to: SettingsFlags(profile: named.profile)) }
+}
+
+/// For commands that store something about a server without a request.
+struct ServerChoiceOptions: ParsableArguments, ConnectionFlags {
+    @OptionGroup var choice: ServerOptions
+
+    var flags: SettingsFlags { choice.flags }
+}
+
+/// For commands that ask no server.
+struct NoConnectionOptions: ParsableArguments, ConnectionFlags {
+    @OptionGroup var named: ProfileOptions
+
+    var flags: SettingsFlags { SettingsFlags(profile: named.profile) }
+}
+
+/// Which server.
+struct ServerOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Address of the server, https://HOST[:PORT].", valueName: "url"))
+    var server: String?
+
+    @OptionGroup var named: ProfileOptions
+
+    var flags: SettingsFlags { SettingsFlags(server: server, profile: named.profile) }
+}
+
+/// Which profile of the settings. One type for all commands: the parser hands on by type what stood before the command.
+struct ProfileOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Use this profile from the settings file.", valueName: "name"))
+    var profile: String?
+}
+
+/// How a server is talked to.
+struct NetworkOptions: ParsableArguments {
+    @Option(
+        name: .customLong("cacert"),
+        help: ArgumentHelp("Trust the CA certificates in this PEM file.", valueName: "file"),
+        completion: .file()
+    )
+    var caFile: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Pin the server's public key, sha256//BASE64; replaces certificate chain and hostname verification.",
+            valueName: "spec"
+        )
+    )
+    var pinnedKey: String?
+
+    @Flag(help: "Accept any certificate. Others on the network can then read the password or key.")
+    var insecure = false
+
+    @Flag(name: .customLong("allow-http"), help: "Allow credentials and tokens over plain http to other machines.")
+    var allowHTTP = false
+
+    @Flag(help: "Use HTTP/2 if the server supports it. The default is HTTP/1.1, which is faster for large files.")
+    var http2 = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Maximum time to connect (default: 30s). Times are in seconds, or like 30s, 5m and 1h.",
+            valueName: "time"
+        )
+    )
+    var connectTimeout: String?
+
+    @Option(help: ArgumentHelp("Maximum time without data during a transfer (default: 60s).", valueName: "time"))
+    var stallTimeout: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Maximum time from the last byte sent to the end of the response (default: 600s).",
+            valueName: "time"
+        )
+    )
+    var responseTimeout: String?
+
+    @Option(help: .hidden)
+    var answerTimeout: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Limit bandwidth (bytes per second), for example 500K or 20M (powers of 1024).",
+            valueName: "rate"
+        )
+    )
+    var limitRate: String?
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Number of retries for idempotent requests (default: 3).", valueName: "n")
+    )
+    var retries: String?
+
+    func validate() throws {
+        guard !insecure || caFile == nil else {
+            throw ValidationError("--insecure cannot be combined with --cacert.")
+        }
+        guard answerTimeout == nil || responseTimeout == nil else {
+            throw ValidationError("--answer-timeout is the old name of --response-timeout; use only one of them.")
+        }
+    }
+
+    /// The given flags with these.
+    func adding(to flags: SettingsFlags) -> SettingsFlags {
+        var flags = flags
+        flags.caFile = caFile
+        flags.pinnedKey = pinnedKey
+        flags.insecure = insecure ? true : nil
+        flags.allowHTTP = allowHTTP ? true : nil
+        flags.http2 = http2 ? true : nil
+        flags.connectTimeout = connectTimeout
+        flags.stallTimeout = stallTimeout
+        flags.responseTimeout = responseTimeout
+        flags.answerTimeout = answerTimeout
+        flags.limitRate = limitRate
+        flags.retries = retries
+        return flags
+    }
+}

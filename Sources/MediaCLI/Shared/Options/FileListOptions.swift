@@ -1,0 +1,56 @@
+internal import ArgumentParser
+internal import MediaFiles
+
+/// Files that are named in lists.
+struct FileListOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Read paths from this file, one per line, relative to the current directory; - for standard input.",
+            valueName: "file"
+        ),
+        completion: .file()
+    )
+    var filesFrom: String?
+
+    @Option(
+        name: .customLong("files-from0"),
+        help: ArgumentHelp("Like --files-from, but NUL-separated, as written by find -print0.", valueName: "file"),
+        completion: .file()
+    )
+    var filesFromZero: String?
+
+    /// The options that were given, as they are written.
+    var lists: [(flag: String, value: String)] {
+        [("--files-from", filesFrom), ("--files-from0", filesFromZero)]
+            .compactMap { flag, value in value.map { (flag, $0) } }
+    }
+
+    /// The paths of both lists, in their order.
+    ///
+    /// - Throws: `Diagnosis` for a list that cannot be read.
+    func paths(in context: CommandContext) async throws(Diagnosis) -> [[UInt8]] {
+        var paths: [[UInt8]] = []
+        if let filesFrom {
+            paths += try await InputFile.paths(filesFrom, flag: "--files-from", .line, in: context)
+        }
+        if let filesFromZero {
+            paths += try await InputFile.paths(filesFromZero, flag: "--files-from0", .zero, in: context)
+        }
+        return paths
+    }
+}
+
+/// Who reads standard input.
+enum StandardInputReaders {
+    /// Refuses a second reader.
+    ///
+    /// - Parameter readers: What would read it, as it is written on the command line.
+    /// - Throws: `ValidationError`.
+    static func check(_ readers: [String]) throws {
+        guard readers.count <= 1 else {
+            throw ValidationError(
+                "Standard input can be read once only, not for \(readers.joined(separator: " and "))."
+            )
+        }
+    }
+}

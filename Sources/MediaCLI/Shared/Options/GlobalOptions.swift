@@ -1,0 +1,61 @@
+internal import ArgumentParser
+
+/// Flags that every command understands, before or after its name.
+struct GlobalOptions: ParsableArguments {
+    @Flag(help: "Write only JSON records to standard output, one per line.")
+    var json = false
+
+    @Flag(help: "Include progress records in the output of --json.")
+    var progressEvents = false
+
+    @Flag(name: .shortAndLong, help: "Suppress progress and notes; errors and warnings are still printed.")
+    var quiet = false
+
+    @Flag(name: .shortAndLong, help: "Print more details to standard error; may be repeated.")
+    var verbose: Int
+
+    @Option(help: ArgumentHelp("Color the output: auto, always or never.", valueName: "when"))
+    var color: String?
+
+    @Flag(help: "Never prompt.")
+    var noInput = false
+
+    @Option(help: ArgumentHelp("Read this settings file.", valueName: "file"), completion: .file())
+    var config: String?
+
+    @Option(
+        help: ArgumentHelp("Store tokens, logins, journal and index in this directory.", valueName: "dir"),
+        completion: .directory
+    )
+    var dataDir: String?
+
+    func validate() throws {
+        guard config != "" else { throw ValidationError("--config: an empty path.") }
+        guard dataDir != "" else { throw ValidationError("--data-dir: an empty path.") }
+        guard !quiet || verbose == 0 else { throw ValidationError("--quiet cannot be combined with --verbose.") }
+        guard json || !progressEvents else { throw ValidationError("--progress-events requires --json.") }
+    }
+
+    var outputPreferences: OutputPreferences {
+        OutputPreferences(
+            isJSON: json,
+            isQuiet: quiet,
+            verbosity: verbose,
+            color: color.flatMap(ColorMode.init(rawValue:))
+        )
+    }
+}
+
+/// In what form a command speaks.
+struct OutputPreferences: Sendable {
+    var isJSON = false
+    var isQuiet = false
+    var verbosity = 0
+    /// What the command line says; settings may say it later.
+    var color: ColorMode?
+}
+
+/// When output is coloured.
+enum ColorMode: String, Sendable, CaseIterable {
+    case auto, always, never
+}

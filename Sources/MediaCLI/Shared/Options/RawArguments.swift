@@ -1,0 +1,73 @@
+/// Command line arguments that need not be UTF-8. A byte that is not part of valid UTF-8 travels through the parser as
+/// a private-use scalar, U+10FF00 plus the byte, and becomes the byte again where a path is needed.
+enum RawArguments {
+    private static let base: UInt32 = 0x10_FF00
+
+    /// Text of an argument; nothing is lost.
+    static func text(of bytes: [UInt8]) -> String {
+        var text = String.UnicodeScalarView()
+        var rest = bytes[...]
+        while let first = rest.first {
+            let length = min(sequenceLength(first), rest.count)
+            let scalars = Array(String(decoding: rest.prefix(length), as: UTF8.self).unicodeScalars)
+            if scalars.count == 1, scalars[0] != "\u{fffd}" || Array(rest.prefix(3)) == [0xef, 0xbf, 0xbd] {
+                text.append(scalars[0])
+                rest = rest.dropFirst(length)
+            } else {
+                text.append(Unicode.Scalar(base + UInt32(first)) ?? "\u{fffd}")
+                rest = rest.dropFirst()
+            }
+        }
+        return String(text)
+    }
+
+    /// The bytes that an argument had.
+    static func bytes(of text: String) -> [UInt8] {
+        text.unicodeScalars.flatMap { scalar in
+            scalar.value >= base + 0x80 && scalar.value <= base + 0xff
+                ? [UInt8(scalar.value - base)] : Array(String(scalar).utf8)
+        }
+    }
+
+    /// Length that the first byte of a UTF-8 sequence announces (RFC 3629 section 3).
+    private static func sequenceLength(_ first: UInt8) -> Int {
+        switch first {
+        case 0xc2...0xdf: 2
+        case 0xe0...0xef: 3
+        case 0xf0...0xf4: 4
+        default: 1
+        }
+    }
+}
+
+/// Reads what an option says.
+enum FlagValue {
+    /// Reads the value of an option.
+    ///
+    /// - Parameters:
+    ///   - text: What was given, if anything.
+    ///   - flag: As `--jobs`, for the message.
+    ///   - parse: One of the functions of `SettingValue` and `CaptureValue`.
+    /// - Returns: nil when nothing was given.
+    /// - Throws: `Diagnosis` (usage) for a value that is refused.
+    static func read<Value>(
+        _ text: String?,
+        _ flag: String,
+        _ parse: (String) throws(InvalidValue) -> Value
+    ) throws(Diagnosis) -> Value? {
+        guard let text else { return nil }
+        do {
+            return try parse(text)
+        } catch {
+            throw .usage("\(flag): \(ErrorCatalogue.quoted(text)) \(error.rule)", hint: error.hint)
+        }
+    }
+}
+
+extension Sequence {
+    /// The first element of each key, in order of appearance.
+    func uniqued(by key: (Element) -> some Hashable) -> [Element] {
+        var seen: Set<AnyHashable> = []
+        return filter { seen.insert(key($0)).inserted }
+    }
+}

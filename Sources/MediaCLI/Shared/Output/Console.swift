@@ -1,0 +1,306 @@
+internal import Foundation
+internal import MediaCore
+internal import MediaSystem
+internal import Synchronization
+
+/// Where a command's words go: results as text or as JSON records on standard output, everything else on standard
+/// error. In JSON, exactly one `summary` or `error` record is written, and it is the last line.
+final class Console: Sendable {
+    let context: CommandContext
+    /// The record's schema, `mediactl.upload/1`.
+    let schema: String
+    let isJSON: Bool
+    let isQuiet: Bool
+    /// How often `-v` was given.
+    let verbosity: Int
+    /// Lines drawn below everything else on a terminal.
+    let screen: ScreenArea
+
+    private let isFinished = Mutex(false)
+    private let hasToldOutputFailure = Mutex(false)
+    private let color: Mutex<ColorMode>
+    private let hintOptions = Mutex(HintOptions())
+    private let closingWork = Mutex<[@Sendable () -> Void]>([])
+
+    init(_ context: CommandContext, schema: String, preferences: OutputPreferences) {
+        self.context = context
+        self.schema = schema
+        isJSON = preferences.isJSON
+        isQuiet = preferences.isQuiet
+        verbosity = preferences.verbosity
+        color = Mutex(preferences.color ?? .auto)
+        let terminal = context.terminal
+        let descriptor = context.errors.descriptor
+        screen = ScreenArea(context.errors) { terminal.columns(descriptor) }
+    }
+
+    // MARK: Results
+
+    /// The kinds of records before the last.
+    enum Record: String {
+        case start
+        case progress
+        case item
+        case verification
+    }
+
+    /// Writes a record, in JSON only.
+    func record(_ kind: Record, _ members: @autoclosure () -> JSONObject) {
+        guard isJSON else { return }
+        write(kind.rawValue, members())
+    }
+
+    /// Writes many records at once, in JSON only.
+    func records(_ kind: Record, _ all: @autoclosure () -> [JSONObject]) {
+        guard isJSON else { return }
+        let text = all().map { line(kind.rawValue, $0) }.joined()
+        guard !text.isEmpty else { return }
+        screen.above { context.output.write(text) }
+    }
+
+    /// Writes lines of text, when the output is not JSON.
+    func text(_ lines: @autoclosure () -> [String]) {
+        guard !isJSON else { return }
+        let lines = lines()
+        guard !lines.isEmpty else { return }
+        screen.above { context.output.write(lines.joined(separator: "\n") + "\n") }
+    }
+
+    /// Writes a result, as a record or as text. When that cannot be written, standard error has the text, so that
+    /// nobody is left without knowing what was done.
+    func result(_ members: @autoclosure () -> JSONObject, _ lines: [String]) {
+        record(.item, members())
+        text(lines)
+        if outputFailure != nil, !lines.isEmpty {
+            announce(lines)
+        }
+    }
+
+    /// Writes the last record, in JSON only, and closes the output for records.
+    func summary(_ members: @autoclosure () -> JSONObject) {
+        guard isJSON, begunFinishing() else { return }
+        write("summary", members())
+    }
+
+    /// The last members of the summary of work that a signal can end.
+    ///
+    /// - Parameters:
+    ///   - code: How the program ends.
+    ///   - duration: How long it took, where that is told.
+    /// - Returns: `duration_ms`, `signal` and `exit_code`.
+    func ending(_ code: ExitCode, after duration: Duration? = nil) -> JSONObject {
+        let took: JSONObject = duration.map { ["duration_ms": .integer(Formats.milliseconds($0))] } ?? [:]
+        return took + [
+            "signal": JSONValue(context.interruption.signal?.name), "exit_code": JSONRenderer.exitCode(code),
+        ]
+    }
+
+    /// Whether more is to be done: neither has a signal come, nor is it known that nobody reads the results.
+    var mayGoOn: Bool { context.interruption.signal == nil && context.output.failure == nil }
+
+    /// Ends a command that failed as a whole: message and hint, and in JSON the last record.
+    func fail(_ diagnosis: Diagnosis) {
+        error(diagnosis)
+        guard isJSON, begunFinishing() else { return }
+        write("error", JSONRenderer.fatal(diagnosis))
+    }
+
+    /// Ends a command that the user interrupted at a prompt. Prints no error; in JSON, there is an `error` record.
+    func endAtQuestion(_ diagnosis: Diagnosis) {
+        guard isJSON, begunFinishing() else { return }
+        write("error", JSONRenderer.fatal(diagnosis))
+    }
+
+    private func begunFinishing() -> Bool {
+        isFinished.withLock { isFinished in
+            defer { isFinished = true }
+            return !isFinished
+        }
+    }
+
+    private func write(_ type: String, _ members: JSONObject) {
+        let line = line(type, members)
+        screen.above { context.output.write(line) }
+    }
+
+    private func line(_ type: String, _ members: JSONObject) -> String {
+        let head: JSONObject = ["schema": .string(schema), "type": .string(type)]
+        let record = hintOptions.withLock { $0 }.added(to: head + members)
+        return JSONValue.object(record).text + "\n"
+    }
+
+    // MARK: Messages
+
+    /// What happened that the user did not ask about; silent with `-q`.
+    func note(_ message: String) {
+        guard !isQuiet else { return }
+        emit(errorStyle.dim("note:"), message)
+    }
+
+    /// What may be wrong.
+    func warning(_ message: String) {
+        emit(errorStyle.yellow("warning:"), message)
+    }
+
+    /// What may be wrong, and what to do next.
+    func warning(_ message: String, hint: String?) {
+        warning(message)
+        if let hint {
+            emit("hint:", completed(hint))
+        }
+    }
+
+    /// What went wrong, and what to do next.
+    func error(_ diagnosis: Diagnosis) {
+        emit(errorStyle.red("error:"), diagnosis.message)
+        if !diagnosis.details.isEmpty {
+            announce(diagnosis.details.map { "  " + $0 })
+        }
+        if let hint = diagnosis.hint {
+            emit("hint:", completed(hint))
+        }
+    }
+
+    /// What to do next, apart from an error.
+    func hint(_ message: String) {
+        emit("hint:", completed(message))
+    }
+
+    /// What only `-v` shows.
+    func trace(_ message: @autoclosure () -> String) {
+        guard verbosity > 0 else { return }
+        emit(errorStyle.dim("trace:"), message())
+    }
+
+    /// Lines on standard error as they are.
+    func announce(_ lines: [String]) {
+        screen.above { context.errors.write(lines.joined(separator: "\n") + "\n") }
+    }
+
+    private func emit(_ kind: String, _ message: String) {
+        announce(["mediactl: \(kind) \(message)"])
+    }
+
+    // MARK: Looks
+
+    /// Follows the settings, which are known only after the console is.
+    func use(_ mode: ColorMode) {
+        color.withLock { $0 = mode }
+    }
+
+    /// Adds the connection options of the command line to the commands of hints.
+    func use(_ options: HintOptions) {
+        hintOptions.withLock { $0 = options }
+    }
+
+    private func completed(_ hint: String) -> String { hintOptions.withLock { $0 }.added(to: hint) }
+
+    var outputStyle: Style { style(isTerminal: context.terminal.isOutputTerminal) }
+    var errorStyle: Style { style(isTerminal: context.terminal.isErrorTerminal) }
+
+    private func style(isTerminal: Bool) -> Style {
+        Style(color.withLock { $0 }, isTerminal: isTerminal, environment: context.environment)
+    }
+
+    /// The width that text on standard output must fit; nil when it is not a terminal.
+    var outputWidth: Int? {
+        context.terminal.isOutputTerminal ? context.terminal.columns(context.output.descriptor) : nil
+    }
+
+    // MARK: Ends
+
+    /// Has work done when the command has finished, unless a signal ends it.
+    func atEnd(_ work: @escaping @Sendable () -> Void) {
+        closingWork.withLock { $0.append(work) }
+    }
+
+    /// Does the work of `atEnd`, once.
+    func finishClosingWork() {
+        let all = closingWork.withLock { work in
+            defer { work = [] }
+            return work
+        }
+        guard context.interruption.signal == nil else { return }
+        for work in all { work() }
+    }
+
+    /// Corrects an exit code for what happened around the command: a signal comes first, and results that could not be
+    /// written are a failure. A reader that has closed the pipe wants no more, which is none.
+    func exitCode(_ code: ExitCode) -> ExitCode {
+        let code = context.interruption.signal?.exitCode ?? code
+        guard let outputFailure else { return code }
+        if isFirstToTellOutputFailure() {
+            error(outputFailure)
+        }
+        return code == .success ? outputFailure.exitCode : code
+    }
+
+    private func isFirstToTellOutputFailure() -> Bool {
+        hasToldOutputFailure.withLock { hasTold in
+            defer { hasTold = true }
+            return !hasTold
+        }
+    }
+
+    /// Refuses to begin what could not be reported.
+    ///
+    /// - Throws: `Diagnosis` when it is known already that standard output cannot be written.
+    func requireOutput() throws(Diagnosis) {
+        context.output.probe()
+        guard let outputFailure else { return }
+        hasToldOutputFailure.withLock { $0 = true }
+        throw outputFailure
+    }
+
+    /// Why results could not be written. A reader that has closed the pipe wants no more, which is no failure.
+    private var outputFailure: Diagnosis? {
+        guard let failure = context.output.failure, failure != EPIPE else { return nil }
+        let reason =
+            failure == EBADF ? "standard output is closed" : SystemError.words(failure)
+        return Diagnosis("output_failed", "cannot write the results: \(reason)", exitCode: .failure)
+    }
+}
+
+/// `--server` and `--user` of the command line. A command in a hint needs them as well: without them, it would use the
+/// server of the environment or the settings, or none.
+struct HintOptions: Sendable {
+    var server: String?
+    var user: String?
+    /// `--data-dir`, which a command for the store needs as well.
+    var dataDirectory: String?
+
+    /// A hint whose command at its end asks a server, with the options of the command line that this command lacks.
+    func added(to hint: String) -> String {
+        if let dataDirectory, hint.contains(/mediactl store (repair$|restore )/) {
+            return "\(hint) --data-dir \(Self.word(dataDirectory))"
+        }
+        let form =
+            /mediactl (media (?:show|list|find|delete)|uploads delete)(?: (?:[0-9a-f]+|--[a-z0-9-]+|keep|remove))*$/
+        guard let match = hint.firstMatch(of: form) else { return hint }
+        var options = server.map { " --server \(Self.word($0))" } ?? ""
+        if let user {
+            // Another user's login is the reason for a hint at the administrator.
+            options += " --user \(match.0.contains("--as-admin") ? "admin" : Self.word(user))"
+        }
+        return hint + options
+    }
+
+    /// A record whose error has the hint that is printed.
+    func added(to record: JSONObject) -> JSONObject {
+        guard server != nil || user != nil || dataDirectory != nil,
+            case .object(let error)? = record.members.first(where: { $0.name == "error" })?.value,
+            case .string(let hint)? = error.members.first(where: { $0.name == "hint" })?.value
+        else { return record }
+        return record.replacing(["error": .object(error.replacing(["hint": .string(added(to: hint))]))])
+    }
+
+    /// A value as a word of a shell.
+    static func word(_ value: String) -> String {
+        let isPlain = { (scalar: Unicode.Scalar) in
+            scalar.isASCII && (scalar.properties.isAlphabetic || scalar.properties.numericType != nil)
+                || "._:/@%+-".unicodeScalars.contains(scalar)
+        }
+        guard !value.unicodeScalars.allSatisfy(isPlain) else { return value }
+        return "'" + TerminalText.escaped(value).replacing("'", with: "'\\''") + "'"
+    }
+}

@@ -1,0 +1,155 @@
+internal import Foundation
+internal import MediaCore
+internal import Synchronization
+
+/// One file descriptor for text. Texts of several tasks never mix: each call writes its text whole.
+///
+/// A failure is remembered, and what follows is dropped: a closed pipe must not end an upload in flight.
+final class Output: Sendable {
+    let descriptor: Int32
+    private let firstFailure = Mutex<Int32?>(nil)
+
+    init(_ descriptor: Int32) {
+        self.descriptor = descriptor
+    }
+
+    /// The `errno` of the first write that failed.
+    var failure: Int32? {
+        firstFailure.withLock { $0 }
+    }
+
+    /// Writes nothing, to learn whether anything could be written. A closed descriptor and a full device answer that;
+    /// a closed pipe and a full disk are noticed only with the first byte.
+    func probe() {
+        firstFailure.withLock { failure in
+            guard failure == nil, Foundation.write(descriptor, "", 0) < 0, errno != EAGAIN, errno != EINTR else {
+                return
+            }
+            failure = errno
+        }
+    }
+
+    /// Learns whether the reader of a pipe has gone, which otherwise the next text would (poll(2): POLLERR).
+    func noticeClosedPipe() {
+        firstFailure.withLock { failure in
+            var event = pollfd(fd: descriptor, events: 0, revents: 0)
+            guard failure == nil, poll(&event, 1, 0) > 0, event.revents & Int16(POLLERR) != 0 else { return }
+            failure = EPIPE
+        }
+    }
+
+    /// Writes a text with as few `write(2)` calls as the system allows, usually one.
+    func write(_ text: String) {
+        firstFailure.withLock { failure in
+            guard failure == nil else { return }
+            var text = text
+            failure = text.withUTF8 { writeAll(UnsafeRawBufferPointer($0)) }
+        }
+    }
+
+    /// Writes bytes that need not be text.
+    func write(_ bytes: [UInt8]) {
+        firstFailure.withLock { failure in
+            guard failure == nil else { return }
+            failure = bytes.withUnsafeBytes { writeAll($0) }
+        }
+    }
+
+    private func writeAll(_ bytes: UnsafeRawBufferPointer) -> Int32? {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = Foundation.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+            if count >= 0 {
+                rest = rest.dropFirst(count)
+            } else if errno == EAGAIN {
+                // The descriptor is somebody's non-blocking pipe: wait until it takes more.
+                var event = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                _ = poll(&event, 1, -1)
+            } else if errno != EINTR {
+                return errno
+            }
+        }
+        return nil
+    }
+}
+
+/// Colours of one stream, or none, and the characters it may have.
+struct Style: Sendable, Equatable {
+    var isColored: Bool
+    /// Stands for what was cut. Where the locale has no UTF-8 our own characters are ASCII; names and texts of the user
+    /// and of servers stay as they are, because they are to be found again.
+    var ellipsis: Character
+
+    /// Decides for a stream: `--color`, then `NO_COLOR` (no-color.org: set and not empty), then `TERM`: none for `dumb`, or when it is not set.
+    init(_ mode: ColorMode, isTerminal: Bool, environment: [String: String]) {
+        switch mode {
+        case .always: isColored = true
+        case .never: isColored = false
+        case .auto:
+            isColored =
+                isTerminal && environment["NO_COLOR", default: ""].isEmpty
+                && environment["TERM", default: "dumb"] != "dumb"
+        }
+        ellipsis = Self.hasUTF8(environment) ? "…" : "~"
+    }
+
+    /// What the locale says of characters: POSIX.1-2017 XBD 8.2, the first that is set and not empty.
+    private static func hasUTF8(_ environment: [String: String]) -> Bool {
+        let locale = ["LC_ALL", "LC_CTYPE", "LANG"].lazy.compactMap { environment[$0] }.first { !$0.isEmpty }
+        let name = locale?.uppercased() ?? "C"
+        return name.contains("UTF-8") || name.contains("UTF8")
+    }
+
+    func bold(_ text: String) -> String { wrapped(text, "1") }
+    func dim(_ text: String) -> String { wrapped(text, "2") }
+    func red(_ text: String) -> String { wrapped(text, "31") }
+    func green(_ text: String) -> String { wrapped(text, "32") }
+    func yellow(_ text: String) -> String { wrapped(text, "33") }
+
+    /// ECMA-48 section 8.3.117, Select Graphic Rendition.
+    private func wrapped(_ text: String, _ code: String) -> String {
+        isColored ? "\u{1b}[\(code)m\(text)\u{1b}[0m" : text
+    }
+}
+
+/// Lines at the bottom of the terminal that are drawn over again; other text goes above them.
+final class ScreenArea: Sendable {
+    private let output: Output
+    /// Columns of the terminal now.
+    private let columns: @Sendable () -> Int
+    /// Width of each line that is drawn.
+    private let drawn = Mutex<[Int]>([])
+
+    init(_ output: Output, columns: @escaping @Sendable () -> Int) {
+        self.output = output
+        self.columns = columns
+    }
+
+    /// Replaces the lines. Each must fit the terminal, or the cursor loses its way.
+    func draw(_ lines: [String]) {
+        drawn.withLock { widths in
+            output.write(erasing(widths) + lines.map { $0 + "\n" }.joined())
+            widths = lines.map { TerminalText.width($0) }
+        }
+    }
+
+    /// Takes the lines away, runs `body`, and leaves the rest to the next drawing.
+    func above(_ body: () -> Void) {
+        drawn.withLock { widths in
+            if !widths.isEmpty {
+                output.write(erasing(widths))
+                widths = []
+            }
+            body()
+        }
+    }
+
+    /// ECMA-48: cursor up (8.3.22), then erase to the end of the page (8.3.39). A window that was made narrower since
+    /// has broken the lines.
+    private func erasing(_ widths: [Int]) -> String {
+        guard !widths.isEmpty else { return "" }
+        let columns = max(1, columns())
+        let rows = widths.reduce(0) { $0 + max(1, ($1 + columns - 1) / columns) }
+        return "\r\u{1b}[\(rows)A\u{1b}[J"
+    }
+}

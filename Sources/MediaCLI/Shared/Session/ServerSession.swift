@@ -1,0 +1,109 @@
+internal import GigHive
+internal import MediaCore
+internal import MediaTransport
+
+/// Makes clients for servers: one transfer loop for all of them, credentials found once a server.
+actor ServerSession {
+    private let settings: SettingsSession
+    private let credentials: CredentialFlags
+    private let http: HTTPClient
+    private var clients: [ServerURL: GigHiveClient] = [:]
+
+    /// Starts the transfer loop.
+    ///
+    /// - Throws: `TransportError`, `SettingsError`.
+    init(_ settings: SettingsSession, credentials: CredentialOptions) throws {
+        self.settings = settings
+        self.credentials = credentials.flags(noInput: settings.global.noInput)
+        http = try settings.httpClient(for: .uploadsURL)
+    }
+
+    /// A client that is logged in as soon as it is used; asks for the password where that is allowed, and tries a login that
+    /// was typed in.
+    ///
+    /// - Parameters:
+    ///   - server: The server. When it is not the one of the command, only credentials of its own are used.
+    ///   - retryCommand: The command that asks this server again, without its `--server`; for the hint.
+    ///   - isTried: Whether a login that was typed in is tried as one that may upload.
+    /// - Returns: The client.
+    /// - Throws: `CredentialError`, `SettingsError`; `GigHiveError` for a server that cannot be reached to ask about a login.
+    func client(
+        for server: ServerURL,
+        retryCommand: String? = nil,
+        isTried: Bool = true
+    ) async throws -> GigHiveClient {
+        if let client = clients[server] {
+            return client
+        }
+        if isTried { try await contact(server) }
+        var surroundings = CredentialSurroundings()
+        surroundings.retryCommand = retryCommand
+        if isTried {
+            let (http, timeouts) = (http, settings.timeouts)
+            let anonymous = anonymousClient(for: server)
+            surroundings.beforePrompt = { try await Self.reach(anonymous) }
+            surroundings.isAccepted = { authorization in
+                await Self.isAccepted(
+                    GigHiveClient(server: server, http: http, authorization: authorization, timeouts: timeouts)
+                )
+            }
+        }
+        let authorization = try await settings.search(credentials, at: server.origin, of: .uploadsURL, surroundings) {
+            try await $0.run()
+        }
+        let console = settings.console
+        console.trace("using \(TerminalText.escaped("\(authorization)")) for \(server)")
+        let client = GigHiveClient(
+            server: server,
+            http: http,
+            authorization: authorization,
+            timeouts: settings.timeouts
+        )
+        clients[server] = client
+        return client
+    }
+
+    /// A client that sends nothing, for checks that need an address only.
+    func anonymousClient(for server: ServerURL) -> GigHiveClient {
+        GigHiveClient(server: server, http: http, authorization: nil, timeouts: settings.timeouts)
+    }
+
+    /// A client for a guest, whose requests have a secret in place of a login.
+    ///
+    /// - Throws: `CredentialError` when the secret would be sent unencrypted; `SettingsError`.
+    func guestClient(for server: ServerURL) throws -> GigHiveClient {
+        try settings.refuseClearText(server.origin, .uploadsURL)
+        return anonymousClient(for: server)
+    }
+
+    /// Makes the first contact with a server whose certificate the user may have to decide about, before anything else is
+    /// asked or shown. Does nothing off a terminal.
+    ///
+    /// - Throws: `GigHiveError` when there is no response.
+    func contact(_ server: ServerURL) async throws {
+        guard settings.trusts.mayAsk(about: server.origin, of: .uploadsURL) else { return }
+        try await Self.reach(anonymousClient(for: server))
+    }
+
+    // MARK: Prompted logins
+
+    /// Connects to the server before the password prompt. Any response is sufficient.
+    private static func reach(_ client: GigHiveClient) async throws {
+        do {
+            _ = try await client.health()
+        } catch {
+            // An error response is reported by the command itself.
+            if error.httpStatus == nil, error.transport != nil { throw error }
+        }
+    }
+
+    /// Whether the server accepts the login of a user who can upload; true if that cannot be determined.
+    private static func isAccepted(_ client: GigHiveClient) async -> Bool {
+        do {
+            _ = try await client.asset(Int64.max)
+            return true
+        } catch {
+            return error.code != .unauthorized
+        }
+    }
+}

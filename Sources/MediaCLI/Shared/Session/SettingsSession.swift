@@ -1,0 +1,268 @@
+internal import GigHive
+internal import MediaStore
+internal import MediaTransport
+
+/// The settings of one run and the places it uses.
+struct SettingsSession: Sendable {
+    let console: Console
+    let global: GlobalOptions
+    /// What the command line says about settings.
+    let flags: SettingsFlags
+    let settings: Settings
+    let locations: SettingsLocations
+    /// How servers are verified.
+    let trusts: ServerTrustKeeper
+
+    /// The stored logins of upload servers.
+    var logins: LoginStore { LoginStore(directory: locations.dataDirectory) }
+
+    /// Finds and reads the settings.
+    ///
+    /// - Throws: `SettingsError`.
+    static func open(
+        _ console: Console,
+        global: GlobalOptions,
+        connection: some ConnectionFlags,
+        details: DetailOptions? = nil,
+        sending: SendingFlags = SendingFlags()
+    ) async throws(SettingsError) -> SettingsSession {
+        let environment = console.context.environment
+        let locations = try SettingsLocations(
+            environment: environment,
+            configOverride: global.config,
+            dataOverride: global.dataDir
+        )
+        let flags = SettingsFlags(global: global, connection: connection, details: details, sending: sending)
+        let settings = try await Settings.resolve(
+            flags: flags,
+            environment: environment,
+            locations: locations
+        )
+        console.use(settings.color.value)
+        console.use(HintOptions(server: flags.server, user: flags.user, dataDirectory: global.dataDir))
+        for note in settings.notes { console.note(note) }
+        for warning in settings.warnings {
+            console.warning(warning.message, hint: warning.hint)
+        }
+        return SettingsSession(
+            console: console,
+            global: global,
+            flags: flags,
+            settings: settings,
+            locations: locations,
+            trusts: ServerTrustKeeper(
+                console: console,
+                settings: settings,
+                path: locations.knownServersFile,
+                prompter: prompter(console, global)
+            )
+        )
+    }
+
+    /// A setting for `config show`.
+    struct Row: Sendable, Equatable {
+        var name: String
+        var value: String
+        var source: String
+    }
+
+    /// All settings, then the places.
+    var rows: [Row] {
+        settings.rows.map { Row(name: $0.name, value: $0.value, source: $0.origin.description) }
+            + [
+                Row(
+                    name: "settings file",
+                    value: locations.configFile,
+                    source: locations.isConfigFileNamed ? "named" : "default"
+                ),
+                Row(
+                    name: "data directory",
+                    value: locations.dataDirectory,
+                    source: global.dataDir == nil ? "default" : "flag"
+                ),
+            ]
+    }
+
+    /// The server of uploads; nil when nothing names one.
+    var configuredServer: ServerURL? {
+        get throws {
+            if let fault = settings.uploadsURLFault { throw fault }
+            return try settings.uploadsURL.map { try named($0.value, allowingPath: false) }
+        }
+    }
+
+    private func named(_ text: String, allowingPath: Bool) throws(ServerURLError) -> ServerURL {
+        let server = try ServerURL(text, allowingPath: allowingPath)
+        if server.assumedScheme {
+            console.trace("no scheme specified; using \(server)")
+        }
+        return server
+    }
+
+    /// The server of uploads.
+    ///
+    /// - Throws: `Diagnosis` when nothing names one; `SettingsError`, `ServerURLError`.
+    func requireServer() throws -> ServerURL {
+        guard let server = try configuredServer else { throw noServer }
+        return server
+    }
+
+    /// The server of photos, which may live below a path.
+    ///
+    /// - Throws: `Diagnosis` when nothing names one; `ServerURLError`.
+    func requireSyncServer() throws -> ServerURL {
+        guard let text = settings.syncURL?.value else { throw noServer }
+        return try named(text, allowingPath: true)
+    }
+
+    /// The server of captures, which may live below a path; nil when nothing names one.
+    ///
+    /// - Throws: `ServerURLError`.
+    var configuredCaptureServer: ServerURL? {
+        get throws(ServerURLError) {
+            guard let text = settings.captureURL?.value else { return nil }
+            return try named(text, allowingPath: true)
+        }
+    }
+
+    /// Nothing names a server.
+    var noServer: Diagnosis {
+        // A single profile would be in use.
+        let hasProfiles = settings.profile == nil && settings.otherProfiles.values.contains { !$0.origins.isEmpty }
+        return Diagnosis(
+            "no_server",
+            "no server configured",
+            hint: hasProfiles
+                ? "set --server URL or --profile NAME, or default_profile in the settings"
+                : "set --server URL or MEDIACTL_SERVER, or configure it in \(locations.configFile)",
+            exitCode: .usage
+        )
+    }
+
+    /// Limits of silence.
+    var timeouts: TransferTimeouts {
+        TransferTimeouts(
+            connect: settings.connectTimeout.value,
+            stall: settings.stallTimeout.value,
+            answer: settings.responseTimeout.value
+        )
+    }
+
+    /// Re-tries.
+    var retryPolicy: RetryPolicy { RetryPolicy(retries: settings.retries.value) }
+
+    /// Whether, and how, questions may be asked.
+    var prompter: Prompter { Self.prompter(console, global) }
+
+    private static func prompter(_ console: Console, _ global: GlobalOptions) -> Prompter {
+        Prompter(
+            context: console.context,
+            isAllowed: console.context.terminal.isInteractive && !global.noInput
+        )
+    }
+}
+
+extension SettingsSession {
+    /// A transfer loop as flags and settings describe it.
+    ///
+    /// - Parameter service: What is asked over it: which servers flags and environment are for depends on it.
+    /// - Returns: The client, which verifies each server with the settings for it.
+    /// - Throws: `TransportError`; `SettingsError` for a malformed `known_servers`; `StoreError` for unusable logins.
+    func httpClient(for service: SettingKey) throws -> HTTPClient {
+        try trusts.load()
+        var configuration = HTTPClientConfiguration(
+            http2: settings.http2.value,
+            retry: retryPolicy,
+            maximumSendRate: settings.limitRate.value,
+            userAgent: "mediactl/\(MediactlCommand.version)"
+        )
+        configuration.trustByOrigin = { [trusts] in trusts.trust(for: $0, of: service) }
+        configuration.onUntrustedServer = { [trusts] in await trusts.decide($0, $1, of: service) }
+        if service == .uploadsURL { configuration.loginRequirements = try loginRequirements() }
+        if console.verbosity > 0 {
+            configuration.observer = { [console] in Self.trace($0, on: console) }
+        }
+        return try HTTPClient(configuration: configuration)
+    }
+
+    /// The upload servers that require a login. One that a response adds is stored before any other request starts, so that
+    /// no later process sends it a password.
+    private func loginRequirements() throws -> LoginRequirements {
+        LoginRequirements(try logins.requirements()) { [console, logins] origin in
+            do throws(StoreError) {
+                try logins.update(origin) { $0.requiresLogin = true }
+            } catch {
+                console.warning(
+                    "cannot store that \(ErrorCatalogue.clean("\(origin)")) requires a login: \(error.detail)"
+                )
+            }
+        }
+    }
+
+    /// Refuses to send secrets unencrypted, unless that is allowed for the server.
+    ///
+    /// - Throws: `CredentialError` (usage); `SettingsError`.
+    func refuseClearText(_ origin: Origin, _ service: SettingKey, of what: String = "credentials") throws {
+        let isAllowed = try trusts.server(origin, of: service).allowHTTP.value
+        try Credentials.refuseClearText(
+            origin,
+            allowed: isAllowed,
+            of: what,
+            environment: console.context.environment
+        )
+    }
+
+    /// One line for each exchange. The query is left out: it may hold what others should not see.
+    private static func trace(_ exchange: ExchangeRecord, on console: Console) {
+        let address = exchange.url.text.prefix { $0 != "?" }
+        let outcome =
+            switch exchange.outcome {
+            case .success(let status): "\(status)"
+            case .failure(let error): "no answer (\(ErrorCatalogue.foreign(error.description)))"
+            }
+        console.trace(
+            "\(exchange.method.rawValue) \(address): \(outcome), \(exchange.bodyBytesSent) bytes sent, "
+                + "\(exchange.bytesReceived) received, \(Formats.milliseconds(exchange.duration)) ms"
+        )
+    }
+
+    /// Looks for a secret in a task of its own, which a signal cancels: an open question then ends with the terminal as
+    /// it was.
+    ///
+    /// - Parameters:
+    ///   - flags: The credentials from the command line, for the server of this command.
+    ///   - origin: The server.
+    ///   - service: The service that is used there.
+    ///   - surroundings: How a prompted login is checked.
+    ///   - find: The search; it gets only the settings for `origin`.
+    /// - Returns: The result of `find`.
+    /// - Throws: What `find` throws; `SettingsError`.
+    func search<Found: Sendable>(
+        _ flags: CredentialFlags,
+        at origin: Origin,
+        of service: SettingKey,
+        _ surroundings: CredentialSurroundings = CredentialSurroundings(),
+        find: @escaping @Sendable (CredentialSearch) async throws -> Found
+    ) async throws -> Found {
+        let console = console
+        var surroundings = surroundings
+        surroundings.standardInput = console.context.standardInput
+        surroundings.warn = { console.warning($0) }
+        if prompter.isAllowed {
+            surroundings.prompt = { (question, echo) async throws(CredentialError) in
+                try await PasswordPrompt.ask(question, echo)
+            }
+        }
+        surroundings.now = console.context.now
+        let stored = service == .uploadsURL ? try logins.entry(for: origin) : LoginStore.Entry()
+        let search = CredentialSearch(
+            flags: flags,
+            server: try trusts.server(origin, of: service),
+            environment: console.context.environment,
+            origin: origin,
+            surroundings: surroundings,
+            stored: stored
+        )
+        return try await console.context.interruption.cancelling { try await find(search) }
+    }
+}

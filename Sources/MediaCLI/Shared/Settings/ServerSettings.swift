@@ -1,0 +1,205 @@
+internal import MediaTransport
+
+/// The settings that apply to one server: only those that were specified for it.
+///
+/// Credentials and TLS settings belong to the origin that they were specified for. An origin that comes
+/// from the store, the journal, a report or an import gets no settings of another origin.
+struct ServerSettings: Sendable {
+    /// Whether credential flags apply to this server.
+    var takesFlags = false
+    /// Whether `MEDIACTL_PASSWORD`, `MEDIACTL_API_KEY` and their files are for this server.
+    var takesEnvironment = false
+    /// Whether this is the server of the command: then a `default` entry in netrc applies as well.
+    var isTarget = false
+    var user: Setting<String>?
+    /// The command that prints the password in its first line: program and arguments, without a shell.
+    var passwordCommand: Setting<[String]>?
+    var caFile: Setting<String>?
+    var pinnedKey: Setting<String>?
+    var insecure = Setting(value: false, origin: SettingOrigin.builtIn)
+    var allowHTTP = Setting(value: false, origin: SettingOrigin.builtIn)
+
+    /// How the server is verified.
+    var trust: ServerTrust {
+        ServerTrust(caFile: caFile?.value, pinnedKey: pinnedKey?.value, insecure: insecure.value)
+    }
+}
+
+/// One source of settings, and the servers it applies to.
+struct ServerSource: Sendable {
+    enum Scope: Sendable, Equatable {
+        /// The servers that the command is for.
+        case target
+        /// `MEDIACTL_SERVER`, or the variable of the one service; without either the servers that the command is for.
+        case environment
+        /// The servers of a section of the settings file; without any the servers that the command is for.
+        case section(Set<Origin>)
+    }
+
+    var layer: SettingsLayer
+    var scope: Scope
+    var section: SettingsFile.Section?
+
+    init(flags: SettingsFlags) {
+        layer = SettingsLayer(flags: flags)
+        scope = .target
+    }
+
+    init(environment: [String: String]) {
+        layer = SettingsLayer(environment: environment)
+        scope = .environment
+    }
+
+    init(section: SettingsFile.Section) {
+        layer = SettingsLayer(section: section)
+        scope = .section(section.origins)
+        self.section = section
+    }
+}
+
+extension Settings {
+    /// What may be used for a server.
+    ///
+    /// - Parameters:
+    ///   - origin: The server that is asked.
+    ///   - service: The address of what is asked: `.uploadsURL`, `.syncURL`, `.captureURL` or `.libraryURL`.
+    ///   - named: Servers that this command names besides its configured one, such as that of an event link.
+    /// - Returns: The settings whose source is bound to the origin.
+    /// - Throws: `SettingsError` for two profiles of the same server, neither of which is in use.
+    func server(
+        _ origin: Origin,
+        of service: SettingKey,
+        named: Set<Origin> = []
+    ) throws(SettingsError) -> ServerSettings {
+        let isTarget = target(of: service) == origin || named.contains(origin)
+        let home = try environmentOrigin(of: service)
+        var bound = sources.filter { source in
+            switch source.scope {
+            case .target: isTarget
+            case .environment: home.map { $0 == origin } ?? isTarget
+            case .section(let origins): origins.isEmpty ? isTarget : origins.contains(origin)
+            }
+        }
+        if let profile = try profile(for: origin) { bound.append(ServerSource(section: profile)) }
+        let layers = bound.map(\.layer)
+        // CA certificates without a server in the same section apply to all servers.
+        let authorities = sources.filter { $0.scope == .section([]) }.map(\.layer)
+        return ServerSettings(
+            takesFlags: isTarget,
+            takesEnvironment: bound.contains { $0.scope == .environment },
+            isTarget: isTarget,
+            user: try layers.find(.user, SettingValue.text),
+            passwordCommand: bound.lazy.compactMap { source in
+                source.section.flatMap { section in
+                    section.passwordCommand.map { Setting(value: $0, origin: section.origin) }
+                }
+            }.first,
+            caFile: try (layers + authorities).find(.caFile, SettingValue.text),
+            pinnedKey: try layers.find(.pinnedKey, SettingValue.pin),
+            insecure: try layers.find(.insecure, or: false, SettingValue.boolean),
+            allowHTTP: try layers.find(.allowHTTP, or: false, SettingValue.boolean)
+        )
+    }
+
+    /// The configured server for a service; nil if there is none.
+    func target(of service: SettingKey) -> Origin? {
+        let address =
+            switch service {
+            case .syncURL: syncURL
+            case .captureURL: captureURL
+            case .libraryURL: libraryURL
+            default: uploadsURL
+            }
+        return address.flatMap { try? ServerURL($0.value, allowingPath: true).origin }
+    }
+
+    /// The server that secrets in the environment apply to; nil if the environment specifies none.
+    private func environmentOrigin(of service: SettingKey) throws(SettingsError) -> Origin? {
+        guard let layer = sources.first(where: { $0.scope == .environment })?.layer else { return nil }
+        let own = try layer.find(service, SettingValue.addressBelowPath)
+        let general = try layer.find(.server, SettingValue.addressBelowPath)
+        return (own ?? general).flatMap { try? ServerURL($0.value, allowingPath: true).origin }
+    }
+
+    /// The profile of a server that no source in use applies to.
+    private func profile(for origin: Origin) throws(SettingsError) -> SettingsFile.Section? {
+        let isCovered = sources.contains { source in
+            if case .section(let origins) = source.scope { origins.contains(origin) } else { false }
+        }
+        guard !isCovered else { return nil }
+        let matching = otherProfiles.filter { $0.value.origins.contains(origin) }
+        guard matching.count < 2 else {
+            throw SettingsError(
+                file: matching.values.first?.file,
+                key: "profiles",
+                rule: "\(matching.keys.sorted().joined(separator: " and ")) are all for \(origin)",
+                hint: "choose one with --profile"
+            )
+        }
+        return matching.values.first
+    }
+}
+
+/// Which profile is in use: the specified one, else the one of the server in use; where nothing specifies a server,
+/// `default_profile`, else the only profile.
+struct ProfileChoice {
+    var flags: SettingsFlags
+    var environment: [String: String]
+
+    /// The profile in use, if any.
+    ///
+    /// - Parameters:
+    ///   - file: The profiles to choose from.
+    ///   - unselected: The settings without any profile.
+    /// - Returns: Its name, and what selected it.
+    /// - Throws: `SettingsError` for a name that is no profile's, and where two profiles name the server.
+    func choose(from file: SettingsFile, unselected: Settings) throws(SettingsError) -> Setting<String>? {
+        let variable = "MEDIACTL_PROFILE"
+        if let name = flags.profile {
+            return try named(name, as: "--profile", .flag, in: file)
+        }
+        if let name = environment[variable], !name.isEmpty {
+            return try named(name, as: variable, .environment(variable), in: file)
+        }
+        let addresses = [
+            unselected.server, unselected.uploadsURL, unselected.syncURL, unselected.captureURL, unselected.libraryURL,
+        ].compactMap { $0 }
+        if let name = file.defaultProfile, addresses.allSatisfy({ $0.origin == file.global.origin }) {
+            return Setting(value: name, origin: file.global.origin)
+        }
+        guard let server = addresses.first else {
+            guard file.profiles.count == 1, let only = file.profiles.first, !only.value.origins.isEmpty else {
+                return nil
+            }
+            return Setting(value: only.key, origin: file.global.origin)
+        }
+        guard let origin = try? ServerURL(server.value, allowingPath: true).origin else { return nil }
+        let matching = file.profiles.filter { $0.value.origins.contains(origin) }.keys.sorted()
+        guard matching.count < 2 else {
+            throw SettingsError(
+                file: file.global.file,
+                key: "profiles",
+                rule: "\(matching.joined(separator: " and ")) are all for \(origin)",
+                hint: "choose one with --profile"
+            )
+        }
+        return matching.first.map { Setting(value: $0, origin: server.origin) }
+    }
+
+    private func named(
+        _ name: String,
+        as key: String,
+        _ origin: SettingOrigin,
+        in file: SettingsFile
+    ) throws(SettingsError) -> Setting<String> {
+        guard file.profiles[name] == nil else { return Setting(value: name, origin: origin) }
+        let hint = Self.hint(for: name, among: file.profiles.keys.sorted(), in: file.global.file)
+        throw SettingsError(key: key, value: name, rule: "is not a profile", hint: hint)
+    }
+
+    /// The hint for a name that is not a profile.
+    static func hint(for name: String, among known: [String], in file: String) -> String {
+        Spelling.hint(for: name, among: known)
+            ?? (known.isEmpty ? "there are no profiles in \(file)" : "known profiles: \(known.joined(separator: ", "))")
+    }
+}

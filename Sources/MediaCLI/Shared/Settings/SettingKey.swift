@@ -1,0 +1,267 @@
+internal import CaptureSubmission
+internal import Foundation
+internal import GigHive
+internal import MediaTransport
+
+/// The name of a setting in the settings file; flags and environment variables are derived from it.
+enum SettingKey: String, CaseIterable, Sendable {
+    case server
+    case uploadsURL = "uploads_url"
+    case syncURL = "sync_url"
+    case captureURL = "capture_url"
+    case libraryURL = "library_url"
+    case user
+    case caFile = "cacert"
+    case pinnedKey = "pinned_key"
+    case insecure
+    case allowHTTP = "allow_http"
+    case http2
+    case connectTimeout = "connect_timeout"
+    case stallTimeout = "stall_timeout"
+    case responseTimeout = "response_timeout"
+    case finishTimeout = "finish_timeout"
+    case settleTimeout = "settle_timeout"
+    case limitRate = "limit_rate"
+    case retries
+    case maxBytes = "max_bytes"
+    case contact
+    case orgName = "org_name"
+    case eventType = "event_type"
+    case color
+    case jobs
+    case transport
+    case chunkSize = "chunk_size"
+    case captureProfile = "capture_profile"
+    case captureRPID = "capture_rp_id"
+    case albumsEnabled = "albums.enabled"
+    case albumsLibrary = "albums.library"
+    case albumsFolderRoot = "albums.folder.root"
+    case albumsUpload = "albums.upload"
+    case deleteAssociatedAlbum = "features.deleteAssociatedAlbum"
+
+    /// For example `--stall-timeout`.
+    var flag: String {
+        switch self {
+        case .albumsLibrary: "--library"
+        default: "--" + rawValue.replacing("_", with: "-")
+        }
+    }
+
+    /// For example `MEDIACTL_STALL_TIMEOUT`.
+    var environmentVariable: String {
+        switch self {
+        case .deleteAssociatedAlbum: "MEDIACTL_FEATURE_DELETE_ALBUM"
+        default: "MEDIACTL_" + rawValue.replacing(".", with: "_").uppercased()
+        }
+    }
+
+    /// Settings whose name has changed, by their old name, which is still accepted.
+    static let deprecated: [String: SettingKey] = ["answer_timeout": .responseTimeout]
+
+    /// The old name of the setting as an environment variable; nil if it never had another.
+    var deprecatedVariable: String? {
+        Self.deprecated.first { $0.value == self }.map { "MEDIACTL_" + $0.key.uppercased() }
+    }
+
+    /// Whether the settings file must have a YAML boolean here.
+    var isBoolean: Bool {
+        [.insecure, .allowHTTP, .http2, .albumsEnabled, .albumsUpload, .deleteAssociatedAlbum].contains(self)
+    }
+
+    /// Whether the value is a path, which in the settings file begins at its directory.
+    var isPath: Bool { self == .caFile || self == .albumsFolderRoot }
+
+    /// Names that only group others: `albums` and `albums.folder`, and the like.
+    static let groups: Set<String> = Set(
+        allCases.flatMap { key in
+            let parts = key.rawValue.split(separator: ".")
+            return parts.indices.dropFirst().map { parts[..<$0].joined(separator: ".") }
+        }
+    )
+
+    /// The settings that name a server.
+    static let addresses: [SettingKey] = [.server, .uploadsURL, .syncURL, .captureURL, .libraryURL]
+}
+
+/// Turns the text of a setting into its value.
+enum SettingValue {
+    static func text(_ text: String) throws(InvalidValue) -> String {
+        guard !text.isEmpty else { throw InvalidValue(rule: "is empty") }
+        return text
+    }
+
+    static func boolean(_ text: String) throws(InvalidValue) -> Bool {
+        switch text.lowercased() {
+        case "true", "yes", "on", "1": true
+        case "false", "no", "off", "0": false
+        default: throw InvalidValue(rule: "is neither true nor false")
+        }
+    }
+
+    /// A number of tries after the first.
+    static func count(_ text: String) throws(InvalidValue) -> Int {
+        guard Digits.only(text), let count = Int(text) else { throw InvalidValue(rule: "is not a whole number from 0") }
+        return count
+    }
+
+    /// Seconds, or a number with `s`, `m` or `h`; more than nothing.
+    static func timeout(_ text: String) throws(InvalidValue) -> Duration {
+        let duration = try timeoutOrZero(text)
+        guard duration > .zero else { throw InvalidValue(rule: "is no time at all: give a number above 0") }
+        return duration
+    }
+
+    /// Seconds, or a number with `s`, `m` or `h`.
+    static func timeoutOrZero(_ text: String) throws(InvalidValue) -> Duration {
+        let units: [Character: Double] = ["s": 1, "m": 60, "h": 3600]
+        let factor = text.last.flatMap { units[$0] }
+        let digits = factor == nil ? text[...] : text.dropLast()
+        let parts = digits.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count <= 2, parts.allSatisfy(Digits.only), let number = Double(digits) else {
+            throw InvalidValue(rule: "is not a duration", hint: "durations are seconds, or numbers like 30s, 5m and 1h")
+        }
+        let seconds = number * (factor ?? 1)
+        guard seconds <= 10 * 365 * 86_400 else { throw InvalidValue(rule: "is more than ten years") }
+        return .milliseconds(Int64((seconds * 1000).rounded()))
+    }
+
+    /// Bytes, or a number with `K`, `M` or `G` (powers of 1024); at least one.
+    static func size(_ text: String) throws(InvalidValue) -> Int64 {
+        let units: [Character: Int64] = ["K": 1 << 10, "M": 1 << 20, "G": 1 << 30]
+        let factor = text.uppercased().last.flatMap { units[$0] }
+        let digits = factor == nil ? text[...] : text.dropLast()
+        guard Digits.only(digits), let number = Int64(digits) else {
+            throw InvalidValue(
+                rule: "is not a number of bytes",
+                hint: "sizes are bytes, or numbers like 500K, 20M and 6G"
+            )
+        }
+        let (bytes, overflow) = number.multipliedReportingOverflow(by: factor ?? 1)
+        guard !overflow else { throw InvalidValue(rule: "is too large") }
+        guard bytes > 0 else { throw InvalidValue(rule: "is no size: give a number above 0") }
+        return bytes
+    }
+
+    /// Bytes a second as in `size`; `0` and `none` stand for no limit.
+    static func rate(_ text: String) throws(InvalidValue) -> Int64? {
+        text == "0" || text == "none" ? nil : try size(text)
+    }
+
+    /// Files at a time. More than a few do not fill a line better, and every one costs the server a worker.
+    static func jobs(_ text: String) throws(InvalidValue) -> Int {
+        guard Digits.only(text), let count = Int(text), (1...16).contains(count) else {
+            throw InvalidValue(rule: "is not a whole number from 1 to 16")
+        }
+        return count
+    }
+
+    static func transport(_ text: String) throws(InvalidValue) -> UploadOptions.TransportChoice {
+        try InvalidValue.choice(text)
+    }
+
+    /// Bytes as in `size`, from 64K: below that the requests weigh more than what they carry.
+    static func chunkSize(_ text: String) throws(InvalidValue) -> Int64 {
+        let bytes = try size(text)
+        guard bytes >= 64 << 10 else { throw InvalidValue(rule: "is less than 64K") }
+        return bytes
+    }
+
+    static func captureProfile(_ text: String) throws(InvalidValue) -> CaptureProfile {
+        try InvalidValue.choice(text)
+    }
+
+    static func albumLibrary(_ text: String) throws(InvalidValue) -> AlbumLibraryChoice {
+        try InvalidValue.choice(text)
+    }
+
+    /// A path that does not depend on where the program is started.
+    static func absolutePath(_ text: String) throws(InvalidValue) -> String {
+        guard text.hasPrefix("/") else { throw InvalidValue(rule: "is not an absolute path") }
+        return text
+    }
+
+    static func color(_ text: String) throws(InvalidValue) -> ColorMode {
+        try InvalidValue.choice(text)
+    }
+
+    /// `sha256//` and the base64 of 32 bytes; several are separated by `;` (libcurl, CURLOPT_PINNEDPUBLICKEY).
+    static func pin(_ text: String) throws(InvalidValue) -> String {
+        for pin in text.split(separator: ";", omittingEmptySubsequences: false) {
+            guard pin.hasPrefix("sha256//"), Data(base64Encoded: String(pin.dropFirst(8)))?.count == 32 else {
+                throw InvalidValue(rule: "is not a pin", hint: "a pin is sha256// and 44 characters of base64")
+            }
+        }
+        return text
+    }
+
+    /// The address of a server that lives at the root of its host, as the user wrote it.
+    static func address(_ text: String) throws(InvalidValue) -> String {
+        _ = try serverURL(text, allowingPath: false)
+        return text
+    }
+
+    /// The address of a server that may live below a path, as the user wrote it.
+    static func addressBelowPath(_ text: String) throws(InvalidValue) -> String {
+        _ = try serverURL(text, allowingPath: true)
+        return text
+    }
+
+    private static func serverURL(_ text: String, allowingPath: Bool) throws(InvalidValue) -> ServerURL {
+        do {
+            return try ServerURL(text, allowingPath: allowingPath)
+        } catch {
+            throw switch error {
+            case .malformed(let reason):
+                InvalidValue(rule: "is not an address: \(reason)", hint: "write it like https://media.example.org")
+            case .unsupportedScheme:
+                InvalidValue(rule: "is neither http nor https", hint: "write it like https://media.example.org")
+            case .containsCredentials:
+                InvalidValue(
+                    rule: "the address holds a user name or a password",
+                    hint: "leave them out; use --user and --password-stdin, --password-file or netrc",
+                    isSecret: true
+                )
+            case .containsPath(let suggestion):
+                InvalidValue(rule: "goes on after the host name", hint: "try \(suggestion)")
+            }
+        }
+    }
+}
+
+/// Why a value is refused: `rule` follows the quoted value in the message.
+struct InvalidValue: Error {
+    var rule: String
+    var hint: String?
+    /// Whether the value may hold a secret and must not be shown.
+    var isSecret = false
+}
+
+extension InvalidValue {
+    /// A word that is none of those that are known.
+    init(_ text: String, noneOf known: [String]) {
+        let last = known.last ?? ""
+        rule =
+            known.count == 2
+            ? "is neither \(known[0]) nor \(last)"
+            : "is none of \(known.dropLast().joined(separator: ", ")) and \(last)"
+        hint = Spelling.hint(for: text, among: known)
+    }
+
+    /// A word for one of the cases.
+    static func choice<Choice: RawRepresentable<String> & CaseIterable>(
+        _ text: String
+    ) throws(InvalidValue) -> Choice {
+        guard let choice = Choice(rawValue: text) else {
+            throw InvalidValue(text, noneOf: Choice.allCases.map(\.rawValue))
+        }
+        return choice
+    }
+}
+
+/// Numbers as people write them, which `Int` and `Double` take more than.
+enum Digits {
+    /// Whether a text is one ASCII digit or more, and nothing else.
+    static func only(_ text: some StringProtocol) -> Bool {
+        !text.isEmpty && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    }
+}

@@ -1,0 +1,525 @@
+internal import Glibc
+internal import MediaCore
+internal import MediaTransport
+internal import Yams
+
+/// The settings file: top-level settings, and profiles with the same settings.
+///
+/// `fixtures/settings/config.yaml` is the documented example.
+struct SettingsFile: Sendable {
+    /// The top level, or one profile.
+    struct Section: Sendable {
+        var file: String
+        var origin: SettingOrigin
+        /// `profiles.stage.`, or nothing at the top level.
+        var keyPrefix: String
+        var values: [SettingKey: (text: String, line: Int)] = [:]
+        var passwordCommand: [String]?
+        var vaultKeyCommand: [String]?
+        /// `albums.path_map`
+        var pathMap: [PathPrefix]?
+        /// Old names that it uses, in the order of the file.
+        var deprecated: [(name: String, key: SettingKey)] = []
+        /// What is said of names that are no settings, in the order of the file.
+        var unknown: [SettingsError] = []
+
+        /// The servers it names.
+        var origins: Set<Origin> {
+            Set(
+                SettingKey.addresses.compactMap { values[$0] }.compactMap {
+                    try? ServerURL($0.text, allowingPath: true).origin
+                }
+            )
+        }
+    }
+
+    var global: Section
+    var profiles: [String: Section] = [:]
+    /// `default_profile`: the profile to use if no server is specified.
+    var defaultProfile: String?
+
+    /// What is said of names that are no settings, also in profiles that are not in use, in the order of the file.
+    var warnings: [SettingsError] {
+        ([global] + profiles.values).flatMap(\.unknown).sorted { $0.line ?? 0 < $1.line ?? 0 }
+    }
+
+    /// Reads the file named by `locations`; nothing is in one that does not exist, unless the user named it.
+    static func read(locations: SettingsLocations, home: String?) throws(SettingsError) -> SettingsFile {
+        let path = locations.configFile
+        let text: String
+        do {
+            text = try SmallFile.trustedText(atPath: path)
+        } catch {
+            let isOptional = error == .missing && !locations.isConfigFileNamed
+            guard isOptional else { throw SettingsError(refusing: path, error) }
+            text = ""
+        }
+        return try SettingsFile(text: text, path: path, home: home)
+    }
+
+    /// Reads the text of a settings file.
+    ///
+    /// - Parameters:
+    ///   - text: YAML.
+    ///   - path: Where it stands: named in errors, and the place that relative file names start from.
+    ///   - home: What `~/` stands for.
+    /// - Throws: `SettingsError` for the first thing that is not understood.
+    init(text: String, path: String, home: String?) throws(SettingsError) {
+        global = Section(file: path, origin: .settingsFile(path), keyPrefix: "")
+        guard let root = try Self.compose(text, path), !Self.isNull(root) else { return }
+        let reader = SectionReader(file: path, home: home)
+        var profiles: [String: Section] = [:]
+        var defaultProfile: Node?
+        global = try reader.read(root, into: global) { key, node throws(SettingsError) in
+            switch key {
+            case "profiles": profiles = try reader.readProfiles(node)
+            case "default_profile": defaultProfile = node
+            default: return false
+            }
+            return true
+        }
+        self.profiles = profiles
+        self.defaultProfile = try defaultProfile.map { node throws(SettingsError) in
+            try reader.profileName(node, among: profiles.keys.sorted())
+        }
+        if global.passwordCommand != nil, global.origins.isEmpty {
+            throw SettingsError(
+                file: path,
+                key: "password_command",
+                rule: "is for no server in particular",
+                hint: "put it into a profile, or name the server beside it"
+            )
+        }
+    }
+
+    static func isNull(_ node: Node) -> Bool {
+        node.scalar?.style == .plain && node.null != nil
+    }
+
+    private static func compose(_ text: String, _ path: String) throws(SettingsError) -> Node? {
+        do {
+            return try Yams.compose(yaml: text)
+        } catch let error as YamlError {
+            throw switch error {
+            case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
+                .composer(_, let problem, let mark, _):
+                SettingsError(file: path, line: mark.line, rule: "is not YAML: \(problem)")
+            case .duplicatedKeysInMapping(let duplicates, let context):
+                SettingsError(file: path, line: context.mark.line, key: duplicates.first, rule: "is set twice")
+            default:
+                SettingsError(file: path, rule: "is not YAML")
+            }
+        } catch {
+            throw SettingsError(file: path, rule: "is not YAML")
+        }
+    }
+}
+
+/// Where settings and data live (XDG Base Directory Specification 0.8). Nothing is read from the current directory.
+struct SettingsLocations: Sendable, Equatable {
+    /// The settings file.
+    var configFile: String
+    /// Whether the user named the settings file, so that its absence is an error.
+    var isConfigFileNamed: Bool
+    /// Token store, journal, rescue files, spool.
+    var dataDirectory: String
+    /// What can be made again.
+    var cacheDirectory: String
+
+    /// The pins of servers that were trusted at their first contact: beside the settings file, which is never rewritten.
+    var knownServersFile: String {
+        let directory = configFile.lastIndex(of: "/").map { configFile[...$0] } ?? ""
+        return directory + KnownServers.fileName
+    }
+
+    /// Finds the locations: flag, then `MEDIACTL_CONFIG` / `MEDIACTL_DATA_DIR`, then `XDG_*_HOME`, then `HOME`.
+    ///
+    /// Without a home directory everything that no variable places elsewhere lives in the data directory.
+    ///
+    /// - Parameters:
+    ///   - environment: The process environment.
+    ///   - configOverride: The value of `--config`.
+    ///   - dataOverride: The value of `--data-dir`.
+    /// - Throws: `SettingsError` when neither a home directory nor an override says where data goes.
+    init(
+        environment: [String: String],
+        configOverride: String? = nil,
+        dataOverride: String? = nil
+    ) throws(SettingsError) {
+        func variable(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
+        // "All paths set in these environment variables must be absolute. If an implementation encounters a relative
+        // path in any of these variables it should consider the path invalid and ignore it."
+        func absolute(_ name: String) -> String? { variable(name).flatMap { $0.hasPrefix("/") ? $0 : nil } }
+        func directory(_ name: String, below home: String) -> String? {
+            (absolute(name) ?? absolute("HOME").map { $0 + home }).map { $0 + "/mediactl" }
+        }
+
+        let namedData = dataOverride ?? variable("MEDIACTL_DATA_DIR")
+        guard let data = namedData ?? directory("XDG_DATA_HOME", below: "/.local/share") else {
+            throw SettingsError(
+                key: "HOME",
+                rule: "there is no home directory to keep data in: HOME is not set to an absolute path",
+                hint: "specify a directory with --data-dir"
+            )
+        }
+        let namedConfig = configOverride ?? variable("MEDIACTL_CONFIG")
+        isConfigFileNamed = namedConfig != nil
+        configFile = namedConfig ?? (directory("XDG_CONFIG_HOME", below: "/.config") ?? data) + "/config.yaml"
+        dataDirectory = data
+        cacheDirectory = directory("XDG_CACHE_HOME", below: "/.cache") ?? data + "/cache"
+    }
+}
+
+/// Turns YAML mappings into sections, and refuses values that are not exactly understood. Names that are not known are kept
+/// for a warning, or refused (`UnknownSetting`).
+struct SectionReader {
+    let file: String
+    let home: String?
+
+    func readProfiles(_ node: Node) throws(SettingsError) -> [String: SettingsFile.Section] {
+        if SettingsFile.isNull(node) { return [:] }
+        guard let mapping = node.mapping else {
+            throw error(node, "profiles", "must hold names, each with its settings")
+        }
+        var profiles: [String: SettingsFile.Section] = [:]
+        for (key, value) in mapping {
+            guard let name = key.scalar?.string, !name.isEmpty else { throw error(key, "profiles", "needs names") }
+            let empty = SettingsFile.Section(file: file, origin: .profile(name), keyPrefix: "profiles.\(name).")
+            profiles[name] = try read(value, into: empty) { _, _ throws(SettingsError) in false }
+        }
+        return profiles
+    }
+
+    /// The name of a profile.
+    ///
+    /// - Throws: `SettingsError` for one that does not exist.
+    func profileName(_ node: Node, among known: [String]) throws(SettingsError) -> String {
+        guard let name = node.scalar?.string, !SettingsFile.isNull(node) else {
+            throw error(node, "default_profile", "must be the name of a profile")
+        }
+        guard known.contains(name) else {
+            var refused = error(node, "default_profile", "is not a profile", value: name)
+            refused.hint = ProfileChoice.hint(for: name, among: known, in: file)
+            throw refused
+        }
+        return name
+    }
+
+    /// Reads the settings of one level.
+    ///
+    /// - Parameters:
+    ///   - node: The mapping.
+    ///   - empty: The section to fill.
+    ///   - special: Takes what only this level may have; false for keys it does not know.
+    /// - Returns: The filled section.
+    /// - Throws: `SettingsError` for the first thing that is not understood.
+    func read(
+        _ node: Node,
+        into empty: SettingsFile.Section,
+        special: (String, Node) throws(SettingsError) -> Bool
+    ) throws(SettingsError) -> SettingsFile.Section {
+        var section = empty
+        if SettingsFile.isNull(node) { return section }
+        guard let mapping = node.mapping else {
+            let name = empty.keyPrefix.isEmpty ? nil : String(empty.keyPrefix.dropLast())
+            throw error(node, name, "must hold settings, one `name: value` a line")
+        }
+        try fill(&section, from: mapping, group: "", special: special)
+        return section
+    }
+
+    /// Reads the settings of a mapping. A name with dots means the same as groups within each other.
+    private func fill(
+        _ section: inout SettingsFile.Section,
+        from mapping: Node.Mapping,
+        group: String,
+        special: (String, Node) throws(SettingsError) -> Bool
+    ) throws(SettingsError) {
+        for (keyNode, value) in mapping {
+            guard let word = keyNode.scalar?.string else { throw error(keyNode, nil, "is not the name of a setting") }
+            let name = group + word
+            let path = section.keyPrefix + name
+            if let key = SettingKey(rawValue: name) ?? SettingKey.deprecated[name] {
+                if SettingKey.deprecated[name] != nil { section.deprecated.append((name, key)) }
+                guard section.values[key] == nil else { throw error(keyNode, path, "is set twice") }
+                let text = try scalar(value, of: key, path)
+                section.values[key] = (text, value.mark?.line ?? keyNode.mark?.line ?? 1)
+            } else if SettingKey.groups.contains(name), SettingsFile.isNull(value) {
+                continue
+            } else if SettingKey.groups.contains(name) {
+                guard let inner = value.mapping else { throw error(value, path, "must hold settings of its own") }
+                try fill(&section, from: inner, group: name + ".") { _, _ throws(SettingsError) in false }
+            } else if name == "albums.path_map" {
+                section.pathMap = try pathMap(value, path)
+            } else if name == "password_command" {
+                section.passwordCommand = try command(value, path)
+            } else if name == "vault_key_command" {
+                section.vaultKeyCommand = try command(value, path)
+            } else if try !special(name, value) {
+                let isTopLevel = section.keyPrefix.isEmpty && group.isEmpty
+                section.unknown.append(try unknown(name, keyNode, path, isTopLevel: isTopLevel))
+            }
+        }
+    }
+
+    private func pathMap(_ node: Node, _ path: String) throws(SettingsError) -> [PathPrefix] {
+        guard let mapping = node.mapping else {
+            var refused = error(node, path, "must hold directories, one `here: on the server` a line")
+            refused.hint = "for example /srv/photos: /mnt/library"
+            throw refused
+        }
+        var map: [PathPrefix] = []
+        for (local, server) in mapping {
+            guard let here = local.scalar?.string, let there = server.scalar?.string, here.hasPrefix("/"),
+                there.hasPrefix("/")
+            else { throw error(local, path, "takes absolute paths only") }
+            map.append(PathPrefix(local: here, server: there))
+        }
+        return map
+    }
+
+    private func scalar(_ node: Node, of key: SettingKey, _ path: String) throws(SettingsError) -> String {
+        guard let scalar = node.scalar else { throw error(node, path, "must be a single value") }
+        guard !SettingsFile.isNull(node) else { throw error(node, path, "has no value") }
+        let isBoolean = scalar.style == .plain && node.bool != nil
+        if key.isBoolean, !isBoolean {
+            throw error(node, path, "must be true or false", value: scalar.string)
+        }
+        if !key.isBoolean, isBoolean {
+            throw error(node, path, "is a yes or no in YAML; put it in quotes to mean the word", value: scalar.string)
+        }
+        return key.isPath ? absolute(scalar.string) : scalar.string
+    }
+
+    /// File names start from the settings file's directory, never from the current one.
+    private func absolute(_ path: String) -> String {
+        if path.hasPrefix("/") || path.isEmpty { return path }
+        if path.hasPrefix("~/"), let home { return home + path.dropFirst() }
+        let directory = file.contains("/") ? file[...(file.lastIndex(of: "/") ?? file.startIndex)] : ""
+        return directory + path
+    }
+
+    private func command(_ node: Node, _ path: String) throws(SettingsError) -> [String] {
+        let arguments = node.sequence?.map { $0.scalar?.string }
+        guard let command = arguments?.compactMap({ $0 }), command.count == arguments?.count,
+            command.first?.isEmpty == false
+        else {
+            var refused = error(node, path, "must be a list: the program and its arguments, run without a shell")
+            refused.hint = "for example [pass, show, media/stage]"
+            throw refused
+        }
+        return command
+    }
+
+    /// The warning about a name that is no setting. Its value is never repeated, because it may be a secret.
+    ///
+    /// - Throws: `SettingsError` for a secret, and for what may have been meant to protect.
+    private func unknown(
+        _ name: String,
+        _ node: Node,
+        _ path: String,
+        isTopLevel: Bool
+    ) throws(SettingsError) -> SettingsError {
+        let secrets: Set = ["password", "passwd", "pass", "api_key", "apikey", "token", "secret"]
+        if secrets.contains(name.lowercased().replacing("-", with: "_")) {
+            var refused = error(node, path, "secrets do not belong in the settings file")
+            refused.hint = "name a program that prints it: password_command: [pass, show, media]; or use netrc"
+            throw refused
+        }
+        let unknown = UnknownSetting(place: error(node, path, ""), name: name)
+        if let refusal = unknown.refusalInFile(isTopLevel: isTopLevel) { throw refusal }
+        return unknown.warningInFile(isTopLevel: isTopLevel)
+    }
+
+    private func error(_ node: Node, _ key: String?, _ rule: String, value: String? = nil) -> SettingsError {
+        SettingsError(file: file, line: node.mark?.line, key: key, value: value, rule: rule)
+    }
+}
+
+/// A name in the settings file, or an environment variable, that is no setting.
+///
+/// It is passed over with a warning: a file is shared by versions and machines, and a slip in the name of a time-out is no
+/// reason to do nothing. What is refused instead is a name that may have been meant to protect: a run without the pin, with
+/// the password over plain http, to another server or with more of a capture told than the user wrote down must not begin
+/// because of a slip (docs/adr/0023-unknown-settings.md). Values are never repeated: they may be secrets.
+struct UnknownSetting: Sendable {
+    /// Where it stands, and its name as the user wrote it.
+    var place: SettingsError
+    /// Its name without the names around it.
+    var name: String
+
+    /// Settings without which a run would be less safe, or tell, send or delete something else than was written down.
+    static let protecting: Set<SettingKey> = [
+        .server, .uploadsURL, .syncURL, .captureURL, .libraryURL, .caFile, .pinnedKey, .insecure, .allowHTTP,
+        .captureProfile, .captureRPID, .albumsEnabled, .albumsLibrary, .albumsUpload, .deleteAssociatedAlbum,
+    ]
+
+    /// Words that other programs use for such settings.
+    private static let protectingWords: Set<Substring> = [
+        "ca", "cafile", "capath", "cert", "certs", "certificate", "certificates", "https", "key", "keys", "pin",
+        "pinned", "pinning",
+        "pins",
+        "privacy", "profile", "profiles", "secure", "security", "ssl", "tls", "trust", "trusted", "vault",
+        "verification", "verify",
+    ]
+
+    /// What there is in the settings file besides settings of one value.
+    private static let otherNames = [
+        "profiles", "default_profile", "password_command", "vault_key_command", "albums.path_map",
+    ]
+
+    /// Those of them that are missed at once when they are not there.
+    private static let harmless: Set = ["password_command", "albums.path_map"]
+
+    /// The refusal of a setting in the settings file; nil when a warning will do.
+    func refusalInFile(isTopLevel: Bool) -> SettingsError? {
+        let near = nearestInFile(isTopLevel: isTopLevel)
+        // Whole profiles and groups hold settings that protect.
+        let isProtecting =
+            near.map { name in
+                SettingKey(rawValue: name).map(Self.protecting.contains) ?? !Self.harmless.contains(name)
+            } ?? name.lowercased().split { "_-.".contains($0) }.contains(where: Self.protectingWords.contains)
+        return isProtecting ? refusal(Spelling.hint(near)) : nil
+    }
+
+    /// The warning about a setting in the settings file.
+    func warningInFile(isTopLevel: Bool) -> SettingsError {
+        warning(Spelling.hint(nearestInFile(isTopLevel: isTopLevel)))
+    }
+
+    private func nearestInFile(isTopLevel: Bool) -> String? {
+        let groups = SettingKey.groups.sorted()
+        let others = Self.otherNames.filter { isTopLevel || !["profiles", "default_profile"].contains($0) }
+        return Spelling.nearest(to: name, among: SettingKey.allCases.map(\.rawValue) + others + groups)
+    }
+
+    private func refusal(_ hint: String?) -> SettingsError {
+        var refusal = place
+        refusal.rule = "is not a setting, and may have been meant to protect"
+        refusal.hint = hint ?? "remove it; mediactl config show lists the settings"
+        return refusal
+    }
+
+    private func warning(_ hint: String?) -> SettingsError {
+        var warning = place
+        warning.rule = "is not a setting and is ignored"
+        warning.hint = hint ?? "mediactl config show lists the settings"
+        return warning
+    }
+
+    // MARK: Environment variables
+
+    /// What is wrong with the `MEDIACTL_*` variables that resemble one of ours. Others may belong to another program.
+    ///
+    /// - Returns: The warnings.
+    /// - Throws: `SettingsError` for one that may have been meant to protect.
+    static func warnings(in environment: [String: String]) throws(SettingsError) -> [SettingsError] {
+        let settings = Dictionary(
+            SettingKey.allCases.map { ($0.environmentVariable, $0) },
+            uniquingKeysWith: { first, _ in first }
+        )
+        let known = settings.keys.sorted() + SettingKey.allCases.compactMap(\.deprecatedVariable) + otherVariables
+        let prefix = "MEDIACTL_"
+        var warnings: [SettingsError] = []
+        for variable in environment.keys.sorted()
+        where variable.hasPrefix(prefix) && !known.contains(variable) && environment[variable] != "" {
+            let name = String(variable.dropFirst(prefix.count))
+            let names = known.map { String($0.dropFirst(prefix.count)) }
+            guard let near = Spelling.nearest(to: name, among: names) else { continue }
+            let unknown = UnknownSetting(place: SettingsError(key: variable, rule: ""), name: name)
+            let hint = Spelling.hint(prefix + near)
+            if let setting = settings[prefix + near], protecting.contains(setting) { throw unknown.refusal(hint) }
+            warnings.append(unknown.warning(hint))
+        }
+        return warnings
+    }
+
+    /// Variables that are no settings; the last ones are for tests that kill the program.
+    private static let otherVariables = [
+        "MEDIACTL_PROFILE", "MEDIACTL_CONFIG", "MEDIACTL_DATA_DIR", "MEDIACTL_PASSWORD", "MEDIACTL_PASSWORD_FILE",
+        "MEDIACTL_API_KEY", "MEDIACTL_API_KEY_FILE", "MEDIACTL_KILL_AT", "MEDIACTL_KILL_AFTER",
+    ]
+}
+
+/// Finds what a mistyped name was meant to be.
+enum Spelling {
+    /// The known name with the fewest edits, if those are at most a third of its letters; else the only one that begins
+    /// so. `-` counts as `_`, and capitals as small letters.
+    static func nearest(to name: String, among known: [String]) -> String? {
+        let wanted = letters(of: name)
+        let ranked = known.map { (name: $0, edits: distance(wanted, letters(of: $0))) }
+        if let best = ranked.min(by: { $0.edits < $1.edits }), best.edits * 3 <= max(best.name.count, 3) {
+            return best.name
+        }
+        let longer = known.filter { letters(of: $0).starts(with: wanted) }
+        return wanted.count > 2 && longer.count == 1 ? longer[0] : nil
+    }
+
+    /// The hint for a mistyped name; nil when it resembles nothing.
+    static func hint(for name: String, among known: [String]) -> String? { hint(nearest(to: name, among: known)) }
+
+    /// The hint that leads to a name.
+    static func hint(_ nearest: String?) -> String? { nearest.map { "did you mean: \($0)" } }
+
+    private static func letters(of name: String) -> [Character] {
+        Array(name.lowercased().replacing("-", with: "_"))
+    }
+
+    /// The edits between two words: letters added, left out, replaced, or swapped with their neighbour (Damerau).
+    private static func distance(_ left: [Character], _ right: [Character]) -> Int {
+        var rows = [Array(0...right.count)]
+        for (i, a) in left.enumerated() {
+            var row = [i + 1]
+            for (j, b) in right.enumerated() {
+                var best = min(rows[i][j] + (a == b ? 0 : 1), rows[i][j + 1] + 1, row[j] + 1)
+                if i > 0, j > 0, a == right[j - 1], b == left[i - 1] {
+                    best = min(best, rows[i - 1][j - 1] + 1)
+                }
+                row.append(best)
+            }
+            rows.append(row)
+        }
+        return rows[left.count][right.count]
+    }
+}
+
+/// A setting that cannot be used. Always exit code 2.
+struct SettingsError: Error, Sendable, Equatable {
+    /// The settings file, when the setting stands in one.
+    var file: String?
+    /// Line in `file`, from 1.
+    var line: Int?
+    /// What was set, as the user spelled it: `--retries`, `MEDIACTL_RETRIES`, `profiles.work.retries`.
+    var key: String?
+    /// The refused value; never a secret.
+    var value: String?
+    /// What is wrong, or what would be right.
+    var rule: String
+    /// What to do next.
+    var hint: String?
+
+    /// One line without the hint: lower case, no full stop.
+    ///
+    /// For example `/home/a/.config/mediactl/config.yaml:3: retries: "many" is not a whole number`.
+    var message: String {
+        let place = file.map { $0 + (line.map { ":\($0)" } ?? "") }
+        // `HOME` speaks for itself in the rule; every other key is named first.
+        let subject = key.flatMap { $0 == "HOME" ? nil : $0 }
+        let statement = value.map { "\"\($0)\" \(rule)" } ?? rule
+        return TerminalText.escaped([place, subject, statement].compactMap { $0 }.joined(separator: ": "))
+    }
+}
+
+extension SettingsError {
+    /// A file of settings that cannot be read, or that others can change.
+    init(refusing path: String, _ failure: SmallFile.Failure) {
+        let quoted = TerminalText.escaped(path)
+        switch failure {
+        case .foreign:
+            self.init(file: path, rule: "refused: \(failure.reason)", hint: "run: sudo chown \(geteuid()) '\(quoted)'")
+        case .writableByOthers:
+            self.init(file: path, rule: "refused: \(failure.reason)", hint: "run: chmod go-w '\(quoted)'")
+        default: self.init(file: path, rule: "cannot be read: \(failure.reason)")
+        }
+    }
+}

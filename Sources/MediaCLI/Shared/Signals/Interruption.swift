@@ -1,0 +1,251 @@
+internal import Dispatch
+internal import Foundation
+internal import Synchronization
+
+/// The signals that ask a program to end.
+enum StopSignal: Sendable, CaseIterable {
+    case interrupt
+    case terminate
+    case hangup
+    case user2
+    case alarm
+    /// The limit of CPU time is reached; the hard limit kills.
+    case cpuLimit
+    /// Ctrl-\: leave at once, as it is.
+    case quit
+
+    var exitCode: ExitCode {
+        switch self {
+        case .interrupt: .interrupt
+        case .terminate: .terminate
+        case .hangup: .hangup
+        case .user2: .user2
+        case .alarm: .alarm
+        case .cpuLimit: .cpuLimit
+        case .quit: .quit
+        }
+    }
+
+    /// Its name, as in `kill -l`.
+    var name: String {
+        switch self {
+        case .interrupt: "SIGINT"
+        case .terminate: "SIGTERM"
+        case .hangup: "SIGHUP"
+        case .user2: "SIGUSR2"
+        case .alarm: "SIGALRM"
+        case .cpuLimit: "SIGXCPU"
+        case .quit: "SIGQUIT"
+        }
+    }
+}
+
+/// What the user wants stopped, and who listens. Work that must not be torn in the middle registers a handler; while
+/// there is none, a signal ends the program at once.
+final class Interruption: Sendable {
+    /// A request to stop, and how often it has been made: 1 stops, 2 gives up, 3 leaves at once.
+    ///
+    /// The end of a session or a shutdown sends different signals right after each other, and some programs send one twice
+    /// (`timeout -s INT`: to the process and to its group). Only the same signal again, later than
+    /// ``repeatAfter(_:)``, therefore counts as a repeat.
+    struct Request: Sendable, Equatable {
+        var signal: StopSignal
+        var count: Int
+
+        /// Whether it has been repeated: give up now.
+        var isFinal: Bool { count > 1 }
+    }
+
+    /// The time after which the same signal is a repeat. SIGINT comes from a key, which nobody presses twice in 0.1 s.
+    static func repeatAfter(_ signal: StopSignal) -> Duration {
+        signal == .interrupt ? .milliseconds(100) : .seconds(1)
+    }
+
+    private struct State {
+        var first: StopSignal?
+        var count = 0
+        /// When each signal last counted.
+        var arrivals: [StopSignal: ContinuousClock.Instant] = [:]
+        var nextKey = 0
+        var handlers: [Int: @Sendable (Request) -> Void] = [:]
+        /// Questions that are open: a signal then ends the program whatever the handlers.
+        var questions = 0
+        var endProgram: (@Sendable (Request, _ isHandled: Bool) -> Void)?
+        var showStatus: (@Sendable () -> Void)?
+    }
+
+    private let state = Mutex(State())
+    private let now: @Sendable () -> ContinuousClock.Instant
+
+    /// - Parameter now: The monotonic clock.
+    init(now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
+        self.now = now
+    }
+
+    /// The first signal received; nil as long as there was none.
+    var signal: StopSignal? {
+        state.withLock { $0.first }
+    }
+
+    /// Whether a question to the user is open.
+    var isAsking: Bool {
+        state.withLock { $0.questions > 0 }
+    }
+
+    /// Sets what ends the program: at once when nobody handled the request, after a grace otherwise.
+    func onEnd(_ endProgram: @escaping @Sendable (Request, _ isHandled: Bool) -> Void) {
+        state.withLock { $0.endProgram = endProgram }
+    }
+
+    /// Sets what SIGUSR1 does; nil for nothing.
+    func onStatusRequest(_ showStatus: (@Sendable () -> Void)?) {
+        state.withLock { $0.showStatus = showStatus }
+    }
+
+    /// A stop signal has arrived. SIGQUIT ends the program at once, whatever is in flight: the journal is right.
+    func receive(_ signal: StopSignal) {
+        let arrival = now()
+        let isCounted = state.withLock { state in
+            let earlier = state.arrivals[signal]
+            let isRepeat = earlier.map { arrival - $0 >= Self.repeatAfter(signal) } ?? false
+            // After Ctrl-C, which waits as long as it takes, another signal sets a limit.
+            let setsLimit = earlier == nil && state.arrivals.keys.allSatisfy { $0 == .interrupt }
+            if earlier == nil || isRepeat { state.arrivals[signal] = arrival }
+            if isRepeat || state.first == nil { state.count += 1 }
+            return isRepeat || setsLimit || signal == .quit || state.questions > 0
+        }
+        if isCounted { handOver(signal) }
+    }
+
+    /// The time to wait after a signal is over: as if it had been repeated.
+    func giveUp(after signal: StopSignal) {
+        state.withLock { $0.count += 1 }
+        handOver(signal)
+    }
+
+    private func handOver(_ signal: StopSignal) {
+        let (request, handlers, endProgram) = state.withLock { state in
+            let first = signal == .quit ? signal : state.first ?? signal
+            state.first = first
+            let isAtOnce = state.questions > 0 || signal == .quit
+            let request = Request(signal: signal, count: state.count)
+            return (request, isAtOnce ? [] : Array(state.handlers.values), state.endProgram)
+        }
+        for handler in handlers {
+            handler(request)
+        }
+        if handlers.isEmpty || request.isFinal {
+            endProgram?(Request(signal: self.signal ?? signal, count: request.count), !handlers.isEmpty)
+        }
+    }
+
+    /// SIGUSR1 has arrived.
+    func receiveStatusRequest() {
+        let showStatus = state.withLock { $0.showStatus }
+        showStatus?()
+    }
+
+    /// Runs `body` with a handler. A signal that came before is handed over at once.
+    func handling<Value>(
+        _ handler: @escaping @Sendable (Request) -> Void,
+        _ body: () async throws -> Value
+    ) async rethrows -> Value {
+        let (key, earlier) = state.withLock { state in
+            state.nextKey += 1
+            state.handlers[state.nextKey] = handler
+            return (state.nextKey, state.first.map { Request(signal: $0, count: state.count) })
+        }
+        defer { state.withLock { _ = $0.handlers.removeValue(forKey: key) } }
+        if let earlier {
+            handler(earlier)
+        }
+        return try await body()
+    }
+
+    /// Runs `body`, a question to the user: a signal is an answer to it, and ends the program.
+    func asking<Value>(_ body: () async -> Value) async -> Value {
+        state.withLock { $0.questions += 1 }
+        defer { state.withLock { $0.questions -= 1 } }
+        return await body()
+    }
+
+    /// Runs `body` in a task of its own, which a signal cancels.
+    func cancelling<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
+        let work = Task { try await body() }
+        return try await handling({ _ in work.cancel() }) { try await work.value }
+    }
+}
+
+/// Turns the process's signals into calls of an `Interruption`. Lives as long as the program.
+final class SignalMonitor: Sendable {
+    private let queue = DispatchQueue(label: "mediactl.signals")
+    // Never touched after `init`; it only keeps the sources alive. DispatchSource objects may be used from any thread.
+    nonisolated(unsafe) private let sources: [any DispatchSourceSignal]
+
+    init(_ interruption: Interruption) {
+        signal(SIGPIPE, SIG_IGN)
+        var watched: [(Int32, @Sendable () -> Void)] = [
+            (SIGINT, { @Sendable in interruption.receive(.interrupt) }),
+            (SIGTERM, { @Sendable in interruption.receive(.terminate) }),
+            (SIGUSR2, { @Sendable in interruption.receive(.user2) }),
+            (SIGALRM, { @Sendable in interruption.receive(.alarm) }),
+            (SIGXCPU, { @Sendable in interruption.receive(.cpuLimit) }),
+            (SIGQUIT, { @Sendable in interruption.receive(.quit) }),
+            (SIGUSR1, { @Sendable in interruption.receiveStatusRequest() }),
+        ]
+        // A program started by nohup(1) must go on ignoring SIGHUP.
+        if !Self.isIgnored(SIGHUP) {
+            watched.append((SIGHUP, { @Sendable in interruption.receive(.hangup) }))
+        }
+        var sources: [any DispatchSourceSignal] = []
+        for (number, action) in watched {
+            signal(number, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
+            source.setEventHandler(handler: action)
+            source.resume()
+            sources.append(source)
+        }
+        self.sources = sources
+    }
+
+    private static func isIgnored(_ number: Int32) -> Bool {
+        var action = sigaction()
+        guard sigaction(number, nil, &action) == 0 else { return false }
+        return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
+            == unsafeBitCast(SIG_IGN, to: Int.self)
+    }
+}
+
+extension Console {
+    /// What a signal does to a request that must not be torn: the first Ctrl-C waits for its answer, other signals wait for
+    /// a limited time, and a repeated signal gives up.
+    ///
+    /// - Parameters:
+    ///   - request: The signal.
+    ///   - what: What is waited for, for the user.
+    ///   - finishTimeout: How long the others wait.
+    func outlast(_ request: Interruption.Request, for what: String, finishTimeout: Duration) {
+        guard !request.isFinal else { return }
+        let limit = request.signal == .interrupt ? nil : finishTimeout
+        announce([WaitingMessage.text(for: what, limit: limit)])
+        guard let limit else { return }
+        let interruption = context.interruption
+        DispatchQueue.global().asyncAfter(deadline: .now() + (limit / .seconds(1))) {
+            interruption.giveUp(after: request.signal)
+        }
+    }
+}
+
+/// What is said when a stop has been heard and something must be awaited first.
+enum WaitingMessage {
+    /// - Parameters:
+    ///   - what: What is awaited.
+    ///   - limit: How long; nil for Ctrl-C, after which a person decides.
+    /// - Returns: One line.
+    static func text(for what: String, limit: Duration?) -> String {
+        guard let limit else { return "mediactl: waiting for \(what); press Ctrl-C again to abandon it" }
+        let seconds = limit / .seconds(1)
+        let number = Int(exactly: seconds).map(String.init) ?? String(seconds)
+        return "mediactl: waiting up to \(number) s for \(what)"
+    }
+}

@@ -1,0 +1,227 @@
+internal import Foundation
+
+/// Which streams are terminals, and how wide they are.
+struct Terminal: Sendable {
+    var isInputTerminal: Bool
+    var isOutputTerminal: Bool
+    var isErrorTerminal: Bool
+    /// Columns of the terminal behind a descriptor; asked anew each time, since windows are resized.
+    var columns: @Sendable (Int32) -> Int
+    /// Rows of the same.
+    var rows: @Sendable (Int32) -> Int
+
+    /// The terminal of this process.
+    static func process() -> Terminal {
+        Terminal(
+            isInputTerminal: isatty(STDIN_FILENO) == 1,
+            isOutputTerminal: isatty(STDOUT_FILENO) == 1,
+            isErrorTerminal: isatty(STDERR_FILENO) == 1,
+            columns: { measured($0, \.ws_col) ?? 80 },
+            rows: { measured($0, \.ws_row) ?? 24 }
+        )
+    }
+
+    /// Whether somebody can be asked something.
+    var isInteractive: Bool { isInputTerminal && isErrorTerminal }
+
+    private static func measured(_ descriptor: Int32, _ side: KeyPath<winsize, UInt16>) -> Int? {
+        var size = winsize()
+        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size[keyPath: side] > 0 else { return nil }
+        return Int(size[keyPath: side])
+    }
+}
+
+/// Questions on the terminal. The question goes to standard error, the answer comes from standard input.
+struct Prompter: Sendable {
+    let context: CommandContext
+    /// Whether a question may be asked: both ends are a terminal, and `--no-input` was not given.
+    let isAllowed: Bool
+
+    /// Asks until the answer is one of `answers`; end of input and an empty line give `fallback`.
+    ///
+    /// - Parameters:
+    ///   - question: Ends with a question mark.
+    ///   - answers: The valid responses, in full or abbreviated.
+    ///   - shown: How the answers are shown; nil for all of them.
+    ///   - fallback: The default.
+    /// - Returns: One of `answers`.
+    func choose(_ question: String, answers: [String], shown: String? = nil, fallback: String) async -> String {
+        while true {
+            context.errors.write("\(question) [\(shown ?? answers.joined(separator: "/"))] ")
+            guard let line = await readLine() else {
+                context.errors.write("\n")
+                return fallback
+            }
+            let answer = line.lowercased().filter { !$0.isWhitespace }
+            if answer.isEmpty {
+                return fallback
+            }
+            if let match = answers.first(where: { $0.hasPrefix(answer) }) {
+                return match
+            }
+        }
+    }
+
+    /// A yes-or-no question; anything but a yes is a no.
+    func confirm(_ question: String) async -> Bool {
+        await choose(question, answers: ["yes", "no"], shown: "y/N", fallback: "no") == "yes"
+    }
+
+    /// One line without its end; nil at the end of the input. Read byte by byte, so that nothing behind the line is
+    /// taken, on a thread of its own, since a person may take long.
+    private func readLine() async -> String? {
+        let descriptor = context.standardInput
+        return await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                var line: [UInt8] = []
+                var byte: UInt8 = 0
+                while true {
+                    let count = read(descriptor, &byte, 1)
+                    if count < 0, errno == EINTR { continue }
+                    if count <= 0 {
+                        continuation.resume(returning: line.isEmpty ? nil : String(decoding: line, as: UTF8.self))
+                        return
+                    }
+                    if byte == UInt8(ascii: "\n") {
+                        continuation.resume(returning: String(decoding: line, as: UTF8.self))
+                        return
+                    }
+                    line.append(byte)
+                }
+            }
+        }
+    }
+}
+
+/// A yes before something is destroyed: from `--yes`, or from a person at a terminal.
+struct Confirmation: Sendable {
+    let prompter: Prompter
+    /// Whether `--yes` was given.
+    let isGiven: Bool
+
+    /// Refuses early when there is neither a yes nor anybody to ask.
+    ///
+    /// - Parameter question: What would be asked.
+    /// - Throws: `Diagnosis` (usage).
+    func requireSomebody(for question: String) throws(Diagnosis) {
+        guard isGiven || prompter.isAllowed else {
+            throw .usage("not a terminal; confirmation required: \(question)", hint: "confirm in advance with --yes")
+        }
+    }
+
+    /// Shows what will happen and asks.
+    ///
+    /// - Throws: `Diagnosis` (usage) without a terminal to ask on.
+    func ask(_ lines: [String], _ question: String, on console: Console) async throws(Diagnosis) -> Bool {
+        try requireSomebody(for: question)
+        guard !isGiven else { return true }
+        console.announce(lines)
+        return await console.context.interruption.asking { await prompter.confirm(question) }
+    }
+}
+
+/// Prompts for a password or a user name on the controlling terminal.
+enum PasswordPrompt {
+    /// Whether the input is echoed on the terminal.
+    enum Echo: Sendable {
+        /// For secrets.
+        case hidden
+        case shown
+    }
+
+    /// Reads one line.
+    ///
+    /// Cancelling ends the question. The terminal is restored on every way out: the keys that would stop the program or
+    /// end it with a core dump (Ctrl-Z, Ctrl-\) are without effect meanwhile, and Ctrl-C and other signals arrive as
+    /// cancellation.
+    ///
+    /// - Parameters:
+    ///   - question: Shown as is, on the terminal.
+    ///   - echo: Whether the input is echoed; not for a secret.
+    ///   - path: The terminal.
+    /// - Returns: The line without its end.
+    /// - Throws: `CredentialError` without a terminal, at its end (Ctrl-D), or when cancelled.
+    static func ask(
+        _ question: String,
+        _ echo: Echo = .hidden,
+        terminal path: String = "/dev/tty"
+    ) async throws(CredentialError) -> String {
+        let terminal = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY)
+        guard terminal >= 0 else { throw .notAuthenticated("cannot prompt for a login: not a terminal") }
+        defer { close(terminal) }
+        var wake: [Int32] = [-1, -1]
+        guard pipe(&wake) == 0 else { throw .notAuthenticated("cannot prompt for a login") }
+        let (wakeReader, wakeWriter) = (wake[0], wake[1])
+        for end in wake { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        defer {
+            close(wakeReader)
+            close(wakeWriter)
+        }
+        let result: Result<String, CredentialError> = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                Thread.detachNewThread {
+                    continuation.resume(returning: read(question, echo, terminal, cancelled: wakeReader))
+                }
+            }
+        } onCancel: {
+            // Both ends stay open until the thread has answered.
+            _ = write(wakeWriter, "x", 1)
+        }
+        return try result.get()
+    }
+
+    private static func read(
+        _ question: String,
+        _ echo: Echo,
+        _ terminal: Int32,
+        cancelled: Int32
+    ) -> Result<String, CredentialError> {
+        var previous = termios()
+        guard tcgetattr(terminal, &previous) == 0 else {
+            return .failure(.notAuthenticated("cannot prompt for a login: not a terminal"))
+        }
+        var asking = previous
+        if echo == .hidden { asking.c_lflag &= ~tcflag_t(ECHO) }
+        withUnsafeMutableBytes(of: &asking.c_cc) { keys in
+            keys[Int(VSUSP)] = 0
+            keys[Int(VQUIT)] = 0
+        }
+        // TCSAFLUSH: what was typed before the question is no answer to it.
+        tcsetattr(terminal, TCSAFLUSH, &asking)
+        show(question, on: terminal)
+        var isWhole = false
+        defer {
+            tcsetattr(terminal, TCSAFLUSH, &previous)
+            // Echoed input includes its line break, unless it was interrupted.
+            if echo == .hidden || !isWhole { show("\n", on: terminal) }
+        }
+        let result = readLine(terminal, cancelled: cancelled)
+        if case .success = result { isWhole = true }
+        return result
+    }
+
+    private static func readLine(_ terminal: Int32, cancelled: Int32) -> Result<String, CredentialError> {
+        var line: [UInt8] = []
+        while true {
+            var ready = [
+                pollfd(fd: cancelled, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: terminal, events: Int16(POLLIN), revents: 0),
+            ]
+            if poll(&ready, 2, -1) < 0, errno != EINTR { break }
+            if ready[0].revents != 0 { return .failure(CredentialError(exitCode: 130, message: "interrupted")) }
+            guard ready[1].revents != 0 else { continue }
+            var byte: UInt8 = 0
+            let got = Foundation.read(terminal, &byte, 1)
+            if got < 0, errno == EINTR { continue }
+            guard got == 1 else { break }
+            if byte == UInt8(ascii: "\n") { return .success(String(decoding: line, as: UTF8.self)) }
+            line.append(byte)
+        }
+        return .failure(.notAuthenticated("nothing was entered"))
+    }
+
+    private static func show(_ text: String, on terminal: Int32) {
+        let bytes = Array(text.utf8)
+        _ = write(terminal, bytes, bytes.count)
+    }
+}

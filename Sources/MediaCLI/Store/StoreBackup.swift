@@ -1,0 +1,67 @@
+internal import ArgumentParser
+internal import Glibc
+internal import MediaCore
+internal import MediaStore
+internal import MediaSystem
+
+/// `mediactl store backup [FILE]`
+struct StoreBackup: ContextCommand {
+    static let schema = "mediactl.store-backup/1"
+    static let configuration = CommandConfiguration(
+        commandName: "backup",
+        abstract: "Copy the token store to a file. Other commands may run at the same time.",
+        discussion: """
+            Without FILE, the backup goes to the data directory, which keeps the last three. Deleting a token removes it \
+            from these backups as well, but not from FILE. Anyone who has the file can delete the uploads; keep it secret.
+
+            Examples:
+              mediactl store backup
+              mediactl store backup /media/usb/tokens.sqlite
+            """
+    )
+
+    @Argument(
+        help: ArgumentHelp("A new file, never overwriting an existing one.", valueName: "file"),
+        completion: .file()
+    )
+    var file: String?
+
+    @OptionGroup(visibility: .hidden) var connection: NoConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func validate() throws {
+        guard file != "" else { throw ValidationError("An empty path.") }
+    }
+
+    func run(in console: Console) async throws -> ExitCode {
+        let settings = try await SettingsSession.open(console, global: global, connection: connection)
+        let session = try await StoreSession.open(settings, for: file == nil ? .writing : .reading)
+        let count = try session.store.tokenCount(host: nil)
+        let path: String
+        if let file {
+            try copy(session.store, to: file)
+            path = file
+        } else {
+            path = try StoreBackups(in: session.directory).create(from: session.store).path
+        }
+        console.text(["backed up \(Formats.count(count, "delete token")) to \(TerminalText.escaped(path))"])
+        console.summary(["path": .string(path), "tokens": JSONValue(count), "exit_code": 0])
+        return .success
+    }
+
+    private func copy(_ store: TokenStore, to file: String) throws {
+        var status = stat()
+        guard lstat(file, &status) != 0 else { throw ExportFile.exists(RawArguments.bytes(of: file)) }
+        do throws(StoreError) {
+            try StoreBackups.copy(store, to: file)
+        } catch {
+            guard error.path.hasPrefix(file) else { throw error }
+            guard error.kind != .full else { throw ExportFile.diskFull(RawArguments.bytes(of: file)) }
+            throw Diagnosis(
+                "output_unusable",
+                "cannot create \(ErrorCatalogue.quoted(file)): \(ErrorCatalogue.clean(error.detail))",
+                exitCode: .usage
+            )
+        }
+    }
+}

@@ -1,0 +1,93 @@
+internal import ArgumentParser
+internal import MediaCore
+internal import MediaStore
+
+/// `mediactl store repair`
+struct StoreRepairCommand: ContextCommand {
+    static let schema = "mediactl.store-repair/1"
+    static let configuration = CommandConfiguration(
+        commandName: "repair",
+        abstract: "Salvage the rows of a damaged token store into a new one.",
+        discussion: """
+            The damaged files are kept beside the new store, as tokens.sqlite.damaged-TIME; remove them when nothing is \
+            missing. A symbolic link or a directory in place of the store is kept in the same way and not read. Tokens \
+            that could not be salvaged are listed, as far as they are known; mediactl store restore gets \
+            them from a backup. Exits with 3 if tokens are missing or nothing could be salvaged.
+
+            Examples:
+              mediactl store repair --dry-run
+              mediactl store repair
+            """
+    )
+
+    @Flag(help: "Show what would be salvaged, without changing the store.")
+    var dryRun = false
+
+    @OptionGroup(visibility: .hidden) var connection: NoConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run(in console: Console) async throws -> ExitCode {
+        let settings = try await SettingsSession.open(console, global: global, connection: connection)
+        let directory = try DataDirectory.openForRepair(settings.locations.dataDirectory)
+        let report = try StoreRepair(in: directory).run(isDryRun: dryRun)
+        for token in report?.lost ?? [] {
+            console.record(.item, JSONRenderer.lost(token))
+        }
+        console.text(TextRenderer.repair(report, isDryRun: dryRun))
+        if let report, report.isIncomplete || report.tokens == 0 { console.hintAtBackup(in: directory) }
+        let code: ExitCode = report?.isIncomplete == true ? .partly : .success
+        console.summary(JSONRenderer.repair(report, isDryRun: dryRun, code))
+        return code
+    }
+}
+
+extension JSONRenderer {
+    static func repair(_ report: StoreRepair.Report?, isDryRun: Bool, _ code: ExitCode) -> JSONObject {
+        [
+            "dry_run": .bool(isDryRun), "damage": JSONValue(report?.damage), "tokens": JSONValue(report?.tokens),
+            "uploads": JSONValue(report?.uploads), "lost": JSONValue(report?.lostCount ?? 0),
+            "unread": .array((report?.unread ?? []).map { .string($0.path) }),
+            "kept": .array((report?.kept ?? []).map { .string($0) }), "exit_code": exitCode(code),
+        ]
+    }
+
+    static func lost(_ token: StoreRepair.LostToken) -> JSONObject {
+        [
+            "host": .string(token.host), "file_id": .integer(token.fileID),
+            "checksum_sha256": text(token.checksumSHA256),
+        ]
+    }
+}
+
+extension TextRenderer {
+    static func repair(_ report: StoreRepair.Report?, isDryRun: Bool) -> [String] {
+        guard let report else { return ["the token store is not damaged; nothing to repair"] }
+        let lost = report.lost.map { "  \($0.fileID) on \(TerminalText.escaped($0.host))" }
+        let more = report.lostCount - report.lost.count
+        let files = report.kept.filter { path in !report.unread.contains { $0.keptPath == path } }
+        return ["damage: \(ErrorCatalogue.clean(report.damage))", salvaged(report, isDryRun: isDryRun)]
+            + report.unread.flatMap(unread)
+            + files.map { "the damaged file was kept as \(TerminalText.escaped($0))" }
+            + (report.lostCount > 0
+                ? ["\(Formats.count(report.lostCount, "delete token")) could not be salvaged:"] : [])
+            + lost + (more > 0 ? ["  and \(more) more"] : [])
+    }
+
+    private static func salvaged(_ report: StoreRepair.Report, isDryRun: Bool) -> String {
+        guard !report.isEmpty else { return isDryRun ? "nothing can be salvaged" : "nothing was salvaged" }
+        let rows = "\(Formats.count(report.tokens, "delete token")) and \(Formats.count(report.uploads, "upload"))"
+        return isDryRun ? "\(rows) would be salvaged" : "salvaged \(rows)"
+    }
+
+    private static func unread(_ unread: StoreRepair.Unread) -> [String] {
+        let kind =
+            switch unread.kind {
+            case .symbolicLink(let target?): "a symbolic link to \(TerminalText.escaped(target))"
+            case .symbolicLink(nil): "a broken symbolic link"
+            case .directory: "a directory"
+            case .special: "not a file"
+            }
+        return ["no delete token was read from \(TerminalText.escaped(unread.path)), \(kind)"]
+            + (unread.keptPath.map { ["it was moved to \(TerminalText.escaped($0))"] } ?? [])
+    }
+}

@@ -1,0 +1,79 @@
+internal import ArgumentParser
+internal import MediaCore
+internal import MediaStore
+
+/// `mediactl store restore FILE`
+struct StoreRestoreCommand: ContextCommand {
+    static let schema = "mediactl.store-restore/1"
+    static let configuration = CommandConfiguration(
+        commandName: "restore",
+        abstract: "Add the tokens and uploads of a backup to the token store.",
+        discussion: """
+            Nothing in the store is removed or replaced, and tokens that were deleted or removed since the backup are not \
+            restored. If the store is damaged, run mediactl store repair first. mediactl store check lists the backups in \
+            the data directory.
+
+            Examples:
+              mediactl store restore /media/usb/tokens.sqlite --dry-run
+              mediactl store restore /media/usb/tokens.sqlite
+            """
+    )
+
+    @Argument(
+        help: ArgumentHelp("A backup, or a damaged store that a repair has kept.", valueName: "file"),
+        completion: .file()
+    )
+    var file: String
+
+    @Flag(help: "Show what would be restored, without changing the store.")
+    var dryRun = false
+
+    @OptionGroup(visibility: .hidden) var connection: NoConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func validate() throws {
+        guard file != "" else { throw ValidationError("An empty path.") }
+    }
+
+    func run(in console: Console) async throws -> ExitCode {
+        let settings = try await SettingsSession.open(console, global: global, connection: connection)
+        let session = try await StoreSession.open(settings)
+        let report: StoreRestore.Report
+        do throws(StoreError) {
+            report = try StoreRestore.run(from: file, to: session.store, isDryRun: dryRun)
+        } catch {
+            guard error.path.hasPrefix(file) else { throw error }
+            let isMissing = error.detail == "no such file"
+            throw Diagnosis(
+                isMissing ? "file_not_found" : "file_unreadable",
+                "cannot restore \(ErrorCatalogue.quoted(file)): \(ErrorCatalogue.clean(error.detail))",
+                hint: isMissing ? ErrorCatalogue.missingHint : nil,
+                exitCode: .usage
+            )
+        }
+        console.text([TextRenderer.restore(report, isDryRun: dryRun)])
+        console.summary(JSONRenderer.restore(report, file: file, isDryRun: dryRun))
+        return .success
+    }
+}
+
+extension JSONRenderer {
+    static func restore(_ report: StoreRestore.Report, file: String, isDryRun: Bool) -> JSONObject {
+        [
+            "path": .string(file), "dry_run": .bool(isDryRun), "tokens": JSONValue(report.tokens),
+            "uploads": JSONValue(report.uploads), "removed_since": JSONValue(report.removedSince),
+            "items": JSONValue(report.tokensInBackup), "exit_code": 0,
+        ]
+    }
+}
+
+extension TextRenderer {
+    static func restore(_ report: StoreRestore.Report, isDryRun: Bool) -> String {
+        let rows = "\(Formats.count(report.tokens, "delete token")) and \(Formats.count(report.uploads, "upload"))"
+        var text = isDryRun ? "\(rows) would be restored" : "restored \(rows)"
+        let known = report.tokensInBackup - report.tokens - report.removedSince
+        if known > 0 { text += ", \(known) already stored" }
+        if report.removedSince > 0 { text += ", \(report.removedSince) deleted since" }
+        return text
+    }
+}

@@ -1,0 +1,260 @@
+internal import ArgumentParser
+internal import MediaCore
+internal import MediaFiles
+internal import MediaStore
+internal import MediaTransport
+internal import PhotoSync
+
+/// `mediactl claim-legacy`
+struct ClaimLegacy: ContextCommand {
+    static let schema = "mediactl.claim-legacy/1"
+    static let configuration = CommandConfiguration(
+        abstract: "Make photos that belong to no device photos of this machine.",
+        discussion: """
+            Says how many and asks, or needs --yes where nobody can be asked. What was claimed is counted afterwards.
+
+            Examples:
+              mediactl claim-legacy --list
+              mediactl claim-legacy --all --dry-run
+              mediactl claim-legacy --all
+              mediactl sync list --device legacy --since 2019-01-01 --json |
+                jq -r '.photo_id // empty' | mediactl claim-legacy --ids-file - --yes
+            """
+    )
+
+    @Flag(help: "Only list them.")
+    var list = false
+
+    @Flag(help: "Claim all of them.")
+    var all = false
+
+    @Option(parsing: .upToNextOption, help: ArgumentHelp("Claim the photos with these ids.", valueName: "id"))
+    var ids: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Claim the photos whose ids are listed here, one a line; - for standard input.",
+            valueName: "file"
+        ),
+        completion: .file()
+    )
+    var idsFile: String?
+
+    @Flag(help: "Do not ask.")
+    var yes = false
+
+    @Flag(help: "Only say what would be claimed.")
+    var dryRun = false
+
+    @OptionGroup(title: "Credentials") var key: KeyOptions
+    @OptionGroup(title: "Connection options") var connection: PhotoConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func validate() throws {
+        let choices = [list, all, !ids.isEmpty, idsFile != nil].count { $0 }
+        guard choices > 0 else {
+            throw ValidationError("Say which photos: --all, --ids ID, --ids-file FILE; or --list to see them.")
+        }
+        guard choices == 1 else { throw ValidationError("--list, --all, --ids and --ids-file exclude each other.") }
+        guard !ids.contains("") else { throw ValidationError("--ids: an empty id.") }
+        guard idsFile != "-" || !key.apiKeyStdin else {
+            throw ValidationError("--ids-file - and --api-key-stdin both read standard input.")
+        }
+    }
+
+    func run(in console: Console) async throws -> ExitCode {
+        let session = try await SyncSession.open(console, global, connection)
+        let confirmation = Confirmation(prompter: session.settings.prompter, isGiven: yes)
+        if !list, !dryRun {
+            try confirmation.requireSomebody(for: ClaimRun.question)
+        }
+        let selection: LegacyClaim.Selection = all ? .all : .ids(try await namedIDs(in: console.context))
+        let run = ClaimRun(
+            console: console,
+            account: try await session.account(key),
+            confirmation: confirmation,
+            isDryRun: dryRun
+        )
+        return try await list ? run.list() : run.claim(selection)
+    }
+
+    private func namedIDs(in context: CommandContext) async throws -> [String] {
+        guard let idsFile else { return ids }
+        let bytes = try await InputFile.bytes(idsFile, flag: "--ids-file", in: context)
+        do {
+            let lines = try PathList.paths(in: bytes, separatedBy: .line)
+            return lines.map { String(decoding: $0, as: UTF8.self).filter { !$0.isWhitespace } }.filter { !$0.isEmpty }
+        } catch let error {
+            throw Diagnosis.usage("--ids-file: line \(error.entry): it holds a zero byte")
+        }
+    }
+}
+
+/// Claims photos of no device for this one, or lists them.
+struct ClaimRun: Sendable {
+    let console: Console
+    let account: SyncAccount
+    let confirmation: Confirmation
+    let isDryRun: Bool
+
+    /// What is asked before.
+    static let question = "Claim them?"
+
+    // MARK: Listing
+
+    /// Lists the legacy photos and changes nothing.
+    ///
+    /// - Throws: `PhotoSyncError`, `Diagnosis`.
+    func list() async throws -> ExitCode {
+        try console.requireOutput()
+        let pages = PhotoTable(console, device: account.deviceID)
+        let run = LongRun<ListingReading>(console, writesRecords: false)
+        return try await console.context.interruption.handling({ _ in }) {
+            let count = try await run.run(telling: { pages.show($0) }) { surroundings in
+                try await LegacyClaim(account).list(control: surroundings.control) { surroundings.onItem($0) }
+            }
+            let code = console.exitCode(count == nil ? .partly : .success)
+            if count == 0 { console.note("every photo belongs to a device; there is nothing to claim") }
+            if let count, count > 0 {
+                console.note(
+                    "\(Formats.count(count, "photo")) of no device; mediactl claim-legacy --all makes them this machine's"
+                )
+            }
+            console.summary(
+                summary(listed: count ?? Int64(pages.count), remaining: count, unknown: [], code)
+            )
+            return code
+        }
+    }
+
+    // MARK: Claiming
+
+    /// Counts, asks, claims, and counts again.
+    ///
+    /// - Throws: `PhotoSyncError`, `Diagnosis` when nobody can be asked.
+    func claim(_ selection: LegacyClaim.Selection) async throws -> ExitCode {
+        try console.requireOutput()
+        guard isDryRun || account.deviceID != nil else { throw PhotoSyncError(.noDevice) }
+        let claim = LegacyClaim(account)
+        let control = TransferControl()
+        let plan = try await console.context.interruption.handling({ _ in control.abandon() }) {
+            try await claim.plan(selection, control: control)
+        }
+        explain(plan)
+        if isDryRun {
+            console.text(["\(Formats.count(plan.count, "photo")) would be claimed for this machine"])
+            return finish(plan, code: plan.unclaimableCode)
+        }
+        guard plan.count > 0 else {
+            console.text(["there is nothing to claim"])
+            return finish(plan, code: plan.unclaimableCode)
+        }
+        let lines = [
+            "This makes \(Formats.count(plan.count, "photo")) without a device photos of this machine, for everybody who uses "
+                + "\(ErrorCatalogue.clean(account.server)).",
+            "Only deleting this device at the server takes it back.",
+        ]
+        guard try await confirmation.ask(lines, Self.question, on: console) else {
+            console.text(["nothing was claimed"])
+            return finish(plan, code: .failure)
+        }
+        return try await perform(claim, plan)
+    }
+
+    private func perform(_ claim: LegacyClaim, _ plan: ClaimPlan) async throws -> ExitCode {
+        let control = TransferControl()
+        return try await console.context.interruption.handling({ control.heed($0) }) {
+            guard let result = try await result(of: claim, plan, control) else {
+                console.note("stopped; what was claimed until then stays claimed")
+                return finish(plan, code: .partly)
+            }
+            var facts = ["claimed \(Formats.count(result.claimed, "photo"))"]
+            if result.alreadyClaimed > 0 { facts.append("\(result.alreadyClaimed) claimed before") }
+            if result.failed > 0 { facts.append("\(result.failed) failed") }
+            console.text([facts.joined(separator: ", ")])
+            if result.remaining > 0 {
+                console.note(
+                    "\(Formats.count(result.remaining, "photo")) of no device left; mediactl claim-legacy --list shows what"
+                )
+            }
+            return finish(plan, result, code: result.exitCode(of: plan))
+        }
+    }
+
+    /// What a claim came to; nil when it was stopped.
+    private func result(
+        of claim: LegacyClaim,
+        _ plan: ClaimPlan,
+        _ control: TransferControl
+    ) async throws(PhotoSyncError) -> ClaimResult? {
+        do {
+            return try await claim.run(plan, control: control)
+        } catch  where error.code == .cancelled {
+            return nil
+        }
+    }
+
+    private func explain(_ plan: ClaimPlan) {
+        for id in plan.unknown.prefix(10) {
+            console.warning("\(ErrorCatalogue.quoted(id)) is no photo of yours on this server")
+        }
+        if plan.unknown.count > 10 {
+            console.warning("\(plan.unknown.count - 10) more ids are no photos of yours on this server")
+        }
+        if !plan.alreadyClaimed.isEmpty {
+            console.note("\(Formats.count(plan.alreadyClaimed.count, "photo")) with a device already, left as it is")
+        }
+    }
+
+    // MARK: The end
+
+    private func finish(_ plan: ClaimPlan, _ result: ClaimResult? = nil, code: ExitCode) -> ExitCode {
+        let code = console.exitCode(code)
+        console.summary(
+            summary(
+                planned: plan.count,
+                result,
+                alreadyClaimed: Int64(plan.alreadyClaimed.count),
+                remaining: result?.remaining ?? plan.before.legacyPhotos,
+                unknown: plan.unknown,
+                code
+            )
+        )
+        return code
+    }
+
+    private func summary(
+        listed: Int64? = nil,
+        planned: Int64? = nil,
+        _ result: ClaimResult? = nil,
+        alreadyClaimed: Int64? = nil,
+        remaining: Int64?,
+        unknown: [String],
+        _ code: ExitCode
+    ) -> JSONObject {
+        [
+            "server": .string(account.server), "device_id": JSONValue(account.deviceID), "dry_run": .bool(isDryRun),
+            "items": JSONValue(listed), "planned": JSONValue(planned), "claimed": JSONValue(result?.claimed),
+            "already_claimed": JSONValue(result?.alreadyClaimed ?? alreadyClaimed),
+            "failed": JSONValue(result?.failed), "remaining": JSONValue(remaining),
+            "unknown_ids": .array(unknown.map { .string($0) }),
+        ] + console.ending(code)
+    }
+}
+
+extension ClaimPlan {
+    /// How a program ends that claimed nothing of this plan, or all that it could: unknown ids are failures.
+    fileprivate var unclaimableCode: ExitCode {
+        guard !unknown.isEmpty else { return .success }
+        return count == 0 && alreadyClaimed.isEmpty ? .notFound : .partly
+    }
+}
+
+extension ClaimResult {
+    /// How a program ends that has made this claim.
+    func exitCode(of plan: ClaimPlan) -> ExitCode {
+        guard failed > 0 else { return .success }
+        guard claimed + alreadyClaimed == 0 else { return .partly }
+        return plan.unknown.count == Int(failed) ? .notFound : .server
+    }
+}

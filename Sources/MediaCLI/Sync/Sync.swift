@@ -1,0 +1,162 @@
+internal import ArgumentParser
+internal import Foundation
+internal import MediaCore
+internal import MediaStore
+internal import MediaTransport
+internal import PhotoSync
+
+/// `mediactl sync …`
+struct Sync: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Know, send and fetch the photos of a PhotoSync server.",
+        discussion: """
+            Without a command, what has changed on the server is listed into the local index: mediactl sync is \
+            mediactl sync pull, and takes its options. Local files are never deleted. The API key is the one of \
+            mediactl login, unless another is given.
+
+            Examples:
+              mediactl login --server https://photos.example.org
+              mediactl sync
+              mediactl sync --full
+              mediactl sync push Pictures
+              mediactl sync download --missing --to Pictures
+              mediactl sync verify
+            """,
+        subcommands: [
+            SyncPull.self, SyncStatusCommand.self, SyncList.self, SyncPush.self, SyncDownload.self, SyncVerify.self,
+        ],
+        defaultSubcommand: SyncPull.self
+    )
+}
+
+/// Which photo server, and how it is talked to. Its users are known by their keys.
+struct PhotoConnectionOptions: ParsableArguments, ConnectionFlags {
+    @OptionGroup var choice: ServerOptions
+    @OptionGroup var network: NetworkOptions
+
+    var flags: SettingsFlags { network.adding(to: choice.flags) }
+}
+
+/// Which photo server, for commands that ask none.
+struct PhotoServerOptions: ParsableArguments, ConnectionFlags {
+    @OptionGroup var choice: ServerOptions
+
+    var flags: SettingsFlags { choice.flags }
+}
+
+/// A point in time on the command line.
+enum PointInTime {
+    /// Reads RFC 3339 with a zone, or a day, which begins at midnight of the local time zone.
+    ///
+    /// - Returns: The time in UTC.
+    /// - Throws: `Diagnosis` for anything else.
+    static func parse(_ text: String, flag: String) throws(Diagnosis) -> PhotoTime {
+        let midnight = CivilTime(day: text).map { $0.localSecondsSince1970 * 1_000_000 }
+        // A zone other than Z would be dropped by the server (photosync contract, trap 4).
+        guard let microseconds = RFC3339.microseconds(text) ?? midnight,
+            let time = PhotoTime(microseconds: microseconds)
+        else {
+            throw .usage(
+                "\(flag): \(ErrorCatalogue.quoted(text)) is neither a day nor a time",
+                hint: "write 2026-05-01, or with a zone 2026-05-01T18:30:00Z"
+            )
+        }
+        return time
+    }
+}
+
+/// One photo server as this machine knows it: login, stores, and the way to the server.
+struct SyncSession: Sendable {
+    let settings: SettingsSession
+    let server: ServerURL
+    let library: LibraryStore
+    let index: SyncIndex
+    /// The kept login; nil when there is none.
+    let login: Login?
+
+    var console: Console { settings.console }
+
+    /// The key of the server in the stores.
+    var address: String { server.description }
+
+    /// Opens the stores, and tells the user what was put right. Nothing is sent.
+    ///
+    /// - Throws: `StoreError`, `Diagnosis`, `ServerURLError`.
+    static func open(_ settings: SettingsSession) throws -> SyncSession {
+        let server = try settings.requireSyncServer()
+        let directory = try DataDirectory.open(settings.locations.dataDirectory)
+        let library = try LibraryStore(in: directory)
+        let index = try SyncIndex(in: directory)
+        // What concerns the directory is said by both.
+        for warning in library.warnings + index.warnings.filter({ !library.warnings.contains($0) }) {
+            settings.console.warning(ErrorCatalogue.clean(warning))
+        }
+        return SyncSession(
+            settings: settings,
+            server: server,
+            library: library,
+            index: index,
+            login: try library.login(for: server.description)
+        )
+    }
+
+    /// Opens settings and stores of a command.
+    ///
+    /// - Throws: `SettingsError`, `StoreError`, `Diagnosis`, `ServerURLError`.
+    static func open(
+        _ console: Console,
+        _ global: GlobalOptions,
+        _ connection: some ConnectionFlags
+    ) async throws -> SyncSession {
+        try open(await SettingsSession.open(console, global: global, connection: connection))
+    }
+
+    /// The server, asked with a key or without one.
+    ///
+    /// - Throws: `TransportError`; `CredentialError` when the key would travel in clear text.
+    func client(key: String?) throws -> PhotoSyncClient {
+        if key != nil {
+            try settings.refuseClearText(server.origin, .syncURL)
+        }
+        return PhotoSyncClient(
+            server: server,
+            http: try settings.httpClient(for: .syncURL),
+            authorization: key.map { .apiKey($0, for: server.origin) },
+            timeouts: settings.timeouts
+        )
+    }
+
+    /// The user of the server: by the key that flags or environment give, else by the login that is kept.
+    ///
+    /// - Throws: `Diagnosis` without any key; `CredentialError`, `PhotoSyncError`, `TransportError`.
+    func account(_ options: KeyOptions) async throws -> SyncAccount {
+        let given = try await search(options.flags(noInput: settings.global.noInput)) { try await $0.givenKey() }
+        guard let key = given ?? login?.apiKey else {
+            throw ErrorCatalogue.diagnosis(of: PhotoSyncError(.notLoggedIn, value: address))
+        }
+        let client = try client(key: key)
+        return SyncAccount(
+            client: client,
+            deviceID: try await deviceID(for: key, client),
+            index: index,
+            library: library
+        )
+    }
+
+    /// The kept device id. Another key may be another user's, who has other devices.
+    private func deviceID(for key: String, _ client: PhotoSyncClient) async throws -> String? {
+        guard let login, let id = login.deviceID, key != login.apiKey else { return login?.deviceID }
+        let devices = try await console.context.interruption.cancelling { try await client.devices() }
+        if devices.contains(where: { $0.id == id }) { return id }
+        console.warning("this machine is not registered for the user of this key; register it with: mediactl login")
+        return nil
+    }
+
+    /// Looks for a secret that belongs to this server.
+    func search<Found: Sendable>(
+        _ flags: CredentialFlags,
+        _ find: @escaping @Sendable (CredentialSearch) async throws -> Found
+    ) async throws -> Found {
+        try await settings.search(flags, at: server.origin, of: .syncURL, find: find)
+    }
+}

@@ -1,0 +1,263 @@
+internal import ArgumentParser
+internal import MediaCore
+internal import MediaStore
+internal import PhotoSync
+
+/// `mediactl sync download [--missing | ID… | --since …] --to DIR`
+struct SyncDownload: ContextCommand {
+    static let schema = "mediactl.sync-download/1"
+    static let configuration = CommandConfiguration(
+        commandName: "download",
+        abstract: "Fetch photos into a directory, by year and month, verified.",
+        discussion: """
+            They come to DIR/YEAR/MONTH by the day they were taken. What was cut goes on where it stopped. Nothing that \
+            is there is replaced. The index tells which photos there are: run mediactl sync before.
+
+            Examples:
+              mediactl sync download --missing --to Pictures
+              mediactl sync download --since 2026-05-01 --to Pictures --dry-run
+              mediactl sync download 4ad8a4cc-3164-4b56-b986-11cd9f6d52da --to Pictures
+            """
+    )
+
+    @Argument(help: ArgumentHelp("Photos by their ids; mediactl sync list shows them.", valueName: "id"))
+    var ids: [String] = []
+
+    @Flag(help: "Fetch all photos that this machine has no copy of.")
+    var missing = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Of those, only photos uploaded since this day (local midnight) or time.",
+            valueName: "time"
+        )
+    )
+    var since: String?
+
+    @Option(
+        name: .customLong("to"),
+        help: ArgumentHelp("Where to write them.", valueName: "dir"),
+        completion: .directory
+    )
+    var target: String
+
+    @Flag(help: "Only say what would be downloaded.")
+    var dryRun = false
+
+    @Option(
+        name: [.customShort("j", allowingJoined: true), .long],
+        help: ArgumentHelp("Photos on their way at a time, 1 to 16; 4 by default.", valueName: "n")
+    )
+    var jobs: String?
+
+    @OptionGroup(title: "Credentials") var key: KeyOptions
+    @OptionGroup(title: "Connection options") var connection: PhotoConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func validate() throws {
+        guard !target.isEmpty else { throw ValidationError("--to: an empty path.") }
+        guard ids.isEmpty || !(missing || since != nil) else {
+            throw ValidationError("Ids, and --missing or --since, exclude each other.")
+        }
+        guard !ids.isEmpty || missing || since != nil else {
+            throw ValidationError("Say which photos: --missing, --since TIME, or their ids.")
+        }
+        guard !ids.contains("") else { throw ValidationError("An empty id.") }
+    }
+
+    func run(in console: Console) async throws -> ExitCode {
+        let selection = try selection()
+        // The setting of the same name is for uploads.
+        let jobs = try FlagValue.read(jobs, "--jobs", SettingValue.jobs) ?? 4
+        let session = try await SyncSession.open(console, global, connection)
+        let account = try await session.account(key)
+        let run = DownloadRun(
+            console: console,
+            account: account,
+            hashes: session.settings.hashCache(),
+            options: Download.Options(jobs: jobs, isDryRun: dryRun, retry: session.settings.retryPolicy),
+            writesProgressRecords: global.progressEvents,
+            base: base(in: console.context)
+        )
+        return try await run.run(selection, to: base(in: console.context) + RawArguments.bytes(of: target))
+    }
+
+    private func selection() throws(Diagnosis) -> Download.Selection {
+        if let since { return .since(try PointInTime.parse(since, flag: "--since")) }
+        return missing ? .missing : .ids(ids)
+    }
+
+    /// Where a relative target begins; empty for an absolute one.
+    private func base(in context: CommandContext) -> [UInt8] {
+        target.hasPrefix("/") ? [] : Array("\(context.workingDirectory)/".utf8)
+    }
+}
+
+/// Fetches photos, and says what came of each.
+struct DownloadRun: Sendable {
+    let console: Console
+    let account: SyncAccount
+    let hashes: HashCache
+    let options: Download.Options
+    let writesProgressRecords: Bool
+    /// Absolute path of the working directory when the target was named from there: text then tells paths as well from
+    /// there.
+    var base: [UInt8] = []
+
+    /// Writes every record, text and summary.
+    ///
+    /// - Parameters:
+    ///   - selection: Which photos.
+    ///   - directory: Absolute path.
+    /// - Returns: How the program ends.
+    /// - Throws: `PhotoSyncError` for what ends the run as a whole, `Diagnosis`.
+    func run(_ selection: Download.Selection, to directory: [UInt8]) async throws -> ExitCode {
+        console.record(
+            .start,
+            [
+                "server": .string(account.server), "to": JSONRenderer.path(directory),
+                "dry_run": .bool(options.isDryRun), "jobs": JSONValue(options.jobs),
+            ]
+        )
+        try console.requireOutput()
+        let run = LongRun<DownloadReading>(console, writesRecords: writesProgressRecords)
+        let tally = ItemTally<DownloadItem.State>()
+        return try await console.context.interruption.handling({ _ in }) {
+            let download = Download(account, hashes: hashes, options: options)
+            let result = try await run.run(telling: { tell($0, tally) }) { surroundings in
+                try await download.run(
+                    selection,
+                    to: directory,
+                    control: surroundings.control,
+                    onItem: surroundings.onItem
+                ) { surroundings.progress(DownloadReading(progress: $0)) }
+            }
+            let isStopped = result == nil || tally.count(.cancelled) > 0
+            let code = console.exitCode(tally.exitCode(isStopped: isStopped))
+            conclude(tally)
+            let bytes = result?.bytesReceived ?? run.display.latest?.progress.bytesReceived
+            console.summary(summary(tally, bytes, run, code))
+            return code
+        }
+    }
+
+    private func tell(_ item: DownloadItem, _ tally: ItemTally<DownloadItem.State>) {
+        tally.add(item.state, item.exitCode)
+        let isSaid = item.state != .present || console.verbosity > 0
+        console.result(
+            JSONRenderer.download(item),
+            isSaid ? TextRenderer.download(item, below: base, style: console.outputStyle) : []
+        )
+        guard let error = item.error else { return }
+        if item.state == .failed {
+            let diagnosis = ErrorCatalogue.diagnosis(of: error)
+            let path = error.path == nil ? item.path : nil
+            console.error(path.map { diagnosis.naming($0) } ?? diagnosis)
+        } else if item.state == .present, let path = item.path {
+            console.note("\(ErrorCatalogue.quoted(path)) was changed after it was fetched or sent; it is left as it is")
+        }
+    }
+
+    private func conclude(_ tally: ItemTally<DownloadItem.State>) {
+        let words: [(state: DownloadItem.State, words: String)] = [
+            (.verified, "downloaded and verified"), (.rewritten, "rewritten by the server"),
+            (.planned, "to be downloaded"),
+            (.present, "there already"), (.failed, "failed"), (.cancelled, "not done"),
+        ]
+        let counts = tally.words(words)
+        console.note(counts.isEmpty ? "there is nothing to download" : counts)
+        if tally.count(.rewritten) > 0 {
+            console.note(
+                "the server changes the photos it stores: those it has rewritten cannot be compared with what was "
+                    + "uploaded, so only their length was checked"
+            )
+        }
+    }
+
+    private func summary(
+        _ tally: ItemTally<DownloadItem.State>,
+        _ bytesReceived: Int64?,
+        _ run: LongRun<DownloadReading>,
+        _ code: ExitCode
+    ) -> JSONObject {
+        func count(_ state: DownloadItem.State) -> JSONValue { JSONValue(tally.count(state)) }
+        return [
+            "server": .string(account.server), "dry_run": .bool(options.isDryRun), "items": JSONValue(tally.total),
+            "verified": count(.verified), "rewritten": count(.rewritten), "present": count(.present),
+            "planned": count(.planned), "failed": count(.failed), "cancelled": count(.cancelled),
+            "bytes_received": .integer(bytesReceived ?? 0),
+        ] + console.ending(code, after: run.display.elapsed)
+    }
+}
+
+extension DownloadItem {
+    /// How a program ends that fetched only this photo.
+    var exitCode: ExitCode {
+        switch state {
+        case .verified, .rewritten, .present, .planned: .success
+        case .failed: error.map { ErrorCatalogue.diagnosis(of: $0).exitCode } ?? .failure
+        case .cancelled: .interrupt
+        }
+    }
+}
+
+/// Where a download stands.
+struct DownloadReading: RunReading {
+    var progress: DownloadProgress
+
+    var amount: Int64 { progress.bytesReceived }
+    /// By bytes; a server's files may differ a little from what was uploaded.
+    var percent: Int64? { Progress.percent(progress.bytesReceived, of: progress.bytes) }
+
+    func line(rate: Double?) -> String {
+        var parts = [
+            "\(progress.photosDone) of \(Formats.count(progress.photos, "photo"))",
+            "\(Formats.bytes(min(progress.bytesReceived, progress.bytes))) of \(Formats.bytes(progress.bytes))",
+        ]
+        if let percent {
+            parts.append("\(percent) %")
+        }
+        parts += Progress.rest(progress.bytesReceived, of: progress.bytes, rate: rate) { Formats.bytes($0) }
+        return parts.joined(separator: "  ")
+    }
+
+    func record(elapsed: Duration) -> JSONObject {
+        [
+            "photos": .integer(progress.photos), "photos_done": .integer(progress.photosDone),
+            "bytes": .integer(progress.bytes), "bytes_received": .integer(progress.bytesReceived),
+            "elapsed_ms": .integer(Formats.milliseconds(elapsed)),
+        ]
+    }
+}
+
+extension JSONRenderer {
+    static func download(_ item: DownloadItem) -> JSONObject {
+        [
+            "photo_id": .string(item.id), "file_name": JSONValue(item.originalFilename),
+            "state": .string(item.state.rawValue), "path": path(item.path),
+            "size_bytes": JSONValue(item.sizeBytes), "checksum_sha256": JSONValue(item.sha256),
+            "server_checksum_sha256": JSONValue(item.serverSHA256), "bytes_received": .integer(item.bytesReceived),
+            "resumed": .bool(item.isResumed), "attempts": JSONValue(item.attempts),
+            "exit_code": exitCode(item.exitCode),
+            "error": error(item.error),
+        ]
+    }
+}
+
+extension TextRenderer {
+    // `base` is what paths are told without, `/` at its end.
+    static func download(_ item: DownloadItem, below base: [UInt8] = [], style: Style) -> [String] {
+        let name =
+            item.path.map { TerminalText.escaped($0.starts(with: base) ? Array($0.dropFirst(base.count)) : $0) }
+            ?? TerminalText.escaped(item.originalFilename ?? item.id)
+        let size = item.sizeBytes.map { "\(Formats.bytes($0)), " } ?? ""
+        return switch item.state {
+        case .verified: ["\(style.green("downloaded")) \(name) (\(size)verified)"]
+        case .rewritten: ["\(style.green("downloaded")) \(name) (\(size)rewritten by the server)"]
+        case .planned: ["\(name): would be downloaded"]
+        case .present: ["\(name): there already"]
+        case .cancelled: ["\(name): not done"]
+        case .failed: []
+        }
+    }
+}

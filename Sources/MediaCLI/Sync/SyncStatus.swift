@@ -1,0 +1,122 @@
+internal import ArgumentParser
+internal import Foundation
+internal import MediaCore
+internal import MediaStore
+internal import PhotoSync
+
+/// `mediactl sync status`; the server's answer is called SyncStatus.
+struct SyncStatusCommand: ContextCommand {
+    static let schema = "mediactl.sync-status/1"
+    static let configuration = CommandConfiguration(
+        commandName: "status",
+        abstract: "Show what server and index have, when they last met, and whether the server is fit.",
+        discussion: """
+            A server that does not answer is told, with its exit code, beside what the index knows.
+
+            Examples:
+              mediactl sync status
+              mediactl sync status --json | jq .server_counts
+            """
+    )
+
+    @OptionGroup(title: "Credentials") var key: KeyOptions
+    @OptionGroup(title: "Connection options") var connection: PhotoConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run(in console: Console) async throws -> ExitCode {
+        let session = try await SyncSession.open(console, global, connection)
+        let account = try await session.account(key)
+        try console.requireOutput()
+        let report = try await console.context.interruption.cancelling { try await SyncReport.make(of: account) }
+        let failure = report.failure.map { ErrorCatalogue.diagnosis(of: $0) }
+        console.text(
+            TextRenderer.report(
+                report,
+                account,
+                name: session.login?.deviceName,
+                now: console.context.now(),
+                style: console.outputStyle
+            )
+        )
+        if report.advisesPull {
+            console.note(
+                "server and index differ; mediactl sync brings what is new, mediactl sync --full also finds what was "
+                    + "deleted or claimed elsewhere"
+            )
+        }
+        if let failure {
+            console.error(failure)
+        }
+        let code = console.exitCode(failure?.exitCode ?? .success)
+        console.summary(JSONRenderer.report(report, account, name: session.login?.deviceName, code))
+        return code
+    }
+}
+
+extension JSONRenderer {
+    static func report(_ report: SyncReport, _ account: SyncAccount, name: String?, _ code: ExitCode) -> JSONObject {
+        [
+            "server": .string(account.server), "device_id": JSONValue(account.deviceID),
+            "device_name": JSONValue(name), "health": JSONValue(report.health?.status),
+            "set_up": JSONValue(report.health?.isSetUp), "ownership": .string(report.ownership.rawValue),
+            "server_counts": serverCounts(report.status), "index": indexCounts(report.counts),
+            "last_complete_at": time(report.state?.lastCompleteAt),
+            "last_full_at": time(report.state?.lastFullAt),
+            "unfinished": .bool(report.state?.hasUnfinishedRun ?? false),
+            "error": error(report.failure),
+            "exit_code": exitCode(code),
+        ]
+    }
+}
+
+extension TextRenderer {
+    /// The facts and the table of `sync status`.
+    static func report(
+        _ report: SyncReport,
+        _ account: SyncAccount,
+        name: String?,
+        now: Date,
+        style: Style
+    ) -> [String] {
+        func time(_ date: Date?) -> String { date.map { self.time($0, now: now) } ?? "never" }
+        let device = account.deviceID.map { id in name.map { "\($0) (\(id))" } ?? id } ?? "not registered"
+        let fields: [(String, String)] = [
+            ("server", account.server), ("health", words(for: report.health)), ("this device", device),
+            (
+                "last sync",
+                time(report.state?.lastCompleteAt) + (report.state?.hasUnfinishedRun == true ? ", one unfinished" : "")
+            ), ("last full sync", time(report.state?.lastFullAt)), ("uploads", words(for: report.ownership)),
+        ]
+        return self.fields(fields, width: 16, style) + [""] + table(report).lines(fitting: nil, style: style)
+    }
+
+    private static func table(_ report: SyncReport) -> Table {
+        var table = Table(columns: [
+            .init(title: "PHOTOS"), .init(title: "SERVER", alignment: .right), .init(title: "INDEX", alignment: .right),
+        ])
+        let (status, counts) = (report.status, report.counts)
+        func row(_ name: String, _ onServer: Int64?, _ inIndex: Int64) -> [String] {
+            [name, onServer.map { "\($0)" } ?? "-", "\(inIndex)"]
+        }
+        table.rows = [
+            row("this device", status?.devicePhotos, counts.thisDevice),
+            row("other devices", status?.otherDevicePhotos, counts.otherDevices),
+            row("no device", status?.legacyPhotos, counts.legacy), row("all", status?.totalPhotos, counts.total),
+            row("gone", nil, counts.gone),
+        ]
+        return table
+    }
+
+    private static func words(for health: ServerHealth?) -> String {
+        guard let health else { return "unknown" }
+        return health.isSetUp == false ? "not set up" : health.status
+    }
+
+    private static func words(for ownership: SyncReport.Ownership) -> String {
+        switch ownership {
+        case .owned: "belong to whoever sends them"
+        case .ownerless: "DEFECT: belong to nobody, and the server deletes them; keep all originals"
+        case .unknown: "not known; the first push tells"
+        }
+    }
+}

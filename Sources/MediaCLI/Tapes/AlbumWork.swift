@@ -1,0 +1,237 @@
+internal import MediaCore
+internal import MediaStore
+internal import Tapes
+
+/// The album part of a command that is about a tape: trouble with it becomes one warning, never a failure (rule R9).
+struct AlbumWork: Sendable {
+    let console: Console
+    let service: AlbumService
+    let display: RunDisplay<TapeReading>
+
+    /// Runs work on an album, which a signal ends.
+    ///
+    /// - Returns: nil when it was ended; what the library has confirmed is kept.
+    /// - Throws: `TapesError` when the store cannot be used.
+    func run(
+        _ body: @escaping @Sendable (AlbumService) async throws(TapesError) -> AlbumOutcome
+    ) async throws -> AlbumOutcome? {
+        do {
+            let outcome = try await display.during {
+                try await console.context.interruption.cancelling { [service] in try await body(service) }
+            }
+            if let note = outcome.noteOfChange { console.note(note) }
+            return outcome
+        } catch let error as TapesError where error.code == .cancelled {
+            return nil
+        }
+    }
+}
+
+extension AlbumOutcome {
+    /// That the tape has an album elsewhere as well: the settings may have led to another library unnoticed.
+    var noteOfChange: String? {
+        guard let formerLink, let link else { return nil }
+        let title = ErrorCatalogue.quoted(formerLink.titleAtCreation)
+        return "the album \(title) in \(formerLink.libraryPlace) stays; a new one was made in \(link.libraryPlace)"
+    }
+
+    /// Whether the album has everything that it is to have, or is not to be looked after.
+    var isComplete: Bool { state == .associated || state == .skipped }
+}
+
+extension AlbumLink {
+    /// The root of a folder, or the address of a server: what the user has chosen.
+    fileprivate var libraryPlace: String {
+        if let hint, let slash = hint.lastIndex(of: UInt8(ascii: "/")) {
+            return TerminalText.escaped(Array(hint[..<slash]))
+        }
+        return ErrorCatalogue.clean(libraryID.split(separator: "#").first.map(String.init) ?? libraryID)
+    }
+}
+
+/// The one warning of a command about an album (rule R9).
+struct AlbumWarning: Sendable, Equatable {
+    var text: String
+    var hint: String?
+
+    /// What is to be said; nil when all went well.
+    ///
+    /// - Parameters:
+    ///   - saved: What is safe whatever became of the album, for example `3 clips`.
+    ///   - count: Number of those.
+    ///   - outcome: What became of it; nil when a signal ended the work.
+    init?(saved: String, count: Int, _ outcome: AlbumOutcome?) {
+        let waits = "\(saved) saved; \(count == 1 ? "its" : "their") album was not updated"
+        guard let outcome else {
+            text = waits + " (interrupted) - will retry"
+            return
+        }
+        var parts: [String] = []
+        if outcome.state == .pending || outcome.state == .partly {
+            let reason = Self.words(for: outcome)
+            parts.append(
+                outcome.state == .partly && outcome.pendingClips > 0
+                    ? "\(saved) saved; \(Formats.count(outcome.pendingClips, "clip")) "
+                        + "\(outcome.pendingClips == 1 ? "is" : "are") not in the album (\(reason))"
+                    : waits + " (\(reason))"
+            )
+            if let prospect = outcome.reason?.prospect { parts[0] += " - " + prospect }
+        } else if !outcome.missingPermissions.isEmpty {
+            parts.append("access to the library is limited: \(Self.list(outcome.missingPermissions)) missing")
+        }
+        if outcome.hiddenClips > 0 {
+            parts.append(
+                "\(Formats.count(outcome.hiddenClips, "clip")) \(outcome.hiddenClips == 1 ? "is" : "are") in the library's "
+                    + "trash, invisible until you restore \(outcome.hiddenClips == 1 ? "it" : "them") there"
+            )
+        }
+        guard !parts.isEmpty else { return nil }
+        text = parts.joined(separator: "; ")
+        hint = outcome.state == .pending || outcome.state == .partly ? outcome.reason?.hint : nil
+    }
+
+    private static func words(for outcome: AlbumOutcome) -> String {
+        if outcome.isAlbumDamaged { return ErrorCatalogue.clean(outcome.detail) }
+        let reason = outcome.reason?.words ?? "nothing is known"
+        if !outcome.missingPermissions.isEmpty { return "\(reason): \(list(outcome.missingPermissions)) missing" }
+        return outcome.detail.isEmpty ? reason : "\(reason): \(ErrorCatalogue.clean(outcome.detail))"
+    }
+
+    private static func list(_ names: [String]) -> String {
+        names.map { ErrorCatalogue.clean($0) }.joined(separator: ", ")
+    }
+}
+
+/// What is said of albums beside the results.
+extension Console {
+    /// Says the warning about an album, if there is one.
+    func warn(_ warning: AlbumWarning?) {
+        guard let warning else { return }
+        self.warning(warning.text, hint: warning.hint)
+    }
+
+    /// What happens to albums (rule R19): with -v tapes and albums by their ids, with -vv titles and paths as well.
+    func log(_ event: AlbumEvent) {
+        guard verbosity > 0 else { return }
+        var words = ["photos: \(event.kind.rawValue): tape \(ErrorCatalogue.clean(event.tapeID))"]
+        if let album = event.albumID {
+            words.append("album \(ErrorCatalogue.clean(album))")
+        }
+        if !event.message.isEmpty {
+            words.append(ErrorCatalogue.clean(event.message))
+        }
+        if verbosity > 1, !event.details.isEmpty {
+            words.append(ErrorCatalogue.clean(event.details))
+        }
+        trace(words.joined(separator: ", "))
+    }
+}
+
+extension AssociationReason {
+    /// Why there is no album, or a clip is not in it: a few words, lower case.
+    var words: String {
+        switch self {
+        case .neverTried: "never tried"
+        case .accessNotDetermined: "the library is not set up"
+        case .accessDenied: "access to the library is refused"
+        case .accessLimited: "access to the library is limited"
+        case .libraryChanged: "it is not the library that has the album"
+        case .unreachable: "library unreachable"
+        case .albumMissing: "the album is gone from the library"
+        case .createFailed: "the album could not be made"
+        case .originalUnavailable: "the original cannot be read now"
+        case .assetUnidentified: "the library does not know the original"
+        case .assetRejected: "the library refuses the original"
+        case .quota: "the library is full"
+        case .internalError: "internal error"
+        }
+    }
+
+    /// What helps.
+    var hint: String? {
+        switch self {
+        case .accessNotDetermined: "mediactl tapes library init sets it up"
+        case .accessDenied, .accessLimited:
+            "mediactl tapes library status says what is missing; then mediactl tapes library grant"
+        case .libraryChanged:
+            "mount the disk or put its .mediactl-library.json back, or use a key with user.read of the account that has the "
+                + "albums; else mediactl tapes album unlink TAPE forgets the old album and lets a new one be made"
+        case .assetUnidentified: "allow sending originals with albums.upload: true, or add them to the library yourself"
+        case .neverTried, .albumMissing, .createFailed: "mediactl tapes reconcile --apply tries again"
+        case .quota: "free some space in the library, then run mediactl tapes reconcile --apply"
+        case .unreachable, .originalUnavailable, .assetRejected, .internalError: nil
+        }
+    }
+
+    /// What happens next of itself; nil where nothing does.
+    var prospect: String? {
+        switch self {
+        case .neverTried, .unreachable, .albumMissing, .originalUnavailable, .assetUnidentified, .quota: "will retry"
+        case .accessNotDetermined, .accessDenied, .accessLimited: "waits for access"
+        case .libraryChanged: "waits for that library"
+        case .createFailed, .assetRejected, .internalError: nil
+        }
+    }
+
+    /// Whether the rights decide.
+    var isOfAccess: Bool { [.accessNotDetermined, .accessDenied, .accessLimited].contains(self) }
+
+    /// How a command ends whose only purpose was the album.
+    var exitCode: ExitCode {
+        switch self {
+        case .accessNotDetermined, .accessDenied, .accessLimited: .unauthorized
+        case .albumMissing: .notFound
+        case .unreachable: .network
+        case .libraryChanged: .conflict
+        case .neverTried, .createFailed, .originalUnavailable, .assetUnidentified, .assetRejected, .quota,
+            .internalError:
+            .failure
+        }
+    }
+}
+
+extension JSONRenderer {
+    /// What a command did to the album of a tape; all null when it did nothing.
+    static func album(_ outcome: AlbumOutcome?) -> JSONObject {
+        [
+            "album": JSONValue(outcome?.state.rawValue), "album_id": JSONValue(outcome?.link?.albumID),
+            "library_id": JSONValue(outcome?.link?.libraryID), "created": JSONValue(outcome?.isCreated),
+            "pending_clips": JSONValue(outcome?.pendingClips),
+            "added_to_album": JSONValue(outcome.map { $0.addedClips + ($0.isFiled ? 1 : 0) }),
+            "hidden_clips": JSONValue(outcome?.hiddenClips),
+            "missing_permissions": .array((outcome?.missingPermissions ?? []).map { .string($0) }),
+            "detail": text(outcome?.detail),
+        ]
+    }
+
+    /// An album that is stored; all null without one.
+    static func link(_ link: AlbumLink?) -> JSONObject {
+        [
+            "album_id": JSONValue(link?.albumID), "library_id": JSONValue(link?.libraryID),
+            "title_at_creation": JSONValue(link?.titleAtCreation), "owner_id": JSONValue(link?.ownerID),
+            "place": path(link?.hint),
+            "album_created_at": time(link?.createdAt),
+            "verified_at": time(link?.verifiedAt),
+        ]
+    }
+}
+
+extension TextRenderer {
+    /// What became of the album, when there is good news.
+    static func album(_ outcome: AlbumOutcome, style: Style) -> [String] {
+        guard let link = outcome.link else { return [] }
+        let title = ErrorCatalogue.quoted(link.titleAtCreation)
+        let video = outcome.isFiled ? ["album \(title): the video is in it"] : []
+        guard outcome.isCreated || outcome.addedClips > 0 else { return video }
+        let clips = Formats.count(outcome.addedClips, "clip")
+        return outcome.isCreated
+            ? ["\(style.green("made")) the album \(title) with \(clips)"] + video
+            : ["album \(title): \(clips) linked"] + video
+    }
+
+    /// A stored album, as fields.
+    static func album(_ link: AlbumLink) -> [(String, String)] {
+        [("album id", link.albumID), ("album title", link.titleAtCreation), ("library", link.libraryID)]
+            + (link.hint.map { [("place", TerminalText.escaped($0))] } ?? [])
+    }
+}

@@ -1,0 +1,58 @@
+internal import Foundation
+internal import MediaCore
+internal import MediaStore
+internal import Tapes
+
+/// The members of the records of `tapes`.
+extension JSONRenderer {
+    /// A tape. One that a `--dry-run` would make has no id.
+    static func tape(_ tape: TapeRecord, isPlanned: Bool = false) -> JSONObject {
+        [
+            "tape_id": isPlanned ? .null : .string(tape.id), "title": .string(tape.title),
+            "created_at": time(tape.createdAt),
+            "updated_at": time(tape.updatedAt),
+            "received_first_content": .bool(tape.hasReceivedFirstContent),
+            "orientation": .string(tape.orientation.rawValue), "scale_mode": .string(tape.scaleMode.rawValue),
+            "transition": .string(tape.transition.rawValue), "transition_ms": JSONValue(tape.transitionMilliseconds),
+            "association": .string(tape.association.rawValue), "reason": JSONValue(tape.reason?.rawValue),
+        ]
+    }
+
+    /// Everything about a clip.
+    static func clip(_ clip: ClipRecord) -> JSONObject {
+        [
+            "clip_id": .string(clip.id), "tape_id": .string(clip.tapeID), "position": JSONValue(clip.position),
+            "kind": .string(clip.kind.rawValue), "path": path(clip.source),
+            "path_base64": pathBase64(clip.source), "paired_path": path(clip.pairedSource),
+            "paired_path_base64": pathBase64(clip.pairedSource), "size_bytes": JSONValue(clip.size),
+            "checksum_sha1": JSONValue(clip.sha1), "checksum_sha256": JSONValue(clip.sha256),
+            "duration_ms": JSONValue(clip.durationMilliseconds),
+            "trim_start_ms": .integer(clip.trimStartMilliseconds), "trim_end_ms": .integer(clip.trimEndMilliseconds),
+            "rotate": JSONValue(clip.rotateQuarterTurns * 90), "scale": JSONValue(clip.scaleOverride?.rawValue),
+            "volume": clip.volume.map { .verbatim("\($0)") } ?? .null,
+            "image_ms": .integer(clip.imageMilliseconds), "association": .string(clip.association.rawValue),
+            "reason": JSONValue(clip.reason?.rawValue), "attempts": JSONValue(clip.attempts),
+            "next_attempt_at": time(clip.nextAttemptAt),
+        ]
+    }
+}
+
+/// What `tapes` says on standard output. Failures are said on standard error.
+extension TextRenderer {
+    /// How a tape stands with its album.
+    static func words(for tape: TapeRecord) -> String {
+        switch tape.association {
+        case .none: "none"
+        case .associated: "in the library"
+        case .pending: "waiting" + (tape.reason.map { " (\($0.words))" } ?? "")
+        }
+    }
+
+    /// What a clip is called: its original, or its id without one.
+    static func name(of clip: ClipRecord) -> String { clip.source.map { TerminalText.escaped($0) } ?? brief(clip.id) }
+
+    /// A still is a picture to people, and an `image` to JSON.
+    static func words(for kind: ClipRecord.Kind) -> String {
+        kind == .image ? "picture" : kind.rawValue.replacing("_", with: " ")
+    }
+}

@@ -1,0 +1,367 @@
+internal import ArgumentParser
+internal import MediaCore
+internal import MediaFiles
+internal import MediaStore
+internal import Tapes
+
+/// `mediactl tapes add TAPE FILE…`
+struct TapesAdd: TapeAddingCommand {
+    static let schema = "mediactl.tapes-add/1"
+    static let configuration = CommandConfiguration(
+        commandName: "add",
+        abstract: "Add pictures and videos to the end of a tape, and to its album.",
+        discussion: """
+            The clips are kept first; whatever happens to the album then, they stay, and the album is made up for later. \
+            Only the path is kept: no original is copied, moved or changed. --from-upload takes what an upload has sent.
+
+            Examples:
+              mediactl tapes add Summer beach.mp4 sunset.jpg
+              mediactl upload *.mp4 --json | mediactl tapes add Summer --from-upload -
+              find . -name "*.jpg" -print0 | mediactl tapes add Summer --files-from0 -
+            """
+    )
+
+    @Argument(help: TapeHelp.tape)
+    var tape: String
+
+    @Argument(help: ArgumentHelp("Pictures and videos.", valueName: "file"), completion: .file())
+    var files: [String] = []
+
+    @OptionGroup(title: "Which files") var input: TapeInputOptions
+    @OptionGroup(title: "Adding options") var adding: TapeAddingOptions
+    @OptionGroup(title: "Library options") var connection: TapeConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run(in console: Console) async throws -> ExitCode {
+        try await add(at: nil, in: console)
+    }
+}
+
+/// What `tapes add` and `tapes insert` have in common.
+protocol TapeAddingCommand: ContextCommand {
+    var tape: String { get }
+    var files: [String] { get }
+    var input: TapeInputOptions { get }
+    var adding: TapeAddingOptions { get }
+    var connection: TapeConnectionOptions { get }
+}
+
+extension TapeAddingCommand {
+    func validate() throws {
+        try input.check(files, isStandardInputTaken: connection.key.apiKeyStdin)
+    }
+
+    /// Adds the files.
+    ///
+    /// - Parameters:
+    ///   - position: How many clips stay before them; nil for all.
+    ///   - console: Where it is told.
+    /// - Returns: How the program ends.
+    /// - Throws: `TapesError`, `Diagnosis`, `StoreError`, `CredentialError`, `TransportError`.
+    func add(at position: Int?, in console: Console) async throws -> ExitCode {
+        let session = try await TapesSession.open(console, global, connection)
+        let tape = try session.tape(tape)
+        let display = RunDisplay<TapeReading>(console, writesRecords: global.progressEvents)
+        let isAlbumLeft = adding.noAlbum || adding.dryRun
+        let run = TapeAdditionRun(
+            session: session,
+            service: isAlbumLeft ? nil : try await session.service(connection.key, progress: display),
+            display: display,
+            options: adding,
+            input: input,
+            position: position
+        )
+        return try await run.run(tape, try await UploadedFiles.paths(files, input, session: session))
+    }
+}
+
+/// Which files become clips.
+struct TapeInputOptions: ParsableArguments {
+    @OptionGroup var fileLists: FileListOptions
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            Take the files that an upload has sent: from the output of upload --json, or from its --report; - for \
+            standard input.
+            """,
+            valueName: "file"
+        ),
+        completion: .file()
+    )
+    var fromUpload: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Take the file of this upload from here: its number at the server, or its id, as u-h6zfchyzwaq7c3fo; may be repeated.",
+            valueName: "id"
+        )
+    )
+    var uploaded: [String] = []
+
+    @Flag(help: "Take what was uploaded last from here.")
+    var uploadedLast = false
+
+    @Flag(help: "Take files that are not there, by their extension; they are looked for again later.")
+    var allowMissing = false
+
+    @Flag(help: "Make a still and the video of the same name beside it one live picture, where both are given.")
+    var live = false
+
+    /// The options that name inputs of their own, as they are written.
+    var lists: [(flag: String, value: String)] {
+        fileLists.lists + (fromUpload.map { [("--from-upload", $0)] } ?? [])
+    }
+
+    /// Refuses what cannot be read.
+    ///
+    /// - Parameters:
+    ///   - files: The arguments.
+    ///   - isStandardInputTaken: Whether a key comes from there.
+    /// - Throws: `ValidationError`.
+    func check(_ files: [String], isStandardInputTaken: Bool) throws {
+        guard !files.isEmpty || !lists.isEmpty || !uploaded.isEmpty || uploadedLast else {
+            throw ValidationError(
+                "Name files to add, or where they are listed: --files-from, --from-upload or --uploaded."
+            )
+        }
+        guard !files.contains(""), !lists.contains(where: { $0.value.isEmpty }) else {
+            throw ValidationError("An empty path.")
+        }
+        let readers =
+            lists.filter { $0.value == "-" }.map(\.flag) + (isStandardInputTaken ? ["--api-key-stdin"] : [])
+        try StandardInputReaders.check(readers)
+        for id in uploaded where !id.hasPrefix("u-") && Int64(id) == nil {
+            throw ValidationError("\(ErrorCatalogue.quoted(id)) is no upload's number, and no id that begins with u-.")
+        }
+    }
+}
+
+/// What `add` and `insert` do with the album and the files.
+struct TapeAddingOptions: ParsableArguments {
+    @Flag(help: "Leave the album alone this time; the clips wait for the next add or for tapes reconcile.")
+    var noAlbum = false
+
+    @Flag(help: "End with 3 when clips were saved and their album was not brought up to date.")
+    var strictAlbums = false
+
+    @Flag(help: "Do not read the files for their checksums, by which tapes relink finds them again.")
+    var noChecksum = false
+
+    @Flag(help: "Only say what would be added.")
+    var dryRun = false
+
+    func validate() throws {
+        guard !noAlbum || !strictAlbums else {
+            throw ValidationError("--no-album and --strict-albums exclude each other.")
+        }
+    }
+}
+
+/// `tapes add` and `insert`: the clips come first, then the album, then the checksums (rule R2).
+struct TapeAdditionRun: Sendable {
+    let session: TapesSession
+    /// nil leaves the album alone.
+    let service: AlbumService?
+    let display: RunDisplay<TapeReading>
+    let options: TapeAddingOptions
+    let input: TapeInputOptions
+    /// Where the clips go; nil is the end.
+    var position: Int?
+
+    private var console: Console { session.console }
+
+    /// Adds files to a tape, and writes every record, text, warning and summary.
+    ///
+    /// - Throws: `TapesError` when the tape is gone or the store cannot be used.
+    func run(_ tape: TapeRecord, _ paths: [[UInt8]]) async throws -> ExitCode {
+        console.record(
+            .start,
+            [
+                "tape_id": .string(tape.id), "title": .string(tape.title), "items": JSONValue(paths.count),
+                "dry_run": .bool(options.dryRun),
+            ]
+        )
+        try console.requireOutput()
+        // A signal between two steps ends the work, not the program: what is committed is told.
+        return try await console.context.interruption.handling({ _ in }) {
+            let (clips, refused) = await inspect(paths)
+            for item in refused { tell(item) }
+            guard console.mayGoOn else {
+                return finish(tape, refused, nil, notStarted: paths.count - refused.count)
+            }
+            guard !options.dryRun else { return rehearse(tape, clips, refused) }
+            return try await add(clips, to: tape, beside: refused)
+        }
+    }
+
+    // MARK: Checking
+
+    private func inspect(_ paths: [[UInt8]]) async -> (clips: [ClipRecord], refused: [AddedClip]) {
+        let (editor, allowsMissing, interruption) = (session.editor, input.allowMissing, console.context.interruption)
+        let isPairing = input.live
+        return await BlockingWork.run {
+            var clips: [ClipRecord] = []
+            var refused: [AddedClip] = []
+            for path in paths where interruption.signal == nil {
+                do throws(TapesError) {
+                    clips.append(try editor.inspect(path, allowingMissing: allowsMissing))
+                } catch {
+                    refused.append(AddedClip(path: path, state: .failed, error: error))
+                }
+            }
+            return (isPairing ? editor.pairingLivePictures(clips) : clips, refused)
+        }
+    }
+
+    private func rehearse(_ tape: TapeRecord, _ clips: [ClipRecord], _ refused: [AddedClip]) -> ExitCode {
+        let planned = clips.map { AddedClip(path: $0.source ?? [], state: .planned, clip: $0) }
+        for item in planned { tell(item) }
+        return finish(tape, refused + planned, nil)
+    }
+
+    // MARK: Adding
+
+    private func add(_ clips: [ClipRecord], to tape: TapeRecord, beside refused: [AddedClip]) async throws -> ExitCode {
+        let editor = session.editor
+        let kept = clips.isEmpty ? [] : try editor.add(clips, to: tape, at: position)
+        var outcome: AlbumOutcome?
+        var failure: (any Error)?
+        if !kept.isEmpty, let service {
+            do {
+                let work = AlbumWork(console: console, service: service, display: display)
+                outcome = try await work.run { (service) async throws(TapesError) in
+                    try await service.associate(tape.id)
+                }
+            } catch {
+                failure = error
+            }
+        }
+        if failure == nil, !options.noChecksum {
+            try await session.checksum(kept, showing: display)
+        }
+        let items = items(kept, of: tape)
+        for item in items { tell(item) }
+        if let outcome {
+            console.text(TextRenderer.album(outcome, style: console.outputStyle))
+        }
+        // Its clips are told; now it is the store's turn.
+        if let failure { throw failure }
+        if !kept.isEmpty, service != nil {
+            console.warn(AlbumWarning(saved: Formats.count(kept.count, "clip"), count: kept.count, outcome))
+        }
+        let isIncomplete = !kept.isEmpty && service != nil && outcome?.isComplete != true
+        return finish(tape, refused + items, outcome, isAlbumOwed: options.strictAlbums && isIncomplete)
+    }
+
+    /// The clips as they are after the work on the album.
+    private func items(_ kept: [ClipRecord], of tape: TapeRecord) -> [AddedClip] {
+        let now = (try? session.store.clips(of: tape.id)) ?? []
+        let byID = Dictionary(now.map { ($0.id, $0) }) { $1 }
+        return kept.map { clip in
+            AddedClip(path: clip.source ?? [], state: .added, clip: byID[clip.id] ?? clip)
+        }
+    }
+
+    // MARK: Telling
+
+    private func tell(_ item: AddedClip) {
+        console.result(JSONRenderer.added(item), TextRenderer.added(item, style: console.outputStyle))
+        if let error = item.error {
+            console.error(ErrorCatalogue.diagnosis(of: error))
+        }
+    }
+
+    private func finish(
+        _ tape: TapeRecord,
+        _ items: [AddedClip],
+        _ outcome: AlbumOutcome?,
+        notStarted: Int = 0,
+        isAlbumOwed: Bool = false
+    ) -> ExitCode {
+        let isWhole = notStarted == 0 && !isAlbumOwed
+        let code = console.exitCode(ExitCode.batch(items.map(\.exitCode), isWhole: isWhole))
+        func count(_ state: AddedClip.State) -> JSONValue { JSONValue(items.count { $0.state == state }) }
+        let now = (try? session.store.tape(tape.id)) ?? tape
+        console.summary(
+            [
+                "tape_id": .string(tape.id), "title": .string(now.title), "items": JSONValue(items.count + notStarted),
+                "added": count(.added), "planned": count(.planned), "failed": count(.failed),
+                "association": .string(now.association.rawValue), "reason": JSONValue(now.reason?.rawValue),
+            ] + JSONRenderer.album(outcome) + [
+                "dry_run": .bool(options.dryRun)
+            ] + console.ending(code)
+        )
+        return code
+    }
+}
+
+extension TapesSession {
+    /// Reads the files of clips once, for `relink` to find them by. A file that cannot be read now is left for later, and a
+    /// signal ends it: the clips are there, and that is what was asked for.
+    ///
+    /// - Throws: `TapesError` when the store cannot be used.
+    func checksum(_ clips: [ClipRecord], showing display: RunDisplay<TapeReading>?) async throws {
+        let (editor, interruption) = (editor, console.context.interruption)
+        func work() async throws {
+            for (index, clip) in clips.enumerated() where interruption.signal == nil {
+                display?.update(
+                    TapeReading(.hashing, path: clip.source ?? [], done: Int64(index), whole: Int64(clips.count))
+                )
+                _ = try await interruption.cancelling { try await editor.checksum(clip) }
+            }
+        }
+        do {
+            if let display { try await display.during(work) } else { try await work() }
+        } catch let error as TapesError where error.code == .cancelled {
+            return
+        }
+    }
+}
+
+/// What became of one file of `tapes add`.
+struct AddedClip: Sendable {
+    enum State: String, Sendable {
+        case added, planned, failed
+    }
+
+    var path: [UInt8]
+    var state: State
+    /// The clip as it is kept; of a planned one only what the file tells counts.
+    var clip: ClipRecord?
+    var error: TapesError?
+
+    var exitCode: ExitCode {
+        error.map { ErrorCatalogue.diagnosis(of: $0).exitCode } ?? .success
+    }
+}
+
+extension JSONRenderer {
+    /// One file of `add` or `insert`.
+    static func added(_ item: AddedClip) -> JSONObject {
+        let clip = item.clip
+        let isKept = item.state == .added
+        return [
+            "path": path(item.path), "path_base64": pathBase64(item.path), "state": .string(item.state.rawValue),
+            "clip_id": isKept ? JSONValue(clip?.id) : .null, "position": isKept ? JSONValue(clip?.position) : .null,
+            "kind": JSONValue(clip?.kind.rawValue), "duration_ms": JSONValue(clip?.durationMilliseconds),
+            "association": isKept ? JSONValue(clip?.association.rawValue) : .null,
+            "reason": isKept ? JSONValue(clip?.reason?.rawValue) : .null, "exit_code": exitCode(item.exitCode),
+            "error": error(item.error),
+        ]
+    }
+}
+
+extension TextRenderer {
+    static func added(_ item: AddedClip, style: Style) -> [String] {
+        let name = TerminalText.escaped(item.path)
+        guard let clip = item.clip else { return [] }
+        let length = clip.shownMilliseconds.map { ", \(Formats.clock(.milliseconds($0)))" } ?? ""
+        return switch item.state {
+        case .added:
+            ["\(style.green("added")) \(name) as clip \(clip.position + 1) (\(words(for: clip.kind))\(length))"]
+        case .planned: ["\(name): would be added (\(words(for: clip.kind))\(length))"]
+        case .failed: []
+        }
+    }
+}

@@ -1,0 +1,85 @@
+internal import ArgumentParser
+
+/// `mediactl tapes …`; the module is called Tapes.
+struct TapesCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "tapes",
+        abstract: "Arrange clips into tapes, each with its album in a photo library.",
+        discussion: """
+            A tape is a list of clips in your order. Its album shows up in your pictures as a folder of links, or in an \
+            Immich server; no original is copied, moved or changed. What an album lacks is made up for by the next add, \
+            or by mediactl tapes reconcile --apply.
+
+            Examples:
+              mediactl tapes create Summer
+              mediactl tapes add Summer beach.mp4 sunset.jpg
+              mediactl tapes show Summer
+              mediactl tapes move Summer "#2" --to 0
+              mediactl tapes export Summer -o summer.m3u8
+            """,
+        subcommands: [
+            TapesCreate.self, TapesList.self, TapesShow.self, TapesRename.self, TapesDuplicate.self, TapesDelete.self,
+            TapesAdd.self, TapesInsert.self, TapesRemove.self, TapesMove.self, TapesSet.self, TapesRelink.self,
+            TapesExport.self, TapesReconcile.self, TapesAlbum.self, TapesLibrary.self,
+        ]
+    )
+}
+
+/// What commands of `tapes` say of their arguments.
+enum TapeHelp {
+    static let tape = ArgumentHelp(
+        "The tape: its id, the first 4 characters of it or more, or its title.",
+        valueName: "tape"
+    )
+    static let clip = ArgumentHelp(
+        "A clip: its id, the first 4 characters of it or more, or #N, its place from 1.",
+        valueName: "clip"
+    )
+}
+
+extension RawArguments {
+    /// A title, which is text, not bytes.
+    ///
+    /// - Throws: `Diagnosis` (usage) for one that is not UTF-8.
+    static func title(_ argument: String) throws(Diagnosis) -> String {
+        guard let title = String(validating: bytes(of: argument), as: UTF8.self) else {
+            throw .usage("the title \(ErrorCatalogue.quoted(bytes(of: argument))) is not UTF-8")
+        }
+        return title
+    }
+}
+
+/// Which library holds the albums of tapes.
+struct TapeLibraryOptions: ParsableArguments, ConnectionFlags {
+    @Option(
+        help: ArgumentHelp(
+            "What holds the albums: folder (by default), or immich where an address is set.",
+            valueName: "kind"
+        )
+    )
+    var library: String?
+
+    @Option(
+        name: .customLong("library-url"),
+        help: ArgumentHelp("Address of the Immich server that holds the albums.", valueName: "url")
+    )
+    var libraryURL: String?
+
+    @OptionGroup var named: ProfileOptions
+
+    var flags: SettingsFlags {
+        var flags = SettingsFlags(profile: named.profile)
+        flags.albumsLibrary = library
+        flags.libraryURL = libraryURL
+        return flags
+    }
+}
+
+/// Which library holds the albums, and how it is talked to.
+struct TapeConnectionOptions: ParsableArguments, ConnectionFlags {
+    @OptionGroup var choice: TapeLibraryOptions
+    @OptionGroup var key: KeyOptions
+    @OptionGroup var network: NetworkOptions
+
+    var flags: SettingsFlags { network.adding(to: choice.flags) }
+}

@@ -1,0 +1,231 @@
+internal import ArgumentParser
+internal import MediaCore
+internal import MediaStore
+internal import Tapes
+
+/// `mediactl tapes delete TAPE… | --all`
+struct TapesDelete: ContextCommand {
+    static let schema = "mediactl.tapes-delete/1"
+    static let configuration = CommandConfiguration(
+        commandName: "delete",
+        abstract:
+            "Delete tapes. Their albums stay, unless features.deleteAssociatedAlbum is set; originals always stay.",
+        discussion: """
+            With features.deleteAssociatedAlbum: true the albums go too. Nobody else's things in them do.
+
+            Examples:
+              mediactl tapes delete Summer
+              mediactl tapes delete 5f0c 81d2 --yes
+            """
+    )
+
+    @Argument(help: TapeHelp.tape)
+    var tapes: [String] = []
+
+    @Flag(help: "Delete all tapes.")
+    var all = false
+
+    @Flag(help: "Keep the albums this time, whatever the settings say.")
+    var keepAlbum = false
+
+    @Flag(help: "Do not ask.")
+    var yes = false
+
+    @Flag(help: "Only say what would be deleted.")
+    var dryRun = false
+
+    @OptionGroup(title: "Library options") var connection: TapeConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func validate() throws {
+        guard tapes.isEmpty == all else {
+            throw ValidationError(all ? "--all and names exclude each other." : "Name a tape, or use --all.")
+        }
+    }
+
+    func run(in console: Console) async throws -> ExitCode {
+        let session = try await TapesSession.open(console, global, connection)
+        let confirmation = Confirmation(prompter: session.settings.prompter, isGiven: yes)
+        let chosen = all ? try session.store.tapeSummaries().map(\.tape) : try tapes.map { try session.tape($0) }
+        let targets = chosen.uniqued { $0.id }
+        if !dryRun, !targets.isEmpty {
+            try confirmation.requireSomebody(for: targets.count > 1 ? "Delete them?" : "Delete it?")
+        }
+        // No library is asked as long as the albums stay (rule R11).
+        let callsLibrary = session.settings.settings.deleteAssociatedAlbum.value && !keepAlbum && !dryRun
+        let run = TapeDeletionRun(
+            session: session,
+            service: callsLibrary ? try await session.service(connection.key) : try session.localService(),
+            keepsAlbums: keepAlbum,
+            confirmation: confirmation,
+            isDryRun: dryRun
+        )
+        return try await run.run(targets)
+    }
+}
+
+/// `tapes delete`: asks once, deletes one after the other (rule R11, trap 9).
+struct TapeDeletionRun: Sendable {
+    struct Item: Sendable {
+        enum State: String, Sendable {
+            case deleted, planned, declined, failed
+        }
+
+        var tape: TapeRecord
+        var state: State
+        var albums: [TapeDeletion.Album] = []
+        var error: TapesError?
+
+        var exitCode: ExitCode {
+            switch state {
+            case .deleted, .planned: .success
+            case .declined: .failure
+            case .failed: error.map { ErrorCatalogue.diagnosis(of: $0).exitCode } ?? .failure
+            }
+        }
+    }
+
+    let session: TapesSession
+    let service: AlbumService
+    let keepsAlbums: Bool
+    let confirmation: Confirmation
+    let isDryRun: Bool
+
+    private var console: Console { session.console }
+
+    /// Deletes tapes, and writes every record, text and summary.
+    ///
+    /// - Throws: `Diagnosis` when nobody can be asked; `TapesError`.
+    func run(_ tapes: [TapeRecord]) async throws -> ExitCode {
+        console.record(.start, ["items": JSONValue(tapes.count), "dry_run": .bool(isDryRun)])
+        try console.requireOutput()
+        let isConfirmed = isDryRun || tapes.isEmpty ? true : try await confirm(tapes)
+        return try await console.context.interruption.handling({ _ in }) {
+            var items: [Item] = []
+            for tape in tapes {
+                guard console.mayGoOn else { break }
+                items.append(try await item(tape, isConfirmed: isConfirmed))
+                tell(items[items.count - 1])
+            }
+            warn(items)
+            return finish(items, notStarted: tapes.count - items.count)
+        }
+    }
+
+    private func confirm(_ tapes: [TapeRecord]) async throws -> Bool {
+        let goes = service.policy.deletesAlbums && !keepsAlbums && service.policy.isEnabled
+        let lines =
+            [
+                "This deletes \(tapes.count == 1 ? "the tape" : "the tapes"), \(goes ? "with the album" : "and no album"):"
+            ]
+            + tapes.prefix(20).map { "  \(TextRenderer.brief($0.id))  \(ErrorCatalogue.quoted($0.title))" }
+            + (tapes.count > 20 ? ["  and \(tapes.count - 20) more"] : []) + ["Every original stays where it is."]
+        return try await confirmation.ask(lines, tapes.count == 1 ? "Delete it?" : "Delete them?", on: console)
+    }
+
+    private func item(_ tape: TapeRecord, isConfirmed: Bool) async throws -> Item {
+        guard isConfirmed else { return Item(tape: tape, state: .declined) }
+        guard !isDryRun else {
+            let link = try service.knownLink(of: tape.id)
+            let isKept = keepsAlbums || !service.policy.deletesAlbums || !service.policy.isEnabled
+            return Item(tape: tape, state: .planned, albums: link.map { [isKept ? .kept($0) : .deleted($0)] } ?? [])
+        }
+        do throws(TapesError) {
+            let deletion = try await service.deleteTape(tape.id, keepingAlbum: keepsAlbums)
+            return Item(tape: tape, state: .deleted, albums: deletion.albums)
+        } catch {
+            return Item(tape: tape, state: .failed, error: error)
+        }
+    }
+
+    private func tell(_ item: Item) {
+        console.result(JSONRenderer.tapeDeletion(item), TextRenderer.tapeDeletion(item, style: console.outputStyle))
+        if let error = item.error {
+            console.error(ErrorCatalogue.diagnosis(of: error))
+        }
+    }
+
+    /// Albums that are still there although they were to go (rule R11).
+    private func warn(_ items: [Item]) {
+        let owed = items.flatMap(\.albums).compactMap { album -> (AssociationReason, String)? in
+            if case .owed(_, let reason, let detail) = album { (reason, detail) } else { nil }
+        }
+        guard let first = owed.first else { return }
+        let detail = first.1.isEmpty ? "" : ": \(ErrorCatalogue.clean(first.1))"
+        console.warning(
+            "\(Formats.count(owed.count, "album")) \(owed.count == 1 ? "is" : "are") still in the library "
+                + "(\(first.0.words)\(detail))",
+            hint: "mediactl tapes reconcile --apply tries again"
+        )
+    }
+
+    private func finish(_ items: [Item], notStarted: Int) -> ExitCode {
+        let code = console.exitCode(ExitCode.batch(items.map(\.exitCode), isWhole: notStarted == 0))
+        func count(_ state: Item.State) -> JSONValue { JSONValue(items.count { $0.state == state }) }
+        console.summary(
+            [
+                "items": JSONValue(items.count + notStarted), "deleted": count(.deleted), "planned": count(.planned),
+                "declined": count(.declined), "failed": count(.failed), "not_started": JSONValue(notStarted),
+                "dry_run": .bool(isDryRun),
+            ] + console.ending(code)
+        )
+        return code
+    }
+}
+
+extension JSONRenderer {
+    static func tapeDeletion(_ item: TapeDeletionRun.Item) -> JSONObject {
+        [
+            "tape_id": .string(item.tape.id), "title": .string(item.tape.title), "state": .string(item.state.rawValue),
+            "albums": .array(item.albums.compactMap { deletedAlbum($0) }), "exit_code": exitCode(item.exitCode),
+            "error": error(item.error),
+        ]
+    }
+
+    static func deletedAlbum(_ album: TapeDeletion.Album) -> JSONValue? {
+        func object(_ state: String, _ link: AlbumLink, left: Int? = nil, reason: AssociationReason? = nil) -> JSONValue
+        {
+            .object([
+                "state": .string(state), "album_id": .string(link.albumID), "library_id": .string(link.libraryID),
+                "title": .string(link.titleAtCreation), "left": JSONValue(left), "reason": JSONValue(reason?.rawValue),
+            ])
+        }
+        return switch album {
+        case .none: nil
+        case .kept(let link): object("kept", link)
+        case .deleted(let link): object("deleted", link)
+        case .keptForeign(let link, let count): object("kept_foreign", link, left: count)
+        case .owed(let link, let reason, _): object("owed", link, reason: reason)
+        }
+    }
+}
+
+extension TextRenderer {
+    static func tapeDeletion(_ item: TapeDeletionRun.Item, style: Style) -> [String] {
+        let name = ErrorCatalogue.quoted(item.tape.title)
+        return switch item.state {
+        case .deleted: ["\(style.green("deleted")) the tape \(name)"] + item.albums.compactMap { words(for: $0) }
+        case .planned: ["the tape \(name) would be deleted"] + item.albums.compactMap { plannedWords(for: $0) }
+        case .declined: ["the tape \(name) was not deleted"]
+        case .failed: []
+        }
+    }
+
+    private static func plannedWords(for album: TapeDeletion.Album) -> String? {
+        guard case .deleted(let link) = album else { return words(for: album) }
+        return "  and its album \(ErrorCatalogue.quoted(link.titleAtCreation)), but for things of others in it"
+    }
+
+    private static func words(for album: TapeDeletion.Album) -> String? {
+        switch album {
+        case .none, .owed: nil
+        case .kept(let link):
+            "  its album stays: \(ErrorCatalogue.quoted(link.titleAtCreation)) (\(brief(link.albumID)))"
+        case .deleted(let link):
+            "  deleted its album \(ErrorCatalogue.quoted(link.titleAtCreation)); every original stays"
+        case .keptForeign(let link, let count):
+            "  took its album \(ErrorCatalogue.quoted(link.titleAtCreation)) apart; "
+                + "\(Formats.count(count, "thing")) of yours in it \(count == 1 ? "stays" : "stay")"
+        }
+    }
+}

@@ -1,0 +1,323 @@
+internal import ArgumentParser
+internal import Foundation
+internal import MediaCore
+internal import MediaFiles
+internal import MediaStore
+internal import Tapes
+
+/// `mediactl tapes export TAPE`
+struct TapesExport: ContextCommand {
+    static let schema = "mediactl.tapes-export/1"
+    static let configuration = CommandConfiguration(
+        commandName: "export",
+        abstract: "Write a tape for other programs: a playlist, a timeline, JSON, or one video.",
+        discussion: """
+            m3u8 is a playlist for any player, otio an OpenTimelineIO timeline for editors, json has everything. \
+            --render makes one video with ffmpeg, which must be installed, and puts it into the tape's own album as well. \
+            A tape that has no album yet gets it now.
+
+            Examples:
+              mediactl tapes export Summer -o summer.m3u8
+              mediactl tapes export Summer --format otio -o summer.otio
+              mediactl tapes export Summer --render -o summer.mp4
+              mediactl tapes export Summer | mpv --playlist=-
+            """
+    )
+
+    enum Format: String, ExpressibleByArgument, CaseIterable {
+        case m3u8, json, otio
+    }
+
+    @Argument(help: TapeHelp.tape)
+    var tape: String
+
+    @Option(
+        help: ArgumentHelp("m3u8 (by default), json or otio; else the ending of the file tells.", valueName: "format")
+    )
+    var format: Format?
+
+    @Option(
+        name: .shortAndLong,
+        help: ArgumentHelp("Write to this file; standard output by default.", valueName: "file"),
+        completion: .file()
+    )
+    var output: String?
+
+    @Flag(help: "Make one video, with cuts, turns and transitions; its ending chooses mp4, mov or mkv.")
+    var render = false
+
+    @Option(parsing: .unconditional, help: ArgumentHelp("Pixels of its longer side, 1920 by default.", valueName: "n"))
+    var longSide: Int?
+
+    @Option(parsing: .unconditional, help: ArgumentHelp("Its frames a second, 30 by default.", valueName: "n"))
+    var frameRate: Int?
+
+    @Flag(help: "Replace a file that is there.")
+    var force = false
+
+    @Flag(help: "Leave the album alone.")
+    var noAlbum = false
+
+    @Flag(help: "Only say what would be written.")
+    var dryRun = false
+
+    @OptionGroup(title: "Library options") var connection: TapeConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func validate() throws {
+        guard output != "" else { throw ValidationError("--output: an empty path.") }
+        guard !render || format == nil else { throw ValidationError("--render makes a video: leave --format out.") }
+        guard !render || output != nil else { throw ValidationError("--render needs a file: --output FILE.") }
+        guard render || format != nil || namedFormat != nil else {
+            throw ValidationError(
+                Self.videoEndings.contains(ending ?? "")
+                    ? "--output: a video needs --render; anything else with this name needs --format."
+                    : "--output: name the file .m3u8, .m3u, .json or .otio, or say which it is with --format."
+            )
+        }
+        guard render || (longSide == nil && frameRate == nil) else {
+            throw ValidationError("--long-side and --frame-rate are for --render.")
+        }
+        guard longSide.map({ (64...7680).contains($0) && $0 % 2 == 0 }) ?? true else {
+            throw ValidationError("--long-side takes an even number from 64 to 7680.")
+        }
+        guard frameRate.map({ (1...240).contains($0) }) ?? true else {
+            throw ValidationError("--frame-rate takes a number from 1 to 240.")
+        }
+        guard output != nil || !global.json else {
+            throw ValidationError(
+                "An export on standard output leaves no room for the records of --json: name a file with --output FILE."
+            )
+        }
+    }
+
+    func run(in console: Console) async throws -> ExitCode {
+        let session = try await TapesSession.open(console, global, connection)
+        let tape = try session.tape(tape)
+        let display = RunDisplay<TapeReading>(console, writesRecords: global.progressEvents)
+        let isAlbumLeft = noAlbum || dryRun || (!render && tape.association != .pending)
+        try console.requireOutput()
+        let run = TapeExportRun(
+            session: session,
+            service: isAlbumLeft ? nil : try await session.service(connection.key, progress: display),
+            display: display,
+            form: form,
+            target: output.map { RawArguments.bytes(of: $0) },
+            isReplacing: force,
+            isDryRun: dryRun
+        )
+        return try await run.run(tape)
+    }
+
+    private var form: TapeExportRun.Form {
+        guard render else {
+            return .text(format.flatMap { TapeExport(rawValue: $0.rawValue) } ?? namedFormat ?? .m3u8)
+        }
+        return .video(
+            TapeRendering.Options(longSide: longSide ?? 1920, frameRate: frameRate ?? 30, isReplacing: force)
+        )
+    }
+
+    // MARK: The ending of the file
+
+    private static let videoEndings = ["mp4", "mov", "mkv"]
+
+    /// In small letters; nil where the name has none.
+    private var ending: String? {
+        guard let name = output?.split(separator: "/").last, let dot = name.lastIndex(of: "."), dot != name.startIndex
+        else { return nil }
+        return name[name.index(after: dot)...].lowercased()
+    }
+
+    /// What the ending says; a playlist without one. nil when it says nothing that is known.
+    private var namedFormat: TapeExport? {
+        guard let ending, ending != "m3u" else { return .m3u8 }
+        return TapeExport(rawValue: ending)
+    }
+}
+
+/// `tapes export`: a tape for other programs, or as one video.
+struct TapeExportRun: Sendable {
+    enum Form: Sendable {
+        case text(TapeExport)
+        case video(TapeRendering.Options)
+
+        /// For JSON.
+        var name: String {
+            switch self {
+            case .text(let format): format.rawValue
+            case .video: "video"
+            }
+        }
+    }
+
+    let session: TapesSession
+    /// nil leaves the album alone.
+    let service: AlbumService?
+    let display: RunDisplay<TapeReading>
+    let form: Form
+    /// Where the file goes; nil is standard output.
+    let target: [UInt8]?
+    let isReplacing: Bool
+    let isDryRun: Bool
+
+    private var console: Console { session.console }
+
+    /// Exports, and writes text, warning and summary.
+    ///
+    /// - Throws: `TapesError`, `Diagnosis`.
+    func run(_ tape: TapeRecord) async throws -> ExitCode {
+        let clips = try session.store.clips(of: tape.id)
+        let originals = target == nil ? [] : try session.store.originalPaths()
+        let isReplacing = isReplacing
+        if let target {
+            try await BlockingWork.run { () throws(TapesError) in
+                try ExportTarget.check(target, replacing: isReplacing, originals: originals)
+            }
+        }
+        let outcome: AlbumOutcome?
+        switch form {
+        case .text(let format): outcome = try await write(format, tape, clips)
+        case .video(let options): outcome = try await render(options, tape, clips, protecting: originals)
+        }
+        if !isDryRun, service != nil, outcome?.isComplete != true {
+            console.warn(AlbumWarning(saved: target.map { ErrorCatalogue.quoted($0) } ?? "the tape", count: 1, outcome))
+        }
+        return finish(tape, clips, outcome)
+    }
+
+    // MARK: Playlists and timelines
+
+    /// A tape without an album gets it now (rule R13); one that has it is left alone.
+    private func write(_ format: TapeExport, _ tape: TapeRecord, _ clips: [ClipRecord]) async throws -> AlbumOutcome? {
+        let bytes = try format.bytes(of: tape, clips: clips)
+        await warnOfMissing(clips)
+        guard let target else {
+            if isDryRun {
+                console.text(["\(ErrorCatalogue.quoted(tape.title)) would be written to standard output"])
+            } else {
+                console.context.output.write(bytes)
+            }
+            return try await associate(tape)
+        }
+        if !isDryRun {
+            let isReplacing = isReplacing
+            try await BlockingWork.run { () throws(TapesError) in
+                try ExportedFile.write(bytes, to: target, replacing: isReplacing)
+            }
+        }
+        say(target, length: nil)
+        return try await associate(tape)
+    }
+
+    /// What is written names these files all the same: they may be back when it is read.
+    private func warnOfMissing(_ clips: [ClipRecord]) async {
+        let count = await BlockingWork.run { clips.count { $0.source != nil && !$0.isThere } }
+        guard count > 0 else { return }
+        console.warning(
+            "\(Formats.count(count, "original")) of the tape cannot be found",
+            hint: ErrorCatalogue.relinkingHint
+        )
+    }
+
+    private func associate(_ tape: TapeRecord) async throws -> AlbumOutcome? {
+        guard let service, !isDryRun, tape.association == .pending else { return AlbumOutcome(.skipped) }
+        return try await AlbumWork(console: console, service: service, display: display)
+            .run { (service) async throws(TapesError) in try await service.associate(tape.id) }
+    }
+
+    // MARK: Videos
+
+    private func render(
+        _ options: TapeRendering.Options,
+        _ tape: TapeRecord,
+        _ clips: [ClipRecord],
+        protecting originals: [[UInt8]]
+    ) async throws -> AlbumOutcome? {
+        guard let target else { throw Diagnosis.usage("a video needs a place: --output FILE") }
+        let length = TapeRendering.milliseconds(of: tape, clips: clips)
+        guard !isDryRun else {
+            say(target, length: length)
+            return nil
+        }
+        let rendering = TapeRendering(searchPath: console.context.environment["PATH"] ?? "")
+        let display = display
+        try await display.during {
+            try await console.context.interruption.cancelling {
+                try await rendering.render(
+                    tape,
+                    clips: clips,
+                    to: target,
+                    options: options,
+                    protecting: originals
+                ) { done, total in
+                    display.update(TapeReading(.rendering, path: target, done: done, whole: total))
+                }
+            }
+        }
+        say(target, length: length)
+        guard let service else { return AlbumOutcome(.skipped) }
+        let path = target.absolute(from: console.context.workingDirectory)
+        return try await AlbumWork(console: console, service: service, display: display)
+            .run { (service) async throws(TapesError) in try await service.file(path, into: tape.id) }
+    }
+
+    // MARK: Telling
+
+    private func say(_ target: [UInt8], length: Int64?) {
+        let length = length.map { " (\(Formats.clock(.milliseconds($0))))" } ?? ""
+        console.text([
+            isDryRun
+                ? "\(TerminalText.escaped(target)): would be written\(length)"
+                : "\(console.outputStyle.green("exported")) \(TerminalText.escaped(target))\(length)"
+        ])
+    }
+
+    private func finish(_ tape: TapeRecord, _ clips: [ClipRecord], _ outcome: AlbumOutcome?) -> ExitCode {
+        let code = console.exitCode(.success)
+        if let outcome, target != nil {
+            console.text(TextRenderer.album(outcome, style: console.outputStyle))
+        }
+        guard target != nil else { return code }
+        console.summary(
+            [
+                "tape_id": .string(tape.id), "title": .string(tape.title), "format": .string(form.name),
+                "output": JSONRenderer.path(target), "clips": JSONValue(clips.count),
+                "duration_ms": JSONValue(TapeRendering.milliseconds(of: tape, clips: clips)),
+            ] + JSONRenderer.album(outcome) + [
+                "dry_run": .bool(isDryRun), "exit_code": JSONRenderer.exitCode(code),
+            ]
+        )
+        return code
+    }
+}
+
+/// A file for other programs, readable as any new file is: whole, or not there.
+enum ExportedFile {
+    /// Writes a file.
+    ///
+    /// - Throws: `TapesError` `.targetExists`, `.targetUnusable`, `.diskFull`; nothing is left behind then.
+    static func write(_ bytes: [UInt8], to path: [UInt8], replacing isReplacing: Bool) throws(TapesError) {
+        do throws(FileWriteError) {
+            let name = path.nameOfPath
+            guard !name.isEmpty, let directory = try TargetDirectory.open(path.directoryOfPath, creating: false) else {
+                throw FileWriteError(.io(errno: ENOENT), path: path)
+            }
+            try WholeFile(in: directory, audience: .everybody).write(bytes, as: name, replacing: isReplacing)
+        } catch {
+            throw TapesError(error, path: path)
+        }
+    }
+}
+
+extension TapesError {
+    fileprivate init(_ error: FileWriteError, path: [UInt8]) {
+        let code: Code =
+            switch error.kind {
+            case .exists: .targetExists
+            case .full: .diskFull
+            default: .targetUnusable
+            }
+        self.init(code, detail: code == .targetUnusable ? error.detail : "", path: path, underlying: error)
+    }
+}

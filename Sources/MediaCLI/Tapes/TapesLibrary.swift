@@ -1,0 +1,277 @@
+internal import ArgumentParser
+internal import Foundation
+internal import MediaCore
+internal import MediaStore
+internal import Tapes
+
+/// `mediactl tapes library …`
+struct TapesLibrary: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "library",
+        abstract: "Look at the library that holds the albums, set it up, ask for access.",
+        discussion: """
+            Without settings it is a folder of links in your pictures. With library_url, or albums.library: immich, it is \
+            an Immich server.
+
+            Examples:
+              mediactl tapes library status
+              mediactl tapes library init --library-url https://photos.example.org \\
+                --api-key-file key.txt
+            """,
+        subcommands: [TapesLibraryStatus.self, TapesLibraryInit.self, TapesLibraryGrant.self]
+    )
+}
+
+/// `mediactl tapes library status`
+struct TapesLibraryStatus: ContextCommand {
+    static let schema = "mediactl.tapes-library-status/1"
+    static let configuration = CommandConfiguration(
+        commandName: "status",
+        abstract: "Show which library it is, and what it allows. Changes nothing.",
+        discussion: """
+            adding is what add needs; changing is what --verify, album link, and deleting albums need.
+
+            Example:
+              mediactl tapes library status
+            """
+    )
+
+    @OptionGroup(title: "Library options") var connection: TapeConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run(in console: Console) async throws -> ExitCode {
+        let session = try await TapesSession.open(console, global, connection)
+        return try await LibraryRun(session: session, service: try await session.service(connection.key)).status()
+    }
+}
+
+/// `mediactl tapes library init`
+struct TapesLibraryInit: ContextCommand {
+    static let schema = "mediactl.tapes-library-init/1"
+    static let configuration = CommandConfiguration(
+        commandName: "init",
+        abstract: "Set the library up: make the folder of albums, or keep the API key of a server.",
+        discussion: """
+            A key is tried first, and kept readable by you only. It needs the permissions album.create, \
+            albumAsset.create and asset.upload; to look at albums, delete them and take clips out also album.read, \
+            album.delete and albumAsset.delete. mediactl logout --server URL forgets it.
+
+            Examples:
+              mediactl tapes library init
+              mediactl tapes library init --library-url https://photos.example.org \\
+                --api-key-file key.txt
+            """
+    )
+
+    @Flag(help: "Only say what would be done. With a key, it is tried.")
+    var dryRun = false
+
+    @OptionGroup(title: "Library options") var connection: TapeConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run(in console: Console) async throws -> ExitCode {
+        let session = try await TapesSession.open(console, global, connection)
+        try console.requireOutput()
+        guard session.settings.settings.albumsLibrary.value == .immich else {
+            let run = LibraryRun(session: session, service: try session.localService())
+            guard !dryRun else { return try await run.status(extra: ["key_kept": false, "dry_run": true]) }
+            return run.finish(try await run.request(.addOnly), extra: ["key_kept": false, "dry_run": false])
+        }
+        return try await keepKey(session)
+    }
+
+    private func keepKey(_ session: TapesSession) async throws -> ExitCode {
+        let server = try session.libraryServer()
+        let address = try session.immichLibrary(key: nil).address
+        let key = try await session.search(connection.key, at: server) { try await $0.keyToKeep(for: address) }
+        let library = try session.immichLibrary(key: key)
+        let run = LibraryRun(session: session, service: session.service(library))
+        let status = try await run.request(.addOnly)
+        let isUsable = status.addOnly.map { $0.state != .denied && $0.state != .notDetermined } ?? false
+        if isUsable, !dryRun {
+            try session.store.keep(Login(server: address, apiKey: key))
+            session.console.note("the key is kept for \(ErrorCatalogue.clean(address))")
+        }
+        return run.finish(status, extra: ["key_kept": .bool(isUsable && !dryRun), "dry_run": .bool(dryRun)])
+    }
+}
+
+/// `mediactl tapes library grant`
+struct TapesLibraryGrant: ContextCommand {
+    static let schema = "mediactl.tapes-library-grant/1"
+    static let configuration = CommandConfiguration(
+        commandName: "grant",
+        abstract: "Ask for access once more, after it was refused, and bring waiting albums up to date.",
+        discussion: """
+            A library that has refused access is not asked again on every command. This asks; where adding is allowed \
+            now, it works like mediactl tapes reconcile --apply.
+
+            Example:
+              mediactl tapes library grant
+            """
+    )
+
+    @Flag(help: "Ask for what --verify, album link and deleting albums need as well.")
+    var readWrite = false
+
+    @Flag(help: "Leave waiting albums alone.")
+    var noReconcile = false
+
+    @OptionGroup(title: "Library options") var connection: TapeConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run(in console: Console) async throws -> ExitCode {
+        let session = try await TapesSession.open(console, global, connection)
+        try console.requireOutput()
+        let display = RunDisplay<TapeReading>(console, writesRecords: global.progressEvents)
+        let service = try await session.service(connection.key, progress: display)
+        let run = LibraryRun(session: session, service: service)
+        let level: AccessLevel = readWrite ? .readWrite : .addOnly
+        let status = try await run.request(level)
+        var done = 0
+        if status.addOnly?.state == .authorized, !noReconcile {
+            done = try await ReconcileRun(session: session, service: service, display: display).catchUp()
+        }
+        return run.finish(status, needs: level, extra: ["tapes_brought_up_to_date": JSONValue(done)])
+    }
+}
+
+/// `tapes library …`: which library it is, and what it allows.
+struct LibraryRun: Sendable {
+    let session: TapesSession
+    let service: AlbumService
+
+    private var console: Console { session.console }
+
+    /// Shows the library as it is. Changes nothing.
+    ///
+    /// - Throws: `TapesError`.
+    func status(extra: JSONObject = [:]) async throws -> ExitCode {
+        let service = service
+        let status = try await console.context.interruption.cancelling { try await service.status() }
+        return finish(status, extra: extra)
+    }
+
+    /// Asks for access: makes the root of a folder library, reads the rights of a key anew.
+    ///
+    /// - Throws: `TapesError`.
+    func request(_ level: AccessLevel) async throws -> LibraryStatus {
+        let service = service
+        return try await console.context.interruption.cancelling { try await service.requestAccess(level) }
+    }
+
+    /// Shows what came of it, and ends.
+    func finish(_ status: LibraryStatus, needs level: AccessLevel = .addOnly, extra: JSONObject) -> ExitCode {
+        console.text(TextRenderer.library(status, style: console.outputStyle))
+        if !service.policy.isEnabled {
+            console.note(ReconcileRun.albumsAreOff)
+        }
+        let code = console.exitCode(exitCode(status, level))
+        if code != .success {
+            hint(status)
+        }
+        console.summary(
+            JSONRenderer.library(status, session.settings.settings) + extra + [
+                "exit_code": JSONRenderer.exitCode(code)
+            ]
+        )
+        return code
+    }
+
+    /// Whether tapes may be added to it as it is.
+    private func exitCode(_ status: LibraryStatus, _ level: AccessLevel) -> ExitCode {
+        if let reason = status.reason { return reason.exitCode }
+        let access = level == .addOnly ? status.addOnly : status.readWrite
+        return access?.state == .authorized ? .success : .unauthorized
+    }
+
+    /// What to do next. A key cannot be widened from here.
+    private func hint(_ status: LibraryStatus) {
+        let missing = (status.addOnly?.state.missing ?? []) + (status.readWrite?.state.missing ?? [])
+        if status.kind == "immich", !missing.isEmpty {
+            console.note(
+                "make a key with these permissions in the account settings of the server, under API keys; then "
+                    + "mediactl tapes library init keeps it"
+            )
+        } else if let reason = status.reason {
+            // That of access leads to this very command.
+            let hint = reason.isOfAccess ? "mediactl tapes library grant asks again" : reason.hint
+            if let hint { console.note(hint) }
+        } else if status.addOnly?.state == .notDetermined, status.kind == "immich" {
+            console.note("mediactl tapes library init --api-key-file FILE keeps its key")
+        } else if status.addOnly?.state == .notDetermined {
+            console.note(
+                "mediactl tapes library init asks on a terminal; elsewhere albums.folder.root in the settings says where it may be"
+            )
+        }
+    }
+}
+
+extension JSONRenderer {
+    static func library(_ status: LibraryStatus, _ settings: Settings) -> JSONObject {
+        [
+            "kind": .string(status.kind), "address": .string(status.address),
+            "library_id": JSONValue(status.identity?.libraryID), "account_id": JSONValue(status.identity?.accountID),
+            "key_id": JSONValue(status.identity?.keyID), "name": JSONValue(status.identity?.name),
+            "add_only": access(status.addOnly), "read_write": access(status.readWrite),
+            "reason": JSONValue(status.reason?.rawValue),
+            "detail": text(status.detail),
+            "albums_enabled": .bool(settings.albumsEnabled.value), "may_upload": .bool(settings.albumsUpload.value),
+            "deletes_albums": .bool(settings.deleteAssociatedAlbum.value),
+        ]
+    }
+
+    private static func access(_ access: AlbumAccess?) -> JSONValue {
+        guard let access else { return .null }
+        return .object([
+            "state": .string(access.state.code), "missing": .array(access.state.missing.map { .string($0) }),
+            "detail": text(access.detail),
+        ])
+    }
+}
+
+extension AlbumAccess.State {
+    /// Stable code for JSON.
+    var code: String {
+        switch self {
+        case .notDetermined: "not_determined"
+        case .restricted: "restricted"
+        case .denied: "denied"
+        case .limited: "limited"
+        case .authorized: "authorized"
+        }
+    }
+
+    /// The permissions that are missing, by the library's names.
+    var missing: [String] {
+        if case .limited(let missing) = self { missing } else { [] }
+    }
+}
+
+extension TextRenderer {
+    static func library(_ status: LibraryStatus, style: Style) -> [String] {
+        fields(
+            [
+                ("library", status.kind), (status.kind == "folder" ? "place" : "server", status.address),
+                ("id", status.identity?.libraryID ?? "-"), ("name", status.identity?.name ?? "-"),
+                ("adding", words(for: status.addOnly)), ("changing", words(for: status.readWrite)),
+            ]
+                + (status.reason.map { [("trouble", $0.words + (status.detail.isEmpty ? "" : ": \(status.detail)"))] }
+                    ?? []),
+            style
+        )
+    }
+
+    private static func words(for access: AlbumAccess?) -> String {
+        guard let access else { return "not known" }
+        let detail = access.detail.isEmpty ? "" : ": \(access.detail)"
+        return switch access.state {
+        case .notDetermined: "not set up\(detail)"
+        case .restricted: "forbidden here\(detail)"
+        case .denied: "refused\(detail)"
+        case .limited(let missing):
+            "limited" + (missing.isEmpty ? detail : ": \(missing.joined(separator: ", ")) missing")
+        case .authorized: "allowed"
+        }
+    }
+}

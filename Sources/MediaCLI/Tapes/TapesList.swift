@@ -1,0 +1,76 @@
+internal import ArgumentParser
+internal import Foundation
+internal import MediaCore
+internal import MediaStore
+
+/// `mediactl tapes list`
+struct TapesList: ContextCommand {
+    static let schema = "mediactl.tapes-list/1"
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List the tapes, the one last changed first. Asks no library.",
+        discussion: """
+            Examples:
+              mediactl tapes list
+              mediactl tapes list --json \\
+                | jq -r 'select(.association == "pending_association") | .title'
+            """
+    )
+
+    @OptionGroup(visibility: .hidden) var connection: NoConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run(in console: Console) async throws -> ExitCode {
+        let session = try await TapesSession.open(console, global, connection)
+        let tapes = try session.store.tapeSummaries()
+        for tape in tapes {
+            console.record(.item, JSONRenderer.tapeSummary(tape))
+        }
+        console.text(
+            TextRenderer.tapes(
+                tapes,
+                now: console.context.now(),
+                width: console.outputWidth,
+                style: console.outputStyle
+            )
+        )
+        if tapes.isEmpty {
+            console.note("there is no tape; mediactl tapes create TITLE makes one")
+        }
+        console.summary(["items": JSONValue(tapes.count), "exit_code": 0])
+        return .success
+    }
+}
+
+extension JSONRenderer {
+    static func tapeSummary(_ summary: TapeSummary) -> JSONObject {
+        tape(summary.tape) + [
+            "clips": JSONValue(summary.clipCount), "pending_clips": JSONValue(summary.pendingClipCount),
+            "duration_ms": .integer(summary.durationMilliseconds), "duration_known": .bool(summary.isDurationKnown),
+        ]
+    }
+}
+
+extension TextRenderer {
+    /// The table of `tapes list`.
+    static func tapes(_ tapes: [TapeSummary], now: Date, width: Int?, style: Style) -> [String] {
+        guard !tapes.isEmpty else { return [] }
+        var table = Table(columns: [
+            .init(title: "ID"), .init(title: "TITLE", isFlexible: true, minimumWidth: 12),
+            .init(title: "CLIPS", alignment: .right), .init(title: "LENGTH", alignment: .right, dropOrder: 2),
+            .init(title: "ALBUM", isFlexible: true, minimumWidth: 10, dropOrder: 3),
+            .init(title: "CHANGED", dropOrder: 1),
+        ])
+        table.rows = tapes.map { summary in
+            [
+                brief(summary.tape.id), TerminalText.escaped(summary.tape.title), "\(summary.clipCount)",
+                (summary.isDurationKnown ? "" : "> ") + Formats.clock(.milliseconds(summary.durationMilliseconds)),
+                words(for: summary.tape)
+                    + (summary.tape.association == .associated && summary.pendingClipCount > 0
+                        ? ", \(summary.pendingClipCount) missing" : ""),
+                Formats.age(of: summary.tape.updatedAt, now: now),
+            ]
+        }
+        return table.lines(fitting: width, style: style)
+    }
+}

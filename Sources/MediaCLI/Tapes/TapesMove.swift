@@ -1,0 +1,71 @@
+internal import ArgumentParser
+internal import MediaCore
+internal import MediaStore
+internal import Tapes
+
+/// `mediactl tapes move TAPE CLIP --to N`
+struct TapesMove: ContextCommand {
+    static let schema = "mediactl.tapes-move/1"
+    static let configuration = CommandConfiguration(
+        commandName: "move",
+        abstract: "Move a clip to another place in its tape.",
+        discussion: """
+            Examples:
+              mediactl tapes move Summer "#3" --to 0
+              mediactl tapes move Summer 81d2c0aa --to 5
+            """
+    )
+
+    @Argument(help: TapeHelp.tape)
+    var tape: String
+
+    @Argument(help: TapeHelp.clip)
+    var clip: String
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("How many clips then stand before it: 0 makes it the first.", valueName: "n")
+    )
+    var to: Int
+
+    @Flag(help: "Only say what would be moved.")
+    var dryRun = false
+
+    @OptionGroup(title: "Library options") var connection: TapeConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run(in console: Console) async throws -> ExitCode {
+        let session = try await TapesSession.open(console, global, connection)
+        let tape = try session.tape(tape)
+        let clip = try session.editor.clip(named: clip, of: tape)
+        let service = dryRun ? nil : try await session.service(connection.key)
+        try console.requireOutput()
+        return try await console.context.interruption.handling({ _ in }) {
+            let last = try session.store.clips(of: tape.id).count - 1
+            let position = dryRun ? max(0, min(to, last)) : try session.editor.move(clip, to: to)
+            let name = TextRenderer.name(of: clip)
+            console.text([
+                dryRun
+                    ? "\(name): would be clip \(position + 1)"
+                    : "\(console.outputStyle.green("moved")) \(name), which is clip \(position + 1) now"
+            ])
+            var outcome: AlbumOutcome?
+            if let service {
+                let display = RunDisplay<TapeReading>(console, writesRecords: false)
+                outcome = try await AlbumWork(console: console, service: service, display: display)
+                    .run { (service) async throws(TapesError) in try await service.rearrange(tape.id) }
+                console.warn(AlbumWarning(saved: "the order is", count: 1, outcome))
+            }
+            let code = console.exitCode(.success)
+            console.summary(
+                [
+                    "tape_id": .string(tape.id), "clip_id": .string(clip.id), "position": JSONValue(position),
+                    "previous_position": JSONValue(clip.position),
+                ] + JSONRenderer.album(outcome) + [
+                    "dry_run": .bool(dryRun), "exit_code": JSONRenderer.exitCode(code),
+                ]
+            )
+            return code
+        }
+    }
+}

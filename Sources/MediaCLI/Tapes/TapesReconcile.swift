@@ -1,0 +1,328 @@
+internal import ArgumentParser
+internal import MediaCore
+internal import MediaStore
+internal import Tapes
+
+/// `mediactl tapes reconcile`
+struct TapesReconcile: ContextCommand {
+    static let schema = "mediactl.tapes-reconcile/1"
+    static let configuration = CommandConfiguration(
+        commandName: "reconcile",
+        abstract: "Bring albums up to date that could not be: says what is owed, and does it with --apply.",
+        discussion: """
+            Tapes are worked off one at a time, those that wait longest first; the first trouble of the whole library \
+            ends the run. --verify looks whether the stored albums are still there, and makes none.
+
+            Examples:
+              mediactl tapes reconcile
+              mediactl tapes reconcile --apply --limit 100
+            """
+    )
+
+    @Flag(help: "Do it.")
+    var apply = false
+
+    @Option(parsing: .unconditional, help: ArgumentHelp("Tapes at most, 20 by default.", valueName: "n"))
+    var limit: Int?
+
+    @Flag(help: "Ask the library for every stored album, and mark those that are gone.")
+    var verify = false
+
+    @OptionGroup(title: "Library options") var connection: TapeConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func validate() throws {
+        guard !apply || !verify else { throw ValidationError("--apply and --verify exclude each other.") }
+        guard limit == nil || apply else { throw ValidationError("--limit is for --apply.") }
+        guard limit.map({ $0 > 0 }) ?? true else { throw ValidationError("--limit takes a number from 1.") }
+    }
+
+    func run(in console: Console) async throws -> ExitCode {
+        let session = try await TapesSession.open(console, global, connection)
+        let display = RunDisplay<TapeReading>(console, writesRecords: global.progressEvents)
+        let service =
+            apply || verify
+            ? try await session.service(connection.key, progress: display) : try session.localService()
+        let run = ReconcileRun(session: session, service: service, display: display)
+        if verify { return try await run.verify() }
+        return apply ? try await run.apply(limit: limit ?? ReconcileRun.usualLimit) : try run.plan()
+    }
+}
+
+/// `tapes reconcile`: what is owed to albums (rule R13).
+struct ReconcileRun: Sendable {
+    struct Item: Sendable {
+        enum Work: String, Sendable {
+            case tape, deletion, verification
+        }
+
+        var work: Work
+        var state: String
+        var tapeID: String?
+        var title: String?
+        var albumID: String?
+        var libraryID: String?
+        var association: TapeRecord.Association?
+        var reason: AssociationReason?
+        var isCreated: Bool?
+        var pendingClips: Int?
+        var detail: String?
+        /// Whether the album is there and cannot be read; `detail` says what helps.
+        var isDamaged = false
+    }
+
+    /// Tapes of one run, so that no library is flooded.
+    static let usualLimit = 20
+    static let albumsAreOff = "albums are switched off; set albums.enabled: true"
+
+    let session: TapesSession
+    let service: AlbumService
+    let display: RunDisplay<TapeReading>
+
+    private var console: Console { session.console }
+
+    // MARK: Looking
+
+    /// Says what is owed. No library is asked.
+    ///
+    /// - Throws: `TapesError`, `Diagnosis`.
+    func plan() throws -> ExitCode {
+        start(isDryRun: true)
+        try console.requireOutput()
+        let plan = try service.reconcilePlan()
+        for tape in plan.tapes {
+            tell(
+                Item(
+                    work: .tape,
+                    state: "planned",
+                    tapeID: tape.id,
+                    title: tape.title,
+                    association: tape.association,
+                    reason: tape.reason
+                )
+            )
+        }
+        for tombstone in plan.tombstones {
+            tell(
+                Item(
+                    work: .deletion,
+                    state: "planned",
+                    title: tombstone.tapeTitle,
+                    albumID: tombstone.albumID,
+                    libraryID: tombstone.libraryID,
+                    detail: tombstone.lastError
+                )
+            )
+        }
+        if !service.policy.isEnabled {
+            console.note(Self.albumsAreOff)
+        } else if plan.tapes.isEmpty, plan.tombstones.isEmpty {
+            console.note("there is nothing to do")
+        } else {
+            console.note("nothing was done; mediactl tapes reconcile --apply does it")
+        }
+        return finish(nil, items: plan.tapes.count + plan.tombstones.count, left: plan.tapes.count, .success)
+    }
+
+    /// Looks whether the stored albums are there; makes none.
+    ///
+    /// - Throws: `TapesError` when the library cannot be looked at.
+    func verify() async throws -> ExitCode {
+        start()
+        try console.requireOutput()
+        let titles = Dictionary(try session.store.tapeSummaries().map { ($0.tape.id, $0.tape.title) }) { $1 }
+        let run = self
+        let (missing, tally) = try await console.context.interruption.cancelling { [service] in
+            let tally = ItemTally<String>()
+            let missing = try await service.verifyAlbums { link, presence in
+                let item = Item(link, presence, title: titles[link.tapeID])
+                tally.add(item.isDamaged ? "damaged" : item.state, .success)
+                run.tell(item)
+            }
+            return (missing, tally)
+        }
+        let count = tally.total
+        let unseen = tally.count("unknown") + tally.count("damaged")
+        let checked = unseen == 0 ? Formats.count(count, "album") : "\(count - unseen) of \(count) albums checked"
+        console.note(
+            missing == 0
+                ? "\(checked), none missing"
+                : "\(checked), \(missing) missing; the next add, or --apply, makes \(missing == 1 ? "it" : "them") anew"
+        )
+        return finish(nil, items: count, left: missing + unseen, unseen == 0 ? .success : complain(tally))
+    }
+
+    /// Says what could not be looked at: that an album was not seen to be missing does not mean that it is there.
+    private func complain(_ tally: ItemTally<String>) -> ExitCode {
+        let damaged = tally.count("damaged")
+        if damaged > 0 {
+            console.warning("\(Formats.count(damaged, "album")) cannot be read")
+        }
+        let unknown = tally.count("unknown")
+        guard unknown > 0 else { return .partly }
+        console.warning(
+            "\(Formats.count(unknown, "album")) may not be looked at",
+            hint: AssociationReason.accessLimited.hint
+        )
+        return unknown == tally.total ? .unauthorized : .partly
+    }
+
+    // MARK: Working
+
+    /// Works off what is owed, one at a time.
+    ///
+    /// - Throws: `TapesError` when the store cannot be used.
+    func apply(limit: Int) async throws -> ExitCode {
+        start()
+        try console.requireOutput()
+        let run = self
+        let outcome: ReconcileOutcome?
+        do {
+            outcome = try await display.during {
+                try await console.context.interruption.cancelling { [service] in
+                    try await service.reconcile(limit: limit) { tape, outcome in run.tell(Item(tape, outcome)) }
+                }
+            }
+        } catch let error as TapesError where error.code == .cancelled {
+            outcome = nil
+        }
+        return conclude(outcome)
+    }
+
+    /// Works off what waits, after access was granted; only what could not be done is said.
+    ///
+    /// - Returns: How many tapes were worked on.
+    /// - Throws: `TapesError` when the store cannot be used.
+    func catchUp() async throws -> Int {
+        let outcome = try await display.during {
+            try await console.context.interruption.cancelling { [service] in
+                try await service.reconcile(limit: Self.usualLimit) { _, _ in }
+            }
+        }
+        if let reason = outcome.stoppedBy {
+            console.warning("stopped (\(reason.words)); \(Formats.count(outcome.left, "tape")) left", hint: reason.hint)
+        } else if outcome.done > 0 {
+            console.note("\(Formats.count(outcome.done, "tape")) brought up to date")
+        }
+        return outcome.done
+    }
+
+    private func conclude(_ outcome: ReconcileOutcome?) -> ExitCode {
+        guard let outcome else { return finish(nil, items: 0, left: 0, .partly) }
+        if outcome.deletedAlbums > 0 {
+            console.text(["\(Formats.count(outcome.deletedAlbums, "album")) deleted"])
+        }
+        var code = ExitCode.success
+        if let reason = outcome.stoppedBy {
+            let detail = outcome.detail.isEmpty ? "" : ": \(ErrorCatalogue.clean(outcome.detail))"
+            console.warning(
+                "stopped (\(reason.words)\(detail)); \(Formats.count(outcome.left, "tape")) left",
+                hint: reason.hint
+            )
+            code = outcome.done == 0 ? reason.exitCode : .partly
+        } else if outcome.left > 0 {
+            console.note("\(Formats.count(outcome.left, "tape")) left; run it again, or raise --limit")
+        } else if outcome.done == 0, outcome.deletedAlbums == 0 {
+            console.note(service.policy.isEnabled ? "there is nothing to do" : Self.albumsAreOff)
+        }
+        return finish(outcome, items: outcome.done, left: outcome.left, code)
+    }
+
+    // MARK: Telling
+
+    private func start(isDryRun: Bool = false) {
+        console.record(.start, ["dry_run": .bool(isDryRun)])
+    }
+
+    private func tell(_ item: Item) {
+        console.result(JSONRenderer.reconciled(item), TextRenderer.reconciled(item, style: console.outputStyle))
+    }
+
+    private func finish(_ outcome: ReconcileOutcome?, items: Int, left: Int, _ code: ExitCode) -> ExitCode {
+        let code = console.exitCode(code)
+        console.summary(
+            [
+                "items": JSONValue(items), "left": JSONValue(left),
+                "deleted_albums": JSONValue(outcome?.deletedAlbums ?? 0),
+                "stopped_by": JSONValue(outcome?.stoppedBy?.rawValue),
+                "detail": JSONRenderer.text(outcome?.detail),
+            ] + console.ending(code)
+        )
+        return code
+    }
+}
+
+extension ReconcileRun.Item {
+    /// A tape that was worked on.
+    fileprivate init(_ tape: TapeRecord, _ outcome: AlbumOutcome) {
+        self.init(
+            work: .tape,
+            state: outcome.state.rawValue,
+            tapeID: tape.id,
+            title: tape.title,
+            albumID: outcome.link?.albumID,
+            libraryID: outcome.link?.libraryID,
+            association: outcome.state == .associated || outcome.state == .partly ? .associated : .pending,
+            reason: outcome.reason,
+            isCreated: outcome.isCreated,
+            pendingClips: outcome.pendingClips,
+            detail: outcome.detail.isEmpty ? nil : outcome.detail,
+            isDamaged: outcome.isAlbumDamaged
+        )
+    }
+
+    /// An album that was looked for.
+    fileprivate init(_ link: AlbumLink, _ presence: AlbumPresence, title: String?) {
+        let state =
+            switch presence {
+            case .found: "found"
+            case .missing: "missing"
+            case .unknown, .damaged: "unknown"
+            }
+        var detail: String?
+        if case .damaged(let words) = presence { detail = words }
+        self.init(
+            work: .verification,
+            state: state,
+            tapeID: link.tapeID,
+            title: title ?? link.titleAtCreation,
+            albumID: link.albumID,
+            libraryID: link.libraryID,
+            detail: detail,
+            isDamaged: detail != nil
+        )
+    }
+}
+
+extension JSONRenderer {
+    static func reconciled(_ item: ReconcileRun.Item) -> JSONObject {
+        [
+            "work": .string(item.work.rawValue), "state": .string(item.state), "tape_id": JSONValue(item.tapeID),
+            "title": JSONValue(item.title), "album_id": JSONValue(item.albumID),
+            "library_id": JSONValue(item.libraryID), "association": JSONValue(item.association?.rawValue),
+            "reason": JSONValue(item.reason?.rawValue), "created": JSONValue(item.isCreated),
+            "pending_clips": JSONValue(item.pendingClips), "detail": JSONValue(item.detail),
+        ]
+    }
+}
+
+extension TextRenderer {
+    static func reconciled(_ item: ReconcileRun.Item, style: Style) -> [String] {
+        let name = ErrorCatalogue.quoted(item.title ?? "")
+        let reason = item.reason.map { " (\($0.words))" } ?? ""
+        guard !item.isDamaged else {
+            return ["the album of \(name) cannot be read: \(ErrorCatalogue.clean(item.detail ?? ""))"]
+        }
+        return switch (item.work, item.state) {
+        case (.tape, "planned"): ["\(name) would be brought up to date\(reason)"]
+        case (.tape, "associated"):
+            ["\(style.green("brought up to date")) \(name)" + (item.isCreated == true ? ", album made" : "")]
+        case (.tape, "partly"): ["\(name): \(Formats.count(item.pendingClips ?? 0, "clip")) not in the album\(reason)"]
+        case (.tape, _): ["\(name): no album\(reason)"]
+        case (.deletion, _): ["the album of the deleted tape \(name) would be deleted"]
+        case (.verification, "found"): ["\(style.green("found")) the album of \(name)"]
+        case (.verification, "missing"): ["\(style.yellow("missing")) the album of \(name); the next add makes it anew"]
+        case (.verification, _): ["the album of \(name) may not be looked at"]
+        }
+    }
+}

@@ -1,0 +1,130 @@
+internal import ArgumentParser
+internal import Glibc
+internal import MediaCore
+internal import MediaStore
+internal import MediaSystem
+internal import Tapes
+
+/// `mediactl tapes relink [TAPE…] --in DIR`
+struct TapesRelink: ContextCommand {
+    static let schema = "mediactl.tapes-relink/1"
+    static let configuration = CommandConfiguration(
+        commandName: "relink",
+        abstract: "Find originals that were moved or renamed, by their checksums.",
+        discussion: """
+            Only files of the right length are read. An original that is still at its place is left alone, and so is one \
+            whose checksum was never made.
+
+            Examples:
+              mediactl tapes relink --in /mnt/archive --dry-run
+              mediactl tapes relink Summer --in ~/Pictures --in ~/Videos
+            """
+    )
+
+    @Argument(help: ArgumentHelp("Only clips of these tapes; of all by default.", valueName: "tape"))
+    var tapes: [String] = []
+
+    @Option(
+        name: .customLong("in"),
+        help: ArgumentHelp("Look in this directory and all below it; may be repeated.", valueName: "dir"),
+        completion: .directory
+    )
+    var directories: [String] = []
+
+    @Flag(help: "Only say what was found.")
+    var dryRun = false
+
+    @OptionGroup(visibility: .hidden) var connection: NoConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func validate() throws {
+        guard !directories.isEmpty else { throw ValidationError("Say where to look: --in DIR.") }
+        guard !directories.contains("") else { throw ValidationError("--in: an empty path.") }
+    }
+
+    func run(in console: Console) async throws -> ExitCode {
+        let session = try await TapesSession.open(console, global, connection)
+        let named = try tapes.map { try session.tape($0) }
+        console.record(.start, ["dry_run": .bool(dryRun)])
+        try console.requireOutput()
+        let (editor, places, isDryRun) = (session.editor, try self.places(), dryRun)
+        let results = try await console.context.interruption.cancelling {
+            try await editor.relink(named, in: places, isDryRun: isDryRun)
+        }
+        for result in results {
+            console.result(
+                JSONRenderer.relinked(result, isDryRun: dryRun),
+                TextRenderer.relinked(result, isDryRun: dryRun, style: console.outputStyle)
+            )
+        }
+        return finish(results, console)
+    }
+
+    /// - Throws: `Diagnosis` (usage) for what is no directory: a slip must not look like originals that are lost.
+    private func places() throws(Diagnosis) -> [[UInt8]] {
+        let places = directories.map { RawArguments.bytes(of: $0) }
+        for place in places {
+            var status = stat()
+            guard stat(place.cString, &status) == 0, status.st_mode & S_IFMT == S_IFDIR
+            else { throw .usage("--in: \(ErrorCatalogue.quoted(place)) is not a directory") }
+        }
+        return places
+    }
+
+    private func finish(_ results: [RelinkResult], _ console: Console) -> ExitCode {
+        func count(_ isWanted: (RelinkResult.State) -> Bool) -> Int { results.count { isWanted($0.state) } }
+        let found = count { if case .found = $0 { true } else { false } }
+        let (present, missing, unknown) = (
+            count { $0 == .present }, count { $0 == .notFound }, count { $0 == .noChecksum }
+        )
+        if found + missing + unknown == 0 {
+            console.note("every original is at its place")
+        }
+        if found > 0, !dryRun {
+            console.note("albums follow with the next add, or with mediactl tapes reconcile --apply")
+        }
+        let lost = missing + unknown
+        let code = console.exitCode(lost == 0 ? .success : found == 0 ? .notFound : .partly)
+        console.summary([
+            "items": JSONValue(results.count), "present": JSONValue(present), "planned": JSONValue(dryRun ? found : 0),
+            "relinked": JSONValue(dryRun ? 0 : found),
+            "not_found": JSONValue(missing), "no_checksum": JSONValue(unknown), "dry_run": .bool(dryRun),
+            "exit_code": JSONRenderer.exitCode(code),
+        ])
+        return code
+    }
+}
+
+extension JSONRenderer {
+    static func relinked(_ result: RelinkResult, isDryRun: Bool) -> JSONObject {
+        let (state, found): (String, [UInt8]?) =
+            switch result.state {
+            case .present: ("present", nil)
+            case .found(let path): (isDryRun ? "planned" : "relinked", path)
+            case .notFound: ("not_found", nil)
+            case .noChecksum: ("no_checksum", nil)
+            }
+        return [
+            "clip_id": .string(result.clip.id), "tape_id": .string(result.clip.tapeID),
+            "position": JSONValue(result.clip.position), "state": .string(state),
+            "path": path(result.clip.source), "path_base64": pathBase64(result.clip.source),
+            "found": path(found), "found_base64": pathBase64(found),
+        ]
+    }
+}
+
+extension TextRenderer {
+    static func relinked(_ result: RelinkResult, isDryRun: Bool, style: Style) -> [String] {
+        let name = result.clip.source.map { TerminalText.escaped($0) } ?? "-"
+        return switch result.state {
+        case .present: []
+        case .found(let path):
+            [
+                isDryRun ? "\(name): would be relinked" : "\(style.green("relinked")) \(name)",
+                "  to \(TerminalText.escaped(path))",
+            ]
+        case .notFound: ["\(style.yellow("not found")) \(name)"]
+        case .noChecksum: ["\(style.yellow("no checksum")) \(name): nothing is known that would identify it"]
+        }
+    }
+}

@@ -1,0 +1,249 @@
+internal import Foundation
+internal import MediaStore
+internal import MediaTransport
+internal import Tapes
+
+/// What all commands of `tapes` work with: the open store, and the library of the settings. Opening it asks no library.
+struct TapesSession: Sendable {
+    let settings: SettingsSession
+    let directory: DataDirectory
+    let store: LibraryStore
+
+    var console: Console { settings.console }
+
+    /// Changes tapes and clips.
+    var editor: TapeEditor { TapeEditor(store: store, now: console.context.now) }
+
+    /// Opens the store, tells the user what was put right, and marks the tapes that never had an album tried (rule R13).
+    ///
+    /// - Throws: `StoreError`.
+    static func open(_ settings: SettingsSession) throws -> TapesSession {
+        let directory = try DataDirectory.open(settings.locations.dataDirectory)
+        let store = try LibraryStore(in: directory)
+        for warning in store.warnings {
+            settings.console.warning(ErrorCatalogue.clean(warning))
+        }
+        try store.markUntriedTapes()
+        return TapesSession(settings: settings, directory: directory, store: store)
+    }
+
+    /// Opens settings and store of a command.
+    ///
+    /// - Throws: `SettingsError`, `StoreError`.
+    static func open(
+        _ console: Console,
+        _ global: GlobalOptions,
+        _ connection: some ConnectionFlags
+    ) async throws -> TapesSession {
+        try open(await SettingsSession.open(console, global: global, connection: connection))
+    }
+
+    /// The tape that the user means.
+    ///
+    /// - Throws: `TapesError`.
+    func tape(_ name: String) throws(TapesError) -> TapeRecord {
+        try editor.tape(named: String(decoding: RawArguments.bytes(of: name), as: UTF8.self))
+    }
+
+    // MARK: Albums
+
+    /// The albums of the settings' library, for what makes no call to it: no key is looked for.
+    ///
+    /// - Throws: `Diagnosis`, `ServerURLError`, `TransportError`.
+    func localService() throws -> AlbumService {
+        try service(library(key: nil, progress: nil))
+    }
+
+    /// The albums of the settings' library.
+    ///
+    /// - Parameters:
+    ///   - key: Where a server's key may come from.
+    ///   - progress: Shows what is sent.
+    /// - Returns: The rules of albums over that library.
+    /// - Throws: `CredentialError`, `Diagnosis`, `ServerURLError`, `StoreError`, `TransportError`.
+    func service(_ key: KeyOptions, progress: RunDisplay<TapeReading>? = nil) async throws -> AlbumService {
+        guard settings.settings.albumsEnabled.value, settings.settings.albumsLibrary.value == .immich else {
+            return try service(library(key: nil, progress: progress))
+        }
+        return try service(library(key: try await libraryKey(key), progress: progress))
+    }
+
+    /// The same with the key that is kept: those of flags and environment are for another server.
+    ///
+    /// - Throws: `CredentialError`, `Diagnosis`, `ServerURLError`, `StoreError`, `TransportError`.
+    func keptService(progress: RunDisplay<TapeReading>?) throws -> AlbumService {
+        let isServer = settings.settings.albumsEnabled.value && settings.settings.albumsLibrary.value == .immich
+        return try service(library(key: isServer ? keptKey(at: libraryServer()) : nil, progress: progress))
+    }
+
+    func service(_ library: any AlbumLibrary) -> AlbumService {
+        let values = settings.settings
+        return AlbumService(
+            store: store,
+            directory: directory,
+            library: library,
+            policy: AlbumService.Policy(
+                isEnabled: values.albumsEnabled.value,
+                mayUpload: values.albumsUpload.value,
+                deletesAlbums: values.deleteAssociatedAlbum.value
+            ),
+            now: console.context.now,
+            report: { [console] in console.log($0) }
+        )
+    }
+
+    /// The back-end that the settings name.
+    func library(key: String?, progress: RunDisplay<TapeReading>?) throws -> any AlbumLibrary {
+        switch settings.settings.albumsLibrary.value {
+        case .folder: folderLibrary
+        case .immich: try immichLibrary(key: key, progress: progress)
+        }
+    }
+
+    private var folderLibrary: FolderLibrary {
+        let environment = console.context.environment
+        let pictures = UserDirectories.pictures(environment: environment)
+        let named = settings.settings.albumsFolderRoot?.value
+        let home = environment["HOME"].map { $0 + "/Pictures" } ?? settings.locations.dataDirectory
+        let usual = (pictures ?? Array(home.utf8)) + Array("/Tapes".utf8)
+        let root = FolderLibrary.Root(
+            path: named.map { Array($0.utf8) } ?? usual,
+            picturesDirectory: pictures,
+            isConfigured: named != nil
+        )
+        guard settings.prompter.isAllowed else {
+            return FolderLibrary(root: root, directory: directory, store: store)
+        }
+        return FolderLibrary(root: root, directory: directory, store: store) { path in await mayMake(path) }
+    }
+
+    private func mayMake(_ root: [UInt8]) async -> Bool {
+        let prompter = settings.prompter
+        return await console.context.interruption.asking {
+            await prompter.confirm("Keep albums of links to your files in \(ErrorCatalogue.quoted(root))?")
+        }
+    }
+
+    func immichLibrary(key: String?, progress: RunDisplay<TapeReading>? = nil) throws -> ImmichLibrary {
+        let pathMap = settings.settings.albumsPathMap?.value ?? []
+        var show: (@Sendable (_ path: [UInt8], _ sent: Int64, _ total: Int64) -> Void)?
+        if let progress {
+            show = { progress.update(TapeReading(.sending, path: $0, done: $1, whole: $2)) }
+        }
+        return ImmichLibrary(
+            server: try libraryServer(),
+            http: try settings.httpClient(for: .libraryURL),
+            key: key,
+            timeouts: settings.timeouts,
+            store: store,
+            pathMap: pathMap.map { (local: Array($0.local.utf8), server: $0.server) },
+            progress: show
+        )
+    }
+
+    /// The server of the library.
+    ///
+    /// - Throws: `Diagnosis` when nothing names one; `ServerURLError`.
+    func libraryServer() throws -> ServerURL {
+        guard let text = settings.settings.libraryURL?.value else {
+            throw Diagnosis(
+                "no_server",
+                "no server is named that holds the albums",
+                hint: "name it with --library-url URL, with MEDIACTL_LIBRARY_URL, or as library_url in "
+                    + settings.locations.configFile,
+                exitCode: .usage
+            )
+        }
+        return try ServerURL(text, allowingPath: true)
+    }
+
+    /// The key that flags or environment give, else the one that is kept; nil when there is none.
+    private func libraryKey(_ options: KeyOptions) async throws -> String? {
+        let server = try libraryServer()
+        if let given = try await search(options, at: server, { try await $0.givenKey() }) { return given }
+        return try keptKey(at: server)
+    }
+
+    /// Looks for the key of the library's server.
+    func search<Found: Sendable>(
+        _ options: KeyOptions,
+        at server: ServerURL,
+        _ find: @escaping @Sendable (CredentialSearch) async throws -> Found
+    ) async throws -> Found {
+        try await settings.search(
+            options.flags(noInput: settings.global.noInput),
+            at: server.origin,
+            of: .libraryURL,
+            find: find
+        )
+    }
+
+    private func keptKey(at server: ServerURL) throws -> String? {
+        guard let kept = try store.login(for: try immichLibrary(key: nil).address) else { return nil }
+        try settings.refuseClearText(server.origin, .libraryURL)
+        return kept.apiKey
+    }
+}
+
+extension TapeEditor {
+    /// What `create` would make.
+    func planned(title: String) -> TapeRecord {
+        let title = title.trimmingCharacters(in: .whitespacesAndNewlines)
+        return TapeRecord(id: "", title: title.isEmpty ? TapeRecord.untitled : title, createdAt: now())
+    }
+}
+
+/// Where work on the files of a tape stands.
+struct TapeReading: RunReading {
+    enum Phase: String, Sendable {
+        /// A library gets an original that it has not.
+        case sending
+        /// Checksums are made.
+        case hashing
+        /// A video is made of the tape.
+        case rendering
+    }
+
+    var phase: Phase
+    /// The file.
+    var path: [UInt8]
+    /// Bytes while sending, files while hashing, milliseconds while rendering.
+    var done: Int64
+    var whole: Int64
+
+    init(_ phase: Phase, path: [UInt8], done: Int64, whole: Int64) {
+        self.phase = phase
+        self.path = path
+        self.done = done
+        self.whole = whole
+    }
+
+    var amount: Int64 { done }
+    var percent: Int64? { Progress.percent(done, of: whole) }
+
+    func line(rate: Double?) -> String {
+        let name = ErrorCatalogue.quoted(path)
+        let percent = percent.map { ["\($0) %"] } ?? []
+        let parts: [String]
+        switch phase {
+        case .sending:
+            parts =
+                [name, "\(Formats.bytes(done)) of \(Formats.bytes(whole)) sent"] + percent
+                + Progress.rest(done, of: whole, rate: rate) { Formats.bytes($0) }
+        case .hashing: parts = ["\(done) of \(Formats.count(whole, "file")) read", name]
+        case .rendering:
+            let lengths = [done, whole].map { Formats.clock(.milliseconds($0)) }
+            parts =
+                [name, "\(lengths[0]) of \(lengths[1]) rendered"] + percent
+                + Progress.timeLeft(done, of: whole, rate: rate)
+        }
+        return parts.joined(separator: "  ")
+    }
+
+    func record(elapsed: Duration) -> JSONObject {
+        [
+            "phase": .string(phase.rawValue), "path": JSONRenderer.path(path), "done": .integer(done),
+            "whole": .integer(whole), "elapsed_ms": .integer(Formats.milliseconds(elapsed)),
+        ]
+    }
+}

@@ -1,0 +1,179 @@
+internal import ArgumentParser
+internal import MediaCore
+internal import MediaStore
+internal import Tapes
+
+/// `mediactl tapes set TAPE …`
+struct TapesSet: ContextCommand {
+    static let schema = "mediactl.tapes-set/1"
+    static let configuration = CommandConfiguration(
+        commandName: "set",
+        abstract: "Change how a tape, or clips of it, are shown. Originals are never changed.",
+        discussion: """
+            Without --clip the tape is changed, with it those clips. Times are seconds, or like 1.5s and 2m.
+
+            Examples:
+              mediactl tapes set Summer --orientation landscape --transition crossfade
+              mediactl tapes set Summer --clip "#1" --trim-start 1.5 --rotate 90
+              mediactl tapes set Summer --clip "#2" --image-duration 6s --scale tape
+            """
+    )
+
+    @Argument(help: TapeHelp.tape)
+    var tape: String
+
+    @Option(name: .customLong("clip"), help: TapeHelp.clip)
+    var clips: [String] = []
+
+    @OptionGroup(title: "Of a tape") var ofTape: TapeLookOptions
+    @OptionGroup(title: "Of clips") var ofClips: ClipLookOptions
+
+    @Option(help: ArgumentHelp("fit or fill; tape for a clip that is to follow its tape.", valueName: "mode"))
+    var scale: ScaleName?
+
+    @Flag(help: "Only say what would be changed.")
+    var dryRun = false
+
+    @OptionGroup(visibility: .hidden) var connection: NoConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func validate() throws {
+        guard scale != nil || ofTape.isGiven || ofClips.isGiven else { throw ValidationError("Say what to change.") }
+        guard clips.isEmpty || !ofTape.isGiven else {
+            throw ValidationError("--orientation and the transition are the tape's: leave --clip out.")
+        }
+        guard !clips.isEmpty || !ofClips.isGiven else { throw ValidationError("Name the clips with --clip CLIP.") }
+        guard !clips.isEmpty || scale != .tape else { throw ValidationError("--scale tape is for clips.") }
+    }
+
+    func run(in console: Console) async throws -> ExitCode {
+        let tapeChange = try ofTape.change(scale: scale)
+        let clipChange = try ofClips.change(scale: scale)
+        let session = try await TapesSession.open(console, global, connection)
+        var tape = try session.tape(tape)
+        let named = try clips.map { try session.editor.clip(named: $0, of: tape) }
+        try console.requireOutput()
+        var changed: [ClipRecord] = []
+        if !dryRun {
+            changed = try named.map { try session.editor.set(clipChange, on: $0) }
+            if clips.isEmpty {
+                tape = try session.editor.set(tapeChange, on: tape)
+            }
+        }
+        for clip in dryRun ? named : changed {
+            console.record(.item, JSONRenderer.clip(clip))
+        }
+        let what = clips.isEmpty ? ErrorCatalogue.quoted(tape.title) : Formats.count(named.count, "clip")
+        console.text([dryRun ? "\(what) would be changed" : "\(console.outputStyle.green("changed")) \(what)"])
+        console.summary(
+            JSONRenderer.tape(tape) + ["items": JSONValue(named.count), "dry_run": .bool(dryRun), "exit_code": 0]
+        )
+        return .success
+    }
+}
+
+/// How clips of another shape fill the picture, as it is written on the command line.
+enum ScaleName: String, ExpressibleByArgument, CaseIterable {
+    case fit, fill
+    /// As the tape says.
+    case tape
+
+    var mode: TapeRecord.ScaleMode? { TapeRecord.ScaleMode(rawValue: rawValue) }
+}
+
+/// How a tape is shown.
+struct TapeLookOptions: ParsableArguments {
+    enum Orientation: String, ExpressibleByArgument, CaseIterable {
+        case portrait, landscape
+    }
+
+    enum Transition: String, ExpressibleByArgument, CaseIterable {
+        case none, crossfade
+        case slideLeftToRight = "slide-lr"
+        case slideRightToLeft = "slide-rl"
+        case randomise
+    }
+
+    @Option(help: ArgumentHelp("portrait (9:16) or landscape (16:9).", valueName: "shape"))
+    var orientation: Orientation?
+
+    @Option(
+        help: ArgumentHelp(
+            "What stands between two clips: none, crossfade, slide-lr, slide-rl or randomise.",
+            valueName: "kind"
+        )
+    )
+    var transition: Transition?
+
+    @Option(parsing: .unconditional, help: ArgumentHelp("How long that takes, 100 to 2000.", valueName: "ms"))
+    var transitionMs: Int?
+
+    /// Whether any was given.
+    var isGiven: Bool { orientation != nil || transition != nil || transitionMs != nil }
+
+    /// What is to be changed.
+    func change(scale: ScaleName?) throws(Diagnosis) -> TapeChange {
+        if let transitionMs, !(100...2000).contains(transitionMs) {
+            throw .usage("--transition-ms: \(transitionMs) is not from 100 to 2000")
+        }
+        var change = TapeChange()
+        change.orientation = orientation.flatMap { TapeRecord.Orientation(rawValue: $0.rawValue) }
+        change.scaleMode = scale?.mode
+        change.transition = transition.flatMap {
+            TapeRecord.Transition(rawValue: $0.rawValue.replacing("-", with: "_"))
+        }
+        change.transitionMilliseconds = transitionMs
+        return change
+    }
+}
+
+/// How clips are shown.
+struct ClipLookOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Leave out this much at the beginning of a video.", valueName: "time"))
+    var trimStart: String?
+
+    @Option(help: ArgumentHelp("Leave out this much at the end of a video.", valueName: "time"))
+    var trimEnd: String?
+
+    @Option(parsing: .unconditional, help: ArgumentHelp("Turn clockwise: 0, 90, 180 or 270.", valueName: "degrees"))
+    var rotate: Int?
+
+    @Option(parsing: .unconditional, help: ArgumentHelp("How loud it is, from 0 to 1.", valueName: "volume"))
+    var volume: Double?
+
+    @Option(help: ArgumentHelp("How long a picture is shown, 4s by default.", valueName: "time"))
+    var imageDuration: String?
+
+    /// Whether any was given.
+    var isGiven: Bool {
+        trimStart != nil || trimEnd != nil || rotate != nil || volume != nil || imageDuration != nil
+    }
+
+    /// What is to be changed.
+    ///
+    /// - Throws: `Diagnosis` for a value that is refused.
+    func change(scale: ScaleName?) throws(Diagnosis) -> ClipChange {
+        var change = ClipChange()
+        change.trimStartMilliseconds = try milliseconds(trimStart, "--trim-start")
+        change.trimEndMilliseconds = try milliseconds(trimEnd, "--trim-end")
+        change.imageMilliseconds = try milliseconds(imageDuration, "--image-duration")
+        if let rotate {
+            guard [0, 90, 180, 270].contains(rotate) else {
+                throw .usage("--rotate: \(rotate) is none of 0, 90, 180 and 270")
+            }
+            change.rotateQuarterTurns = rotate / 90
+        }
+        if let volume {
+            guard (0...1).contains(volume) else { throw .usage("--volume: \(volume) is not from 0 to 1") }
+            change.volume = .some(volume == 1 ? nil : volume)
+        }
+        if let scale {
+            change.scaleOverride = .some(scale.mode)
+        }
+        return change
+    }
+
+    private func milliseconds(_ text: String?, _ flag: String) throws(Diagnosis) -> Int64? {
+        try FlagValue.read(text, flag, SettingValue.timeoutOrZero).map { Formats.milliseconds($0) }
+    }
+}

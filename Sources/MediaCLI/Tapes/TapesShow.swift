@@ -1,0 +1,146 @@
+internal import ArgumentParser
+internal import Foundation
+internal import MediaCore
+internal import MediaFiles
+internal import MediaStore
+internal import MediaSystem
+internal import Tapes
+
+/// `mediactl tapes show TAPE`
+struct TapesShow: ContextCommand {
+    static let schema = "mediactl.tapes-show/1"
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Show a tape, its album and its clips. Asks no library.",
+        discussion: """
+            Originals that are not there now are shown as offline; they stay in the tape.
+
+            Examples:
+              mediactl tapes show Summer
+              mediactl tapes show 5f0c --json | jq -r 'select(.offline) | .path'
+            """
+    )
+
+    @Argument(help: TapeHelp.tape)
+    var tape: String
+
+    @OptionGroup(title: "Library options") var connection: TapeLibraryOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run(in console: Console) async throws -> ExitCode {
+        let session = try await TapesSession.open(console, global, connection)
+        let tape = try session.tape(tape)
+        let view = try await TapeView(tape, session: session, service: session.localService())
+        for clip in view.clips {
+            console.record(
+                .item,
+                JSONRenderer.clip(clip) + ["offline": .bool(view.offline.contains(clip.id))]
+            )
+        }
+        console.text(
+            TextRenderer.tape(view, now: console.context.now(), width: console.outputWidth, style: console.outputStyle)
+        )
+        console.summary(
+            JSONRenderer.tape(tape) + JSONRenderer.link(view.link) + [
+                "items": JSONValue(view.clips.count), "duration_ms": JSONValue(view.milliseconds), "exit_code": 0,
+            ]
+        )
+        return .success
+    }
+}
+
+/// A tape as `show` has it. No library is asked.
+struct TapeView: Sendable {
+    var tape: TapeRecord
+    var clips: [ClipRecord]
+    /// The album that counts now.
+    var link: AlbumLink?
+    /// Ids of the clips whose originals are not there now (rule R14).
+    var offline: Set<String>
+
+    /// Looks at a tape and at its originals.
+    ///
+    /// - Throws: `StoreError`, `TapesError`.
+    init(_ tape: TapeRecord, session: TapesSession, service: AlbumService) async throws {
+        self.tape = tape
+        let clips = try session.store.clips(of: tape.id)
+        self.clips = clips
+        link = try service.knownLink(of: tape.id)
+        offline = await BlockingWork.run { Set(clips.filter { !$0.isThere }.map(\.id)) }
+    }
+
+    /// Of all clips; nil when the length of one is not known.
+    var milliseconds: Int64? {
+        clips.reduce(0 as Int64?) { sum, clip in
+            guard let sum, let length = clip.shownMilliseconds else { return nil }
+            return sum + length
+        }
+    }
+}
+
+extension ClipRecord {
+    /// Whether there is something at the path of its original.
+    var isThere: Bool {
+        guard let source else { return false }
+        var status = stat()
+        return stat(source.cString, &status) == 0
+    }
+}
+
+extension TextRenderer {
+    /// Everything about a tape, and the table of its clips.
+    static func tape(_ view: TapeView, now: Date, width: Int?, style: Style) -> [String] {
+        let tape = view.tape
+        let transition =
+            tape.transition == .none
+            ? "none" : "\(tape.transition.rawValue.replacing("_", with: " ")), \(tape.transitionMilliseconds) ms"
+        var fields = [
+            ("title", tape.title), ("id", tape.id),
+            ("made", time(tape.createdAt, now: now)),
+            ("picture", "\(tape.orientation.rawValue), \(tape.scaleMode.rawValue)"), ("transition", transition),
+            ("album", words(for: tape)),
+        ]
+        if let link = view.link {
+            fields += album(link)
+        }
+        let length = view.milliseconds.map { Formats.clock(.milliseconds($0)) } ?? "of unknown length"
+        fields.append(("clips", "\(view.clips.count), \(length)"))
+        return self.fields(fields, style) + clips(view, width: width, style: style)
+    }
+
+    private static func clips(_ view: TapeView, width: Int?, style: Style) -> [String] {
+        guard !view.clips.isEmpty else { return [] }
+        var table = Table(columns: [
+            .init(title: "#", alignment: .right), .init(title: "ID", dropOrder: 3), .init(title: "KIND", dropOrder: 1),
+            .init(title: "LENGTH", alignment: .right), .init(title: "CUT", dropOrder: 2),
+            .init(title: "ALBUM", isFlexible: true, minimumWidth: 8, dropOrder: 4),
+            .init(title: "FILE", isFlexible: true, minimumWidth: 12, isPath: true),
+        ])
+        table.rows = view.clips.map { clip in
+            [
+                "\(clip.position + 1)", brief(clip.id), words(for: clip.kind),
+                clip.shownMilliseconds.map { Formats.clock(.milliseconds($0)) } ?? "?", cut(of: clip), words(for: clip),
+                (clip.source.map { TerminalText.escaped($0) } ?? "-")
+                    + (view.offline.contains(clip.id) ? " (offline)" : ""),
+            ]
+        }
+        return [""] + table.lines(fitting: width, style: style)
+    }
+
+    /// How a clip differs from its original.
+    private static func cut(of clip: ClipRecord) -> String {
+        func seconds(_ milliseconds: Int64) -> String { "\(Double(milliseconds) / 1000)s" }
+        let parts: [String?] = [
+            clip.trimStartMilliseconds > 0 ? "from \(seconds(clip.trimStartMilliseconds))" : nil,
+            clip.trimEndMilliseconds > 0 ? "less \(seconds(clip.trimEndMilliseconds))" : nil,
+            clip.rotateQuarterTurns > 0 ? "turned \(clip.rotateQuarterTurns * 90)" : nil, clip.scaleOverride?.rawValue,
+            clip.volume.map { "volume \($0)" },
+        ]
+        let words = parts.compactMap { $0 }.joined(separator: ", ")
+        return words.isEmpty ? "-" : words
+    }
+
+    private static func words(for clip: ClipRecord) -> String {
+        clip.association.rawValue + (clip.reason.map { " (\($0.words))" } ?? "")
+    }
+}

@@ -1,0 +1,155 @@
+internal import Foundation
+internal import GigHive
+internal import MediaStore
+internal import MediaSystem
+
+/// The files that uploads from here have sent: from their output, their report, or the journal.
+struct UploadedFiles: Sendable {
+    let console: Console
+    let store: TokenStore
+
+    /// Ends of an upload after which the server has the file.
+    private static let onServer: Set<UploadState> = [.done, .linked, .duplicate, .tokenLost, .finalized]
+
+    // MARK: The journal
+
+    /// The files of uploads by the server's number, or by their id in the journal.
+    ///
+    /// - Throws: `Diagnosis` for an upload that is not known or has no file; `StoreError`.
+    func named(_ ids: [String]) throws -> [[UInt8]] {
+        try ids.map { id in
+            let record =
+                if let number = Int64(id) {
+                    try store.uploads(states: Self.onServer, host: nil).first { $0.fileID == number }
+                } else {
+                    try store.upload(id)
+                }
+            guard let record else {
+                throw Diagnosis(
+                    "unknown_upload",
+                    "there is no upload \(ErrorCatalogue.quoted(id)) in the journal",
+                    hint: "mediactl uploads list shows the numbers",
+                    exitCode: .notFound
+                )
+            }
+            return try path(of: record)
+        }
+    }
+
+    /// The file that was uploaded last.
+    ///
+    /// - Throws: `Diagnosis` when there is none; `StoreError`.
+    func last() throws -> [[UInt8]] {
+        guard let record = try store.uploads(states: Self.onServer, host: nil).first else {
+            throw Diagnosis("unknown_upload", "nothing was uploaded from here", exitCode: .notFound)
+        }
+        return [try path(of: record)]
+    }
+
+    private func path(of record: UploadRecord) throws(Diagnosis) -> [UInt8] {
+        guard Self.onServer.contains(record.state) else {
+            throw .usage("\(ErrorCatalogue.quoted(record.path)) was not uploaded: it is \(record.state.rawValue)")
+        }
+        guard let identity = record.identity else {
+            throw .usage("\(ErrorCatalogue.quoted(record.path)) was standard input, which is no file")
+        }
+        // The journal has the path as it was named, which leads to this very file from one directory only.
+        guard record.path.first == UInt8(ascii: "/") || Self.is(record.path, identity) else {
+            throw .usage(
+                "\(ErrorCatalogue.quoted(record.path)) is not the file that was uploaded, as seen from here",
+                hint: "name the file itself, or go to the directory where it was uploaded from"
+            )
+        }
+        return record.path
+    }
+
+    private static func `is`(_ path: [UInt8], _ identity: FileIdentity) -> Bool {
+        var status = stat()
+        guard stat(path.cString, &status) == 0 else { return false }
+        return UInt64(status.st_ino) == identity.inode && UInt64(status.st_dev) == identity.device
+    }
+
+    // MARK: Output and reports
+
+    private static func isOnServer(_ item: ReportedUpload) -> Bool {
+        item.state.flatMap(UploadState.init(rawValue:)).map { onServer.contains($0) } ?? false
+    }
+
+    /// The files that a report of `--report`, or the records of `upload --json`, say to be on the server.
+    ///
+    /// - Parameters:
+    ///   - bytes: The report or the records.
+    ///   - name: Where they are from, for messages.
+    /// - Returns: Paths, relative ones as seen from the current directory.
+    /// - Throws: `Diagnosis` (usage) for anything else; `StoreError`.
+    func read(_ bytes: [UInt8], name: String) throws -> [[UInt8]] {
+        if let report = ReportDocument(bytes) {
+            return try report.items.filter(Self.isOnServer).compactMap {
+                try path(of: $0, from: report.workingDirectory)
+            }
+        }
+        var paths: [[UInt8]] = []
+        var isUpload = false
+        for line in bytes.split(separator: UInt8(ascii: "\n")) {
+            guard let item = ReportedUpload(line), let schema = item.schema else {
+                throw notOurs(name)
+            }
+            isUpload = isUpload || schema == Upload.schema || schema == UploadsResume.schema
+            guard item.type == "item", Self.isOnServer(item) else { continue }
+            if let path = try path(of: item, from: nil) {
+                paths.append(path)
+            }
+        }
+        guard isUpload else { throw notOurs(name) }
+        return paths
+    }
+
+    /// A text cannot say every path: where the journal knows the upload, it has the bytes.
+    private func path(of item: ReportedUpload, from directory: String?) throws -> [UInt8]? {
+        guard let text = item.path, text != "-" else {
+            console.warning("standard input was uploaded and is no file; it is left out")
+            return nil
+        }
+        let exact = item.exactBytes
+        let kept =
+            exact == nil && text.contains("\u{fffd}") ? try item.uploadId.flatMap { try store.upload($0)?.path } : nil
+        let path = exact ?? kept ?? Array(text.utf8)
+        guard let directory, directory != console.context.workingDirectory else { return path }
+        return path.absolute(from: directory)
+    }
+
+    private func notOurs(_ name: String) -> Diagnosis {
+        .usage(
+            "--from-upload: \(name == "-" ? "standard input" : ErrorCatalogue.quoted(RawArguments.bytes(of: name))) "
+                + "is neither the output of mediactl upload --json nor a report of it",
+            hint: "mediactl upload FILE --json | mediactl tapes add TAPE --from-upload -"
+        )
+    }
+}
+
+extension UploadedFiles {
+    /// All files that the options of `add` and `insert` name.
+    ///
+    /// - Throws: `Diagnosis` for a list that cannot be read; `StoreError`.
+    static func paths(
+        _ files: [String],
+        _ input: TapeInputOptions,
+        session: TapesSession
+    ) async throws -> [[UInt8]] {
+        let console = session.console
+        var paths = files.map { RawArguments.bytes(of: $0) }
+        paths += try await input.fileLists.paths(in: console.context)
+        guard input.fromUpload != nil || !input.uploaded.isEmpty || input.uploadedLast else { return paths }
+        let source: [UInt8]? =
+            if let name = input.fromUpload {
+                // What comes through a pipe ends with the upload, whose journal is opened only then.
+                try await InputFile.bytes(name, flag: "--from-upload", in: console.context)
+            } else { nil }
+        let uploads = UploadedFiles(console: console, store: try await StoreSession.open(session.settings).store)
+        if let source, let name = input.fromUpload {
+            paths += try uploads.read(source, name: name)
+        }
+        paths += try uploads.named(input.uploaded)
+        return try paths + (input.uploadedLast ? uploads.last() : [])
+    }
+}

@@ -1,0 +1,81 @@
+internal import MediaCore
+
+/// The command that continues a run which a failure of the login, the connection or the server has ended.
+struct Continuation: Sendable {
+    /// A longer command line is not repeated in a hint.
+    static let maximumPaths = 8
+    private static let again = "run the same command again"
+
+    /// The command line, without the name of the program.
+    var arguments: [String]
+    /// How many files or uploads it lists.
+    var pathCount = 0
+    /// Whether it cannot be repeated in a message: it has a secret in it, or reads what is gone after one run.
+    var isPrivate = false
+    /// The report of the run, which `--retry-failed` reads.
+    var report: String?
+
+    /// The hint, on one line.
+    var hint: String {
+        guard !isPrivate, !arguments.isEmpty else { return Self.again }
+        guard pathCount > Self.maximumPaths else { return Self.line(arguments) }
+        guard let report else { return Self.again }
+        return Self.again + ", or: " + Self.line(["upload", "--retry-failed", report] + connection)
+    }
+
+    private static func line(_ arguments: [String]) -> String {
+        (["mediactl"] + arguments.map { ShellWord.quoted(RawArguments.bytes(of: $0)) }).joined(separator: " ")
+    }
+
+    // MARK: Options
+
+    private static let valued: Set<String> = [
+        "--server", "--profile", "--user", "--password-file", "--api-key-file", "--cacert", "--pinned-key", "--config",
+        "--data-dir", "--event-link-file", "--upload-token-file", "--display-name", "--transport",
+    ]
+    private static let flags: Set<String> = [
+        "--password-stdin", "--insecure", "--allow-http", "--http2", "--accept-terms", "--no-input",
+    ]
+
+    /// The options about server and login, as they were given.
+    private var connection: [String] {
+        var kept: [String] = []
+        var rest = arguments[...]
+        while let argument = rest.popFirst(), argument != "--" {
+            if Self.valued.contains(argument) {
+                kept += [argument] + (rest.popFirst().map { [$0] } ?? [])
+            } else if Self.flags.contains(argument) || Self.valued.contains(where: { argument.hasPrefix($0 + "=") }) {
+                kept.append(argument)
+            }
+        }
+        return kept
+    }
+}
+
+/// Words of a POSIX shell command line.
+enum ShellWord {
+    private static let plain = Set(
+        Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+=:,./-".utf8)
+    )
+
+    /// Quotes a word so that a shell reads it unchanged and a terminal shows it safely. A word with unprintable characters
+    /// needs `$'…'` (POSIX.1-2024 section 2.2.4).
+    static func quoted(_ word: [UInt8]) -> String {
+        let text = String(decoding: word, as: UTF8.self)
+        guard !word.isEmpty, word.allSatisfy({ plain.contains($0) }) else {
+            guard TerminalText.escaped(word) == text else { return dollarQuoted(word) }
+            return "'" + text.replacing("'", with: #"'\''"#) + "'"
+        }
+        return text
+    }
+
+    private static func dollarQuoted(_ word: [UInt8]) -> String {
+        let digits = Array("01234567")
+        // Octal escapes end after three digits; hexadecimal ones take what follows.
+        let escaped = word.map { byte -> String in
+            if plain.contains(byte) || byte == 0x20 { return String(UnicodeScalar(byte)) }
+            return "\\" + [byte >> 6, byte >> 3 & 7, byte & 7].map { String(digits[Int($0)]) }.joined()
+        }
+        return "$'" + escaped.joined() + "'"
+    }
+}

@@ -1,0 +1,182 @@
+internal import ArgumentParser
+internal import Foundation
+internal import GigHive
+internal import MediaTransport
+
+/// How somebody uploads who has an event link instead of a login.
+struct GuestOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Read the event link from this file; - for standard input.",
+            valueName: "file"
+        ),
+        completion: .file()
+    )
+    var eventLinkFile: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The event link, or ask to enter it at a prompt. Other users of this machine can see a link given here.",
+            valueName: "link|ask"
+        )
+    )
+    var eventLink: String?
+
+    @Option(
+        help: ArgumentHelp("Read the token of an event link from this file; requires --server.", valueName: "file"),
+        completion: .file()
+    )
+    var uploadTokenFile: String?
+
+    @Flag(help: "Accept the organizer's terms, which are on the page of the event link.")
+    var acceptTerms = false
+
+    @Option(help: ArgumentHelp("Name shown to the organizer (maximum: 100 characters).", valueName: "name"))
+    var displayName: String?
+
+    /// Whether an event link is to be used.
+    var isGuest: Bool { eventLinkFile != nil || eventLink != nil || uploadTokenFile != nil }
+
+    func validate() throws {
+        guard [eventLinkFile, eventLink, uploadTokenFile].count(where: { $0 != nil }) <= 1 else {
+            throw ValidationError("Specify only one of --event-link-file, --event-link and --upload-token-file.")
+        }
+        guard isGuest || (!acceptTerms && displayName == nil) else {
+            throw ValidationError("--accept-terms and --display-name require an event link: --event-link-file FILE.")
+        }
+        guard displayName?.unicodeScalars.count ?? 0 <= 100 else {
+            throw ValidationError("--display-name must have at most 100 characters.")
+        }
+    }
+}
+
+/// What an event link gives: the server, a client without login, and the event.
+struct GuestSession: Sendable {
+    let client: GigHiveClient
+    let access: GuestAccess
+
+    /// Reads the link, asks its server what it stands for, and has the terms accepted.
+    ///
+    /// - Parameters:
+    ///   - options: Where the link is, and what the guest says.
+    ///   - settings: Server and rules.
+    ///   - servers: Makes the client.
+    ///   - needsTerms: Whether something will be sent.
+    /// - Returns: The event, with its client.
+    /// - Throws: `Diagnosis` for a link that cannot be read and terms that are not accepted; `GigHiveError` for a link that
+    ///   the server does not take; `CredentialError` when it would travel in clear text.
+    static func open(
+        _ options: GuestOptions,
+        settings: SettingsSession,
+        servers: ServerSession,
+        needsTerms: Bool
+    ) async throws -> GuestSession {
+        let console = settings.console
+        let text = try await link(options, settings)
+        guard let token = EventToken(text) else {
+            throw Diagnosis.usage(
+                "not an event link",
+                hint: "event links have the form https://HOST/upload/ and 43 letters, digits, - and _"
+            )
+        }
+        let server = try server(ofLink: text, settings: settings)
+        // The link is part of this command, so the network options apply to its server.
+        settings.trusts.name(server.origin)
+        try settings.refuseClearText(server.origin, .uploadsURL)
+        let client = await servers.anonymousClient(for: server)
+        let access = try await client.guestAccess(token, displayName: options.displayName)
+        console.note("uploading as a \(ErrorCatalogue.clean(access.description))")
+        guard needsTerms else { return GuestSession(client: client, access: access) }
+        try await accept(options, settings, at: server)
+        return GuestSession(client: client, access: access.acceptingTerms())
+    }
+
+    // MARK: The link
+
+    private static func link(_ options: GuestOptions, _ settings: SettingsSession) async throws -> String {
+        let console = settings.console
+        if let link = options.eventLink, link != "ask" {
+            console.warning(
+                "other users of this machine can see an event link on the command line; use --event-link-file"
+            )
+            return link
+        }
+        if options.eventLink != nil {
+            guard settings.prompter.isAllowed else {
+                throw Diagnosis.usage(
+                    "not a terminal; cannot prompt for the event link",
+                    hint: "store it in a file and use --event-link-file FILE"
+                )
+            }
+            return try await console.context.interruption.cancelling { try await PasswordPrompt.ask("Event link: ") }
+        }
+        let (name, flag) =
+            options.eventLinkFile.map { ($0, "--event-link-file") } ?? (
+                options.uploadTokenFile ?? "", "--upload-token-file"
+            )
+        return try await text(of: name, flag: flag, settings)
+    }
+
+    private static func text(of name: String, flag: String, _ settings: SettingsSession) async throws -> String {
+        if name != "-", SmallFile.isReadableByOthers(name) {
+            settings.console.warning(SmallFile.readableWarning(ErrorCatalogue.quoted(name)))
+        }
+        do {
+            return name == "-"
+                ? try await SmallFile.text(comingThrough: settings.console.context.standardInput)
+                : try await SmallFile.text(comingThrough: name)
+        } catch let failure {
+            let file = name == "-" ? "standard input" : ErrorCatalogue.quoted(name)
+            throw Diagnosis.usage("\(flag): cannot read \(file): \(failure.reason)", hint: failure.hint)
+        }
+    }
+
+    /// The server of the link, else the one of the settings. The secret in a link goes nowhere else.
+    private static func server(ofLink text: String, settings: SettingsSession) throws -> ServerURL {
+        guard let address = EventToken.server(ofLink: text) else { return try settings.requireServer() }
+        let server = try ServerURL(address)
+        guard settings.flags.server != nil else { return server }
+        let named = try settings.requireServer()
+        guard named.origin == server.origin else {
+            throw Diagnosis.usage(
+                "the event link is for \(ErrorCatalogue.clean("\(server.origin)")), not for --server",
+                hint: "omit --server, or specify only the last part of the link with --upload-token-file FILE"
+            )
+        }
+        return named
+    }
+
+    // MARK: The terms
+
+    private static func accept(
+        _ options: GuestOptions,
+        _ settings: SettingsSession,
+        at server: ServerURL
+    ) async throws {
+        guard !options.acceptTerms else { return }
+        guard settings.prompter.isAllowed else { throw GigHiveError(.termsNotAccepted) }
+        let isAccepted = await settings.console.context.interruption.asking {
+            // The link is a secret, so its page is printed without the token.
+            settings.console.announce([
+                "The terms are on the page of the event link: \(ErrorCatalogue.clean("\(server)"))/upload/TOKEN",
+                "(\(tokenPlace(options)))",
+            ])
+            return await settings.prompter.confirm("Do you accept the organizer's terms?")
+        }
+        guard isAccepted else {
+            throw Diagnosis(
+                GigHiveError.Code.termsNotAccepted.rawValue,
+                "the organizer's terms were not accepted; nothing was sent",
+                exitCode: .failure
+            )
+        }
+    }
+
+    /// Where to find the secret that the printed address omits.
+    private static func tokenPlace(_ options: GuestOptions) -> String {
+        func file(_ name: String) -> String { name == "-" ? "standard input" : ErrorCatalogue.quoted(name) }
+        if let name = options.eventLinkFile { return "the whole link is in \(file(name))" }
+        if let name = options.uploadTokenFile { return "TOKEN is in \(file(name))" }
+        return "the whole link is the one you entered"
+    }
+}

@@ -1,0 +1,330 @@
+internal import GigHive
+internal import MediaStore
+internal import MediaTransport
+internal import Synchronization
+
+/// Shows how uploads get on: drawn again and again on a terminal, a plain line now and then elsewhere, or not at all.
+/// In JSON with `--progress-events` it writes records as well.
+///
+/// A single file has one line. In a run of many each running upload has one, as far as the terminal is high enough, and
+/// below them stands the total; plain lines are of the total only.
+final class ProgressDisplay: Sendable {
+    private struct State {
+        var running: [Int: RunningUpload] = [:]
+        var total: TotalProgress
+        var rate = TransferRate()
+        var passing = TransferRate()
+        /// Bytes that were sent in this run, those of tries that failed included.
+        var bytesSent: Int64 = 0
+        /// Bytes of the files that have ended.
+        var bytesEnded: Int64 = 0
+        var throttle: Throttle
+        var lastDrawing: Duration?
+        /// When it was last looked whether anything is due.
+        var lastLook: Duration?
+        /// How long a stop waits for the token; nil for as long as it takes.
+        var waitLimit: Duration?
+        var hasSaidLimits = false
+        var hasSaidWaiting = false
+
+        var indices: [Int] { running.keys.sorted() }
+    }
+
+    /// What is due to be shown.
+    private struct Due {
+        var records: [UploadProgress] = []
+        var drawing: (files: [UploadProgress], total: TotalProgress)?
+        var line: String?
+    }
+
+    private let console: Console
+    private let mode: DisplayMode
+    private let writesRecords: Bool
+    private let fileCount: Int?
+    private let state: Mutex<State>
+
+    /// A display for a run of `fileCount` files, nil when nobody knows, that hold `byteCount` bytes together.
+    init(_ console: Console, mode: DisplayMode, writesRecords: Bool, fileCount: Int? = 1, byteCount: Int64 = 0) {
+        self.console = console
+        self.mode = mode
+        self.writesRecords = writesRecords
+        self.fileCount = fileCount
+        state = Mutex(
+            State(
+                total: TotalProgress(fileCount: fileCount, byteCount: byteCount),
+                throttle: Throttle(at: console.context.elapsed())
+            )
+        )
+    }
+
+    private var isBatch: Bool { fileCount != 1 }
+
+    // MARK: What happens
+
+    /// An upload is begun; `index` is its place in the run, from 0.
+    func begin(_ index: Int, path: [UInt8], byteCount: Int64) {
+        let now = console.context.elapsed()
+        let progress = UploadProgress(path: path, byteCount: byteCount, position: index + 1, total: fileCount ?? 1)
+        state.withLock { state in
+            state.running[index] = RunningUpload(progress, at: now)
+            if !isBatch {
+                state.throttle.begin(at: now)
+            }
+        }
+        tick()
+    }
+
+    /// An upload has ended, or was refused.
+    func end(_ index: Int, byteCount: Int64, isGood: Bool) {
+        state.withLock { state in
+            state.running[index] = nil
+            state.total.ended += 1
+            state.total.failed += isGood ? 0 : 1
+            state.bytesEnded += byteCount
+            if fileCount == nil {
+                state.total.byteCount += byteCount
+            }
+        }
+        tick()
+    }
+
+    /// An upload was not started after all.
+    func withdraw(_ index: Int) {
+        state.withLock { $0.running[index] = nil }
+        tick()
+    }
+
+    /// The run is over: nothing is left on the screen.
+    func close() {
+        state.withLock { $0.running = [:] }
+        console.screen.above {}
+    }
+
+    func handle(_ index: Int, _ event: UploadEvent) {
+        let now = console.context.elapsed()
+        state.withLock { state in
+            guard let phase = state.running[index]?.progress.phase else { return }
+            defer {
+                if !isBatch, state.running[index]?.progress.phase != phase {
+                    state.lastDrawing = nil
+                }
+            }
+            switch event {
+            case .progress(let transfer):
+                state.bytesSent += state.running[index]?.take(transfer, at: now) ?? 0
+                state.rate.add(bytes: state.bytesSent, at: now)
+            case .retrying(let attempt, let delay, let cause):
+                state.running[index]?.waitFor(attempt + 1, because: Self.reason(cause), at: now, limit: delay)
+            case .resolving(let limit): state.running[index]?.enter(.resolving, at: now, limit: limit)
+            case .resuming(let offset): state.running[index]?.begin(from: offset)
+            case .proving(let bytes, let count): state.running[index]?.prove(bytes, of: count, at: now)
+            case .restarting: state.running[index]?.begin(from: 0)
+            case .finalizing: state.running[index]?.enter(.finalizing, at: now)
+            case .waitingForQuiet(let limit): state.running[index]?.enter(.quiet, at: now, limit: limit)
+            case .switching: state.running[index]?.begin(from: 0)
+            case .limited(let limits): state.running[index]?.expect(token: !limits.isWithoutToken)
+            case .waitingForToken, .leavingUnfinished: break
+            }
+        }
+        tell(index, event)
+        tick()
+    }
+
+    /// A few words: the line has a countdown too.
+    private static func reason(_ error: GigHiveError) -> String {
+        error.code.rawValue.replacing("_", with: " ") + (error.httpStatus.map { ", \($0)" } ?? "")
+    }
+
+    /// What is worth a line of its own.
+    private func tell(_ index: Int, _ event: UploadEvent) {
+        var name: String { isBatch ? self.name(index).map { "\($0): " } ?? "" : "" }
+        switch event {
+        case .retrying(let attempt, let delay, let cause):
+            let reason = ErrorCatalogue.diagnosis(of: cause).message
+            console.warning("\(name)attempt \(attempt) failed: \(reason); retrying in \(Formats.pause(delay))")
+        case .resolving(let limit):
+            console.note(
+                "\(name)the response does not show whether the file is stored; checking whether the server has it"
+                    + (limit > .zero ? ", for up to \(Formats.span(limit))" : "")
+            )
+        case .resuming(let offset):
+            console.note("\(name)resuming at \(Formats.bytes(offset))")
+        case .restarting(let cause):
+            console.note("\(name)starting over: \(ErrorCatalogue.diagnosis(of: cause).message)")
+        case .leavingUnfinished:
+            console.note("\(name)the server may count the earlier upload as unfinished for up to 24 hours")
+        case .waitingForQuiet(let limit):
+            console.note(
+                "\(name)an earlier request may still be running on the server; retrying in at most \(Formats.span(limit))"
+            )
+        case .waitingForToken: sayWaiting()
+        case .switching(let transport, let cause):
+            let reason = ErrorCatalogue.diagnosis(of: cause).message
+            console.note("\(name)uploading with \(transport.rawValue) instead: \(reason)")
+        case .limited(let limits):
+            printOnce(limits)
+            if !limits.ignoredDetails.isEmpty {
+                console.warning("\(name)\(TextRenderer.warning(.detailsIgnored(limits.ignoredDetails)))")
+            }
+        case .progress, .proving, .finalizing: break
+        }
+    }
+
+    /// Before the first upload over tus to a server that does not support everything.
+    private func printOnce(_ limits: TusLimits) {
+        let isFirst = state.withLock { state in
+            defer { state.hasSaidLimits = true }
+            return !state.hasSaidLimits
+        }
+        guard isFirst else { return }
+        if limits.isWithoutToken {
+            console.note("uploads over tus get no delete token from this server: only an administrator can delete them")
+        }
+        if let size = limits.reducedChunkBytes {
+            console.note("chunks are reduced to \(Formats.bytes(size)), the largest size that this server accepts")
+        }
+        if limits.isInOnePart {
+            console.note("this server does not accept parallel parts; each file is sent in one")
+        }
+    }
+
+    private func name(_ index: Int) -> String? {
+        state.withLock { $0.running[index].map { ErrorCatalogue.quoted($0.progress.path) } }
+    }
+
+    // MARK: Stopping
+
+    /// Whether the last byte of an upload is out and its answer is due, so that a stop means waiting.
+    var isPastLastByte: Bool {
+        state.withLock { $0.running.values.contains { $0.progress.phase.isPastLastByte } }
+    }
+
+    /// A stop was heard.
+    ///
+    /// - Parameter limit: How long the token is waited for when the last byte is out; nil for as long as it takes.
+    func stop(waitingFor limit: Duration?) {
+        state.withLock { $0.waitLimit = limit }
+        if isPastLastByte {
+            sayWaiting()
+        }
+    }
+
+    /// Says once what is waited for. While the server is asked about a lost answer, no token can come any more.
+    private func sayWaiting() {
+        let now = console.context.elapsed()
+        let message: String? = state.withLock { state in
+            guard !state.hasSaidWaiting else { return nil }
+            let concerned = state.running.filter { $0.value.progress.phase != .resolving }
+            guard !concerned.isEmpty else { return nil }
+            state.hasSaidWaiting = true
+            for index in concerned.keys where !isBatch || concerned[index]?.progress.phase.isPastLastByte == true {
+                state.running[index]?.enter(.waiting, at: now)
+            }
+            let isWithoutToken = concerned.values.allSatisfy(\.progress.isWithoutToken)
+            return WaitingMessage.text(
+                for: ProgressLine.awaited(isWithoutToken: isWithoutToken),
+                limit: state.waitLimit
+            )
+        }
+        if let message {
+            console.announce([message])
+        }
+    }
+
+    // MARK: Showing
+
+    /// Draws, writes a line or a record, when it is time. Called with each event and four times a second.
+    func tick() {
+        let now = console.context.elapsed()
+        let due: Due = state.withLock { state in
+            // In a run of many small files most events come too soon after the last look to show anything.
+            if isBatch, !writesRecords, let last = state.lastLook, now - last < .milliseconds(100) { return Due() }
+            state.lastLook = now
+            return self.due(&state, at: now)
+        }
+        for record in due.records {
+            console.record(.progress, JSONRenderer.progress(record))
+        }
+        if let drawing = due.drawing {
+            draw(drawing.files, drawing.total)
+        }
+        if let line = due.line {
+            console.announce([line])
+        }
+    }
+
+    private func due(_ state: inout State, at now: Duration) -> Due {
+        var due = Due()
+        let files = state.indices.compactMap { state.running[$0]?.reading(at: now) }
+        update(&state, files, at: now)
+        guard isBatch || !files.isEmpty else { return due }
+        if writesRecords {
+            due.records = dueRecords(&state, now)
+        }
+        switch mode {
+        case .terminal where state.lastDrawing.map({ now - $0 >= .milliseconds(100) }) ?? true:
+            state.lastDrawing = now
+            due.drawing = (files, state.total)
+        case .plain: due.line = dueLine(&state, files, now)
+        case .terminal, .silent: break
+        }
+        return due
+    }
+
+    private func update(_ state: inout State, _ files: [UploadProgress], at now: Duration) {
+        state.total.bytesPassed = state.bytesEnded + files.reduce(0) { $0 + min($1.bytesAcknowledged, $1.byteCount) }
+        state.total.bytesPerSecond = state.rate.bytesPerSecond
+        state.passing.add(bytes: state.total.bytesPassed, at: now)
+        state.total.passedPerSecond = state.passing.bytesPerSecond
+    }
+
+    private func draw(_ files: [UploadProgress], _ total: TotalProgress) {
+        let terminal = console.context.terminal
+        let descriptor = console.context.errors.descriptor
+        let columns = terminal.columns(descriptor) - 1
+        let ellipsis = console.errorStyle.ellipsis
+        // One row stays for the cursor, and one for the total.
+        let room = max(1, terminal.rows(descriptor) - 2)
+        var lines = files.prefix(isBatch ? room : 1).map { ProgressLine.text($0, columns: columns, ellipsis: ellipsis) }
+        if isBatch {
+            lines.append(ProgressLine.total(total, columns: columns, ellipsis: ellipsis))
+        }
+        console.screen.draw(lines)
+    }
+
+    /// SIGUSR1: the status now, whatever the mode.
+    func showStatus() {
+        let now = console.context.elapsed()
+        let (files, total) = state.withLock { state in
+            let files = state.indices.compactMap { state.running[$0]?.reading(at: now) }
+            update(&state, files, at: now)
+            return (files, state.total)
+        }
+        let lines = files.map { ProgressLine.text($0, columns: 200) }
+        let last = isBatch ? [ProgressLine.total(total, columns: 200)] : []
+        console.announce(lines.isEmpty && !isBatch ? ["mediactl: no upload is running"] : lines + last)
+    }
+
+    /// One record a second for each upload, and one for each change of phase.
+    private func dueRecords(_ state: inout State, _ now: Duration) -> [UploadProgress] {
+        var records: [UploadProgress] = []
+        for index in state.indices where state.running[index]?.lastRecord.map({ now - $0 >= .seconds(1) }) ?? true {
+            state.running[index]?.lastRecord = now
+            if let reading = state.running[index]?.reading(at: now) {
+                records.append(reading)
+            }
+        }
+        return records
+    }
+
+    /// A line of the total, or of the only file.
+    private func dueLine(_ state: inout State, _ files: [UploadProgress], _ now: Duration) -> String? {
+        let percent = isBatch ? state.total.percent : files.first?.percent ?? 0
+        let isSending = isBatch || files.first?.phase == .sending
+        guard state.throttle.isDue(at: now, percent: percent, countsSteps: isSending) else { return nil }
+        if isBatch {
+            return ProgressLine.total(state.total, columns: 200)
+        }
+        return files.first.map { ProgressLine.text($0, columns: 200) }
+    }
+}

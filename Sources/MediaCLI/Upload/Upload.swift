@@ -1,0 +1,247 @@
+internal import ArgumentParser
+internal import GigHive
+internal import MediaStore
+
+/// `mediactl upload PATH… | -`
+struct Upload: ContextCommand {
+    static let schema = "mediactl.upload/1"
+    static let configuration = CommandConfiguration(
+        abstract: "Upload files and store their delete tokens.",
+        discussion: """
+            Four files are uploaded in parallel; --jobs changes that. Use - to read from standard input (requires \
+            --stdin-name). Directories require --recursive.
+            A glob without a slash matches the name of a file, one with a slash its path below the directory; \
+            drafts/ matches everything under directories named drafts. --exclude takes precedence over --include.
+            Files already in the event (uploaded from this machine, or listed by the server) are skipped; --again \
+            uploads them anyway. Interrupted uploads resume where they stopped, with the same \
+            command or with mediactl uploads resume.
+            Ctrl-C stops the transfer; after the last byte, it waits for the delete token.
+
+            Examples:
+              mediactl upload concert.mp4 --org-name "The Band" --event-date 2026-05-01
+              mediactl upload -r recordings --include "*.mp4" --report run.json
+              mediactl upload --retry-failed run.json --report run.json
+              mediactl upload --manifest songs.csv --dry-run
+              mediactl upload *.mp4 --tape "Summer tour"
+            """
+    )
+
+    @Argument(
+        help: ArgumentHelp("Files to upload, or - for standard input.", valueName: "path"),
+        completion: .file()
+    )
+    var paths: [String] = []
+
+    @OptionGroup(title: "Details of the files") var details: DetailOptions
+    @OptionGroup(title: "Which files") var input: InputOptions
+    @OptionGroup(title: "Upload options") var sending: SendingOptions
+    @OptionGroup(title: "Guests with an event link") var guest: GuestOptions
+    @OptionGroup(title: "Credentials") var credentials: CredentialOptions
+    @OptionGroup(title: "Connection options") var connection: ConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func validate() throws {
+        try UploadUsage(self).check()
+    }
+
+    func run(in console: Console) async throws -> ExitCode {
+        let settings = try await SettingsSession.open(
+            console,
+            global: global,
+            connection: connection,
+            details: details,
+            sending: SendingFlags(jobs: sending.jobs, transport: sending.transfer)
+        )
+        let jobs =
+            sending.dryRun
+            ? settings.settings.jobs.value
+            : try console.affordableJobs(settings.settings.jobs.value, parts: sending.transfer.parallelParts)
+        if sending.force {
+            console.note("--force is deprecated; use --any-extension and --again")
+        }
+        let filter = try input.filter()
+        let shard = try input.part(environment: console.context.environment)
+        let inputs = try await InputCollection(
+            paths: paths,
+            options: input,
+            shard: shard,
+            takesEverything: sending.takesAnyExtension,
+            console: console
+        ).inputs()
+        let servers = try ServerSession(settings, credentials: credentials)
+        let guest = try await guestSession(settings, servers)
+        let details = try DetailPlan(
+            details,
+            settings: settings.settings,
+            today: Formats.localDay(console.context.now()),
+            isDateFromMedia: input.dateFromMedia,
+            guest: guest?.access
+        )
+        let server = try guest?.client.server ?? settings.requireServer()
+        let store = try await StoreSession.open(settings)
+        let tape = try UploadTape.open(sending.tape, settings)
+        let options = settings.uploadOptions(
+            anyExtension: sending.takesAnyExtension,
+            again: sending.sendsAgain,
+            parallelParts: sending.transfer.parallelParts,
+            guest: guest?.access
+        )
+        let hashes = settings.hashCache()
+        let uploader = { @Sendable (client: GigHiveClient) in
+            Uploader(
+                client: client,
+                store: store.store,
+                directory: store.directory,
+                options: options,
+                hashes: hashes
+            )
+        }
+        let plan = UploadPlan(
+            console: console,
+            store: store,
+            uploader: uploader(await servers.anonymousClient(for: server)),
+            details: details,
+            maximumBytes: settings.settings.maxBytes.value
+        )
+        // Local errors do not require a login.
+        let entries = input.watch == nil ? try await plan.entries(of: inputs, manifest: input.manifest) : []
+        let sendsNothing = sending.dryRun || (input.watch == nil && entries.allSatisfy { $0.error != nil })
+        let client: GigHiveClient
+        do {
+            client =
+                if let guest { guest.client } else if sendsNothing {
+                    await servers.anonymousClient(for: server)
+                } else { try await servers.client(for: server) }
+        } catch {
+            UploadPlan.release(entries)
+            throw error
+        }
+        let run = UploadRun(
+            console: console,
+            settings: settings,
+            store: store,
+            uploader: uploader(client),
+            anotherUploader: { uploader(client) },
+            request: UploadRequest(
+                details: details,
+                sending: sending,
+                shard: shard,
+                writesProgressRecords: global.progressEvents,
+                pathCount: paths.count,
+                isUnrepeatable: paths.contains("-") || self.guest.eventLink.map { $0 != "ask" } ?? false
+            ),
+            jobs: jobs,
+            tape: tape
+        )
+        guard let directory = input.watch else { return try await run.run(entries) }
+        return try await run.watch(RawArguments.bytes(of: directory), filter: filter)
+    }
+
+    private func guestSession(_ settings: SettingsSession, _ servers: ServerSession) async throws -> GuestSession? {
+        guard guest.isGuest else { return nil }
+        return try await GuestSession.open(guest, settings: settings, servers: servers, needsTerms: !sending.dryRun)
+    }
+}
+
+/// What the flags of an upload may not say together.
+struct UploadUsage {
+    private let command: Upload
+
+    init(_ command: Upload) {
+        self.command = command
+    }
+
+    /// - Throws: `ValidationError`.
+    func check() throws {
+        try checkInputs()
+        try checkStandardInput()
+        try checkGuest()
+    }
+
+    private func checkInputs() throws {
+        let input = command.input
+        guard !command.paths.isEmpty || !input.lists.isEmpty || input.watch != nil else {
+            throw ValidationError(
+                "Specify files to upload, or use --files-from, --manifest or --watch."
+            )
+        }
+        guard input.watch == nil || command.paths.isEmpty else {
+            throw ValidationError("--watch cannot be combined with other inputs.")
+        }
+        guard input.watch == nil || command.sending.verify != true else {
+            throw ValidationError("--verify cannot be combined with --watch; use mediactl uploads verify afterwards.")
+        }
+        guard input.watch == nil || (!command.sending.dryRun && !command.sending.failFast) else {
+            throw ValidationError("--watch cannot be combined with --dry-run or --fail-fast.")
+        }
+    }
+
+    private func checkStandardInput() throws {
+        let isPiped = command.paths.contains("-")
+        guard command.paths.count(where: { $0 == "-" }) <= 1 else {
+            throw ValidationError("Standard input can be uploaded only once.")
+        }
+        guard !isPiped || command.input.stdinName != nil else {
+            throw ValidationError("Standard input requires a name: --stdin-name NAME.")
+        }
+        guard isPiped || command.input.stdinName == nil else {
+            throw ValidationError("--stdin-name requires the path -.")
+        }
+        guard !isPiped || !command.credentials.passwordStdin else {
+            throw ValidationError("Standard input cannot be both the file and the password.")
+        }
+        guard !isPiped || command.input.shard == nil else {
+            throw ValidationError("Standard input cannot be combined with --shard.")
+        }
+        let files =
+            command.input.lists
+            + [
+                ("--event-link-file", command.guest.eventLinkFile),
+                ("--upload-token-file", command.guest.uploadTokenFile),
+            ].compactMap { flag, value in value.map { (flag, $0) } }
+        let readers =
+            (isPiped ? ["the file -"] : []) + (command.credentials.passwordStdin ? ["--password-stdin"] : [])
+            + files.filter { $0.1 == "-" }.map(\.0)
+        try StandardInputReaders.check(readers)
+    }
+
+    private func checkGuest() throws {
+        guard command.guest.isGuest else { return }
+        let refused = command.details.given.keys.filter { $0 != "label" }.sorted()
+        guard refused.isEmpty else {
+            let flags = refused.map { "--" + $0.replacing("_", with: "-") }.joined(separator: ", ")
+            throw ValidationError("The event link specifies the event: omit \(flags).")
+        }
+        guard command.sending.transfer.transport != .multipart else {
+            throw ValidationError("Event links require tus: omit --transport multipart.")
+        }
+    }
+}
+
+/// How `mediactl upload` was asked to send, its inputs aside.
+struct UploadRequest: Sendable {
+    var details: DetailPlan
+    var sending: SendingOptions
+    /// The part of the inputs that these are.
+    var shard: ShardChoice?
+    var writesProgressRecords: Bool
+    /// Number of paths on the command line.
+    var pathCount = 0
+    /// Whether the command line has an event link in it, or reads standard input.
+    var isUnrepeatable = false
+
+    /// How the run is continued after a failure that ended it.
+    func continuation(_ arguments: [String]) -> Continuation {
+        Continuation(arguments: arguments, pathCount: pathCount, isPrivate: isUnrepeatable, report: sending.report)
+    }
+}
+
+extension SendingOptions {
+    /// The order as the batch knows it.
+    var batchOrder: UploadBatch.Order {
+        switch order {
+        case .given: .asGiven
+        case .largestFirst: .largestFirst
+        }
+    }
+}

@@ -1,0 +1,338 @@
+internal import ArgumentParser
+internal import GigHive
+internal import MediaFiles
+
+/// What is told about the files of an upload.
+struct DetailOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Date of the event (default: today).", valueName: "yyyy-mm-dd"))
+    var eventDate: String?
+
+    @Option(help: ArgumentHelp("Band, couple or organization (default: \"Band\").", valueName: "name"))
+    var orgName: String?
+
+    @Option(help: ArgumentHelp("Event type: band, wedding or other (default: band).", valueName: "type"))
+    var eventType: String?
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            Title (default: the file name without extension). {stem}, {name}, {ext}, {parent}, {date} and {n} are \
+            replaced, {n:3} as 007; "Auto {date}" is the label that the phone app uses.
+            """,
+            valueName: "text"
+        )
+    )
+    var label: String?
+
+    @Option(help: ArgumentHelp("Names, comma-separated.", valueName: "names"))
+    var participants: String?
+
+    @Option(help: ArgumentHelp("Keywords, comma-separated.", valueName: "words"))
+    var keywords: String?
+
+    @Option(help: ArgumentHelp("Location of the event.", valueName: "text"))
+    var location: String?
+
+    @Option(help: ArgumentHelp("Rating of the event, from 0 to 9.", valueName: "n"))
+    var rating: String?
+
+    @Option(help: ArgumentHelp("Notes on the event.", valueName: "text"))
+    var notes: String?
+
+    /// The flags that were given, by the names of the fields.
+    var given: [String: String] {
+        let all: [String: String?] = [
+            "event_date": eventDate, "org_name": orgName, "event_type": eventType, "label": label,
+            "participants": participants, "keywords": keywords, "location": location, "rating": rating, "notes": notes,
+        ]
+        return all.compactMapValues { $0 }
+    }
+
+    /// A file name without its last extension; `.hidden` and `name.` keep theirs.
+    static func stem(of fileName: String) -> String {
+        guard let dot = fileName.lastIndex(of: "."), dot != fileName.startIndex,
+            fileName.index(after: dot) != fileName.endIndex
+        else { return fileName }
+        return String(fileName[..<dot])
+    }
+}
+
+/// Which files an upload takes.
+struct InputOptions: ParsableArguments {
+    @Flag(name: .shortAndLong, help: "Recurse into directories; non-media files are skipped.")
+    var recursive = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Upload only matching files in directories, for example \"*.mp4\"; may be repeated.",
+            valueName: "glob"
+        )
+    )
+    var include: [String] = []
+
+    @Option(
+        help: ArgumentHelp("Skip matching files in directories; may be repeated.", valueName: "glob")
+    )
+    var exclude: [String] = []
+
+    @OptionGroup var fileLists: FileListOptions
+
+    @Option(
+        help: ArgumentHelp(
+            "Read files and their details from a table: CSV with a header line, or JSON lines; - for standard input.",
+            valueName: "file"
+        ),
+        completion: .file()
+    )
+    var manifest: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Retry the files that failed in an earlier report, with their details.",
+            valueName: "report"
+        ),
+        completion: .file()
+    )
+    var retryFailed: String?
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            Upload only shard I of N, I from 0; auto or auto/N uses the scheduler's variables (JOB_COMPLETION_INDEX, \
+            SLURM_ARRAY_TASK_ID).
+            """,
+            valueName: "i/n"
+        )
+    )
+    var shard: String?
+
+    @Option(
+        help: ArgumentHelp("Upload new files in this directory once complete, until Ctrl-C.", valueName: "dir"),
+        completion: .directory
+    )
+    var watch: String?
+
+    @Flag(help: "Use the date recorded in each file as the event date, if present.")
+    var dateFromMedia = false
+
+    @Option(help: ArgumentHelp("File name for standard input on the server.", valueName: "name"))
+    var stdinName: String?
+
+    /// The options that name inputs of their own, as they are written.
+    var lists: [(flag: String, value: String)] {
+        fileLists.lists
+            + [("--manifest", manifest), ("--retry-failed", retryFailed)]
+            .compactMap { flag, value in value.map { (flag, $0) } }
+    }
+
+    /// Which files found in directories are wanted.
+    ///
+    /// - Throws: `Diagnosis` for a pattern that cannot be read.
+    func filter() throws -> PathFilter {
+        try PathFilter.reading(includes: include, excludes: exclude)
+    }
+
+    /// The part of the inputs that is this run's, and where that is said; nil for all of them.
+    ///
+    /// - Throws: `Diagnosis` when it cannot be read, or no scheduler says it.
+    func part(environment: [String: String]) throws(Diagnosis) -> ShardChoice? {
+        try shard.map { text throws(Diagnosis) in try ShardChoice(text, environment: environment) }
+    }
+
+    func validate() throws {
+        guard (include.isEmpty && exclude.isEmpty) || recursive || watch != nil else {
+            throw ValidationError("--include and --exclude are for files found in directories: add --recursive.")
+        }
+        guard watch != "" else { throw ValidationError("--watch: an empty path.") }
+        guard watch == nil || (lists.isEmpty && !recursive) else {
+            throw ValidationError("--watch cannot be combined with other inputs.")
+        }
+    }
+}
+
+extension PathFilter {
+    /// Reads the patterns of `--include` and `--exclude`.
+    ///
+    /// - Throws: `Diagnosis` for one that cannot be read.
+    static func reading(includes: [String], excludes: [String]) throws(Diagnosis) -> PathFilter {
+        PathFilter(
+            includes: try includes.map { text throws(Diagnosis) in try pattern(text, "--include") },
+            excludes: try excludes.map { text throws(Diagnosis) in try pattern(text, "--exclude") }
+        )
+    }
+
+    private static func pattern(_ text: String, _ flag: String) throws(Diagnosis) -> GlobPattern {
+        do {
+            return try GlobPattern(text)
+        } catch {
+            throw .usage("\(flag): \(ErrorCatalogue.quoted(text)): \(ErrorCatalogue.clean(error.reason))")
+        }
+    }
+}
+
+/// The part of the inputs that one of several machines takes, and who said so.
+struct ShardChoice: Sendable, Equatable {
+    var shard: Shard
+    /// The variable that told it; nil for the command line.
+    var variable: String?
+
+    /// Reads `I/N`, `auto` or `auto/N`. A scheduler is asked only then: its variables may be set for other reasons.
+    ///
+    /// - Throws: `Diagnosis`.
+    init(_ text: String, environment: [String: String]) throws(Diagnosis) {
+        let words = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        guard words[0] == "auto" else {
+            guard let shard = Shard(text) else {
+                throw .usage(
+                    "--shard: \(ErrorCatalogue.quoted(text)) is not a valid shard",
+                    hint: "use I/N, I from 0 to N-1, for example --shard 0/4, or auto"
+                )
+            }
+            self.shard = shard
+            variable = nil
+            return
+        }
+        let count = words.count == 2 ? Int(words[1]) : nil
+        guard words.count == 1 || (count ?? 0) > 0 else {
+            throw .usage(
+                "--shard: \(ErrorCatalogue.quoted(text)) is not a valid shard",
+                hint: "use auto/N, where N is the number of shards"
+            )
+        }
+        guard let shard = Shard(environment: environment, count: count) else {
+            throw .usage(
+                "--shard \(text): no scheduler variable found",
+                hint: count == nil
+                    ? "set JOB_COMPLETION_INDEX and use auto/N, run in a Slurm array, or use --shard I/N"
+                    : "set JOB_COMPLETION_INDEX or SLURM_ARRAY_TASK_ID, or use --shard I/N"
+            )
+        }
+        self.shard = shard
+        variable = environment["JOB_COMPLETION_INDEX"] != nil ? "JOB_COMPLETION_INDEX" : "SLURM_ARRAY_TASK_ID"
+    }
+
+    /// `part 2 of 4 (from 0), told by SLURM_ARRAY_TASK_ID`.
+    var words: String {
+        "part \(shard.index)/\(shard.count)" + (variable.map { ", from \($0)" } ?? "")
+    }
+}
+
+/// How the files of an upload are sent.
+struct SendingOptions: ParsableArguments, Sendable {
+    enum Order: String, ExpressibleByArgument, CaseIterable {
+        case given
+        case largestFirst = "largest-first"
+    }
+
+    @Flag(help: "Run all local checks and show what would be uploaded, without sending anything.")
+    var dryRun = false
+
+    @Flag(help: "Also upload files with unknown extensions.")
+    var anyExtension = false
+
+    @Flag(help: "Upload files even if they are already in the event.")
+    var again = false
+
+    @Flag(help: .hidden)
+    var force = false
+
+    /// Whether files with unknown extensions are sent.
+    var takesAnyExtension: Bool { anyExtension || force }
+    /// Whether files that the server is known to have are sent.
+    var sendsAgain: Bool { again || force }
+
+    @Option(
+        name: [.customShort("j", allowingJoined: true), .long],
+        help: ArgumentHelp("Number of parallel uploads, 1 to 16 (default: 4).", valueName: "n")
+    )
+    var jobs: String?
+
+    @Option(help: "Upload order.")
+    var order = Order.given
+
+    @Flag(help: "Stop after the first failure.")
+    var failFast = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Write a JSON report with the result for each file; --retry-failed reads it.",
+            valueName: "file"
+        ),
+        completion: .file()
+    )
+    var report: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Also add each uploaded file to this tape; created if it does not exist.",
+            valueName: "tape"
+        )
+    )
+    var tape: String?
+
+    @Flag(
+        inversion: .prefixedNo,
+        help: ArgumentHelp(
+            "After the run, verify every file against the server's listing (default: on for more than one file)."
+        )
+    )
+    var verify: Bool?
+
+    @OptionGroup var transfer: TransferOptions
+
+    func validate() throws {
+        guard verify != true || !dryRun else {
+            throw ValidationError("--verify cannot be combined with --dry-run: nothing is uploaded.")
+        }
+        guard tape.map({ !$0.allSatisfy(\.isWhitespace) }) ?? true else {
+            throw ValidationError("--tape: an empty name.")
+        }
+        guard report != "" else { throw ValidationError("--report: an empty path.") }
+    }
+}
+
+/// How the bytes go.
+struct TransferOptions: ParsableArguments, Sendable {
+    enum Transport: String, ExpressibleByArgument, CaseIterable {
+        case auto
+        case multipart
+        case tus
+    }
+
+    @Option(
+        help: ArgumentHelp(
+            "Transport: auto, multipart, or tus, which is resumable (default: auto).",
+            valueName: "transport"
+        )
+    )
+    var transport: Transport?
+
+    @Option(
+        help: ArgumentHelp(
+            "Initial chunk size of tus uploads (default: 8M, minimum: 64K); adjusted if the server permits it.",
+            valueName: "size"
+        )
+    )
+    var chunkSize: String?
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            """
+            Number of parallel parts per tus upload, 1 to 16. The file is then read a second time to compute its \
+            checksum.
+            """,
+            valueName: "n"
+        )
+    )
+    var parallelParts: Int = 1
+
+    func validate() throws {
+        guard (1...16).contains(parallelParts) else {
+            throw ValidationError("--parallel-parts takes a whole number from 1 to 16.")
+        }
+        guard parallelParts == 1 || transport != .multipart else {
+            throw ValidationError("--parallel-parts requires tus and cannot be combined with --transport multipart.")
+        }
+    }
+}

@@ -1,0 +1,261 @@
+internal import Foundation
+internal import GigHive
+internal import MediaFiles
+internal import MediaStore
+internal import MediaTransport
+internal import Synchronization
+
+/// Checks inputs before anything is sent, and makes the items of a batch of them.
+struct UploadPlan: Sendable {
+    let console: Console
+    let store: StoreSession
+    let uploader: Uploader
+    let details: DetailPlan
+    /// Largest standard input that is kept, in bytes.
+    let maximumBytes: Int64
+
+    /// An input and what came of checking it.
+    struct Entry: Sendable {
+        var input: UploadInput
+        var item: UploadBatch.Item
+        /// What is told about it; nil when that is what is wrong.
+        var details: UploadDetails?
+
+        var sizeBytes: Int64 {
+            switch item {
+            case .ready(let upload): upload.sizeBytes
+            case .refused(let result): result.sizeBytes
+            }
+        }
+
+        var error: GigHiveError? {
+            if case .refused(let result) = item { result.error } else { nil }
+        }
+    }
+
+    /// Checks all inputs, those of the manifest of this name among them.
+    ///
+    /// - Parameters:
+    ///   - inputs: What was collected.
+    ///   - manifest: Name of the manifest, when there is one.
+    /// - Returns: An entry for each input, in their order.
+    /// - Throws: `SpoolError`, `StoreError` when standard input cannot be kept; `Diagnosis` with all faults of a
+    ///   manifest.
+    func entries(of inputs: InputCollection.Inputs, manifest: String?) async throws -> [Entry] {
+        SpoolFile.sweep(in: store.directory) { Uploader.needsSpool($0, in: store.store) }
+        var entries: [Entry] = []
+        entries.reserveCapacity(inputs.list.count)
+        for input in inputs.list {
+            entries.append(try await entry(for: input))
+        }
+        try refuseFaults(inputs.manifestFaults, in: entries, of: manifest)
+        return entries
+    }
+
+    /// Removes spooled standard input that is not needed for resuming. To be called when nothing is sent any more.
+    static func release(_ entries: [Entry]) {
+        for case .ready(let upload) in entries.map(\.item) { upload.releaseSpool() }
+    }
+
+    /// Checks one input.
+    ///
+    /// - Throws: `SpoolError`, `StoreError` when standard input cannot be kept.
+    func entry(for input: UploadInput) async throws -> Entry {
+        var checked: UploadDetails?
+        do {
+            if let reason = input.unreadable {
+                throw GigHiveError(.fileUnreadable, detail: reason, path: input.path)
+            }
+            let details = try details.details(of: input)
+            checked = details
+            let upload = try uploader.prepare(try await source(of: input), details: details)
+            return Entry(input: input, item: .ready(upload), details: details)
+        } catch let error as GigHiveError {
+            var result = UploadResult(
+                path: input.path,
+                fileName: input.fileName,
+                server: uploader.client.server.description,
+                state: .failed
+            )
+            result.details = checked
+            result.error = error
+            return Entry(input: input, item: .refused(result), details: checked)
+        }
+    }
+
+    private func refuseFaults(
+        _ unreadable: [ManifestFaults.Fault],
+        in entries: [Entry],
+        of manifest: String?
+    ) throws(Diagnosis) {
+        guard let manifest else { return }
+        let faulty = entries.compactMap { entry -> ManifestFaults.Fault? in
+            guard case .manifest(let line) = entry.input.origin, let error = entry.error else { return nil }
+            return .init(line: line, words: ErrorCatalogue.diagnosis(of: error).message)
+        }
+        let faults = (unreadable + faulty).sorted { $0.line < $1.line }
+        if !faults.isEmpty {
+            throw ManifestFaults(name: manifest, faults: faults).diagnosis
+        }
+    }
+
+    // MARK: Standard input
+
+    private func source(of input: UploadInput) async throws -> UploadSource {
+        switch input.source {
+        case .file(let path): .file(path: path)
+        case .standardInput(let name): .spooled(try await spool(), name: name)
+        }
+    }
+
+    /// Copies standard input to the data directory, on a thread of its own, since a pipe may be slow.
+    private func spool() async throws -> SpoolFile {
+        let input = console.context.standardInput
+        let directory = store.directory
+        let limit = maximumBytes
+        let isCancelled = Mutex(false)
+        return try await console.context.interruption.handling({ _ in isCancelled.withLock { $0 = true } }) {
+            try await withCheckedThrowingContinuation { continuation in
+                DispatchQueue.global().async {
+                    continuation.resume(
+                        with: Result {
+                            try SpoolFile(
+                                copying: input,
+                                to: directory,
+                                limit: limit,
+                                isCancelled: { isCancelled.withLock { $0 } }
+                            )
+                        }
+                    )
+                }
+            }
+        }
+    }
+}
+
+/// Decides what is told about each file: what its manifest row says, then the flags, then the file itself, then the
+/// settings. With an event link the server says most of it.
+struct DetailPlan: Sendable {
+    private let options: DetailOptions
+    private let settings: Settings
+    private let label: LabelTemplate?
+    /// `YYYY-MM-DD`.
+    private let today: String
+    private let localDay: @Sendable (Int64) -> String
+    private let guest: GuestAccess?
+    private let isDateFromMedia: Bool
+
+    /// - Parameters:
+    ///   - options: The flags.
+    ///   - settings: Defaults.
+    ///   - today: The date when nothing else says one.
+    ///   - isDateFromMedia: Whether the file's own time is the date.
+    ///   - guest: The event of a guest.
+    /// - Throws: `Diagnosis` for a label template that cannot be read.
+    init(
+        _ options: DetailOptions,
+        settings: Settings,
+        today: String,
+        isDateFromMedia: Bool,
+        guest: GuestAccess?
+    ) throws {
+        self.options = options
+        self.settings = settings
+        self.today = today
+        self.guest = guest
+        self.isDateFromMedia = isDateFromMedia
+        localDay = { Formats.localDay(Date(timeIntervalSince1970: Double($0))) }
+        do {
+            label = try options.label.map { try LabelTemplate($0) }
+        } catch let error as LabelTemplateError {
+            throw Diagnosis.usage(
+                "--label: \(ErrorCatalogue.quoted(error.template)): \(ErrorCatalogue.clean(error.reason))",
+                hint: "places are {stem}, {name}, {ext}, {parent}, {date}, {n} and {n:3}; {{ and }} are braces"
+            )
+        }
+    }
+
+    /// What is told about a file, checked.
+    ///
+    /// - Throws: `GigHiveError` with code `.invalidDetail`.
+    func details(of input: UploadInput) throws(GigHiveError) -> UploadDetails {
+        let told = { (name: String, flag: String?) in
+            input.prefersFlags ? flag ?? input.fields[name] : input.fields[name] ?? flag
+        }
+        let date = guest?.event.eventDate ?? eventDate(of: input)
+        if let guest {
+            return try UploadDetails.validated(
+                eventDate: date,
+                orgName: guest.event.orgName,
+                eventType: guest.event.eventType,
+                label: try short(title(of: input, date: date))
+            )
+        }
+        return try UploadDetails.validated(
+            eventDate: date,
+            orgName: told("org_name", options.orgName) ?? settings.orgName.value,
+            eventType: told("event_type", options.eventType) ?? settings.eventType.value,
+            label: title(of: input, date: date),
+            participants: told("participants", options.participants),
+            keywords: told("keywords", options.keywords),
+            location: told("location", options.location),
+            rating: told("rating", options.rating),
+            notes: told("notes", options.notes)
+        )
+    }
+
+    private func eventDate(of input: UploadInput) -> String {
+        if input.prefersFlags, let date = options.eventDate {
+            return date
+        }
+        return input.fields["event_date"] ?? recordingDate(of: input) ?? options.eventDate ?? today
+    }
+
+    /// The local day of the recording, when that is asked for and the file tells it. A file that cannot be read is
+    /// refused elsewhere, in better words.
+    private func recordingDate(of input: UploadInput) -> String? {
+        guard isDateFromMedia, case .file(let path) = input.source,
+            let file = try? SourceFile(path: path)
+        else { return nil }
+        return MediaCreationTime.seconds(of: file).map(localDay)
+    }
+
+    private func title(of input: UploadInput, date: String) -> String {
+        let templated = label?.label(
+            .init(path: input.labelPath, eventDate: date, number: input.number)
+        )
+        let own = input.fields["label"]
+        return (input.prefersFlags ? templated ?? own : own ?? templated)
+            ?? DetailOptions.stem(of: input.labelPath.fileName)
+    }
+
+    /// A guest's label is counted in bytes (gighive contract section 6).
+    private func short(_ label: String) throws(GigHiveError) -> String {
+        guard label.utf8.count <= 255 else {
+            throw GigHiveError(
+                .invalidDetail,
+                detail: "at most 255 bytes of UTF-8 are allowed with an event link",
+                field: "label",
+                value: label,
+                limit: 255
+            )
+        }
+        return label
+    }
+}
+
+extension UploadInput {
+    /// What the label, `{stem}` and the like are taken from: the path with a space for each control character, which file
+    /// names may hold and labels may not.
+    fileprivate var labelPath: [UInt8] {
+        let path =
+            switch source {
+            case .file(let path): path
+            case .standardInput(let name): Array(name.utf8)
+            }
+        let text = String(decoding: path, as: UTF8.self)
+        let isControl = { (scalar: Unicode.Scalar) in scalar.properties.generalCategory == .control }
+        guard text.unicodeScalars.contains(where: isControl) else { return path }
+        return text.unicodeScalars.flatMap { Array(String(isControl($0) ? " " : $0).utf8) }
+    }
+}

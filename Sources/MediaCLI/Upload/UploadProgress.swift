@@ -1,0 +1,268 @@
+internal import GigHive
+internal import MediaCore
+internal import MediaTransport
+
+/// Where one upload stands, with everything a display needs.
+struct UploadProgress: Sendable, Equatable {
+    /// The stages that are shown.
+    enum Phase: String, Sendable, CaseIterable {
+        case connecting
+        /// What was sent by an earlier run is compared with the file.
+        case proving
+        case sending
+        case processing
+        case receiving
+        case retrying
+        case resolving
+        /// The server is told what the bytes are that it has.
+        case finalizing
+        /// An earlier request may still be at work.
+        case quiet
+        case waiting
+
+        init(_ phase: TransferProgress.Phase) {
+            self =
+                switch phase {
+                case .connecting: .connecting
+                case .sending: .sending
+                case .processing: .processing
+                case .receiving: .receiving
+                case .waitingToRetry: .retrying
+                }
+        }
+
+        /// Whether every byte is out and an answer is due, so that a stop means waiting.
+        var isPastLastByte: Bool {
+            switch self {
+            case .processing, .receiving, .finalizing, .waiting: true
+            case .connecting, .proving, .sending, .retrying, .resolving, .quiet: false
+            }
+        }
+    }
+
+    var path: [UInt8]
+    var phase = Phase.connecting
+    /// Whether the server's response will have no delete token.
+    var isWithoutToken = false
+    /// Bytes of the body that the peer's kernel has.
+    var bytesAcknowledged: Int64 = 0
+    /// Length of the body, or of the file as long as the body is not known.
+    var byteCount: Int64
+    var attempt = 1
+    /// The number of the attempt that is waited for.
+    var nextAttempt = 2
+    /// Why it is waited for.
+    var reason: String?
+    /// Since the upload began.
+    var elapsed = Duration.zero
+    /// Since the phase began.
+    var phaseElapsed = Duration.zero
+    /// How long the phase may still take, where that is known.
+    var phaseLimit: Duration?
+    /// Over the last seconds; nil as long as too little is known.
+    var bytesPerSecond: Double?
+    /// Place in the batch, from 1.
+    var position = 1
+    var total = 1
+
+    /// Whole percent, never 100 before the last byte is acknowledged.
+    var percent: Int64 { Progress.percent(bytesAcknowledged, of: byteCount) ?? 0 }
+
+    /// Time until the last byte at the present rate.
+    var remaining: Duration? {
+        guard let bytesPerSecond, bytesPerSecond >= 1 else { return nil }
+        return .seconds(Double(byteCount - bytesAcknowledged) / bytesPerSecond)
+    }
+}
+
+extension JSONRenderer {
+    static func progress(_ progress: UploadProgress) -> JSONObject {
+        [
+            "path": path(progress.path), "phase": .string(progress.phase.rawValue),
+            "bytes_acknowledged": .integer(progress.bytesAcknowledged), "size_bytes": .integer(progress.byteCount),
+            "attempt": JSONValue(progress.attempt), "elapsed_ms": .integer(Formats.milliseconds(progress.elapsed)),
+        ]
+    }
+}
+
+/// One upload that is running, as the display follows it.
+struct RunningUpload: Sendable {
+    private(set) var progress: UploadProgress
+    private var began: Duration
+    private var phaseBegan: Duration
+    private var rate = TransferRate()
+    /// When its last record was written; nil when one is due.
+    var lastRecord: Duration?
+
+    init(_ progress: UploadProgress, at time: Duration) {
+        self.progress = progress
+        began = time
+        phaseBegan = time
+    }
+
+    /// What the server's response will have.
+    mutating func expect(token: Bool) { progress.isWithoutToken = !token }
+
+    mutating func enter(_ phase: UploadProgress.Phase, at time: Duration, limit: Duration? = nil) {
+        guard phase != progress.phase else { return }
+        progress.phase = phase
+        progress.phaseLimit = limit
+        phaseBegan = time
+        lastRecord = nil
+    }
+
+    /// Waits for an attempt; each wait has its own countdown.
+    mutating func waitFor(_ attempt: Int, because reason: String, at time: Duration, limit: Duration) {
+        enter(.retrying, at: time)
+        progress.nextAttempt = attempt
+        progress.reason = reason
+        progress.phaseLimit = limit
+        phaseBegan = time
+    }
+
+    /// Takes a reading of the transfer.
+    ///
+    /// - Returns: How many bytes more than at the last reading the other side has.
+    mutating func take(_ transfer: TransferProgress, at time: Duration) -> Int64 {
+        let phase = UploadProgress.Phase(transfer.phase)
+        if let wait = transfer.wait, progress.phase != .waiting {
+            // After a 429 or 503 all requests to the server wait. An attempt of the upload has only one request.
+            let attempt = max(transfer.attempt, progress.reason == nil ? 1 : progress.nextAttempt)
+            waitFor(attempt, because: progress.reason ?? "server busy or unavailable", at: time, limit: wait)
+        } else {
+            enter(progress.phase == .waiting && phase != .sending ? .waiting : phase, at: time)
+        }
+        let gain = max(0, transfer.bytesAcknowledged - progress.bytesAcknowledged)
+        progress.bytesAcknowledged = transfer.bytesAcknowledged
+        progress.attempt = transfer.attempt
+        if transfer.bodyByteCount > 0 {
+            progress.byteCount = transfer.bodyByteCount
+        }
+        rate.add(bytes: transfer.bytesAcknowledged, at: time)
+        return gain
+    }
+
+    /// Bytes that need no sending, because an earlier run has sent them.
+    mutating func begin(from offset: Int64) {
+        progress.bytesAcknowledged = offset
+    }
+
+    mutating func prove(_ bytes: Int64, of count: Int64, at time: Duration) {
+        enter(.proving, at: time)
+        progress.bytesAcknowledged = bytes
+        progress.byteCount = count
+    }
+
+    /// As it stands at a time.
+    mutating func reading(at time: Duration) -> UploadProgress {
+        progress.elapsed = time - began
+        progress.phaseElapsed = time - phaseBegan
+        progress.bytesPerSecond = rate.bytesPerSecond
+        return progress
+    }
+}
+
+/// Where a run of many files stands.
+struct TotalProgress: Sendable, Equatable {
+    /// Files of the run; nil as long as more may come.
+    var fileCount: Int?
+    var ended = 0
+    var failed = 0
+    /// Bytes of all files; those that are known so far when more may come.
+    var byteCount: Int64
+    /// Bytes of the files that have ended, and what the running ones have sent.
+    var bytesPassed: Int64 = 0
+    /// What was sent over the last seconds; nil as long as too little is known.
+    var bytesPerSecond: Double?
+    /// What was passed over the last seconds, with the files that needed no sending.
+    var passedPerSecond: Double?
+
+    /// Whole percent of the bytes.
+    var percent: Int64 { Progress.percent(bytesPassed, of: byteCount) ?? 0 }
+
+    /// Time until the last byte at the present rate; nil when it is out.
+    var remaining: Duration? {
+        guard fileCount != nil, bytesPassed < byteCount, let passedPerSecond, passedPerSecond >= 1 else { return nil }
+        return .seconds(Double(byteCount - bytesPassed) / passedPerSecond)
+    }
+}
+
+/// The words of a progress line.
+enum ProgressLine {
+    /// One line of at most `columns` columns; the name gives way first.
+    static func text(_ progress: UploadProgress, columns: Int, ellipsis: Character = "…") -> String {
+        let place = progress.total > 1 ? "[\(progress.position)/\(progress.total)] " : ""
+        let facts = facts(progress)
+        let name = TerminalText.escaped(progress.path)
+        let room = max(8, columns - TerminalText.width(place) - TerminalText.width(facts) - 2)
+        return TerminalText.truncated(
+            place + TerminalText.truncated(name, to: room, ellipsis: ellipsis) + "  " + facts,
+            to: max(1, columns),
+            ellipsis: ellipsis
+        )
+    }
+
+    private static func facts(_ progress: UploadProgress) -> String {
+        let size = Formats.bytes(progress.byteCount)
+        switch progress.phase {
+        case .connecting: return "connecting"
+        case .proving: return "verifying bytes on the server  \(progress.percent) %"
+        case .sending:
+            var parts = ["\(Formats.bytes(progress.bytesAcknowledged)) of \(size)", "\(progress.percent) %"]
+            if let rate = progress.bytesPerSecond {
+                parts.append("\(Formats.bytes(Int64(rate)))/s")
+            }
+            if let remaining = progress.remaining {
+                parts.append("ETA \(Formats.clock(remaining))")
+            }
+            return parts.joined(separator: "  ")
+        case .processing, .finalizing:
+            return "\(size) sent  server is processing (\(Formats.clock(progress.phaseElapsed)))"
+        case .receiving: return "\(size) sent  receiving the response"
+        case .retrying:
+            let reason = progress.reason.map { " (\($0))" } ?? ""
+            return "waiting for attempt \(progress.nextAttempt)\(reason)\(countdown(progress))"
+        case .resolving: return "checking whether the server has the file\(countdown(progress))"
+        case .quiet: return "the server may still be working\(countdown(progress))"
+        case .waiting:
+            return
+                "waiting for \(awaited(isWithoutToken: progress.isWithoutToken)) (\(Formats.clock(progress.phaseElapsed)))"
+        }
+    }
+
+    /// What a stop after the last byte waits for.
+    static func awaited(isWithoutToken: Bool) -> String {
+        isWithoutToken ? "the server's response" : "the delete token"
+    }
+
+    /// The remaining time of a wait, if known.
+    private static func countdown(_ progress: UploadProgress) -> String {
+        guard let limit = progress.phaseLimit, limit > .zero else {
+            return " (\(Formats.clock(progress.phaseElapsed)))"
+        }
+        return ", \(Formats.clock(max(.zero, limit - progress.phaseElapsed))) left"
+    }
+
+    /// The line below those of the files.
+    static func total(_ total: TotalProgress, columns: Int, ellipsis: Character = "…") -> String {
+        var parts: [String]
+        if let count = total.fileCount {
+            parts = [
+                "\(total.ended) of \(Formats.count(count, "file"))",
+                "\(Formats.bytes(total.bytesPassed)) of \(Formats.bytes(total.byteCount))", "\(total.percent) %",
+            ]
+        } else {
+            parts = [Formats.count(total.ended, "file"), Formats.bytes(total.bytesPassed)]
+        }
+        if let rate = total.bytesPerSecond {
+            parts.append("\(Formats.bytes(Int64(rate)))/s")
+        }
+        if let remaining = total.remaining {
+            parts.append("ETA \(Formats.clock(remaining))")
+        }
+        if total.failed > 0 {
+            parts.append("\(total.failed) failed")
+        }
+        return TerminalText.truncated(parts.joined(separator: "  "), to: max(1, columns), ellipsis: ellipsis)
+    }
+}

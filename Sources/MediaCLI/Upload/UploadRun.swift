@@ -1,0 +1,464 @@
+internal import Foundation
+internal import GigHive
+internal import MediaCore
+internal import MediaFiles
+internal import MediaStore
+internal import MediaTransport
+internal import Synchronization
+
+/// Uploads of one command: several at a time.
+struct UploadRun: Sendable {
+    let console: Console
+    let settings: SettingsSession
+    let store: StoreSession
+    let uploader: Uploader
+    /// Makes another of the same kind, which knows nothing yet of what the server has.
+    let anotherUploader: @Sendable () -> Uploader
+    let request: UploadRequest
+    /// Number of parallel uploads.
+    let jobs: Int
+    /// The tape that is filled.
+    var tape: UploadTape?
+
+    var sending: SendingOptions { request.sending }
+    var contact: String { settings.settings.contact.value }
+
+    var plan: UploadPlan {
+        UploadPlan(
+            console: console,
+            store: store,
+            uploader: uploader,
+            details: request.details,
+            maximumBytes: settings.settings.maxBytes.value
+        )
+    }
+
+    /// Runs the batch and writes every record, text, report and summary of it.
+    ///
+    /// - Parameter entries: The files, checked.
+    /// - Returns: How the program ends.
+    /// - Throws: `Diagnosis` for a report that cannot be written, and when results cannot be written.
+    func run(_ entries: [UploadPlan.Entry]) async throws -> ExitCode {
+        let began = console.context.elapsed()
+        let report = try begin(items: entries.count)
+        if entries.isEmpty {
+            console.note("there is nothing to upload")
+        }
+        let isVerified = !sending.dryRun && (sending.verify ?? (entries.count > 1))
+        let ledger = UploadLedger(entries, keepsLines: sending.report != nil, keepsStored: isVerified)
+        let teller = UploadTeller(
+            console,
+            contact: contact,
+            fileCount: entries.count,
+            namesServer: settings.flags.server != nil,
+            continuation: request.continuation(console.context.arguments)
+        )
+        // A signal between two files, or before a result is told, ends the loop and not the program.
+        return await console.context.interruption.handling({ _ in }) {
+            if sending.dryRun {
+                rehearse(entries, ledger, teller)
+            } else {
+                await send(entries, ledger, teller)
+                await tape?.conclude()
+                if isVerified { await verify(ledger) }
+            }
+            UploadPlan.release(entries)
+            return finish(ledger, teller, report, began: began)
+        }
+    }
+
+    /// Compares the files of the run with the server's listing, unless a signal asks for the end.
+    private func verify(_ ledger: UploadLedger) async {
+        let stored = ledger.stored
+        guard !stored.isEmpty, console.context.interruption.signal == nil else { return }
+        if let failure = ledger.runFailure { return tell(.impossible(failure), ledger) }
+        let verifier = UploadVerifier(client: uploader.client)
+        let verification =
+            uploader.isGuest
+            ? .impossible(.usage("an event link cannot read the listing"))
+            : (try? await console.context.interruption.cancelling { await UploadVerification.of(stored, verifier) })
+        guard let verification, console.context.interruption.signal == nil else { return }
+        tell(verification, ledger)
+    }
+
+    private func tell(_ verification: UploadVerification, _ ledger: UploadLedger) {
+        ledger.note(verification)
+        console.tell(verification)
+    }
+
+    // MARK: The frame of a run
+
+    /// Writes the start record, after what must be known before the first byte.
+    ///
+    /// - Parameter items: Number of files; nil when nobody knows.
+    /// - Returns: Where the report goes.
+    /// - Throws: `Diagnosis` when neither results nor report could be written.
+    func begin(items: Int?) throws(Diagnosis) -> NewFile? {
+        console.record(
+            .start,
+            [
+                "server": .string(uploader.client.server.description), "items": JSONValue(items),
+                "dry_run": .bool(sending.dryRun), "jobs": JSONValue(jobs),
+                "shard": JSONRenderer.shard(request.shard),
+            ]
+        )
+        try console.requireOutput()
+        guard let path = sending.report else { return nil }
+        return try NewFile(replacing: RawArguments.bytes(of: path))
+    }
+
+    /// Writes report and summary.
+    func finish(_ ledger: UploadLedger, _ teller: UploadTeller, _ report: NewFile?, began: Duration) -> ExitCode {
+        let counts = ledger.counts
+        let duration = console.context.elapsed() - began
+        var code = console.exitCode(ledger.exitCode)
+        func summary() -> JSONObject {
+            JSONRenderer.counts(counts, duration: duration, signal: console.context.interruption.signal, code)
+        }
+        do {
+            try report?.write(
+                UploadReport(
+                    server: uploader.client.server.description,
+                    workingDirectory: console.context.workingDirectory,
+                    createdAt: console.context.now(),
+                    shard: request.shard,
+                    summary: summary(),
+                    lines: ledger.lines
+                ).text
+            )
+        } catch let diagnosis {
+            console.error(diagnosis)
+            code = code == .success ? .failure : code
+        }
+        if !sending.dryRun {
+            teller.conclude(counts, ledger.verification)
+        }
+        console.summary(summary())
+        return code
+    }
+
+    // MARK: Without sending
+
+    private func rehearse(_ entries: [UploadPlan.Entry], _ ledger: UploadLedger, _ teller: UploadTeller) {
+        tape?.rehearse()
+        for (index, entry) in entries.enumerated() {
+            guard console.mayGoOn else { return }
+            var result: UploadResult
+            switch entry.item {
+            case .refused(let refusal): result = refusal
+            case .ready(let upload):
+                teller.warn(upload.warnings(over: uploader.plannedTransport(of: upload).transport), of: upload.path)
+                result = UploadResult(
+                    path: upload.path,
+                    fileName: upload.fileName,
+                    server: uploader.client.server.description
+                )
+                result.sizeBytes = upload.sizeBytes
+                result.details = upload.details
+                result.plannedTransport = uploader.plannedTransport(of: upload)
+            }
+            ledger.end(index, result)
+            teller.tell(result)
+        }
+    }
+
+    // MARK: Sending
+
+    private func send(_ entries: [UploadPlan.Entry], _ ledger: UploadLedger, _ teller: UploadTeller) async {
+        let control = BatchControl()
+        let events = UploadEvents(
+            console: console,
+            display: ProgressDisplay(
+                console,
+                mode: DisplayMode(for: console),
+                writesRecords: request.writesProgressRecords,
+                fileCount: entries.count,
+                byteCount: entries.reduce(0) { $0 + $1.sizeBytes }
+            ),
+            ledger: ledger,
+            teller: teller,
+            tape: tape,
+            drain: { control.drain() }
+        )
+        let files = entries.map { UploadEvents.File($0, uploader) }
+        let batch = UploadBatch(
+            uploader: uploader,
+            options: .init(jobs: jobs, order: sending.batchOrder, failFast: sending.failFast)
+        )
+        await console.context.interruption.handling({ stop(control, events.display, $0) }) {
+            await events.run { announce in
+                await batch.run(entries.map(\.item), control: control) { event in
+                    announce(event, files[event.index])
+                }
+            }
+        }
+    }
+
+    /// The first signal stops what is being sent, and waits for the tokens of what is sent; the second gives up.
+    func stop(_ control: BatchControl, _ display: ProgressDisplay, _ request: Interruption.Request) {
+        guard !request.isFinal else { return control.abandon() }
+        let limit = request.signal == .interrupt ? nil : settings.settings.finishTimeout.value
+        display.stop(waitingFor: limit)
+        control.stop(finishWithin: limit)
+    }
+}
+
+extension UploadBatch.Event {
+    /// The item's place in the batch.
+    var index: Int {
+        switch self {
+        case .began(let index), .upload(let index, _), .withdrew(let index), .ended(let index, _): index
+        }
+    }
+
+    /// The same about an item of another number.
+    func at(_ index: Int) -> UploadBatch.Event {
+        switch self {
+        case .began: .began(index)
+        case .upload(_, let event): .upload(index, event)
+        case .withdrew: .withdrew(index)
+        case .ended(_, let result): .ended(index, result)
+        }
+    }
+}
+
+extension UploadRun {
+    /// Sends what appears in a directory and is complete, until a signal comes or the directory goes.
+    ///
+    /// - Parameters:
+    ///   - directory: What is watched.
+    ///   - filter: Which files are wanted.
+    /// - Returns: How the program ends.
+    /// - Throws: `Diagnosis` when the directory cannot be watched; otherwise as `run`.
+    func watch(_ directory: [UInt8], filter: PathFilter) async throws -> ExitCode {
+        let began = console.context.elapsed()
+        let watch = try Self.watch(of: directory, filter: filter)
+        let report = try begin(items: nil)
+        console.note("watching \(ErrorCatalogue.quoted(directory)); Ctrl-C ends it")
+        let ledger = UploadLedger(keepsLines: sending.report != nil)
+        let teller = UploadTeller(
+            console,
+            contact: contact,
+            fileCount: nil,
+            namesServer: settings.flags.server != nil,
+            continuation: request.continuation(console.context.arguments)
+        )
+        return await console.context.interruption.handling({ _ in }) {
+            await send(watch, ledger, teller)
+            return finish(ledger, teller, report, began: began)
+        }
+    }
+
+    private static func watch(of directory: [UInt8], filter: PathFilter) throws(Diagnosis) -> DirectoryWatch {
+        do {
+            return try DirectoryWatch(directory, filter: filter)
+        } catch {
+            throw ErrorCatalogue.diagnosis(ofWatching: error)
+        }
+    }
+
+    private func send(_ watch: DirectoryWatch, _ ledger: UploadLedger, _ teller: UploadTeller) async {
+        let control = BatchControl()
+        let display = ProgressDisplay(
+            console,
+            mode: DisplayMode(for: console),
+            writesRecords: request.writesProgressRecords,
+            fileCount: nil
+        )
+        let (arrivals, door) = AsyncStream<[UInt8]>.makeStream()
+        let watching = Task {
+            for await path in watch.files {
+                door.yield(path)
+            }
+            door.finish()
+        }
+        let close = { @Sendable in
+            watching.cancel()
+            door.finish()
+        }
+        let events = UploadEvents(
+            console: console,
+            display: display,
+            ledger: ledger,
+            teller: teller,
+            tape: tape,
+            isOpenEnded: true,
+            drain: {
+                // Nobody is told any more what is sent.
+                control.drain()
+                close()
+            }
+        )
+        let onSignal = { @Sendable (request: Interruption.Request) in
+            close()
+            stop(control, display, request)
+        }
+        await console.context.interruption.handling(onSignal) {
+            await events.run { announce in
+                await send(arrivals, again: { door.yield($0) }, ledger, control) { event, file in
+                    announce(event, file)
+                    if case .ended(_, let result) = event, result.error?.endsRun == true { close() }
+                }
+            }
+        }
+        watching.cancel()
+    }
+
+    /// Sends files as they come, as many at a time as there are jobs. One that is written again while it is being sent comes
+    /// once more through `again`, when its sending has ended.
+    private func send(
+        _ arrivals: AsyncStream<[UInt8]>,
+        again: @escaping @Sendable ([UInt8]) -> Void,
+        _ ledger: UploadLedger,
+        _ control: BatchControl,
+        _ announce: @escaping UploadEvents.Announce
+    ) async {
+        await withTaskGroup(of: Void.self) { group in
+            var running = 0
+            var number = 0
+            let underWay = PathsUnderWay()
+            for await path in arrivals {
+                guard console.mayGoOn else { break }
+                guard underWay.begin(path) else { continue }
+                number += 1
+                guard let entry = await entry(for: path, number: number) else {
+                    if underWay.end(path) { again(path) }
+                    continue
+                }
+                let index = ledger.add(entry)
+                let file = UploadEvents.File(entry, uploader)
+                // What the server had when the last file came may be gone by now.
+                let batch = UploadBatch(uploader: anotherUploader(), options: .init())
+                if running >= jobs {
+                    await group.next()
+                    running -= 1
+                }
+                running += 1
+                group.addTask {
+                    await batch.run([entry.item], control: control) { announce($0.at(index), file) }
+                    if underWay.end(path) { again(path) }
+                }
+            }
+        }
+    }
+
+    /// A file that appeared, checked; nil for one that is none of ours.
+    private func entry(for path: [UInt8], number: Int) async -> UploadPlan.Entry? {
+        let input = UploadInput(source: .file(path), origin: .found, number: number)
+        if let shard = request.shard, !shard.shard.contains(path) {
+            return nil
+        }
+        // Only standard input has more to throw, and no path is that here.
+        guard let entry = try? await plan.entry(for: input) else { return nil }
+        // Gone again, or no media: somebody else's business in that directory.
+        switch entry.error?.code {
+        case .unknownExtension, .fileNotFound:
+            console.trace("left out \(ErrorCatalogue.quoted(path))")
+            return nil
+        default: return entry
+        }
+    }
+}
+
+/// Files that are being sent, and which of them have been written again meanwhile.
+private final class PathsUnderWay: Sendable {
+    private let isWrittenAgain = Mutex<[[UInt8]: Bool]>([:])
+
+    /// - Returns: Whether it is to be sent now; false when it is being sent, and is noted to come once more.
+    func begin(_ path: [UInt8]) -> Bool {
+        isWrittenAgain.withLock { paths in
+            let isUnderWay = paths[path] != nil
+            paths[path] = isUnderWay
+            return !isUnderWay
+        }
+    }
+
+    /// - Returns: Whether it has been written again since `begin`.
+    func end(_ path: [UInt8]) -> Bool {
+        isWrittenAgain.withLock { $0.removeValue(forKey: path) ?? false }
+    }
+}
+
+/// File descriptors for parallel uploads. An upload that cannot open its file, its lock or its connection would fail in the
+/// middle of a run.
+struct DescriptorBudget: Sendable {
+    /// The soft limit is not raised beyond this: child processes inherit it.
+    static let highestLimit: rlim_t = 4096
+    /// Descriptors of a run besides its uploads: databases, connections for queries, host names and certificates.
+    static let baseCount = 16
+    /// Descriptors of an upload without parallel uploads: file, locks, rescue log, connection.
+    static let singleCount = 6
+    /// Descriptors of each parallel upload, including uploads that wait for their tokens while the next files are sent.
+    static let parallelCount = 15
+    /// Descriptors of a part of a tus upload: connection and file.
+    static let partCount = 3
+
+    /// The soft limit.
+    var limit: Int
+    /// Number of free descriptors.
+    var free: Int
+
+    /// Raises the soft limit as far as allowed, and counts the free descriptors.
+    static func raised() -> DescriptorBudget {
+        var limit = rlimit()
+        let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        guard getrlimit(resource, &limit) == 0 else { return DescriptorBudget(limit: 1024, free: 1024) }
+        let wanted = min(limit.rlim_max, highestLimit)
+        if limit.rlim_cur < wanted {
+            var raised = limit
+            raised.rlim_cur = wanted
+            if setrlimit(resource, &raised) == 0 { limit = raised }
+        }
+        let count = Int(clamping: limit.rlim_cur)
+        // Listing the directory uses one itself.
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+        return DescriptorBudget(limit: count, free: count - max(0, names.count - 1))
+    }
+
+    /// Number of descriptors that parallel uploads require.
+    static func need(jobs: Int, parts: Int) -> Int {
+        let each = jobs == 1 ? singleCount : parallelCount
+        return baseCount + jobs * (each + (parts - 1) * partCount)
+    }
+
+    /// The number of parallel uploads for which the descriptors suffice.
+    ///
+    /// - Parameters:
+    ///   - wanted: The requested number.
+    ///   - parts: Parallel parts of each upload.
+    /// - Returns: At most `wanted`.
+    /// - Throws: `Diagnosis` if they do not suffice for one upload.
+    func jobs(wanted: Int, parts: Int) throws(Diagnosis) -> Int {
+        for jobs in stride(from: wanted, through: 1, by: -1) where Self.need(jobs: jobs, parts: parts) <= free {
+            return jobs
+        }
+        throw Diagnosis(
+            "resources_exhausted",
+            "not enough file descriptors for an upload: \(max(0, free)) of \(limit) are free, "
+                + "\(Self.need(jobs: 1, parts: parts)) are required",
+            hint: "raise the limit with: ulimit -n 1024",
+            exitCode: .failure
+        )
+    }
+}
+
+extension Console {
+    /// The number of parallel uploads of a command, with a note if it is reduced.
+    ///
+    /// - Parameters:
+    ///   - wanted: The requested number.
+    ///   - parts: Parallel parts of each upload.
+    /// - Returns: At most `wanted`.
+    /// - Throws: `Diagnosis` if not even one upload is possible.
+    func affordableJobs(_ wanted: Int, parts: Int) throws(Diagnosis) -> Int {
+        let budget = DescriptorBudget.raised()
+        let jobs = try budget.jobs(wanted: wanted, parts: parts)
+        if jobs < wanted {
+            note(
+                "not enough file descriptors for \(wanted) parallel uploads (ulimit -n \(budget.limit)); "
+                    + "using --jobs \(jobs)"
+            )
+        }
+        return jobs
+    }
+}

@@ -1,0 +1,361 @@
+internal import Foundation
+internal import GigHive
+internal import MediaStore
+internal import MediaTransport
+
+/// Finds out which server and which scope each deletion concerns.
+struct DeletionPlan: Sendable {
+    /// One id on one host.
+    struct Target: Sendable, Equatable {
+        var fileID: Int64
+        /// The scope whose entries are used.
+        var host: String
+        /// The address that is asked.
+        var server: ServerURL
+    }
+
+    let store: TokenStore
+    /// The server that flags or settings name.
+    let server: ServerURL?
+    /// Whether a flag specifies it. Its scope is then that of the whole command (`requireOneScope`).
+    let isServerNamed: Bool
+    /// `--host`.
+    let host: String?
+
+    /// The scope of all ids; nil when each id tells its own.
+    private var scope: String? { host ?? server?.scope }
+
+    /// Refuses `--host` and `--server` of two servers: a delete token is sent only to the server that issued it.
+    ///
+    /// - Throws: `Diagnosis` (usage).
+    func requireOneScope() throws(Diagnosis) {
+        guard isServerNamed, let host, let server, server.scope != host else { return }
+        let (named, other) = (ErrorCatalogue.clean(host), ErrorCatalogue.clean(server.scope))
+        throw .usage(
+            "--host \(named) and --server \(server) are two servers",
+            hint: "omit --server to delete from \(named), or omit --host to delete from \(other)"
+        )
+    }
+
+    /// The newest entry's id, for `--last`.
+    ///
+    /// - Throws: `StoreError`; `Diagnosis` when there is no entry.
+    func last() throws -> TokenEntry {
+        guard let entry = try store.newestToken(host: scope) else {
+            throw Diagnosis(
+                GigHiveError.Code.noDeleteToken.rawValue,
+                "no stored delete tokens",
+                exitCode: .deleteToken
+            )
+        }
+        return entry
+    }
+
+    /// The newest entry of a file with this content; nil when there is none and none is required.
+    ///
+    /// - Throws: `StoreError`; `Diagnosis` when there is no entry, or several hosts have one.
+    func entry(checksumSHA256: String, isRequired: Bool) throws -> TokenEntry? {
+        let entries = try store.tokens(checksumSHA256: checksumSHA256, host: scope)
+        if entries.isEmpty, isRequired {
+            throw Diagnosis(
+                GigHiveError.Code.noDeleteToken.rawValue,
+                "no stored delete token for the checksum \(checksumSHA256)",
+                hint: "an administrator can delete it: mediactl uploads delete --as-admin --sha256 \(checksumSHA256)",
+                exitCode: .deleteToken
+            )
+        }
+        let hosts = Set(entries.map(\.host)).sorted()
+        guard hosts.count < 2 else {
+            let names = hosts.map { ErrorCatalogue.clean($0) }
+            throw Diagnosis.usage(
+                "several hosts have this file: \(names.joined(separator: ", "))",
+                hint: "mediactl uploads delete --sha256 \(checksumSHA256) --host \(names[0])"
+            )
+        }
+        return entries.first
+    }
+
+    /// The scope and address for an administrator when no entry has them: those of the configured server, otherwise
+    /// of the only host whose journal has the id.
+    ///
+    /// - Throws: `StoreError`, `ServerURLError`; nil when neither is known.
+    func adminTarget(for fileID: Int64?) throws -> (host: String, server: ServerURL)? {
+        if let server, host == nil || server.scope == host {
+            return (server.scope, server)
+        }
+        let records = try journal(fileID)
+        guard let record = records.first, Set(records.map(\.host)).count == 1 else { return nil }
+        return (record.host, try ServerURL(record.baseURL))
+    }
+
+    /// The checksum in the journal for an ID whose token was lost.
+    ///
+    /// - Throws: `StoreError`.
+    func journaledChecksum(of fileID: Int64, host: String) throws -> String? {
+        try journal(fileID).first { $0.host == host && $0.checksumSHA256 != nil }?.checksumSHA256
+    }
+
+    private func journal(_ fileID: Int64?) throws -> [UploadRecord] {
+        guard let fileID else { return [] }
+        return try store.uploads(fileID: fileID, host: host)
+    }
+
+    /// The target of an id.
+    ///
+    /// - Throws: `StoreError`; `GigHiveError` with code `.noDeleteToken`; `Diagnosis` when several hosts know the id;
+    ///   `ServerURLError` for an entry whose address cannot be used.
+    func target(for fileID: Int64) throws -> Target {
+        let entries = try store.tokens(fileID: fileID, host: nil)
+        let hosts = Set(entries.map(\.host)).sorted()
+        if let scope {
+            let own = entries.first { $0.host == scope }
+            guard let address = try address(for: scope, entry: own) else {
+                throw GigHiveError.withoutToken(fileID, host: scope, in: store)
+            }
+            return Target(fileID: fileID, host: scope, server: address)
+        }
+        guard let entry = entries.first, hosts.count == 1 else {
+            throw hosts.isEmpty ? GigHiveError.withoutToken(fileID, host: nil, in: store) : ambiguous(fileID, hosts)
+        }
+        return Target(fileID: fileID, host: entry.host, server: try ServerURL(entry.baseURL))
+    }
+
+    /// The configured server for its own scope; otherwise the entry's own address.
+    private func address(for scope: String, entry: TokenEntry?) throws(ServerURLError) -> ServerURL? {
+        if let server, server.scope == scope {
+            return server
+        }
+        guard let entry else { return nil }
+        return try ServerURL(entry.baseURL)
+    }
+
+    private func ambiguous(_ fileID: Int64, _ hosts: [String]) -> any Error {
+        let names = hosts.map { ErrorCatalogue.clean($0) }
+        return Diagnosis.usage(
+            "several hosts have a file \(fileID): \(names.joined(separator: ", "))",
+            hint: "specify one, for example: mediactl uploads delete \(fileID) --host \(names[0])"
+        )
+    }
+}
+
+/// A file without a local entry that an administrator wants to delete.
+struct AdminCandidate: Sendable {
+    /// The scope of its local entries.
+    var host: String
+    /// The file on the server, shown before the prompt.
+    var file: ServerMedia
+    /// What is deleted.
+    var target: AdminDeletion
+    var deleter: Deleter
+
+    func result(_ state: DeleteResult.State) -> DeleteResult {
+        DeleteResult(fileID: target.fileID, state: state, host: host)
+    }
+}
+
+/// Finds files without a local entry on the server, for deletions with admin rights.
+struct AdminSearch: Sendable {
+    let plan: DeletionPlan
+    let servers: ServerSession
+    /// The required checksum; nil if none was specified.
+    let checksumSHA256: String?
+    /// Whether the deletion was confirmed with `--yes`, before the file was shown.
+    let isConfirmed: Bool
+    let isDryRun: Bool
+
+    /// The ids of the file with the checksum, from the listing.
+    ///
+    /// - Throws: `GigHiveError`; `Diagnosis` when there is no such file.
+    func ids() async throws -> [Int64] {
+        guard let checksumSHA256 else { return [] }
+        guard let (_, server) = try plan.adminTarget(for: nil) else { throw Self.noServer }
+        var query = MediaQuery()
+        query.checksumSHA256 = checksumSHA256
+        let found = try await servers.client(for: server).media(matching: query).map(\.fileID)
+        guard !found.isEmpty else {
+            throw Diagnosis(
+                "not_found",
+                "the server has no file with the checksum \(checksumSHA256)",
+                exitCode: .notFound
+            )
+        }
+        return found
+    }
+
+    /// The file of an ID, whose checksum must match the expected one: from the options, otherwise from the journal.
+    ///
+    /// - Throws: `GigHiveError`; `Diagnosis` if the server has no such file, or if no checksum is known with `--yes`.
+    func candidate(for fileID: Int64) async throws -> AdminCandidate {
+        guard let (host, server) = try plan.adminTarget(for: fileID) else { throw Self.noServer }
+        let known = try checksumSHA256 ?? plan.journaledChecksum(of: fileID, host: host)
+        guard known != nil || !isConfirmed || isDryRun else {
+            throw Diagnosis.usage(
+                "--yes requires --sha256 or --file for \(fileID), which has no local entry",
+                hint: "mediactl media show \(fileID)"
+            )
+        }
+        let client = try await servers.client(for: server)
+        if !isDryRun {
+            try await client.requireAdmin()
+        }
+        guard let asset = try await client.asset(fileID) else { throw Diagnosis.noSuchMedia(fileID) }
+        guard let checksum = asset.checksumSHA256 else {
+            throw GigHiveError(.adminUnverified, detail: "the server reports no checksum", fileID: fileID)
+        }
+        guard checksum == known ?? checksum else {
+            throw GigHiveError(.idReused, detail: "its checksum is \(checksum)", fileID: fileID)
+        }
+        return AdminCandidate(
+            host: host,
+            file: try await client.media(including: asset),
+            target: AdminDeletion(fileID: fileID, checksumSHA256: checksum, sizeBytes: asset.sizeBytes),
+            deleter: Deleter(client: client, store: plan.store, host: host)
+        )
+    }
+
+    private static var noServer: Diagnosis {
+        Diagnosis(
+            "no_server",
+            "no server configured",
+            hint: "set --server URL, or MEDIACTL_SERVER",
+            exitCode: .usage
+        )
+    }
+}
+
+extension DeletionPlan {
+    /// Whether an id has a local entry in the scope of the deletion.
+    ///
+    /// - Throws: `StoreError`.
+    func hasEntry(for fileID: Int64) throws -> Bool {
+        try !store.tokens(fileID: fileID, host: scopeName.isEmpty ? nil : scopeName).isEmpty
+    }
+
+    /// The scope of all ids; empty when each id has its own.
+    var scopeName: String { host ?? server?.scope ?? "" }
+
+    /// A guest's upload with this number, when it is the newest that is known of it.
+    ///
+    /// - Throws: `StoreError`.
+    func guestUpload(for fileID: Int64) throws -> GuestHiding? {
+        let scope = host ?? (isServerNamed ? server?.scope : nil)
+        let guests = try store.guestUploads(host: scope, fileID: fileID).filter(\.isStoredForGuest)
+        guard let record = guests.first,
+            let upload = KeptUpload(guest: record, try store.guestStandings()[record.uploadID])
+        else { return nil }
+        let others = try store.tokens(fileID: fileID, host: scope)
+        // A guest may have been given a token too, but has no login to use it with.
+        let isNewest = others.allSatisfy {
+            $0.host == record.host && ($0.checksumSHA256 == record.checksumSHA256 || $0.createdAt < record.createdAt)
+        }
+        return isNewest ? GuestHiding(upload: upload, record: record) : nil
+    }
+}
+
+/// A guest upload to hide. Its server keeps the file (gighive contract section 6).
+struct GuestHiding: Sendable {
+    enum State: String, Sendable {
+        case hidden
+        case planned
+        case declined
+        case failed
+    }
+
+    /// With its last known state.
+    var upload: KeptUpload
+    var record: UploadRecord
+    var state = State.planned
+    var error: (any Error)?
+
+    var exitCode: ExitCode {
+        switch state {
+        case .hidden, .planned: .success
+        case .declined: .failure
+        case .failed: error.map { ErrorCatalogue.diagnosis(of: $0).exitCode } ?? .failure
+        }
+    }
+
+    /// The same with an end.
+    func ending(_ state: State, _ error: (any Error)? = nil) -> GuestHiding {
+        var hiding = self
+        hiding.state = state
+        hiding.error = error
+        return hiding
+    }
+
+    /// The same, refused if its last known state does not allow hiding it.
+    func judged() -> GuestHiding {
+        guard let known = upload.guestState, !known.mayBeHidden else { return self }
+        return ending(.failed, refusal(known))
+    }
+
+    /// Queries the server for the state and stores it; then as `judged`. An upload hidden from here is not queried:
+    /// the server still reports it as approved (gighive contract section 6).
+    func asking(store: TokenStore, servers: ServerSession, now: Date) async -> GuestHiding {
+        guard upload.guestState != .hidden else { return judged() }
+        do {
+            guard let receipt = try store.guestReceipt(record.uploadID) else {
+                throw GigHiveError(.noDeleteToken, fileID: upload.fileID)
+            }
+            let client = try await servers.guestClient(for: try ServerURL(record.baseURL))
+            guard let status = try await client.guestStatus(receipt) else { return ending(.failed, unknown) }
+            var asked = self
+            let state = GuestState(status.state)
+            asked.upload.guestState = state
+            asked.upload.guestStateAt = now
+            try store.note(GuestStanding(state: state.rawValue, notedAt: now), of: record.uploadID)
+            return asked.judged()
+        } catch {
+            return ending(.failed, error)
+        }
+    }
+
+    /// Hides it. It is sent once; a repeat could not be told from a refusal.
+    func perform(store: TokenStore, servers: ServerSession, now: Date) async -> GuestHiding {
+        do {
+            guard let receipt = try store.guestReceipt(record.uploadID) else {
+                throw GigHiveError(.noDeleteToken, fileID: upload.fileID)
+            }
+            let client = try await servers.guestClient(for: try ServerURL(record.baseURL))
+            try await client.guestHide(receipt)
+            try await store.note(record.uploadID, UploadChange(failureCode: UploadRecord.hidden))
+            try store.note(GuestStanding(state: GuestState.hidden.rawValue, notedAt: now), of: record.uploadID)
+            return ending(.hidden)
+        } catch let error as GigHiveError where error.code == .forbidden {
+            return ending(.failed, refusal(upload.guestState, error))
+        } catch {
+            return ending(.failed, error)
+        }
+    }
+
+    private func refusal(_ known: GuestState?, _ error: GigHiveError? = nil) -> Diagnosis {
+        guard known != .hidden else {
+            return Diagnosis(
+                "already_hidden",
+                "\(upload.fileID) is already hidden; the server keeps the file",
+                exitCode: .conflict
+            )
+        }
+        let reason =
+            switch known {
+            case .pending?: "it is pending, and only an approved upload can be hidden"
+            case .rejected?: "the organizer has rejected it, and only an approved upload can be hidden"
+            default: "only an approved upload can be hidden"
+            }
+        return Diagnosis(
+            GigHiveError.Code.forbidden.rawValue,
+            "cannot hide \(upload.fileID): \(reason)",
+            hint: "mediactl uploads status",
+            exitCode: .unauthorized,
+            httpStatus: error?.httpStatus
+        )
+    }
+
+    private var unknown: Diagnosis {
+        Diagnosis(
+            GigHiveError.Code.notFound.rawValue,
+            "cannot hide \(upload.fileID): the server no longer has this guest upload",
+            exitCode: .notFound
+        )
+    }
+}

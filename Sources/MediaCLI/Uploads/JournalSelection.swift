@@ -1,0 +1,160 @@
+internal import ArgumentParser
+internal import GigHive
+internal import MediaStore
+internal import MediaTransport
+internal import Tus
+
+/// Uploads of the journal that a command is about.
+struct JournalSelection: Sendable {
+    let store: StoreSession
+    /// Only uploads to this host; nil for all.
+    let host: String?
+
+    /// Refuses what cannot be an id of the journal.
+    ///
+    /// - Throws: `ValidationError`.
+    static func check(_ ids: [String]) throws {
+        for id in ids where !id.hasPrefix("u-") {
+            throw ValidationError(
+                "\(ErrorCatalogue.quoted(id)) is not an upload ID (u-…); list them with: mediactl uploads status"
+            )
+        }
+    }
+
+    /// The uploads with these ids, each once.
+    ///
+    /// - Throws: `Diagnosis` for an id that the journal does not know; `StoreError`.
+    func named(_ ids: [String]) throws -> [UploadRecord] {
+        return try ids.uniqued { $0 }.map { id in
+            guard let record = try store.store.upload(id), host == nil || record.host == host else {
+                throw Diagnosis(
+                    "unknown_upload",
+                    "no upload \(ErrorCatalogue.quoted(id)) in the journal"
+                        + (host.map { " for \(ErrorCatalogue.clean($0))" } ?? ""),
+                    hint: "list the unfinished uploads with: mediactl uploads status",
+                    exitCode: .notFound
+                )
+            }
+            return record
+        }
+    }
+
+    /// The uploads that can go on, oldest first; only one unless `all`.
+    ///
+    /// - Throws: `Diagnosis` (usage) for several; `StoreError`, `GigHiveError`.
+    func resumable(all: Bool) throws -> [UploadRecord] {
+        let records = try store.store.uploads(states: [], host: host).filter { try Self.isResumable($0, in: store) }
+        guard all || records.count <= 1 else {
+            throw Diagnosis.usage(
+                "\(records.count) uploads can be resumed",
+                hint: "specify an ID, or use --all; list them with: mediactl uploads status"
+            )
+        }
+        return records.reversed()
+    }
+
+    /// Whether an upload can be resumed now; not if another process is sending it.
+    ///
+    /// - Throws: `StoreError`, `GigHiveError`.
+    static func isResumable(_ record: UploadRecord, in store: StoreSession) throws -> Bool {
+        try Uploader.isResumable(record, in: store.store) && !isBeingSent(record, in: store)
+    }
+
+    /// The same for the current state of an upload in the journal.
+    static func isResumable(_ uploadID: String, in store: StoreSession) throws -> Bool {
+        try store.store.upload(uploadID).map { try isResumable($0, in: store) } ?? false
+    }
+
+    /// Whether another process is sending it. The check holds the lock for a moment; a process that starts the upload
+    /// in that moment is refused.
+    static func isBeingSent(_ record: UploadRecord, in store: StoreSession) throws -> Bool {
+        guard let lock = try UploadLock.acquire(record.uploadID, in: store.directory) else { return true }
+        lock.release()
+        return false
+    }
+}
+
+/// Makes uploaders for uploads of the journal: each for its own server, with its own kind of access.
+struct UploaderSource: Sendable {
+    let settings: SettingsSession
+    let store: StoreSession
+    let servers: ServerSession
+    var guest: GuestOptions?
+    /// The command for the hint when there are no credentials for a server.
+    var command = "mediactl uploads resume"
+
+    /// An uploader for a row.
+    ///
+    /// - Throws: `CredentialError`, `ServerURLError`; for a guest's row what `GuestSession` throws, and `GigHiveError` when
+    ///   no event link was given.
+    func uploader(for record: UploadRecord, needsTerms: Bool) async throws -> Uploader {
+        guard record.isGuest else {
+            let server = try ServerURL(record.baseURL)
+            let client = try await servers.client(for: server, retryCommand: "\(command) \(record.uploadID)")
+            return make(client, guest: nil)
+        }
+        guard let guest, guest.isGuest else {
+            throw GigHiveError(
+                .notResumable,
+                detail: "it was started with an event link; add --event-link-file FILE",
+                path: record.path
+            )
+        }
+        let session = try await GuestSession.open(guest, settings: settings, servers: servers, needsTerms: needsTerms)
+        return make(session.client, guest: session.access)
+    }
+
+    /// An uploader that has no access to the server, for what needs none.
+    ///
+    /// - Throws: `ServerURLError`.
+    func anonymousUploader(for record: UploadRecord) async throws -> Uploader {
+        make(await servers.anonymousClient(for: try ServerURL(record.baseURL)), guest: nil)
+    }
+
+    private func make(_ client: GigHiveClient, guest: GuestAccess?) -> Uploader {
+        Uploader(
+            client: client,
+            store: store.store,
+            directory: store.directory,
+            options: settings.uploadOptions(guest: guest),
+            hashes: settings.hashCache()
+        )
+    }
+}
+
+extension SettingsSession {
+    /// The rules of uploads.
+    ///
+    /// - Parameters:
+    ///   - anyExtension: Whether files with unknown extensions are sent.
+    ///   - again: Whether files that are already in the event are uploaded.
+    ///   - parallelParts: Parts of a file that are sent at once.
+    ///   - guest: The event of a guest.
+    /// - Returns: What flags and settings say.
+    func uploadOptions(
+        anyExtension: Bool = false,
+        again: Bool = false,
+        parallelParts: Int = 1,
+        guest: GuestAccess? = nil
+    ) -> UploadOptions {
+        let chunkBytes = settings.chunkSize.value
+        let usual = TusSendOptions()
+        return UploadOptions(
+            maximumBytes: settings.maxBytes.value,
+            anyExtension: anyExtension,
+            again: again,
+            retry: retryPolicy,
+            timeouts: timeouts,
+            settleTime: settings.settleTimeout.value,
+            transport: settings.transport.value,
+            chunks: TusSendOptions(
+                chunkBytes: chunkBytes,
+                minimumChunkBytes: min(usual.minimumChunkBytes, chunkBytes),
+                maximumChunkBytes: max(usual.maximumChunkBytes, chunkBytes),
+                retry: retryPolicy
+            ),
+            parallelParts: parallelParts,
+            guest: guest
+        )
+    }
+}

@@ -1,0 +1,290 @@
+internal import Foundation
+internal import GigHive
+internal import MediaCore
+internal import MediaFiles
+internal import MediaStore
+
+/// A file on a server that can be deleted from here with its delete token, or hidden as a guest.
+struct KeptUpload: Sendable {
+    var host: String
+    var fileID: Int64
+    var createdAt: Date
+    var eventDate: String
+    var orgName: String
+    var eventType: String
+    var label: String?
+    var fileName: String
+    var fileType: String?
+    var checksumSHA256: String?
+    var sizeBytes: Int64
+    var server: String
+    var isSuperseded: Bool
+    /// Nil for what a guest has uploaded.
+    var token: DeleteToken?
+    /// How its bytes went; nil when the journal was not asked or does not know.
+    var transport: UploadTransport?
+    var isGuest = false
+    /// The last known state of a guest upload; nil if its server was never queried.
+    var guestState: GuestState?
+    /// When the server reported the state.
+    var guestStateAt: Date?
+    /// The details that the server stored, one per event of the file, oldest first.
+    var events: [StoredFacts] = []
+
+    /// The details that the server stored for the event of this upload; nil if unknown.
+    var stored: StoredFacts? { events.first { isOwn($0) } }
+
+    /// The other events that the file is linked to.
+    var otherEvents: [StoredFacts] { events.filter { !isOwn($0) } }
+
+    private func isOwn(_ event: StoredFacts) -> Bool {
+        (event.eventDate ?? "") == eventDate && (event.orgName ?? "") == orgName
+    }
+
+    /// The label, or the file's name when there is none.
+    var title: String { label.flatMap { $0.isEmpty ? nil : $0 } ?? fileName }
+
+    init(_ entry: TokenEntry) {
+        host = entry.host
+        fileID = entry.fileID
+        createdAt = entry.createdAt
+        eventDate = entry.eventDate
+        orgName = entry.orgName
+        eventType = entry.eventType
+        label = entry.label
+        fileName = entry.fileName
+        fileType = entry.fileType
+        checksumSHA256 = entry.checksumSHA256.isEmpty ? nil : entry.checksumSHA256
+        sizeBytes = entry.sizeBytes
+        server = entry.baseURL
+        isSuperseded = entry.isSuperseded
+        token = entry.token
+    }
+
+    /// A guest's upload of the journal; nil when the server has given it no number.
+    init?(guest record: UploadRecord, _ standing: GuestStanding? = nil) {
+        guard let fileID = record.fileID else { return nil }
+        let fields = Dictionary(record.fields.map { ($0.name, $0.value) }) { $1 }
+        self.fileID = fileID
+        host = record.host
+        createdAt = record.createdAt
+        eventDate = fields["event_date"] ?? ""
+        orgName = fields["org_name"] ?? ""
+        eventType = fields["event_type"] ?? ""
+        label = fields["label"]
+        fileName = record.path.fileName
+        checksumSHA256 = record.checksumSHA256
+        sizeBytes = record.sizeBytes
+        server = record.baseURL
+        isSuperseded = false
+        transport = record.transport
+        isGuest = true
+        guestState = standing.flatMap { GuestState(rawValue: $0.state) }
+        guestStateAt = guestState == nil ? nil : standing?.notedAt
+        // Stores of 0.1.0 keep a hidden upload in the journal only.
+        if record.failureCode == UploadRecord.hidden {
+            guestState = .hidden
+            guestStateAt = standing?.state == GuestState.hidden.rawValue ? standing?.notedAt : record.updatedAt
+        }
+    }
+
+    /// Uses the details from the server, which may differ from those that were sent.
+    mutating func take(_ files: [StoredFile]) {
+        events = files.map(\.facts)
+        guard isGuest, let stored = events.first else { return }
+        eventDate = stored.eventDate ?? eventDate
+        orgName = stored.orgName ?? orgName
+        eventType = stored.eventType ?? eventType
+        label = stored.label ?? label
+    }
+}
+
+/// The state of a guest's upload: what the organizer decided, and whether it was hidden from here.
+enum GuestState: String, Sendable {
+    case pending
+    case approved
+    case hidden
+    case rejected
+    case expired
+
+    init(_ state: GuestStatus.State) {
+        self =
+            switch state {
+            case .pending: .pending
+            case .approved: .approved
+            case .rejected: .rejected
+            case .expired: .expired
+            }
+    }
+
+    /// Whether hiding it can succeed. The server refuses it for an upload that is not approved (gighive contract section
+    /// 6); of an expired link it does not tell whether the upload was.
+    var mayBeHidden: Bool { self == .approved || self == .expired }
+}
+
+extension StoreSession {
+    /// What is known of a number, older entries included, with the way its bytes went.
+    ///
+    /// - Throws: `StoreError`.
+    func keptUploads(host: String?, fileID: Int64) throws -> [KeptUpload] {
+        let guests = try GuestUploads(store.guestUploads(host: host, fileID: fileID), in: store)
+        let entries = try store.tokens(fileID: fileID, host: host, includeSuperseded: true)
+        var uploads = entries.map { guests.merged(into: KeptUpload($0)) }
+        let keys = Set(uploads.map(FileKey.init))
+        uploads += guests.uploads.filter { !keys.contains(FileKey($0)) }
+        uploads.sort { $0.createdAt > $1.createdAt }
+        for index in uploads.indices {
+            let upload = uploads[index]
+            let files = try store.storedFiles(
+                host: upload.host,
+                fileID: fileID,
+                checksumSHA256: upload.checksumSHA256 ?? ""
+            )
+            if !files.isEmpty { uploads[index].take(files) }
+            guard upload.transport == nil, let checksum = upload.checksumSHA256 else { continue }
+            uploads[index].transport = try store.uploads(checksumSHA256: checksum, host: upload.host)
+                .first { $0.fileID == fileID && $0.state == .done }?.transport
+        }
+        return uploads
+    }
+}
+
+/// All uploads that can be deleted from here, and all guest uploads, newest first, a page at a time.
+struct KeptUploadPages {
+    private var tokens: TokenPages
+    private let guests: GuestUploads
+    /// Guest uploads without a token that are still to come, the newest last.
+    private var waiting: [KeptUpload]
+
+    /// Reads the guest uploads, which are few.
+    ///
+    /// - Throws: `StoreError`.
+    init(of store: TokenStore, host: String?) throws {
+        tokens = TokenPages(of: store, host: host, includesFiles: true)
+        guests = try GuestUploads(store.guestUploads(host: host), in: store)
+        var waiting: [KeptUpload] = []
+        for var guest in guests.uploads {
+            let checksum = guest.checksumSHA256 ?? ""
+            let others = try store.tokens(fileID: guest.fileID, host: guest.host)
+            guard !others.contains(where: { $0.checksumSHA256 == checksum }) else { continue }
+            let files = try store.storedFiles(host: guest.host, fileID: guest.fileID, checksumSHA256: checksum)
+            if !files.isEmpty { guest.take(files) }
+            waiting.append(guest)
+        }
+        self.waiting = waiting.sorted { $0.createdAt > $1.createdAt }.reversed()
+    }
+
+    /// The next uploads; nil after the last.
+    ///
+    /// - Throws: `StoreError`.
+    mutating func next() throws -> [KeptUpload]? {
+        guard let page = try tokens.next() else {
+            defer { waiting = [] }
+            return waiting.isEmpty ? nil : waiting.reversed()
+        }
+        let files = Dictionary(grouping: page.files) { FileKey($0) }
+        var uploads: [KeptUpload] = []
+        for entry in page.entries {
+            var upload = guests.merged(into: KeptUpload(entry))
+            if !files.isEmpty, let known = files[FileKey(upload)] { upload.take(known) }
+            while let guest = waiting.last, guest.createdAt > upload.createdAt {
+                uploads.append(guest)
+                waiting.removeLast()
+            }
+            uploads.append(upload)
+        }
+        return uploads
+    }
+}
+
+/// Guest uploads, each file once. A guest may have been given a token as well; that is one upload, not two.
+private struct GuestUploads {
+    /// Newest first.
+    var uploads: [KeptUpload] { keys.compactMap { known[$0] } }
+
+    private var keys: [FileKey] = []
+    private var known: [FileKey: KeptUpload] = [:]
+
+    init(_ records: [UploadRecord], in store: TokenStore) throws {
+        let records = records.filter(\.isStoredForGuest)
+        let standings = records.isEmpty ? [:] : try store.guestStandings()
+        for guest in records.compactMap({ KeptUpload(guest: $0, standings[$0.uploadID]) }) {
+            let key = FileKey(guest)
+            if let newer = known[key] {
+                known[key] = Self.merged(guest, into: newer)
+            } else {
+                keys.append(key)
+                known[key] = guest
+            }
+        }
+    }
+
+    /// An upload with the state of the guest upload of the same file, if there is one.
+    func merged(into upload: KeptUpload) -> KeptUpload {
+        guard !known.isEmpty, let guest = known[FileKey(upload)] else { return upload }
+        return Self.merged(guest, into: upload)
+    }
+
+    private static func merged(_ guest: KeptUpload, into upload: KeptUpload) -> KeptUpload {
+        var upload = upload
+        upload.isGuest = true
+        upload.transport = guest.transport
+        upload.guestState = guest.guestState
+        upload.guestStateAt = guest.guestStateAt
+        return upload
+    }
+}
+
+/// The identity of a stored file.
+private struct FileKey: Hashable {
+    let host: String
+    let fileID: Int64
+    let checksum: String
+
+    init(_ file: StoredFile) {
+        (host, fileID, checksum) = (file.host, file.fileID, file.checksumSHA256)
+    }
+
+    init(_ upload: KeptUpload) {
+        (host, fileID, checksum) = (upload.host, upload.fileID, upload.checksumSHA256 ?? "")
+    }
+}
+
+extension JSONRenderer {
+    static func kept(_ upload: KeptUpload, isTokenShown: Bool) -> JSONObject {
+        [
+            "host": .string(upload.host), "file_id": .integer(upload.fileID),
+            "created_at": time(upload.createdAt), "event_date": .string(upload.eventDate),
+            "org_name": .string(upload.orgName), "event_type": .string(upload.eventType),
+            "label": JSONValue(upload.label), "file_name": .string(upload.fileName),
+            "file_type": JSONValue(upload.fileType), "size_bytes": .integer(upload.sizeBytes),
+            "checksum_sha256": JSONValue(upload.checksumSHA256), "server": .string(upload.server),
+            "event_id": JSONValue(upload.stored?.eventID), "position": JSONValue(upload.stored?.position),
+            "mime_type": JSONValue(upload.stored?.mimeType),
+            "duration_seconds": JSONValue(upload.stored?.durationSeconds),
+            "participants": JSONValue(upload.stored?.participants), "keywords": JSONValue(upload.stored?.keywords),
+            "linked_events": .array(upload.otherEvents.map { .object(event($0)) }),
+            "transport": JSONValue(upload.transport?.rawValue), "guest": .bool(upload.isGuest),
+            "guest_state": JSONValue(upload.guestState?.rawValue),
+            "guest_state_at": time(upload.guestStateAt),
+            "superseded": .bool(upload.isSuperseded),
+            "delete_token": isTokenShown ? JSONValue(upload.token?.secret) : .null,
+        ]
+    }
+
+    private static func event(_ facts: StoredFacts) -> JSONObject {
+        [
+            "event_id": JSONValue(facts.eventID), "event_date": JSONValue(facts.eventDate),
+            "org_name": JSONValue(facts.orgName), "event_type": JSONValue(facts.eventType),
+            "label": JSONValue(facts.label), "position": JSONValue(facts.position),
+        ]
+    }
+}
+
+extension TextRenderer {
+    /// The last known state of a guest upload with its time.
+    static func guestState(of upload: KeptUpload, now: Date) -> String {
+        guard let state = upload.guestState, let time = upload.guestStateAt else { return "not checked" }
+        return "\(state.rawValue), \(Formats.age(of: time, now: now))"
+    }
+}

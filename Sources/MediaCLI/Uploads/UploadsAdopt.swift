@@ -1,0 +1,220 @@
+internal import ArgumentParser
+internal import Foundation
+internal import GigHive
+internal import MediaStore
+internal import MediaTransport
+
+/// `mediactl uploads adopt [FILE|ID]`
+struct UploadsAdopt: ContextCommand {
+    static let schema = "mediactl.uploads-adopt/1"
+    static let configuration = CommandConfiguration(
+        commandName: "adopt",
+        abstract: "Store the delete token of a kept response, or one typed by hand. Sends nothing.",
+        discussion: """
+            Without a response, the token is read from the terminal without echo, or from standard input with \
+            --token-stdin; --file-id and --server are then required. The token is stored as given: only a deletion \
+            shows whether the server accepts it.
+
+            Examples:
+              mediactl uploads adopt r-5f0c21ab
+              mediactl uploads adopt response.txt --server https://gighive.example
+              mediactl uploads adopt --file-id 18 --server https://gighive.example
+            """
+    )
+
+    @Argument(
+        help: ArgumentHelp(
+            "A response of mediactl uploads responses, or a file that contains one.",
+            valueName: "response"
+        ),
+        completion: .file()
+    )
+    var response: String?
+
+    @Option(help: ArgumentHelp("ID of the file on the server (default: from the response).", valueName: "id"))
+    var fileID: Int64?
+
+    @Flag(help: "Read the token from standard input.")
+    var tokenStdin = false
+
+    @Flag(help: "Show what would be stored, without storing it.")
+    var dryRun = false
+
+    @OptionGroup(title: "Server") var connection: ServerChoiceOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func validate() throws {
+        guard response != "" else { throw ValidationError("An empty path.") }
+        guard fileID.map({ $0 > 0 }) ?? true else { throw ValidationError("An ID must be 1 or more.") }
+        guard response != nil || fileID != nil else {
+            throw ValidationError("Specify a response, or --file-id for a token typed by hand.")
+        }
+    }
+
+    func run(in console: Console) async throws -> ExitCode {
+        let settings = try await SettingsSession.open(console, global: global, connection: connection)
+        let session = try await StoreSession.open(settings)
+        let run = AdoptRun(console: console, settings: settings, session: session)
+        // A default server may be a different one, and would get the token at a deletion.
+        let isNamed = connection.choice.server != nil || connection.choice.named.profile != nil
+        return try await run.run(
+            response: response,
+            fileID: fileID,
+            isTyped: tokenStdin || response == nil,
+            readsStandardInput: tokenStdin,
+            server: isNamed ? try settings.requireServer() : nil,
+            isDryRun: dryRun
+        )
+    }
+}
+
+/// Stores a token that no upload could store.
+struct AdoptRun: Sendable {
+    let console: Console
+    let settings: SettingsSession
+    let session: StoreSession
+
+    /// Far above the largest response that an upload accepts.
+    private static let limit = 16 << 20
+
+    /// Finds the token and stores it.
+    ///
+    /// - Throws: `Diagnosis`, `StoreError`, `CredentialError`.
+    func run(
+        response: String?,
+        fileID: Int64?,
+        isTyped: Bool,
+        readsStandardInput: Bool,
+        server: ServerURL?,
+        isDryRun: Bool
+    ) async throws -> ExitCode {
+        let responses = KeptResponses(store: session.store, directory: session.directory)
+        let source = try response.map { try self.source($0) }
+        let token = isTyped ? try await typedToken(readsStandardInput) : nil
+        guard let source = source ?? token.map(KeptResponses.Source.token) else {
+            throw Self.diagnosis(of: .noToken, named: response)
+        }
+        let adoption: KeptResponses.Adoption
+        do {
+            adoption = try await responses.adopt(
+                source,
+                typed: token,
+                fileID: fileID,
+                server: server,
+                isDryRun: isDryRun
+            )
+        } catch {
+            if case .store(let error) = error { throw error }
+            throw Self.diagnosis(of: error, named: response)
+        }
+        let entry = adoption.entry
+        let result = adoption.wasStored ? "already_stored" : isDryRun ? "planned" : "stored"
+        let what = "the delete token of \(entry.fileID) on \(ErrorCatalogue.clean(entry.host))"
+        console.record(
+            .item,
+            [
+                "file_id": .integer(entry.fileID), "host": .string(entry.host), "server": .string(entry.baseURL),
+                "result": .string(result),
+            ]
+        )
+        console.text([
+            adoption.wasStored ? "\(what) is already stored" : isDryRun ? "would store \(what)" : "stored \(what)",
+            "  to delete: mediactl uploads delete \(entry.fileID) --host \(ErrorCatalogue.clean(entry.host))",
+        ])
+        console.summary(["items": 1, "dry_run": .bool(isDryRun), "exit_code": 0])
+        return .success
+    }
+
+    // MARK: Sources
+
+    /// An ID, a path in the data directory, or any other file.
+    private func source(_ name: String) throws -> KeptResponses.Source {
+        if name.wholeMatch(of: /r-[0-9a-f]{8}/) != nil { return .response(name) }
+        let path = RawArguments.bytes(of: name)
+        let resolved = realpath(name, nil)
+        defer { free(resolved) }
+        if let resolved, String(cString: resolved).hasPrefix(session.directory.path + "/") {
+            return .response(String(cString: resolved))
+        }
+        do throws(WholeInput.Failure) {
+            return .body(try WholeInput.all(at: path, limit: Self.limit))
+        } catch {
+            throw ImportFile.unreadable(ErrorCatalogue.quoted(path), error)
+        }
+    }
+
+    private func typedToken(_ readsStandardInput: Bool) async throws -> DeleteToken {
+        let text: String
+        if readsStandardInput {
+            let bytes = try? WholeInput.all(from: console.context.standardInput, limit: 4096)
+            text = String(decoding: bytes ?? [], as: UTF8.self)
+        } else {
+            guard settings.prompter.isAllowed else {
+                throw Diagnosis.usage(
+                    "not a terminal; the token cannot be typed",
+                    hint: "pipe it to standard input, with --token-stdin"
+                )
+            }
+            text = try await console.context.interruption.cancelling { try await PasswordPrompt.ask("Delete token: ") }
+        }
+        guard let token = DeleteToken(text.trimmingCharacters(in: .whitespacesAndNewlines)), token.isWellFormed else {
+            throw Diagnosis.usage("not a delete token: 64 hexadecimal characters are required")
+        }
+        return token
+    }
+
+    // MARK: Errors
+
+    /// The error in words.
+    ///
+    /// - Parameters:
+    ///   - error: The error, which is not about the store.
+    ///   - name: The response as it was specified.
+    /// - Returns: The diagnosis.
+    static func diagnosis(of error: AdoptionError, named name: String?) -> Diagnosis {
+        let response = name.map { ErrorCatalogue.quoted($0) } ?? "the response"
+        let command = "mediactl uploads adopt " + (name.map { ErrorCatalogue.quoted($0) + " " } ?? "")
+        switch error {
+        case .unknownResponse:
+            return Diagnosis(
+                "unknown_response",
+                "no kept response \(response)",
+                hint: "mediactl uploads responses",
+                exitCode: .notFound
+            )
+        case .severalResponses(let ids):
+            return .usage(
+                "\(response) contains several responses" + (ids.isEmpty ? "" : ": " + ids.joined(separator: ", ")),
+                hint: ids.first.map { "to adopt one of them: mediactl uploads adopt \($0)" }
+                    ?? "mediactl uploads responses"
+            )
+        case .noToken, .store:
+            return Diagnosis(
+                "no_token_found",
+                "\(response) contains no delete token, or more than one",
+                hint: "to type the token: \(command)--token-stdin --file-id ID",
+                exitCode: .deleteToken
+            )
+        case .noFileID: return .usage("the ID of the file is unknown", hint: "\(command)--file-id ID")
+        case .otherFile(let id):
+            return .usage("\(response) is about the file \(id)", hint: "\(command)--file-id \(id)")
+        case .noServer: return .usage("the server of the file is unknown", hint: "\(command)--server https://HOST")
+        case .otherServer(let server):
+            return .usage("\(response) is from \(ErrorCatalogue.clean(server))", hint: "omit --server")
+        case .tokenInUse:
+            return Diagnosis(
+                "token_in_use",
+                "another file of the same host has this delete token",
+                hint: "mediactl uploads list",
+                exitCode: .conflict
+            )
+        case .removed(let id):
+            return Diagnosis(
+                "token_removed",
+                "the entry of \(id) was removed on this machine, as after a deletion; its token was not stored again",
+                hint: "check the file with: mediactl media show \(id)",
+                exitCode: .conflict
+            )
+        }
+    }
+}

@@ -1,0 +1,553 @@
+internal import ArgumentParser
+internal import Foundation
+internal import GigHive
+internal import MediaCore
+internal import MediaStore
+internal import MediaTransport
+
+/// `mediactl uploads delete ID… | --last`
+struct UploadsDelete: ContextCommand {
+    static let schema = "mediactl.uploads-delete/1"
+    static let configuration = CommandConfiguration(
+        commandName: "delete",
+        abstract: "Delete files from their server with their stored delete tokens.",
+        discussion: """
+            A file is deleted for everyone, and from every event it is linked to. mediactl uploads list shows the IDs.
+
+            With --as-admin, an administrator can delete a file whose token is lost or stored on another machine: the \
+            server's file is shown before the prompt. With --yes, its checksum is required.
+
+            Examples:
+              mediactl uploads delete 18
+              mediactl uploads delete 18 19 --yes
+              mediactl uploads delete --file clip.mp4
+              mediactl uploads delete 18 --as-admin --user admin
+            """
+    )
+
+    /// What happens to an entry whose token is rejected.
+    enum Choice: String, ExpressibleByArgument, CaseIterable {
+        case keep
+        case remove
+    }
+
+    @Argument(help: ArgumentHelp("IDs of the files on the server.", valueName: "id"))
+    var ids: [Int64] = []
+
+    @Flag(help: "Delete the most recent upload.")
+    var last = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Delete the file with this SHA-256. With an ID, the file must have this checksum.",
+            valueName: "hex"
+        )
+    )
+    var sha256: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Delete the file with the content of this local file. With an ID, the file must have this content.",
+            valueName: "path"
+        ),
+        completion: .file()
+    )
+    var file: String?
+
+    @Option(help: ArgumentHelp("Only files on this host (with :PORT when it is not the default).", valueName: "host"))
+    var host: String?
+
+    @Flag(help: "Delete without confirmation.")
+    var yes = false
+
+    @Option(
+        help: ArgumentHelp(
+            "If the server rejects a token: keep or remove the local entry (default: keep; prompts on a terminal).",
+            valueName: "choice"
+        )
+    )
+    var onInvalidToken: Choice?
+
+    @Flag(help: "Delete with admin rights instead of the token, after comparing the checksum.")
+    var asAdmin = false
+
+    @Flag(help: "Show what would be deleted, without deleting it.")
+    var dryRun = false
+
+    @OptionGroup(title: "Credentials") var credentials: CredentialOptions
+    @OptionGroup(title: "Connection options") var connection: ConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func validate() throws {
+        let isChosenByContent = sha256 != nil || file != nil
+        guard sha256 == nil || file == nil else {
+            throw ValidationError("--file cannot be combined with --sha256.")
+        }
+        guard !last || (ids.isEmpty && !isChosenByContent) else {
+            throw ValidationError("--last cannot be combined with IDs, --sha256 or --file.")
+        }
+        guard last || !ids.isEmpty || isChosenByContent else {
+            throw ValidationError("Specify an ID, --sha256, --file or --last.")
+        }
+        guard ids.count < 2 || !isChosenByContent else {
+            throw ValidationError("--sha256 and --file cannot be combined with several IDs.")
+        }
+        try MediaFilterOptions.validate(sha256: sha256)
+        guard ids.allSatisfy({ $0 > 0 }) else { throw ValidationError("An ID must be 1 or more.") }
+    }
+
+    func run(in console: Console) async throws -> ExitCode {
+        let settings = try await SettingsSession.open(console, global: global, connection: connection)
+        let store = try await StoreSession.open(settings)
+        let confirmation = Confirmation(prompter: settings.prompter, isGiven: yes)
+        let checksum = try await checksum()
+        if !dryRun {
+            try confirmation.requireSomebody(for: ids.count > 1 ? "Delete them?" : "Delete it?")
+        }
+        let scope = host?.lowercased()
+        try plan(settings, store, host: scope).requireOneScope()
+        var named = last ? try plan(settings, store, host: scope).last() : nil
+        if ids.isEmpty, let checksum {
+            named = try plan(settings, store, host: scope).entry(checksumSHA256: checksum, isRequired: !asAdmin)
+        }
+        let run = DeleteRun(
+            console: console,
+            plan: try plan(settings, store, host: named?.host ?? scope),
+            servers: try ServerSession(settings, credentials: credentials),
+            confirmation: confirmation,
+            options: .init(
+                onInvalidToken: onInvalidToken.flatMap { InvalidTokenChoice(rawValue: $0.rawValue) },
+                isAdmin: asAdmin,
+                checksumSHA256: checksum,
+                isDryRun: dryRun,
+                finishTimeout: settings.settings.finishTimeout.value
+            )
+        )
+        return try await run.run(ids: named.map { [$0.fileID] } ?? ids.uniqued { $0 })
+    }
+
+    /// The checksum from `--sha256` or `--file`.
+    private func checksum() async throws -> String? {
+        if let file {
+            return try await LocalChecksum.hex(of: file)
+        }
+        return sha256?.lowercased()
+    }
+
+    private func plan(_ settings: SettingsSession, _ store: StoreSession, host: String?) throws -> DeletionPlan {
+        DeletionPlan(
+            store: store.store,
+            server: try settings.configuredServer,
+            isServerNamed: connection.choice.server != nil,
+            host: host
+        )
+    }
+}
+
+/// Deletions of one command, one after the other.
+struct DeleteRun: Sendable {
+    let console: Console
+    let plan: DeletionPlan
+    let servers: ServerSession
+    let confirmation: Confirmation
+    let options: Options
+
+    /// What the flags say.
+    struct Options: Sendable {
+        var onInvalidToken: InvalidTokenChoice?
+        var isAdmin: Bool
+        /// The required checksum of the single file.
+        var checksumSHA256: String?
+        var isDryRun: Bool
+        /// How long SIGTERM and SIGHUP wait for an answer.
+        var finishTimeout: Duration
+    }
+
+    /// A deletion that was found possible.
+    private struct Candidate: Sendable {
+        var entry: TokenEntry
+        var deleter: Deleter
+    }
+
+    private enum Step: Sendable {
+        case candidate(Candidate)
+        case listed(AdminCandidate)
+        case refused(DeleteResult, Diagnosis? = nil)
+        case guest(GuestHiding)
+    }
+
+    /// How one of them ended.
+    private enum End: Sendable {
+        case deletion(DeleteResult, ServerMedia? = nil, Diagnosis? = nil)
+        case hiding(GuestHiding)
+
+        var exitCode: ExitCode {
+            switch self {
+            case .deletion(let result, _, let refusal): refusal?.exitCode ?? result.exitCode
+            case .hiding(let hiding): hiding.exitCode
+            }
+        }
+
+        var state: String {
+            switch self {
+            case .deletion(let result, _, _): result.state.rawValue
+            case .hiding(let hiding): hiding.state.rawValue
+            }
+        }
+    }
+
+    /// Finds the entries, prompts once, deletes, and writes records, text and summary. Without IDs, the file is the one
+    /// with the checksum of the options on the server.
+    func run(ids: [Int64]) async throws -> ExitCode {
+        let ids = ids.isEmpty ? try await search.ids() : ids
+        console.record(.start, ["items": JSONValue(ids.count), "dry_run": .bool(options.isDryRun)])
+        try console.requireOutput()
+        var steps: [Step] = []
+        for id in ids {
+            steps.append(try await find(id))
+        }
+        let isConfirmed = options.isDryRun ? false : try await confirm(steps)
+        // A signal between two deletions, or before a result is told, ends the loop and not the program.
+        return await console.context.interruption.handling({ _ in }) {
+            await processAll(steps, isConfirmed: isConfirmed)
+        }
+    }
+
+    private func processAll(_ steps: [Step], isConfirmed: Bool) async -> ExitCode {
+        var results: [End] = []
+        plan.store.beginRemovals()
+        for step in steps {
+            guard console.mayGoOn else { break }
+            let result = await process(step, isConfirmed: isConfirmed)
+            report(result)
+            results.append(result)
+        }
+        let removal = console.finishRemovals(in: plan.store)
+        let batch = ExitCode.batch(results.map(\.exitCode), isWhole: results.count == steps.count)
+        let code = console.exitCode(batch == .success ? removal : batch)
+        summarize(results, notStarted: steps.count - results.count, code)
+        return code
+    }
+
+    // MARK: Finding
+
+    private var search: AdminSearch {
+        AdminSearch(
+            plan: plan,
+            servers: servers,
+            checksumSHA256: options.checksumSHA256,
+            isConfirmed: confirmation.isGiven,
+            isDryRun: options.isDryRun
+        )
+    }
+
+    private func find(_ id: Int64) async throws -> Step {
+        if options.isAdmin, try !plan.hasEntry(for: id) {
+            do {
+                return .listed(try await search.candidate(for: id))
+            } catch let error as GigHiveError where error.fileID == id {
+                return .refused(DeleteResult(fileID: id, state: .failed, host: plan.scopeName, error: error))
+            } catch let refusal as Diagnosis where refusal.code == Diagnosis.noSuchMedia(id).code {
+                return .refused(DeleteResult(fileID: id, state: .failed, host: plan.scopeName), refusal)
+            }
+        }
+        return try await findEntry(id)
+    }
+
+    private func findEntry(_ id: Int64) async throws -> Step {
+        var host = plan.host ?? plan.server?.scope ?? ""
+        if !options.isAdmin, let guest = try plan.guestUpload(for: id) {
+            guard !options.isDryRun else { return .guest(guest.judged()) }
+            return .guest(await guest.asking(store: plan.store, servers: servers, now: console.context.now()))
+        }
+        do {
+            let target = try plan.target(for: id)
+            host = target.host
+            if options.isDryRun {
+                return .refused(try planned(target))
+            }
+            // Errors of the store do not require a login.
+            _ = try planned(target)
+            let deleter = Deleter(
+                client: try await servers.client(for: target.server, retryCommand: "mediactl uploads delete \(id)"),
+                store: plan.store,
+                host: target.host
+            )
+            return .candidate(Candidate(entry: try checked(try await deleter.entry(for: id)), deleter: deleter))
+        } catch let error as GigHiveError {
+            return .refused(DeleteResult(fileID: id, state: .failed, host: host, error: error))
+        }
+    }
+
+    /// The entry, if it has the required checksum. An entry without one gets the required one, to be compared with the
+    /// server's.
+    private func checked(_ entry: TokenEntry) throws(GigHiveError) -> TokenEntry {
+        guard let checksum = options.checksumSHA256, checksum != entry.checksumSHA256 else { return entry }
+        guard entry.checksumSHA256.isEmpty, options.isAdmin else {
+            throw GigHiveError(
+                .idReused,
+                detail: "the local entry has another checksum",
+                fileID: entry.fileID
+            )
+        }
+        return entry
+    }
+
+    /// `--dry-run` reads the store only.
+    private func planned(_ target: DeletionPlan.Target) throws -> DeleteResult {
+        guard let entry = try plan.store.tokens(host: target.host, fileID: target.fileID).first else {
+            throw GigHiveError.withoutToken(target.fileID, host: target.host, in: plan.store)
+        }
+        return DeleteResult(
+            fileID: target.fileID,
+            state: .planned,
+            entry: try checked(entry),
+            host: target.host
+        )
+    }
+
+    // MARK: Asking
+
+    private func confirm(_ steps: [Step]) async throws -> Bool {
+        let entries = steps.compactMap { step in
+            if case .candidate(let candidate) = step { candidate.entry } else { nil }
+        }
+        let guests = steps.compactMap { step in
+            if case .guest(let hiding) = step, hiding.state == .planned { hiding.upload } else { nil }
+        }
+        let listed = steps.compactMap { step in
+            if case .listed(let candidate) = step { candidate } else { nil }
+        }
+        guard !entries.isEmpty || !guests.isEmpty || !listed.isEmpty else { return false }
+        let now = console.context.now()
+        var lines: [String] = []
+        for host in Set(entries.map(\.host)).sorted() {
+            lines.append(
+                "This deletes from \(ErrorCatalogue.clean(host)), for everyone and from every event it is linked to:"
+            )
+            lines += entries.filter { $0.host == host }.map { TextRenderer.brief(KeptUpload($0), now: now) }
+        }
+        for host in Set(listed.map(\.host)).sorted() {
+            lines.append("No local entry; this is the file on \(ErrorCatalogue.clean(host)), deleted for everyone:")
+            lines += listed.filter { $0.host == host }.flatMap { TextRenderer.brief($0.file) }
+        }
+        for host in Set(guests.map(\.host)).sorted() {
+            lines.append("This hides from \(ErrorCatalogue.clean(host)), which keeps the file:")
+            lines += guests.filter { $0.host == host }.map { TextRenderer.brief($0, now: now) }
+        }
+        return try await confirmation.ask(
+            lines,
+            entries.count + guests.count + listed.count == 1 ? "Delete it?" : "Delete them?",
+            on: console
+        )
+    }
+
+    private func choose(_ entry: TokenEntry) async -> InvalidTokenChoice {
+        if let choice = options.onInvalidToken {
+            return choice
+        }
+        guard confirmation.prompter.isAllowed else { return .keep }
+        return await console.context.interruption.asking {
+            console.announce([
+                "The server rejects the delete token of \(entry.fileID), although it still has the file."
+            ])
+            let answer = await confirmation.prompter.choose(
+                "Remove the local entry or keep it?",
+                answers: ["remove", "keep"],
+                fallback: "keep"
+            )
+            return InvalidTokenChoice(rawValue: answer) ?? .keep
+        }
+    }
+
+    // MARK: Deleting
+
+    /// A deletion in flight is never torn: the first signal only keeps the next from being begun.
+    private func process(_ step: Step, isConfirmed: Bool) async -> End {
+        switch step {
+        case .refused(let result, let refusal): return .deletion(result, nil, refusal)
+        case .listed(let candidate) where options.isDryRun: return .deletion(candidate.result(.planned), candidate.file)
+        case .listed(let candidate) where !isConfirmed: return .deletion(candidate.result(.declined), candidate.file)
+        case .listed(let candidate):
+            return await console.context.interruption.handling({ outlast($0) }) {
+                .deletion(await candidate.deleter.deleteAsAdmin(candidate.target), candidate.file)
+            }
+        case .guest(let hiding) where options.isDryRun || hiding.state == .failed: return .hiding(hiding)
+        case .guest(let hiding) where !isConfirmed: return .hiding(hiding.ending(.declined))
+        case .guest(let hiding):
+            return await console.context.interruption.handling({ outlast($0) }) {
+                .hiding(await hiding.perform(store: plan.store, servers: servers, now: console.context.now()))
+            }
+        case .candidate(let candidate) where !isConfirmed:
+            return .deletion(
+                DeleteResult(
+                    fileID: candidate.entry.fileID,
+                    state: .declined,
+                    entry: candidate.entry,
+                    host: candidate.entry.host
+                )
+            )
+        case .candidate(let candidate):
+            return await console.context.interruption.handling({ outlast($0) }) {
+                .deletion(
+                    options.isAdmin
+                        ? await candidate.deleter.deleteAsAdmin(target(of: candidate.entry))
+                        : await candidate.deleter.delete(candidate.entry) { await choose($0) }
+                )
+            }
+        }
+    }
+
+    /// The file of an entry; an entry without checksum gets the one of the options.
+    private func target(of entry: TokenEntry) -> AdminDeletion {
+        var target = AdminDeletion(entry)
+        if target.checksumSHA256.isEmpty, let checksum = options.checksumSHA256 {
+            target.checksumSHA256 = checksum
+        }
+        return target
+    }
+
+    private func outlast(_ request: Interruption.Request) {
+        console.outlast(request, for: "the server's response", finishTimeout: options.finishTimeout)
+    }
+
+    // MARK: Reports
+
+    private func report(_ end: End) {
+        switch end {
+        case .deletion(let result, let file, let refusal):
+            console.result(
+                JSONRenderer.deletion(result, file: file, refusal: refusal),
+                TextRenderer.deletion(result, file: file, style: console.outputStyle)
+            )
+            if let refusal {
+                console.error(refusal)
+            } else if let error = result.error, result.state == .failed {
+                console.error(ErrorCatalogue.diagnosis(of: error))
+            }
+        case .hiding(let hiding):
+            console.result(JSONRenderer.hiding(hiding), TextRenderer.hiding(hiding, style: console.outputStyle))
+            if let error = hiding.error {
+                console.error(ErrorCatalogue.diagnosis(of: error))
+            }
+        }
+    }
+
+    private func summarize(_ results: [End], notStarted: Int, _ code: ExitCode) {
+        func count(_ state: DeleteResult.State) -> JSONValue {
+            JSONValue(results.count { $0.state == state.rawValue })
+        }
+        console.summary(
+            [
+                "items": JSONValue(results.count + notStarted), "deleted": count(.deleted),
+                "hidden": JSONValue(results.count { $0.state == GuestHiding.State.hidden.rawValue }),
+                "gone": count(.gone),
+                "entry_removed": count(.entryRemoved), "failed": count(.failed), "planned": count(.planned),
+                "declined": count(.declined), "not_started": JSONValue(notStarted),
+            ] + console.ending(code)
+        )
+    }
+}
+
+extension DeleteResult {
+    /// How a program ends that made only this deletion.
+    var exitCode: ExitCode {
+        switch state {
+        case .deleted, .gone, .entryRemoved, .planned: .success
+        case .declined: .failure
+        case .failed: error.map { ErrorCatalogue.exitCode(of: $0.code) } ?? .failure
+        }
+    }
+}
+
+extension JSONRenderer {
+    static func deletion(
+        _ result: DeleteResult,
+        file: ServerMedia? = nil,
+        refusal: Diagnosis? = nil
+    ) -> JSONObject {
+        let members = deletion(
+            of: result.fileID,
+            from: result.host,
+            result.state.rawValue,
+            result.entry.map { KeptUpload($0) },
+            httpStatus: result.httpStatus,
+            refusal?.exitCode ?? result.exitCode,
+            refusal ?? result.error
+        )
+        // Without a local entry, the server's details are used.
+        guard result.entry == nil, let file else { return members }
+        let event = file.events.first
+        return members.replacing([
+            "event_date": JSONValue(event?.date), "org_name": JSONValue(event?.orgName),
+            "event_type": JSONValue(event?.eventType), "label": JSONValue(event?.label),
+            "file_name": JSONValue(file.fileName), "checksum_sha256": JSONValue(file.checksumSHA256),
+        ])
+    }
+
+    static func hiding(_ hiding: GuestHiding) -> JSONObject {
+        deletion(
+            of: hiding.upload.fileID,
+            from: hiding.upload.host,
+            hiding.state.rawValue,
+            hiding.upload,
+            httpStatus: nil,
+            hiding.exitCode,
+            hiding.error
+        )
+    }
+
+    private static func deletion(
+        of fileID: Int64,
+        from host: String,
+        _ state: String,
+        _ upload: KeptUpload?,
+        httpStatus: Int?,
+        _ code: ExitCode,
+        _ failure: (any Error)?
+    ) -> JSONObject {
+        [
+            "file_id": .integer(fileID), "host": text(host), "state": .string(state),
+            "event_date": JSONValue(upload?.eventDate), "org_name": JSONValue(upload?.orgName),
+            "event_type": JSONValue(upload?.eventType), "label": JSONValue(upload?.label),
+            "file_name": JSONValue(upload?.fileName), "checksum_sha256": JSONValue(upload?.checksumSHA256),
+            "server": JSONValue(upload?.server), "http_status": JSONValue(httpStatus),
+            "exit_code": exitCode(code), "error": error(failure),
+        ]
+    }
+}
+
+extension TextRenderer {
+    static func deletion(_ result: DeleteResult, file media: ServerMedia? = nil, style: Style) -> [String] {
+        let title = result.entry.map { KeptUpload($0).title } ?? media?.events.lazy.compactMap(\.label).first
+        let file = title.map { "\(result.fileID) \(ErrorCatalogue.quoted($0))" } ?? "\(result.fileID)"
+        let host = TerminalText.escaped(result.host)
+        return switch result.state {
+        case .deleted: ["\(style.green("deleted")) \(file) from \(host)"]
+        case .gone where result.entry == nil: ["\(file) was already deleted from \(host)"]
+        case .gone: ["\(file) was already deleted from \(host); removed the local entry"]
+        case .entryRemoved: ["removed the local entry of \(file); the file is still on \(host)"]
+        case .planned: ["\(file) would be deleted from \(host)"]
+        case .declined: ["\(file) was not deleted"]
+        case .failed: []
+        }
+    }
+
+    static func hiding(_ hiding: GuestHiding, style: Style) -> [String] {
+        let file = "\(hiding.upload.fileID) \(ErrorCatalogue.quoted(hiding.upload.title))"
+        let host = TerminalText.escaped(hiding.upload.host)
+        return switch hiding.state {
+        case .hidden: ["\(style.green("hidden")) \(file); \(host) keeps the file"]
+        case .planned: ["\(file) would be hidden; \(host) keeps the file"]
+        case .declined: ["\(file) was not hidden"]
+        case .failed: []
+        }
+    }
+
+    /// An upload on one line, for questions.
+    static func brief(_ upload: KeptUpload, now: Date) -> String {
+        "  \(upload.fileID)  \(TerminalText.escaped(upload.eventDate))  \(TerminalText.escaped(upload.orgName))  \(TerminalText.escaped(upload.eventType))  "
+            + "\(ErrorCatalogue.quoted(upload.title))  "
+            + "(\(Formats.bytes(upload.sizeBytes)), uploaded \(Formats.age(of: upload.createdAt, now: now)))"
+    }
+}

@@ -1,0 +1,238 @@
+internal import ArgumentParser
+internal import GigHive
+internal import MediaCore
+internal import MediaStore
+internal import MediaTransport
+
+/// `mediactl uploads discard ID…`
+struct UploadsDiscard: ContextCommand {
+    static let schema = "mediactl.uploads-discard/1"
+    static let configuration = CommandConfiguration(
+        commandName: "discard",
+        abstract: "Discard interrupted uploads and free their space on the server.",
+        discussion: """
+            Example:
+              mediactl uploads discard u-h6zfchyzwaq7c3fo
+            """
+    )
+
+    @Argument(help: ArgumentHelp("IDs of uploads, as shown by mediactl uploads status.", valueName: "id"))
+    var ids: [String]
+
+    @Flag(help: "Discard without confirmation.")
+    var yes = false
+
+    @Flag(help: "Discard even if the server is unreachable; the data on the server is then kept.")
+    var evenUnreachable = false
+
+    @Flag(help: "Show what would be discarded, without discarding it.")
+    var dryRun = false
+
+    @OptionGroup(title: "Guests with an event link") var guest: GuestOptions
+    @OptionGroup(title: "Credentials") var credentials: CredentialOptions
+    @OptionGroup(title: "Connection options") var connection: ConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func validate() throws {
+        try JournalSelection.check(ids)
+    }
+
+    func run(in console: Console) async throws -> ExitCode {
+        let settings = try await SettingsSession.open(console, global: global, connection: connection)
+        let store = try await StoreSession.open(settings)
+        let records = try JournalSelection(store: store, host: nil).named(ids)
+        let servers = try ServerSession(settings, credentials: credentials)
+        let run = DiscardingRun(
+            console: console,
+            uploaders: UploaderSource(
+                settings: settings,
+                store: store,
+                servers: servers,
+                guest: guest,
+                command: "mediactl uploads discard"
+            ),
+            confirmation: Confirmation(prompter: settings.prompter, isGiven: yes),
+            evenUnreachable: evenUnreachable,
+            isDryRun: dryRun
+        )
+        return try await run.run(records)
+    }
+}
+
+/// Gives up uploads of the journal, one after the other.
+struct DiscardingRun: Sendable {
+    let console: Console
+    let uploaders: UploaderSource
+    let confirmation: Confirmation
+    let evenUnreachable: Bool
+    let isDryRun: Bool
+
+    /// Asks once, gives them up, and writes every record, text and summary.
+    ///
+    /// - Throws: `Diagnosis` when nobody can be asked, or nothing can be told.
+    func run(_ records: [UploadRecord]) async throws -> ExitCode {
+        let question = records.count == 1 ? "Discard it?" : "Discard them?"
+        if !isDryRun {
+            try confirmation.requireSomebody(for: question)
+        }
+        console.record(.start, ["items": JSONValue(records.count), "dry_run": .bool(isDryRun)])
+        try console.requireOutput()
+        let lines = try announcement(of: records)
+        let isConfirmed = try await isDryRun ? false : confirmation.ask(lines, question, on: console)
+        return try await console.context.interruption.handling({ _ in }) {
+            var rows: [DiscardedUpload] = []
+            for record in records {
+                guard console.mayGoOn else { break }
+                let row: DiscardedUpload
+                do {
+                    row = try await discard(record, isConfirmed: isConfirmed)
+                } catch {
+                    // Ctrl-C at the first prompt, like at every prompt, is not an error and needs no summary.
+                    guard !rows.isEmpty else { throw error }
+                    break
+                }
+                console.result(JSONRenderer.discarded(row), TextRenderer.discarded(row, style: console.outputStyle))
+                if let warning = row.warning {
+                    console.warning(
+                        "\(ErrorCatalogue.quoted(record.path)): \(TextRenderer.warning(warning))"
+                    )
+                }
+                if let error = row.error {
+                    console.error(ErrorCatalogue.diagnosis(of: error))
+                }
+                rows.append(row)
+            }
+            return finish(rows, of: records.count)
+        }
+    }
+
+    /// What will be discarded, and where the server keeps its data.
+    private func announcement(of records: [UploadRecord]) throws -> [String] {
+        let kept = try records.filter { try uploaders.store.store.tusRecord($0.uploadID)?.isInChunks ?? false }
+        let removed = records.filter { record in !kept.contains { $0.uploadID == record.uploadID } }
+        func section(_ title: String, _ records: [UploadRecord]) -> [String] {
+            records.isEmpty ? [] : [title] + records.map(TextRenderer.brief)
+        }
+        return section("This discards, and removes from the server, the data of:", removed)
+            + section("This removes the local entries of (the server keeps the data for up to 24 hours):", kept)
+    }
+
+    /// - Throws: `CredentialError` when a prompt was interrupted.
+    private func discard(_ record: UploadRecord, isConfirmed: Bool) async throws -> DiscardedUpload {
+        guard isDryRun || isConfirmed else { return DiscardedUpload(record: record, end: .declined) }
+        do {
+            guard !isDryRun else {
+                try Uploader.checkDiscardable(record, in: uploaders.store.store)
+                return DiscardedUpload(record: record, end: .planned)
+            }
+            let uploader = try await uploader(for: record)
+            let control = TransferControl()
+            // Every request of a discard is idempotent, so a signal can end it at once.
+            let result = await console.context.interruption.handling({ _ in control.abandon() }) {
+                await uploader.discard(record, evenUnreachable: evenUnreachable, control: control) { limit in
+                    console.note(
+                        "\(ErrorCatalogue.quoted(record.path)): the server still has the upload locked; waiting for up to "
+                            + "\(Formats.span(limit)) (--settle-timeout)"
+                    )
+                }
+            }
+            let isGivenUp = result.error == nil && result.state == .cancelled
+            return DiscardedUpload(
+                record: record,
+                end: isGivenUp ? .discarded : .failed,
+                state: result.state,
+                error: isGivenUp ? nil : result.error,
+                warning: result.warnings.first { if case .keptByServer = $0 { true } else { false } }
+            )
+        } catch let error as CredentialError where error.exitCode == ExitCode.interrupt.rawValue {
+            throw error
+        } catch {
+            return DiscardedUpload(record: record, end: .failed, error: error)
+        }
+    }
+
+    /// Without access the server keeps what it has, which the user has accepted with `--even-unreachable`.
+    private func uploader(for record: UploadRecord) async throws -> Uploader {
+        do {
+            return try await uploaders.uploader(for: record, needsTerms: false)
+        } catch  where evenUnreachable {
+            return try await uploaders.anonymousUploader(for: record)
+        }
+    }
+
+    private func finish(_ rows: [DiscardedUpload], of total: Int) -> ExitCode {
+        func count(_ end: DiscardedUpload.End) -> JSONValue { JSONValue(rows.count { $0.end == end }) }
+        let code = console.exitCode(ExitCode.batch(rows.map(\.exitCode), isWhole: rows.count == total))
+        console.summary(
+            [
+                "items": JSONValue(total), "discarded": count(.discarded), "failed": count(.failed),
+                "planned": count(.planned), "declined": count(.declined), "not_started": JSONValue(total - rows.count),
+            ] + console.ending(code)
+        )
+        return code
+    }
+}
+
+/// An upload that was to be given up, and what came of it.
+struct DiscardedUpload: Sendable {
+    enum End: String, Sendable, CaseIterable {
+        case discarded
+        case failed
+        case planned
+        case declined
+    }
+
+    var record: UploadRecord
+    var end: End
+    /// The journal's state now, where it changed.
+    var state: UploadState?
+    var error: (any Error)?
+    /// What the server keeps of it.
+    var warning: UploadWarning?
+
+    var exitCode: ExitCode {
+        switch end {
+        case .discarded, .planned: .success
+        case .declined: .failure
+        case .failed: error.map { ErrorCatalogue.diagnosis(of: $0).exitCode } ?? .failure
+        }
+    }
+}
+
+extension JSONRenderer {
+    static func discarded(_ row: DiscardedUpload) -> JSONObject {
+        let record = row.record
+        return [
+            "upload_id": .string(record.uploadID), "path": path(record.path), "result": .string(row.end.rawValue),
+            "previous_state": .string(record.state.rawValue), "state": .string((row.state ?? record.state).rawValue),
+            "host": .string(record.host), "server": .string(record.baseURL),
+            "size_bytes": .integer(record.sizeBytes), "exit_code": exitCode(row.exitCode),
+            "kept_until": keptUntil(row.warning), "error": error(row.error),
+        ]
+    }
+
+    /// How long the server keeps what it has of a discarded upload; null if it keeps nothing, or the time is unknown.
+    private static func keptUntil(_ warning: UploadWarning?) -> JSONValue {
+        guard case .keptByServer(let date?) = warning else { return .null }
+        return time(date)
+    }
+}
+
+extension TextRenderer {
+    static func discarded(_ row: DiscardedUpload, style: Style) -> [String] {
+        let name = "\(TerminalText.escaped(row.record.uploadID)) \(ErrorCatalogue.quoted(row.record.path))"
+        return switch row.end {
+        case .discarded where row.warning != nil: ["removed the local entry of \(name)"]
+        case .discarded: ["\(style.green("discarded")) \(name)"]
+        case .planned: ["\(name) would be discarded"]
+        case .declined: ["\(name) was not discarded"]
+        case .failed: []
+        }
+    }
+
+    /// An upload of the journal on one line, for questions.
+    static func brief(_ record: UploadRecord) -> String {
+        "  \(TerminalText.escaped(record.uploadID))  \(ErrorCatalogue.quoted(record.path))  "
+            + "(\(Formats.bytes(record.sizeBytes)), to \(TerminalText.escaped(record.host)))"
+    }
+}

@@ -1,0 +1,110 @@
+internal import ArgumentParser
+internal import MediaCore
+internal import MediaStore
+
+/// `mediactl uploads export`
+struct UploadsExport: ContextCommand {
+    static let schema = "mediactl.uploads-export/1"
+    static let configuration = CommandConfiguration(
+        commandName: "export",
+        abstract: "Write the delete tokens to a file, as a backup or for another machine.",
+        discussion: """
+            The file has one JSON object per line. Anyone who has it can delete the uploads; keep it secret. mediactl \
+            uploads import reads it.
+
+            Example:
+              mediactl uploads export --output tokens.jsonl
+            """
+    )
+
+    @Option(
+        name: .shortAndLong,
+        help: ArgumentHelp(
+            "Write to this new file, never overwriting an existing one; - for standard output.",
+            valueName: "file"
+        ),
+        completion: .file()
+    )
+    var output: String?
+
+    @OptionGroup var hosts: HostOptions
+
+    @Flag(help: "Allow writing tokens to standard output.")
+    var showToken = false
+
+    @OptionGroup(visibility: .hidden) var connection: ConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func validate() throws {
+        guard output != "" else { throw ValidationError("--output: an empty path.") }
+    }
+
+    func run(in console: Console) async throws -> ExitCode {
+        let file = output == "-" ? nil : output
+        if file == nil {
+            try requireConsent(console)
+        }
+        let settings = try await SettingsSession.open(console, global: global, connection: connection)
+        let session = try await StoreSession.open(settings, for: .reading)
+        // In the order they came, which an import repeats: of two of one moment the later one is primary.
+        var pages = TokenPages(of: session.store, host: hosts.scope, includesSuperseded: true, order: .oldestFirst)
+        var count = 0
+        let nextBytes = { () throws -> [UInt8]? in
+            guard let entries = try pages.next()?.entries else { return nil }
+            if let code = console.context.output.failure, file == nil { throw Unwritable(code: code) }
+            count += entries.count
+            return entries.flatMap { TokenExport.line($0) + [UInt8(ascii: "\n")] }
+        }
+        if let output = file {
+            try await ExportFile.write(
+                to: RawArguments.bytes(of: output),
+                until: console.context.interruption,
+                nextBytes
+            )
+        } else {
+            try print(nextBytes, console)
+        }
+        if count == 0 {
+            console.warning(
+                "no stored delete tokens" + (hosts.scope.map { " of \(ErrorCatalogue.clean($0))" } ?? "")
+            )
+            if try session.store.isEmpty() { console.hintAtBackup(in: session.directory) }
+        }
+        guard let output = file else { return .success }
+        console.text(["exported \(Formats.count(count, "delete token")) to \(TerminalText.escaped(output))"])
+        console.summary([
+            "output": .string(output), "host": JSONValue(hosts.scope), "items": JSONValue(count), "exit_code": 0,
+        ])
+        return .success
+    }
+
+    /// Standard output takes no more; the console reports why.
+    private struct Unwritable: Error {
+        let code: Int32
+    }
+
+    private func print(_ nextBytes: () throws -> [UInt8]?, _ console: Console) throws {
+        do {
+            while let bytes = try nextBytes() {
+                console.screen.above { console.context.output.write(bytes) }
+            }
+        } catch is Unwritable {}
+    }
+
+    /// Standard output may be a terminal that somebody sees, or a log that many read.
+    private func requireConsent(_ console: Console) throws(Diagnosis) {
+        // --output - is as explicit as the flag.
+        guard showToken || output == "-" else {
+            throw .usage(
+                "an export contains delete tokens, and standard output may be visible or logged",
+                hint: "write to a file with --output FILE, or use --output - for standard output"
+            )
+        }
+        guard !console.isJSON else {
+            throw .usage(
+                "an export on standard output leaves no room for the records of --json",
+                hint: "name a file with --output FILE, or leave --json out: the export is JSON lines already"
+            )
+        }
+    }
+}

@@ -1,0 +1,430 @@
+internal import ArgumentParser
+internal import Foundation
+internal import GigHive
+internal import Glibc
+internal import MediaCore
+internal import MediaStore
+internal import MediaSystem
+internal import MediaTransport
+
+/// `mediactl uploads import FILE|-`
+struct UploadsImport: ContextCommand {
+    static let schema = "mediactl.uploads-import/1"
+    static let configuration = CommandConfiguration(
+        commandName: "import",
+        abstract: "Import delete tokens from an export, or from the upload page in a browser.",
+        discussion: """
+            Importing twice changes nothing. If a file has two tokens, both are kept; the newer one is used. Entries \
+            deleted or removed on this machine stay removed.
+            The upload page stores tokens in the browser's local storage under uploader_delete_tokens_v1, without the \
+            server, so --server is required. Checksums and events come from the server; tokens of files that it does \
+            not have are not imported.
+
+            Examples:
+              mediactl uploads import tokens.jsonl
+              mediactl uploads import --web tokens.json --server https://gighive.example
+            """
+    )
+
+    @Argument(help: ArgumentHelp("The exported file; - for standard input.", valueName: "file"), completion: .file())
+    var file: String
+
+    @Flag(help: "The file contains the tokens of the server's upload page (default: detected).")
+    var web = false
+
+    @Flag(help: "Show what would be imported, without importing it.")
+    var dryRun = false
+
+    @OptionGroup(title: "Credentials (for --web)") var credentials: CredentialOptions
+    @OptionGroup(title: "Connection options (for --web)") var connection: ConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func validate() throws {
+        guard file != "" else { throw ValidationError("An empty path.") }
+        guard file != "-" || !credentials.passwordStdin else {
+            throw ValidationError("Standard input cannot be both the file and the password.")
+        }
+    }
+
+    func run(in console: Console) async throws -> ExitCode {
+        let settings = try await SettingsSession.open(console, global: global, connection: connection)
+        // The whole file is understood before the first entry is stored.
+        let content = try ImportFile.content(of: file, standardInput: console.context.standardInput, isWeb: web)
+        switch content {
+        case .export(var reader):
+            guard !credentials.flags(noInput: global.noInput).hasSecret else {
+                throw Diagnosis.usage(
+                    "importing an export does not use a login",
+                    hint: "omit the password and key options"
+                )
+            }
+            let session = try await StoreSession.open(settings)
+            let tally = ImportTally(try session.store.addPages(isDryRun: dryRun) { try reader.nextPage() })
+            console.text([tally.text(isDryRun: dryRun)])
+            console.summary(tally.members(isDryRun: dryRun))
+            return .success
+        case .web(let tokens):
+            let server = try namedServer(settings)
+            let session = try await StoreSession.open(settings)
+            let client = try await ServerSession(settings, credentials: credentials).client(for: server)
+            let run = WebImportRun(console: console, client: client, store: session.store, isDryRun: dryRun)
+            return try await run.run(tokens)
+        }
+    }
+
+    /// The server of the upload page. A default server may be a different one, and would get the tokens at a deletion.
+    private func namedServer(_ settings: SettingsSession) throws -> ServerURL {
+        guard connection.choice.server != nil || connection.choice.named.profile != nil else {
+            throw Diagnosis.usage(
+                "the tokens of an upload page do not include the server",
+                hint:
+                    "mediactl uploads import --web \(file == "-" ? "-" : ErrorCatalogue.quoted(RawArguments.bytes(of: file))) "
+                    + "--server https://HOST"
+            )
+        }
+        return try settings.requireServer()
+    }
+}
+
+/// The file of an import.
+enum ImportFile {
+    /// A browser keeps 10 MB for a page at most; larger files are read as exports only.
+    private static let webLimit: Int64 = 16 << 20
+
+    /// The content of a file.
+    enum Content: Sendable {
+        /// An export of `mediactl uploads export`, of any size, all of whose lines are valid.
+        case export(ExportReader)
+        /// The tokens of the server's upload page.
+        case web(WebTokens)
+    }
+
+    /// Reads and understands the whole file, without holding more of an export than a page of lines.
+    ///
+    /// - Parameters:
+    ///   - file: A path, or `-` for standard input.
+    ///   - standardInput: Its descriptor.
+    ///   - isWeb: Whether it must contain the tokens of the upload page; otherwise the format is detected.
+    /// - Returns: The content of the file.
+    /// - Throws: `Diagnosis`; it never repeats what a line holds.
+    static func content(of file: String, standardInput: Int32, isWeb: Bool) throws -> Content {
+        let path = RawArguments.bytes(of: file)
+        let name = file == "-" ? "standard input" : ErrorCatalogue.quoted(path)
+        do {
+            let source = try file == "-" ? SeekableInput(copying: standardInput) : SeekableInput(at: path)
+            if source.byteCount <= webLimit, let web = WebTokens(try source.read(at: 0, count: Int(source.byteCount))) {
+                return .web(web)
+            }
+            guard !isWeb else {
+                throw Diagnosis(
+                    "invalid_import",
+                    "\(name) does not contain the tokens of an upload page",
+                    hint: "copy them in the page's developer console: copy(localStorage.\(WebTokens.storageKey))",
+                    exitCode: .usage
+                )
+            }
+            // Every line is understood before the first entry is stored.
+            var validation = ExportReader(source, name: name, scope: scope)
+            while try validation.nextPage() != nil {}
+            return .export(ExportReader(source, name: name, scope: scope))
+        } catch let error as WholeInput.Failure {
+            throw unreadable(name, error)
+        }
+    }
+
+    /// The same rules as for the server of a request, so that a token never goes to another host than it came from.
+    @Sendable private static func scope(of baseURL: String) -> String? {
+        guard let server = try? ServerURL(baseURL), !server.assumedScheme else { return nil }
+        return server.scope
+    }
+
+    /// The error in words.
+    static func unreadable(_ name: String, _ failure: WholeInput.Failure) -> Diagnosis {
+        switch failure {
+        case .system(let code):
+            Diagnosis(
+                code == ENOENT ? "file_not_found" : "file_unreadable",
+                "cannot read \(name): \(code == ENOENT ? "no such file" : SystemError.words(code))",
+                hint: code == ENOENT ? ErrorCatalogue.missingHint : nil,
+                exitCode: .usage
+            )
+        case .tooLarge: Diagnosis("file_too_large", "\(name) is too large", exitCode: .usage)
+        case .cancelled: Diagnosis("cancelled", "canceled", exitCode: .interrupt)
+        }
+    }
+}
+
+/// Reads the entries of an export, a page at a time.
+struct ExportReader: Sendable {
+    private static let pageSize = 1000
+    private static let chunkSize = 256 << 10
+    /// Longer than any line that can be read.
+    private static let lineLimit = 1 << 20
+
+    private let source: SeekableInput
+    private let name: String
+    private let scope: @Sendable (String) -> String?
+    private var buffer: [UInt8] = []
+    private var position = 0
+    private var offset: Int64 = 0
+    private var lineNumber = 0
+    private var isAtEnd = false
+    /// Most lines have the same address as the one before.
+    private var lastScope: (baseURL: String, host: String?)?
+
+    /// Begins with the first line.
+    ///
+    /// - Parameters:
+    ///   - source: The file.
+    ///   - name: The file, for messages.
+    ///   - scope: As for `TokenExport.entries`.
+    init(_ source: SeekableInput, name: String, scope: @escaping @Sendable (String) -> String?) {
+        self.source = source
+        self.name = name
+        self.scope = scope
+    }
+
+    /// The next entries; nil after the last.
+    ///
+    /// - Throws: `Diagnosis` for a line that is not an entry, and for a file that cannot be read.
+    mutating func nextPage() throws(Diagnosis) -> [TokenEntry]? {
+        var entries: [TokenEntry] = []
+        while entries.count < Self.pageSize, let line = try nextLine() {
+            guard !line.isEmpty else { continue }
+            do throws(TokenExportError) {
+                entries.append(try entry(in: line))
+            } catch {
+                throw Diagnosis(
+                    "invalid_import",
+                    "\(name), line \(error.line): \(error.reason)",
+                    hint: "nothing was imported; the file must be an unmodified export of mediactl uploads export",
+                    exitCode: .usage
+                )
+            }
+        }
+        return entries.isEmpty ? nil : entries
+    }
+
+    private mutating func entry(in line: ArraySlice<UInt8>) throws(TokenExportError) -> TokenEntry {
+        var last = lastScope
+        defer { lastScope = last }
+        return try TokenExport.entry(in: line, number: lineNumber) { baseURL in
+            if last?.baseURL != baseURL { last = (baseURL, scope(baseURL)) }
+            return last?.host
+        }
+    }
+
+    /// The next line without its end; nil after the last.
+    private mutating func nextLine() throws(Diagnosis) -> ArraySlice<UInt8>? {
+        var searched = position
+        while true {
+            if let end = buffer[searched...].firstIndex(of: UInt8(ascii: "\n")) {
+                defer { position = end + 1 }
+                return line(upTo: end)
+            }
+            searched = buffer.count
+            guard !isAtEnd, buffer.count - position <= Self.lineLimit else {
+                guard position < buffer.count else { return nil }
+                defer { position = buffer.count }
+                return line(upTo: buffer.count)
+            }
+            let chunk = try nextChunk()
+            offset += Int64(chunk.count)
+            isAtEnd = chunk.count < Self.chunkSize
+            searched -= position
+            buffer.removeFirst(position)
+            position = 0
+            buffer += chunk
+        }
+    }
+
+    private func nextChunk() throws(Diagnosis) -> [UInt8] {
+        do throws(WholeInput.Failure) {
+            return try source.read(at: offset, count: Self.chunkSize)
+        } catch {
+            throw ImportFile.unreadable(name, error)
+        }
+    }
+
+    private mutating func line(upTo end: Int) -> ArraySlice<UInt8> {
+        lineNumber += 1
+        let line = buffer[position..<end]
+        return line.last == UInt8(ascii: "\r") ? line.dropLast() : line
+    }
+}
+
+/// What became of the entries of an import.
+struct ImportTally {
+    /// How many entries had each outcome.
+    let counts: [AddOutcome: Int]
+    /// Tokens of files that the server does not have.
+    let missing: Int
+
+    init(_ counts: [AddOutcome: Int]) {
+        self.counts = counts
+        missing = 0
+    }
+
+    init(_ outcomes: [AddOutcome], missing: Int = 0) {
+        counts = Dictionary(outcomes.map { ($0, 1) }, uniquingKeysWith: +)
+        self.missing = missing
+    }
+
+    func text(isDryRun: Bool) -> String {
+        let taken = count(.added) + count(.conflicting)
+        let tokens = Formats.count(taken, "delete token")
+        var text = isDryRun ? "\(tokens) would be imported" : "imported \(tokens)"
+        if count(.conflicting) > 0 {
+            text += " (\(count(.conflicting)) with another token for the same file)"
+        }
+        if count(.known) > 0 {
+            text += ", \(count(.known)) already stored"
+        }
+        if count(.buried) > 0 {
+            text += ", \(count(.buried)) removed before"
+        }
+        if missing > 0 {
+            text += ", \(missing) not on the server"
+        }
+        return text
+    }
+
+    func members(isDryRun: Bool, _ code: ExitCode = .success) -> JSONObject {
+        [
+            "dry_run": .bool(isDryRun), "items": JSONValue(counts.values.reduce(missing, +)),
+            "added": JSONValue(count(.added)),
+            "known": JSONValue(count(.known)), "buried": JSONValue(count(.buried)),
+            "conflicting": JSONValue(count(.conflicting)), "not_on_server": JSONValue(missing),
+            "exit_code": JSONRenderer.exitCode(code),
+        ]
+    }
+
+    private func count(_ outcome: AddOutcome) -> Int { counts[outcome] ?? 0 }
+}
+
+/// Imports the tokens of the upload page. Checksums and details come from the server, because the page has neither.
+struct WebImportRun: Sendable {
+    let console: Console
+    let client: GigHiveClient
+    let store: TokenStore
+    let isDryRun: Bool
+
+    /// Queries the server for each file, and stores the tokens of those that it has.
+    ///
+    /// - Throws: `Diagnosis` for text that cannot be a token; `GigHiveError`, `StoreError`.
+    func run(_ web: WebTokens) async throws -> ExitCode {
+        let tokens = try web.tokens.map { fileID, text throws(Diagnosis) in
+            guard let token = DeleteToken(text) else {
+                throw Diagnosis(
+                    "invalid_import",
+                    "the entry of \(fileID) is not a delete token",
+                    hint: "nothing was imported",
+                    exitCode: .usage
+                )
+            }
+            return (fileID: fileID, token: token)
+        }
+        let now = console.context.now()
+        var entries: [TokenEntry] = []
+        var stored: [StoredFile] = []
+        var missing: [Int64] = []
+        let events = try await events()
+        for (fileID, token) in tokens {
+            guard let asset = try await client.asset(fileID) else {
+                missing.append(fileID)
+                continue
+            }
+            let listed = events[fileID] ?? []
+            entries.append(entry(asset, token, listed.first, now))
+            stored += listed.map { file(asset, $0) }
+        }
+        for fileID in missing {
+            console.warning(
+                "\(fileID) is not on \(ErrorCatalogue.clean(client.server.scope)); its token was not imported"
+            )
+        }
+        let tally = ImportTally(try store.add(entries, isDryRun: isDryRun, stored: stored), missing: missing.count)
+        console.text([tally.text(isDryRun: isDryRun)])
+        let code: ExitCode = missing.isEmpty ? .success : entries.isEmpty ? .notFound : .partly
+        console.summary(tally.members(isDryRun: isDryRun, code))
+        return code
+    }
+
+    /// The events of all files by ID. Without the listing, the tokens are imported without events.
+    private func events() async throws -> [Int64: [ListingPage.Entry]] {
+        var entries: [ListingPage.Entry] = []
+        do throws(GigHiveError) {
+            var page = try await client.listing()
+            entries = page.entries
+            while page.page < page.pageCount {
+                let next = try await client.listing(page: page.page + 1)
+                guard next.page > page.page else { break }
+                page = next
+                entries += page.entries
+            }
+        } catch {
+            let reason = ErrorCatalogue.diagnosis(of: error).message
+            console.warning("cannot read the server's listing; date and organization are not imported: \(reason)")
+        }
+        return Dictionary(grouping: entries.filter { $0.fileID != nil }) { $0.fileID ?? 0 }
+    }
+
+    private func entry(_ asset: Asset, _ token: DeleteToken, _ event: ListingPage.Entry?, _ now: Date) -> TokenEntry {
+        TokenEntry(
+            host: client.server.scope,
+            fileID: asset.fileID,
+            token: token,
+            createdAt: now,
+            eventDate: event?.date ?? "",
+            orgName: event?.orgName ?? "",
+            eventType: "",
+            label: event?.title,
+            fileName: asset.fileName ?? "",
+            fileType: asset.fileType ?? event?.fileType ?? "",
+            checksumSHA256: asset.checksumSHA256 ?? "",
+            sizeBytes: asset.sizeBytes ?? 0,
+            baseURL: client.server.description
+        )
+    }
+
+    private func file(_ asset: Asset, _ event: ListingPage.Entry) -> StoredFile {
+        var facts = StoredFacts()
+        facts.eventDate = event.date
+        facts.orgName = event.orgName
+        facts.label = event.title
+        facts.mimeType = asset.mimeType
+        facts.durationSeconds = asset.durationSeconds
+        return StoredFile(
+            host: client.server.scope,
+            fileID: asset.fileID,
+            checksumSHA256: asset.checksumSHA256 ?? "",
+            facts: facts
+        )
+    }
+}
+
+/// The delete tokens that the server's upload page keeps in a browser (gighive contract, trap T28): a JSON object from id to
+/// token, without host, checksum or time.
+struct WebTokens: Sendable {
+    /// The key of the tokens in the browser's local storage.
+    static let storageKey = "uploader_delete_tokens_v1"
+
+    /// Ids in ascending order, with the tokens as they are written.
+    let tokens: [(fileID: Int64, text: String)]
+
+    /// Reads the object, or a dump of the local storage that has it; nil when the bytes are something else.
+    init?(_ bytes: [UInt8]) {
+        guard var object = try? JSONDecoder().decode([String: String].self, from: Data(bytes)) else { return nil }
+        if let inner = object[Self.storageKey] {
+            guard let tokens = try? JSONDecoder().decode([String: String].self, from: Data(inner.utf8)) else {
+                return nil
+            }
+            object = tokens
+        }
+        let tokens = object.compactMap { key, text in
+            Digits.only(key) ? Int64(key).flatMap { $0 > 0 ? (fileID: $0, text: text) : nil } : nil
+        }
+        guard !tokens.isEmpty, tokens.count == object.count else { return nil }
+        self.tokens = tokens.sorted { $0.fileID < $1.fileID }
+    }
+}

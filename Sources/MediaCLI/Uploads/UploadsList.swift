@@ -1,0 +1,286 @@
+internal import ArgumentParser
+internal import Foundation
+internal import MediaCore
+internal import MediaStore
+
+/// `mediactl uploads list`
+struct UploadsList: ContextCommand {
+    static let schema = "mediactl.uploads-list/1"
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List uploads that can be deleted, newest first. Sends nothing.",
+        discussion: """
+            A guest upload is listed with its last known state and the time of the last check; mediactl uploads status \
+            updates it. A file that is linked to several events has one line per event.
+
+            Examples:
+              mediactl uploads list
+              mediactl uploads list --org-name "The Band" --since 2026-05-01
+              mediactl uploads list --all-hosts --json
+            """
+    )
+
+    @OptionGroup var hosts: HostOptions
+    @OptionGroup var filter: KeptUploadOptions
+
+    @Flag(help: "Show the delete tokens. Anyone who has a token can delete the file.")
+    var showToken = false
+
+    @OptionGroup(visibility: .hidden) var connection: ConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run(in console: Console) async throws -> ExitCode {
+        let settings = try await SettingsSession.open(console, global: global, connection: connection)
+        let session = try await StoreSession.open(settings, for: .reading)
+        let listing = UploadListing(
+            console: console,
+            store: session.store,
+            host: hosts.scope,
+            filter: filter,
+            isTokenShown: showToken
+        )
+        let count = try listing.run()
+        if count == 0 {
+            let scope = hosts.scope.map { " for \(ErrorCatalogue.clean($0))" } ?? ""
+            console.note(filter.isNarrowed ? "no stored upload matches\(scope)" : "no stored delete tokens\(scope)")
+            if try session.store.isEmpty() { console.hintAtBackup(in: session.directory) }
+        }
+        console.summary(["items": JSONValue(count), "exit_code": 0])
+        return .success
+    }
+}
+
+/// Filters for the stored uploads.
+struct KeptUploadOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Only uploads to events on this date.", valueName: "yyyy-mm-dd"))
+    var eventDate: String?
+
+    @Option(help: ArgumentHelp("Only uploads to events whose organization contains this.", valueName: "text"))
+    var orgName: String?
+
+    @Option(help: ArgumentHelp("Only uploads to events of this type.", valueName: "type"))
+    var eventType: String?
+
+    @Option(help: ArgumentHelp("Only uploads whose label or file name contains this.", valueName: "text"))
+    var label: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Only uploads since this day (local midnight) or time: 2026-05-01, 2026-05-01T18:30:00Z.",
+            valueName: "time"
+        )
+    )
+    var since: String?
+
+    @Option(help: ArgumentHelp("Maximum number of uploads to list, newest first.", valueName: "n"))
+    var limit: Int?
+
+    func validate() throws {
+        guard limit.map({ $0 > 0 }) ?? true else { throw ValidationError("--limit must be a whole number, 1 or more.") }
+    }
+
+    /// Whether any filter is set.
+    var isNarrowed: Bool { [eventDate, orgName, eventType, label, since].contains { $0 != nil } }
+
+    /// The filters, ready for uploads that come in pages.
+    ///
+    /// - Throws: `Diagnosis` for a time that cannot be read.
+    func selection() throws(Diagnosis) -> Selection {
+        let since = try since.map { text throws(Diagnosis) in
+            Date(timeIntervalSince1970: Double(try PointInTime.parse(text, flag: "--since").microseconds) / 1_000_000)
+        }
+        return Selection(options: self, since: since, rest: limit)
+    }
+
+    /// What the filters leave of uploads that come in pages.
+    struct Selection {
+        fileprivate let options: KeptUploadOptions
+        fileprivate let since: Date?
+        /// How many more uploads `--limit` allows.
+        fileprivate var rest: Int?
+
+        /// Whether no more uploads are wanted.
+        var isComplete: Bool { rest == 0 }
+
+        /// The matching uploads, in their order. A file matches if one of its events does.
+        mutating func take(_ uploads: [KeptUpload]) -> [KeptUpload] {
+            guard options.isNarrowed || rest != nil else { return uploads }
+            let matching = uploads.filter { upload in
+                since.map { upload.createdAt >= $0 } ?? true
+                    && (upload.isIn(options) || upload.otherEvents.contains(where: options.isWanted))
+            }
+            let taken = rest.map { Array(matching.prefix($0)) } ?? matching
+            rest = rest.map { $0 - taken.count }
+            return taken
+        }
+    }
+
+    fileprivate func isWanted(_ event: StoredFacts) -> Bool {
+        matches(
+            date: event.eventDate ?? "",
+            organization: event.orgName ?? "",
+            type: event.eventType ?? "",
+            titles: [event.label ?? ""]
+        )
+    }
+
+    /// Whether an event and its titles pass; text is compared without regard to case.
+    fileprivate func matches(date: String, organization: String, type: String, titles: [String]) -> Bool {
+        eventDate.map { date == $0 } ?? true && orgName.map { Self.contains($0, in: organization) } ?? true
+            && eventType.map { $0.lowercased() == type.lowercased() } ?? true
+            && label.map { text in titles.contains { Self.contains(text, in: $0) } } ?? true
+    }
+
+    private static func contains(_ part: String, in text: String) -> Bool {
+        part.isEmpty || text.range(of: part, options: .caseInsensitive) != nil
+    }
+}
+
+extension KeptUpload {
+    fileprivate func isIn(_ options: KeptUploadOptions) -> Bool {
+        options.matches(date: eventDate, organization: orgName, type: eventType, titles: [label ?? "", fileName])
+    }
+}
+
+/// Prints the stored uploads, a page at a time: memory does not grow with their number.
+struct UploadListing {
+    let console: Console
+    let store: TokenStore
+    let host: String?
+    let filter: KeptUploadOptions
+    let isTokenShown: Bool
+
+    /// A table of more rows is measured first, and read again to print it.
+    private static let rowsInMemory = 10_000
+
+    /// Prints the uploads.
+    ///
+    /// - Returns: How many there are.
+    /// - Throws: `StoreError`, `Diagnosis`.
+    func run() throws -> Int {
+        console.isJSON ? try printRecords() : try printTable()
+    }
+
+    private func printRecords() throws -> Int {
+        var count = 0
+        try forEachPage { page in
+            count += page.count
+            console.records(.item, page.map { JSONRenderer.kept($0, isTokenShown: isTokenShown) })
+        }
+        return count
+    }
+
+    /// The widths of the columns, and the rows of a short table.
+    private struct Survey {
+        var count = 0
+        var hasGuests = false
+        var widths: [Int]?
+        /// The pages; nil if there are too many rows.
+        var tables: [Table]? = []
+    }
+
+    private func printTable() throws -> Int {
+        let now = console.context.now()
+        var survey = try survey(now, hasGuests: false)
+        if survey.hasGuests { survey = try self.survey(now, hasGuests: true) }
+        guard let tables = survey.tables else { return try printPages(now, survey) }
+        var hasHeader = true
+        for table in tables {
+            printPart(table, survey.widths, hasHeader: hasHeader)
+            hasHeader = false
+        }
+        return survey.count
+    }
+
+    private func survey(_ now: Date, hasGuests: Bool) throws -> Survey {
+        var survey = Survey()
+        // A filter may leave nothing of a page.
+        try forEachPage { page in
+            guard !page.isEmpty else { return }
+            survey.count += page.count
+            survey.hasGuests = survey.hasGuests || page.contains(where: \.isGuest)
+            let table = table(of: page, now, hasGuests: hasGuests)
+            survey.widths = table.naturalWidths(atLeast: survey.widths)
+            if survey.count <= Self.rowsInMemory { survey.tables?.append(table) } else { survey.tables = nil }
+        }
+        return survey
+    }
+
+    private func printPages(_ now: Date, _ survey: Survey) throws -> Int {
+        var count = 0
+        try forEachPage { page in
+            guard !page.isEmpty else { return }
+            printPart(table(of: page, now, hasGuests: survey.hasGuests), survey.widths, hasHeader: count == 0)
+            count += page.count
+        }
+        return count
+    }
+
+    private func printPart(_ table: Table, _ widths: [Int]?, hasHeader: Bool) {
+        console.text(
+            table.lines(
+                fitting: console.outputWidth,
+                style: console.outputStyle,
+                naturalWidths: widths,
+                hasHeader: hasHeader
+            )
+        )
+    }
+
+    private func table(of page: [KeptUpload], _ now: Date, hasGuests: Bool) -> Table {
+        TextRenderer.table(of: page, now: now, isTokenShown: isTokenShown, hasGuests: hasGuests)
+    }
+
+    /// Calls `body` with the matching uploads of each page, until nobody reads them any more.
+    private func forEachPage(_ body: ([KeptUpload]) throws -> Void) throws {
+        var selection = try filter.selection()
+        var pages = try KeptUploadPages(of: store, host: host)
+        while !selection.isComplete, console.mayGoOn, let page = try pages.next() {
+            try body(selection.take(page))
+        }
+    }
+}
+
+extension TextRenderer {
+    /// The table of `uploads list`, or a part of it.
+    static func table(of uploads: [KeptUpload], now: Date, isTokenShown: Bool, hasGuests: Bool) -> Table {
+        var table = Table(columns: [
+            .init(title: "ID", alignment: .right), .init(title: "EVENT DATE", dropOrder: 6),
+            .init(title: "ORG", isFlexible: true, dropOrder: 4), .init(title: "TYPE", dropOrder: 2),
+            .init(title: "LABEL OR FILE", isFlexible: true, minimumWidth: 12),
+            .init(title: "SIZE", alignment: .right, dropOrder: 1), .init(title: "UPLOADED", dropOrder: 5),
+            .init(title: "SERVER", isFlexible: true, minimumWidth: 12, dropOrder: 3),
+        ])
+        if hasGuests {
+            table.columns.append(.init(title: "STATE"))
+        }
+        if isTokenShown {
+            table.columns.append(.init(title: "DELETE TOKEN"))
+        }
+        for upload in uploads {
+            let tail =
+                [
+                    Formats.bytes(upload.sizeBytes), Formats.age(of: upload.createdAt, now: now),
+                    TerminalText.escaped(upload.host),
+                ] + (hasGuests ? [upload.isGuest ? guestState(of: upload, now: now) : "-"] : [])
+                + (isTokenShown ? [TerminalText.escaped(upload.token?.secret ?? "-")] : [])
+            table.rows.append(
+                [
+                    "\(upload.fileID)", TerminalText.escaped(upload.eventDate), TerminalText.escaped(upload.orgName),
+                    TerminalText.escaped(upload.eventType),
+                    TerminalText.escaped(upload.title) + (upload.isGuest ? " (guest)" : ""),
+                ] + tail
+            )
+            for event in upload.otherEvents {
+                table.rows.append(
+                    [
+                        "\(upload.fileID)", TerminalText.escaped(event.eventDate ?? "-"),
+                        TerminalText.escaped(event.orgName ?? "-"), TerminalText.escaped(event.eventType ?? "-"),
+                        TerminalText.escaped(event.label ?? upload.title) + " (linked)",
+                    ] + tail
+                )
+            }
+        }
+        return table
+    }
+}

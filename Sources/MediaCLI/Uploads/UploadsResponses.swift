@@ -1,0 +1,123 @@
+internal import ArgumentParser
+internal import Foundation
+internal import GigHive
+internal import MediaCore
+
+/// `mediactl uploads responses`
+struct UploadsResponses: ContextCommand {
+    static let schema = "mediactl.uploads-responses/1"
+    static let configuration = CommandConfiguration(
+        commandName: "responses",
+        abstract: "List server responses that may contain a delete token that is not stored. Sends nothing.",
+        discussion: """
+            A response whose token cannot be stored is kept on this machine until mediactl uploads adopt stores the \
+            token, or until it is discarded.
+
+            Examples:
+              mediactl uploads responses
+              mediactl uploads responses --discard r-5f0c21ab
+            """,
+        aliases: ["replies"]
+    )
+
+    @Option(help: ArgumentHelp("Discard this response. A token in it is lost.", valueName: "id"))
+    var discard: String?
+
+    @Flag(help: "Discard without confirmation.")
+    var yes = false
+
+    @OptionGroup(visibility: .hidden) var connection: ConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func validate() throws {
+        guard !yes || discard != nil else { throw ValidationError("--yes requires --discard.") }
+    }
+
+    func run(in console: Console) async throws -> ExitCode {
+        let settings = try await SettingsSession.open(console, global: global, connection: connection)
+        let session = try await StoreSession.open(settings)
+        let responses = KeptResponses(store: session.store, directory: session.directory)
+        if let discard {
+            let confirmation = Confirmation(prompter: settings.prompter, isGiven: yes)
+            return try await remove(discard, responses, confirmation, console)
+        }
+        let kept = try responses.list()
+        for response in kept { console.record(.item, JSONRenderer.kept(response, result: "kept")) }
+        console.text(
+            TextRenderer.kept(
+                kept,
+                now: console.context.now(),
+                width: console.outputWidth,
+                style: console.outputStyle
+            )
+        )
+        if kept.isEmpty { console.note("no kept responses") }
+        console.summary(["items": JSONValue(kept.count), "discarded": 0, "exit_code": 0])
+        return .success
+    }
+
+    private func remove(
+        _ id: String,
+        _ responses: KeptResponses,
+        _ confirmation: Confirmation,
+        _ console: Console
+    ) async throws -> ExitCode {
+        guard let response = try responses.list().first(where: { $0.id == id }) else {
+            throw AdoptRun.diagnosis(of: .unknownResponse, named: id)
+        }
+        let what = response.hasToken ? "Its delete token is lost." : "A delete token in it would be lost."
+        let question = "\(TextRenderer.brief(response)) \(what)"
+        let isAgreed = try await confirmation.ask([question], "Discard it?", on: console)
+        if isAgreed { _ = try responses.discard(id) }
+        console.record(.item, JSONRenderer.kept(response, result: isAgreed ? "discarded" : "declined"))
+        console.text([isAgreed ? "discarded \(response.id)" : "nothing was discarded"])
+        let code: ExitCode = isAgreed ? .success : .failure
+        console.summary([
+            "items": 1, "discarded": JSONValue(isAgreed ? 1 : 0), "exit_code": JSONRenderer.exitCode(code),
+        ])
+        return code
+    }
+}
+
+extension JSONRenderer {
+    /// A kept response; `result` is what happened to it.
+    static func kept(_ response: KeptResponse, result: String) -> JSONObject {
+        [
+            "response_id": .string(response.id), "upload_id": JSONValue(response.uploadID),
+            "host": JSONValue(response.host), "http_status": JSONValue(response.status),
+            "received_at": .string(Formats.timestamp(response.receivedAt)), "size_bytes": JSONValue(response.sizeBytes),
+            "has_token": .bool(response.hasToken), "file_id": JSONValue(response.fileID),
+            "path": .string(response.path), "result": .string(result),
+        ]
+    }
+}
+
+extension TextRenderer {
+    /// A table of kept responses.
+    static func kept(_ responses: [KeptResponse], now: Date, width: Int?, style: Style) -> [String] {
+        guard !responses.isEmpty else { return [] }
+        var table = Table(columns: [
+            .init(title: "RESPONSE"), .init(title: "TOKEN"), .init(title: "ID", alignment: .right),
+            .init(title: "STATUS", alignment: .right, dropOrder: 2),
+            .init(title: "SIZE", alignment: .right, dropOrder: 1), .init(title: "RECEIVED", dropOrder: 3),
+            .init(title: "UPLOAD", dropOrder: 0), .init(title: "SERVER", isFlexible: true, minimumWidth: 12),
+        ])
+        table.rows = responses.map { response in
+            [
+                response.id, response.hasToken ? "found" : "not found", response.fileID.map { "\($0)" } ?? "-",
+                response.status.map { "\($0)" } ?? "-", Formats.bytes(Int64(response.sizeBytes)),
+                Formats.age(of: response.receivedAt, now: now),
+                response.uploadID.map { TerminalText.escaped($0) } ?? "-",
+                response.host.map { TerminalText.escaped($0) } ?? "-",
+            ]
+        }
+        return table.lines(fitting: width, style: style)
+    }
+
+    /// A kept response in one line, for questions.
+    static func brief(_ response: KeptResponse) -> String {
+        let status = response.status.map { ", status \($0)" } ?? ""
+        let host = response.host.map { " from \(TerminalText.escaped($0))" } ?? ""
+        return "\(response.id): a response\(host)\(status), \(Formats.bytes(Int64(response.sizeBytes)))."
+    }
+}

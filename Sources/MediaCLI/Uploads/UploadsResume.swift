@@ -1,0 +1,300 @@
+internal import ArgumentParser
+internal import GigHive
+internal import MediaCore
+internal import MediaFiles
+internal import MediaStore
+internal import MediaTransport
+internal import Synchronization
+
+/// `mediactl uploads resume [ID… | --all]`
+struct UploadsResume: ContextCommand {
+    static let schema = "mediactl.uploads-resume/1"
+    static let configuration = CommandConfiguration(
+        commandName: "resume",
+        abstract: "Resume interrupted uploads.",
+        discussion: """
+            The bytes on the server are compared with the file and not sent again. Details given here replace those \
+            of the original upload, for example a label that the server refused.
+            Without an ID, resumes the only resumable upload.
+
+            Examples:
+              mediactl uploads resume --all
+              mediactl uploads resume u-h6zfchyzwaq7c3fo --label "Second set"
+            """
+    )
+
+    @Argument(help: ArgumentHelp("IDs of uploads, as shown by mediactl uploads status.", valueName: "id"))
+    var ids: [String] = []
+
+    @Flag(help: "Resume all resumable uploads.")
+    var all = false
+
+    @Option(help: ArgumentHelp("Only uploads to this host (with :PORT when it is not the default).", valueName: "host"))
+    var host: String?
+
+    @Flag(help: "Show what would be resumed, without resuming it.")
+    var dryRun = false
+
+    @OptionGroup(title: "Details to correct") var details: DetailOptions
+    @OptionGroup(title: "Upload options") var transfer: TransferOptions
+    @OptionGroup(title: "Guests with an event link") var guest: GuestOptions
+    @OptionGroup(title: "Credentials") var credentials: CredentialOptions
+    @OptionGroup(title: "Connection options") var connection: ConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func validate() throws {
+        guard ids.isEmpty || !all else { throw ValidationError("--all and ids exclude each other.") }
+        try JournalSelection.check(ids)
+    }
+
+    func run(in console: Console) async throws -> ExitCode {
+        let settings = try await SettingsSession.open(
+            console,
+            global: global,
+            connection: connection,
+            details: details,
+            sending: SendingFlags(transport: transfer)
+        )
+        let store = try await StoreSession.open(settings)
+        let selection = JournalSelection(store: store, host: host?.lowercased())
+        let records = try ids.isEmpty ? selection.resumable(all: all) : selection.named(ids)
+        let servers = try ServerSession(settings, credentials: credentials)
+        let run = ResumptionRun(
+            console: console,
+            settings: settings,
+            uploaders: UploaderSource(settings: settings, store: store, servers: servers, guest: guest),
+            corrections: details.given,
+            isDryRun: dryRun,
+            writesProgressRecords: global.progressEvents,
+            hasEventLink: guest.eventLink.map { $0 != "ask" } ?? false
+        )
+        return try await run.run(records)
+    }
+}
+
+/// Goes on with uploads of the journal, one after the other.
+struct ResumptionRun: Sendable {
+    let console: Console
+    let settings: SettingsSession
+    let uploaders: UploaderSource
+    /// Details given on the command line, by the names of the fields.
+    let corrections: [String: String]
+    let isDryRun: Bool
+    let writesProgressRecords: Bool
+    /// Whether the command line has an event link in it.
+    let hasEventLink: Bool
+
+    /// Goes on with them, and writes every record, text and summary.
+    ///
+    /// - Throws: `Diagnosis` when nothing can be told.
+    func run(_ records: [UploadRecord]) async throws -> ExitCode {
+        let began = console.context.elapsed()
+        console.record(.start, ["items": JSONValue(records.count), "dry_run": .bool(isDryRun)])
+        try console.requireOutput()
+        if records.isEmpty {
+            console.note("no resumable uploads")
+        }
+        let ledger = UploadLedger(
+            records.map { _ in nil },
+            keepsLines: false,
+            endsWithRunFailure: Set(records.map(\.host)).count == 1
+        )
+        let teller = UploadTeller(
+            console,
+            contact: settings.settings.contact.value,
+            fileCount: records.count,
+            continuation: Continuation(
+                arguments: console.context.arguments,
+                pathCount: records.count,
+                isPrivate: hasEventLink
+            )
+        )
+        return try await console.context.interruption.handling({ _ in }) {
+            if isDryRun {
+                for (index, record) in records.enumerated() {
+                    let result = Self.result(of: record)
+                    ledger.end(index, result)
+                    teller.tell(result)
+                }
+            } else {
+                let interruption = await resume(records, ledger, teller)
+                // Ctrl-C at the first prompt, like at every prompt, is not an error and needs no summary.
+                if let interruption, ledger.counts.ended == 0 { throw interruption }
+                teller.conclude(ledger.counts)
+            }
+            let code = console.exitCode(ledger.exitCode)
+            console.summary(
+                JSONRenderer.counts(
+                    ledger.counts,
+                    duration: console.context.elapsed() - began,
+                    signal: console.context.interruption.signal,
+                    code
+                )
+            )
+            return code
+        }
+    }
+
+    /// - Returns: Not nil when a prompt was interrupted; the files that follow were not started.
+    private func resume(
+        _ records: [UploadRecord],
+        _ ledger: UploadLedger,
+        _ teller: UploadTeller
+    ) async -> CredentialError? {
+        let display = ProgressDisplay(
+            console,
+            mode: DisplayMode(for: console),
+            writesRecords: writesProgressRecords,
+            fileCount: records.count,
+            byteCount: records.reduce(0) { $0 + $1.sizeBytes }
+        )
+        let isDrained = Mutex(false)
+        let events = UploadEvents(
+            console: console,
+            display: display,
+            ledger: ledger,
+            teller: teller,
+            drain: { isDrained.withLock { $0 = true } }
+        )
+        var interruption: CredentialError?
+        // The other uploads to a server that failed as a whole are not started.
+        var unusable: Set<Access> = []
+        await events.run { announce in
+            for (index, record) in records.enumerated() {
+                guard console.context.interruption.signal == nil, !isDrained.withLock({ $0 }) else { return }
+                guard !unusable.contains(Access(record)) else { continue }
+                let file = UploadEvents.File(path: record.path, sizeBytes: record.sizeBytes)
+                let end: Result<UploadResult, CredentialError>
+                do {
+                    let details = try CorrectedDetails(corrections, of: record).details
+                    // A prompt for a login comes before anything is shown of the file.
+                    let uploader = try await uploaders.uploader(for: record, needsTerms: true)
+                    announce(.began(index), file)
+                    end = .success(
+                        await resume(record, uploader, details, display) { announce(.upload(index, $0), file) }
+                    )
+                } catch let error as CredentialError {
+                    end = .failure(error)
+                } catch {
+                    announce(.began(index), file)
+                    end = .success(Self.result(of: record, failing: error))
+                }
+                switch end {
+                case .success(let result):
+                    if result.error?.endsRun == true { unusable.insert(Access(record)) }
+                    announce(.ended(index, result), file)
+                case .failure(let error) where error.exitCode == ExitCode.interrupt.rawValue:
+                    interruption = error
+                    return
+                case .failure(let error): skip(record, error, ledger)
+                }
+            }
+        }
+        return interruption
+    }
+
+    /// Reports an upload that was not started because its server has no credentials here. Those of other servers go on.
+    private func skip(_ record: UploadRecord, _ error: CredentialError, _ ledger: UploadLedger) {
+        let diagnosis = ErrorCatalogue.diagnosis(of: error)
+        console.record(
+            .item,
+            JSONRenderer.upload(
+                Self.result(of: record, failing: error),
+                contact: settings.settings.contact.value
+            )
+        )
+        console.error(diagnosis.naming(record.path))
+        ledger.skip(diagnosis.exitCode)
+    }
+
+    /// A server, and how it is logged in to.
+    private struct Access: Hashable {
+        var host: String
+        var isGuest: Bool
+
+        init(_ record: UploadRecord) {
+            host = record.host
+            isGuest = record.isGuest
+        }
+    }
+
+    /// The first signal stops it while bytes are being sent, and waits for the token afterwards; the second gives up.
+    private func resume(
+        _ record: UploadRecord,
+        _ uploader: Uploader,
+        _ details: UploadDetails?,
+        _ display: ProgressDisplay,
+        _ onEvent: @escaping @Sendable (UploadEvent) -> Void
+    ) async -> UploadResult {
+        let control = TransferControl()
+        let limit = settings.settings.finishTimeout.value
+        let onSignal = { @Sendable (request: Interruption.Request) in
+            guard !request.isFinal else { return control.abandon() }
+            let wait = request.signal == .interrupt ? nil : limit
+            display.stop(waitingFor: wait)
+            control.stop(finishWithin: wait)
+        }
+        return await console.context.interruption.handling(onSignal) {
+            await uploader.resume(record, details: details, control: control, onEvent: onEvent)
+        }
+    }
+
+    /// The result of an upload that could not be resumed: no login, no address.
+    private static func result(of record: UploadRecord, failing error: any Error) -> UploadResult {
+        var result = result(of: record)
+        result.state = record.state
+        result.error = error as? GigHiveError ?? failure(error, of: record)
+        return result
+    }
+
+    private static func failure(_ error: any Error, of record: UploadRecord) -> GigHiveError {
+        let diagnosis = ErrorCatalogue.diagnosis(of: error)
+        let code: GigHiveError.Code =
+            diagnosis.exitCode == .unauthorized
+            ? GigHiveError.Code(rawValue: diagnosis.code) ?? .unauthorized : .notResumable
+        if [.loginRequired, .loginExpired].contains(code), let server = try? ServerURL(record.baseURL) {
+            return .login(code, at: server.origin, path: record.path)
+        }
+        let detail = [diagnosis.message, diagnosis.hint].compactMap { $0 }.joined(separator: "; ")
+        return GigHiveError(code, detail: detail, path: record.path)
+    }
+
+    private static func result(of record: UploadRecord) -> UploadResult {
+        var result = UploadResult(
+            path: record.path,
+            fileName: record.path.fileName,
+            server: record.baseURL
+        )
+        result.uploadID = record.uploadID
+        result.sizeBytes = record.sizeBytes
+        result.transport = record.transport
+        return result
+    }
+}
+
+/// The details of an upload of the journal, with some replaced.
+struct CorrectedDetails {
+    /// All of them; nil when nothing is replaced.
+    let details: UploadDetails?
+
+    /// - Throws: `GigHiveError` with code `.invalidDetail`.
+    init(_ corrections: [String: String], of record: UploadRecord) throws(GigHiveError) {
+        guard !corrections.isEmpty else {
+            details = nil
+            return
+        }
+        let kept = Dictionary(record.fields.map { ($0.name, $0.value) }) { $1 }
+        let fields = kept.merging(corrections) { $1 }
+        details = try UploadDetails.validated(
+            eventDate: fields["event_date"] ?? "",
+            orgName: fields["org_name"] ?? "",
+            eventType: fields["event_type"] ?? "",
+            label: fields["label"] ?? "",
+            participants: fields["participants"],
+            keywords: fields["keywords"],
+            location: fields["location"],
+            rating: fields["rating"],
+            notes: fields["notes"]
+        )
+    }
+}

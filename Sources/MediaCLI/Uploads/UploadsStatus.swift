@@ -1,0 +1,356 @@
+internal import ArgumentParser
+internal import Foundation
+internal import GigHive
+internal import MediaCore
+internal import MediaStore
+internal import MediaTransport
+
+/// `mediactl uploads status`
+struct UploadsStatus: ContextCommand {
+    static let schema = "mediactl.uploads-status/1"
+    static let configuration = CommandConfiguration(
+        commandName: "status",
+        abstract: "Show unfinished uploads and check their status with the server.",
+        discussion: """
+            Example:
+              mediactl uploads status
+            """
+    )
+
+    @Option(help: ArgumentHelp("Only uploads to this host (with :PORT when it is not the default).", valueName: "host"))
+    var host: String?
+
+    @Flag(help: "Show the local status only, without querying servers.")
+    var dryRun = false
+
+    @OptionGroup(title: "Credentials") var credentials: CredentialOptions
+    @OptionGroup(title: "Connection options") var connection: ConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run(in console: Console) async throws -> ExitCode {
+        let settings = try await SettingsSession.open(console, global: global, connection: connection)
+        let store = try await StoreSession.open(settings)
+        let run = StatusRun(
+            console: console,
+            settings: settings,
+            store: store,
+            servers: try ServerSession(settings, credentials: credentials),
+            isAsking: !dryRun
+        )
+        let rows = try await run.rows(host: host?.lowercased())
+        for row in rows {
+            console.record(.item, JSONRenderer.journal(row))
+        }
+        console.text(
+            TextRenderer.journal(
+                rows,
+                now: console.context.now(),
+                width: console.outputWidth,
+                style: console.outputStyle
+            )
+        )
+        for diagnosis in rows.compactMap(\.diagnosis) {
+            console.error(diagnosis)
+        }
+        for next in rows.compactMap(\.next).prefix(3) where !console.isJSON {
+            console.note("next: \(next)")
+        }
+        let resumable = rows.count(where: \.isResumable)
+        if resumable > 1, !console.isJSON {
+            console.note("\(resumable) uploads can be resumed: mediactl uploads resume --all")
+        }
+        if rows.isEmpty {
+            console.note("no unfinished uploads")
+        }
+        let code = ExitCode.batch(rows.map(\.exitCode))
+        console.summary([
+            "items": JSONValue(rows.count), "resumable": JSONValue(resumable), "exit_code": JSONRenderer.exitCode(code),
+        ])
+        return code
+    }
+}
+
+/// Settles uploads that did not end, by asking their servers.
+struct StatusRun: Sendable {
+    let console: Console
+    let settings: SettingsSession
+    let store: StoreSession
+    let servers: ServerSession
+    /// Whether servers are asked.
+    let isAsking: Bool
+
+    /// Journal rows that have not ended, that can go on, or that an organizer decides about, newest first, each settled
+    /// as far as possible.
+    ///
+    /// - Throws: `StoreError`, `GigHiveError` when the store fails.
+    func rows(host: String?) async throws -> [JournalRow] {
+        var rows: [JournalRow] = []
+        var unreachable: Set<String> = []
+        let records = try records(host: host)
+        console.record(.start, ["items": JSONValue(records.count), "dry_run": .bool(!isAsking)])
+        try console.requireOutput()
+        let standings = records.contains(where: \.isHeldForGuest) ? try store.store.guestStandings() : [:]
+        for record in records {
+            var row = try await row(of: record, standings, &unreachable)
+            // Counted like `uploads resume`, after the server was queried.
+            row.isResumable = try JournalSelection.isResumable(record.uploadID, in: store)
+            rows.append(row)
+        }
+        return rows
+    }
+
+    private func row(
+        of record: UploadRecord,
+        _ standings: [String: GuestStanding],
+        _ unreachable: inout Set<String>
+    ) async throws -> JournalRow {
+        if let standing = try knownStanding(of: record) {
+            return JournalRow(record: record, standing: standing)
+        }
+        guard isAsking, !unreachable.contains(record.baseURL) else { return unasked(record, standings) }
+        do {
+            return try await asked(record)
+        } catch let error as CredentialError where error.exitCode == ExitCode.interrupt.rawValue {
+            throw error
+        } catch {
+            unreachable.insert(record.baseURL)
+            let diagnosis = ErrorCatalogue.diagnosis(of: error)
+            console.warning(
+                "cannot query \(ErrorCatalogue.clean(record.baseURL)): \(diagnosis.message)",
+                hint: diagnosis.hint
+            )
+            return unasked(record, standings)
+        }
+    }
+
+    /// A row without a response from its server; for a guest upload, with the last known state.
+    private func unasked(_ record: UploadRecord, _ standings: [String: GuestStanding]) -> JournalRow {
+        JournalRow(
+            record: record,
+            standing: record.isHeldForGuest ? .guest(nil) : .settled,
+            lastKnown: record.isHeldForGuest ? standings[record.uploadID] : nil
+        )
+    }
+
+    private func records(host: String?) throws -> [UploadRecord] {
+        let open = Set(UploadState.allCases.filter { !$0.isFinal })
+        let halted = try store.store.uploads(states: [.failed, .cancelled], host: host)
+            .filter { try Uploader.isResumable($0, in: store.store) }
+        let guests = try store.store.guestUploads(host: host).filter(\.isHeldForGuest)
+        return (try store.store.uploads(states: open, host: host) + halted + guests)
+            .sorted { $0.createdAt > $1.createdAt }
+    }
+
+    /// What needs no question: an upload over tus of which the server cannot have made a file yet.
+    private func knownStanding(of record: UploadRecord) throws -> JournalRow.Standing? {
+        guard record.transport == .tus, try Uploader.isResumable(record, in: store.store) else { return nil }
+        let tus = try store.store.tusRecord(record.uploadID)
+        guard tus?.finalizeStartedAt == nil else { return nil }
+        guard try !JournalSelection.isBeingSent(record, in: store) else { return .running }
+        // A server that counts chunks has stored the file if its last chunk has arrived.
+        guard tus?.mayBeStored != true else { return nil }
+        return .resumable(sentBytes: tus?.provenBytes ?? 0)
+    }
+
+    private func asked(_ record: UploadRecord) async throws -> JournalRow {
+        guard record.isHeldForGuest, let receipt = try store.store.guestReceipt(record.uploadID) else {
+            let uploader =
+                record.isGuest
+                ? uploader(await servers.anonymousClient(for: try ServerURL(record.baseURL)))
+                : uploader(
+                    try await servers.client(
+                        for: try ServerURL(record.baseURL),
+                        retryCommand: "mediactl uploads status --host \(record.host)"
+                    )
+                )
+            return JournalRow(record: record, result: await resolve(record, uploader))
+        }
+        let client = try await servers.guestClient(for: try ServerURL(record.baseURL))
+        let state = try await client.guestStatus(receipt)?.state
+        let standing = state.map { GuestStanding(state: GuestState($0).rawValue, notedAt: console.context.now()) }
+        if let standing { try store.store.note(standing, of: record.uploadID) }
+        return JournalRow(record: record, standing: .guest(state), lastKnown: standing)
+    }
+
+    /// Asks, and says so: the server may be asked for minutes.
+    private func resolve(_ record: UploadRecord, _ uploader: Uploader) async -> UploadResult {
+        let path = ErrorCatalogue.quoted(record.path)
+        console.note(
+            "checking whether \(ErrorCatalogue.clean(record.baseURL)) has \(path), for up to "
+                + Formats.clock(limit(for: record))
+        )
+        let began = console.context.elapsed()
+        let ticker = Task {
+            while !Task.isCancelled {
+                try await Task.sleep(for: .seconds(10))
+                console.note("still checking \(path) (\(Formats.clock(console.context.elapsed() - began)))")
+            }
+        }
+        defer { ticker.cancel() }
+        return await uploader.resolve(record)
+    }
+
+    /// What is left of the time in which a lost upload may still appear on the server.
+    private func limit(for record: UploadRecord) -> Duration {
+        let quiet = Duration.seconds(max(0, console.context.now().timeIntervalSince(record.updatedAt)))
+        return max(.zero, settings.settings.settleTimeout.value - quiet)
+    }
+
+    private func uploader(_ client: GigHiveClient) -> Uploader {
+        Uploader(
+            client: client,
+            store: store.store,
+            directory: store.directory,
+            options: settings.uploadOptions()
+        )
+    }
+}
+
+extension UploadRecord {
+    /// `failureCode` of a guest's upload that was hidden from here.
+    static let hidden = "hidden"
+
+    /// Whether it is a guest upload that is stored on the server.
+    var isStoredForGuest: Bool { isGuest && state.isFinal && fileID != nil }
+
+    /// Whether it was not hidden from here.
+    var isHeldForGuest: Bool { isStoredForGuest && failureCode != Self.hidden }
+}
+
+extension TusRecord {
+    /// Bytes that the server is known to have: those before the newest proof of each part. None of a part that starts over,
+    /// because its chunk size is unknown (gighive-d4 contract section 10).
+    fileprivate var provenBytes: Int64 {
+        parts.reduce(0) { $0 + ($1.needsChunkSize ? 0 : $1.proofs.last?.offset ?? 0) }
+    }
+}
+
+/// An upload that is of interest still, and what the server said about it when asked now.
+struct JournalRow: Sendable {
+    /// What can be done about it.
+    enum Standing: Sendable, Equatable {
+        /// Nothing, or it was settled.
+        case settled
+        /// It can go on; this much is on the server. Bytes.
+        case resumable(sentBytes: Int64)
+        /// Another process is sending it.
+        case running
+        /// A guest upload and the organizer's decision; nil if it was not queried.
+        case guest(GuestStatus.State?)
+    }
+
+    var record: UploadRecord
+    /// What was found out; nil when nobody was asked.
+    var result: UploadResult?
+    var standing = Standing.settled
+    /// Whether `uploads resume` can resume it.
+    var isResumable = false
+    /// The last known state of a guest's upload.
+    var lastKnown: GuestStanding?
+
+    var state: UploadState { result?.state ?? record.state }
+
+    var diagnosis: Diagnosis? {
+        result?.error.map { ErrorCatalogue.diagnosis(of: $0) }
+    }
+
+    /// Bytes that the server has of an upload that can go on.
+    var sentBytes: Int64? {
+        if case .resumable(let bytes) = standing { bytes } else { nil }
+    }
+
+    /// The organizer's decision about a guest upload.
+    var guestState: GuestStatus.State? {
+        if case .guest(let state) = standing { state } else { nil }
+    }
+
+    /// The command to type next; nil when there is nothing to do.
+    var next: String? {
+        switch standing {
+        case .resumable:
+            "mediactl uploads resume \(record.uploadID)" + (record.isGuest ? " --event-link-file FILE" : "")
+        case .guest(.approved): record.fileID.map { "mediactl uploads delete \($0)" }
+        case .settled, .running, .guest: nil
+        }
+    }
+
+    /// An upload that another process is still busy with is no failure, and neither is one that was settled or can go
+    /// on.
+    var exitCode: ExitCode {
+        guard standing == .settled, result?.error?.code != .uploadInProgress else { return .success }
+        return switch state {
+        case .planned, .done, .duplicate, .linked, .failed, .cancelled: .success
+        case .refusedDuplicate: .conflict
+        case .tokenLost: .deleteToken
+        case .sending, .sent, .finalized, .unknownOutcome: .network
+        }
+    }
+}
+
+extension JSONRenderer {
+    static func journal(_ row: JournalRow) -> JSONObject {
+        let record = row.record
+        return [
+            "upload_id": .string(record.uploadID), "path": path(record.path),
+            "previous_state": .string(record.state.rawValue), "state": .string(row.state.rawValue),
+            "host": .string(record.host), "server": .string(record.baseURL),
+            "file_id": JSONValue(row.result?.fileID ?? record.fileID),
+            "size_bytes": .integer(record.sizeBytes),
+            "checksum_sha256": JSONValue(row.result?.checksumSHA256 ?? record.checksumSHA256),
+            "has_delete_token": JSONValue(row.result?.hasDeleteToken),
+            "transport": .string(record.transport.rawValue), "guest": .bool(record.isGuest),
+            "resumable": .bool(row.isResumable), "sent_bytes": JSONValue(row.sentBytes),
+            "guest_status": JSONValue(row.guestState?.rawValue),
+            "guest_state": JSONValue(row.lastKnown?.state),
+            "guest_state_at": time(row.lastKnown?.notedAt), "next": JSONValue(row.next),
+            "attempts": JSONValue(record.attempts), "created_at": time(record.createdAt),
+            "updated_at": time(record.updatedAt), "exit_code": exitCode(row.exitCode),
+            "error": error(row.diagnosis),
+        ]
+    }
+}
+
+extension TextRenderer {
+    /// The table of `uploads status`.
+    static func journal(_ rows: [JournalRow], now: Date, width: Int?, style: Style) -> [String] {
+        guard !rows.isEmpty else { return [] }
+        var table = Table(columns: [
+            .init(title: "UPLOAD", dropOrder: 5),
+            .init(title: "FILE", isFlexible: true, minimumWidth: 12, isPath: true),
+            .init(title: "STATE"), .init(title: "ID", alignment: .right, dropOrder: 4),
+            .init(title: "SIZE", alignment: .right, dropOrder: 1), .init(title: "STARTED", dropOrder: 3),
+            .init(title: "SERVER", isFlexible: true, minimumWidth: 12, dropOrder: 2),
+        ])
+        table.rows = rows.map { row in
+            [
+                TerminalText.escaped(row.record.uploadID), TerminalText.escaped(row.record.path), words(for: row),
+                (row.result?.fileID ?? row.record.fileID).map { "\($0)" } ?? "-",
+                Formats.bytes(row.record.sizeBytes), Formats.age(of: row.record.createdAt, now: now),
+                TerminalText.escaped(row.record.host),
+            ]
+        }
+        return table.lines(fitting: width, style: style)
+    }
+
+    /// The state, and what can be done about it.
+    static func words(for row: JournalRow) -> String {
+        switch row.standing {
+        // Counted as resumable, also when the server could not be queried.
+        case .settled where row.isResumable:
+            return row.state == .sending ? "resumable" : "\(words(for: row.state)), resumable"
+        case .settled: return words(for: row.state)
+        case .running: return "being sent"
+        case .resumable(let sent):
+            let percent = row.record.sizeBytes > 0 ? sent * 100 / row.record.sizeBytes : 0
+            return "resumable, \(percent) % (\(Formats.bytes(sent)))"
+        case .guest(let state?): return "guest, \(state.rawValue)"
+        case .guest(nil):
+            let known = row.lastKnown.flatMap { GuestState(rawValue: $0.state) }
+            return known.map { "guest, last known: \($0.rawValue)" } ?? "guest, not checked"
+        }
+    }
+
+    static func words(for state: UploadState) -> String {
+        state.rawValue.replacing("_", with: " ")
+    }
+}

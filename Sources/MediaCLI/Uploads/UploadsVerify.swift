@@ -1,0 +1,239 @@
+internal import ArgumentParser
+internal import GigHive
+internal import MediaCore
+internal import MediaStore
+internal import MediaTransport
+
+/// `mediactl uploads verify`
+struct UploadsVerify: ContextCommand {
+    static let schema = "mediactl.uploads-verify/1"
+    static let configuration = CommandConfiguration(
+        commandName: "verify",
+        abstract: "Compare earlier uploads with the server's listing.",
+        discussion: """
+            Checks that the server lists every file uploaded from this machine with its checksum, ID and event. Files \
+            deleted from this machine and guest uploads are not checked. Exits with 3 if files are missing. With \
+            --report, the server is the one of the report.
+
+            Examples:
+              mediactl uploads verify
+              mediactl uploads verify --report run.json --json
+            """
+    )
+
+    @Option(
+        help: ArgumentHelp("Check the files in this report, written by mediactl upload --report.", valueName: "file"),
+        completion: .file()
+    )
+    var report: String?
+
+    @OptionGroup(title: "Credentials") var credentials: CredentialOptions
+    @OptionGroup(title: "Connection options") var connection: ConnectionOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func validate() throws {
+        guard report != "" else { throw ValidationError("--report: an empty path.") }
+    }
+
+    func run(in console: Console) async throws -> ExitCode {
+        let settings = try await SettingsSession.open(console, global: global, connection: connection)
+        let server: ServerURL
+        let files: [UploadLedger.StoredFile]
+        var guestCount = 0
+        if let report {
+            let past = try PastReport(
+                reading: await InputFile.bytes(report, flag: "--report", in: console.context),
+                name: report
+            )
+            server = try past.server(else: settings)
+            files = try past.stored(at: server, name: report)
+        } else {
+            server = try settings.requireServer()
+            let store = try await StoreSession.open(settings, for: .reading)
+            files = try store.stored(at: server)
+            guestCount = try store.guestCount(at: server)
+        }
+        if guestCount > 0 {
+            console.note("\(Formats.count(guestCount, "guest upload")) cannot be verified by the listing")
+        }
+        console.record(.start, ["server": .string(server.description), "items": JSONValue(files.count)])
+        try console.requireOutput()
+        let client = try await ServerSession(settings, credentials: credentials).client(
+            for: server,
+            retryCommand: "mediactl uploads verify" + (report.map { " --report \(HintOptions.word($0))" } ?? "")
+        )
+        let verification = try await console.context.interruption.cancelling {
+            await UploadVerification.of(files, UploadVerifier(client: client))
+        }
+        if let failure = verification.failure { throw failure }
+        console.tell(verification)
+        console.text([
+            "\(verification.confirmedCount) of \(Formats.count(files.count, "upload")) listed by the server in their event"
+        ])
+        let code = console.exitCode(verification.missing.isEmpty ? .success : .partly)
+        console.summary(
+            [
+                "items": JSONValue(files.count), "confirmed": JSONValue(verification.confirmedCount),
+                "missing": JSONValue(verification.missing.count), "guests": JSONValue(guestCount),
+            ] + console.ending(code)
+        )
+        return code
+    }
+}
+
+extension StoreSession {
+    /// The uploads of the journal that a server confirmed and that were not deleted from here, each file of an event once.
+    ///
+    /// - Throws: `StoreError`.
+    fileprivate func stored(at server: ServerURL) throws -> [UploadLedger.StoredFile] {
+        let states = Set(UploadState.allCases.filter(\.isStored))
+        var seen: Set<[String]> = []
+        var files: [UploadLedger.StoredFile] = []
+        for record in try store.uploads(states: states, host: server.scope) where !record.isGuest {
+            guard let fileID = record.fileID, let checksum = record.checksumSHA256,
+                let date = record.fields.first(where: { $0.name == "event_date" })?.value,
+                let orgName = record.fields.first(where: { $0.name == "org_name" })?.value,
+                seen.insert([checksum, date, orgName]).inserted,
+                try !store.isRemoved(host: server.scope, fileID: fileID, checksumSHA256: checksum)
+            else { continue }
+            files.append(
+                UploadLedger.StoredFile(
+                    index: files.count,
+                    path: record.path,
+                    upload: StoredUpload(
+                        fileID: fileID,
+                        checksumSHA256: checksum,
+                        eventDate: date,
+                        orgName: orgName
+                    )
+                )
+            )
+        }
+        return files
+    }
+
+    /// The number of guest uploads to a server, whose events only its organizer sees.
+    ///
+    /// - Throws: `StoreError`.
+    fileprivate func guestCount(at server: ServerURL) throws -> Int {
+        try store.guestUploads(host: server.scope).count { $0.isHeldForGuest }
+    }
+}
+
+extension PastReport {
+    /// The server of the command line, otherwise the one that the report is for.
+    ///
+    /// - Throws: `Diagnosis`, `ServerURLError`, `SettingsError`.
+    fileprivate func server(else settings: SettingsSession) throws -> ServerURL {
+        guard settings.flags.server == nil, !server.isEmpty else { return try settings.requireServer() }
+        return try ServerURL(server)
+    }
+
+    /// The files that the report lists as stored.
+    ///
+    /// - Throws: `Diagnosis` (usage) for a report of another server, whose files this one cannot have.
+    fileprivate func stored(at server: ServerURL, name: String) throws(Diagnosis) -> [UploadLedger.StoredFile] {
+        guard self.server == server.description else {
+            throw .usage(
+                "the report is for \(ErrorCatalogue.clean(self.server)), not for \(server)",
+                hint: "omit --server: mediactl uploads verify --report \(HintOptions.word(name))"
+            )
+        }
+        return storedItems.enumerated().map { index, item in
+            UploadLedger.StoredFile(index: index, path: item.path, upload: item.upload)
+        }
+    }
+}
+
+/// A run compared with the server's own listing.
+struct UploadVerification: Sendable {
+    /// Files of the run that the listing does not have in their event under their id.
+    var missing: [UploadLedger.StoredFile]
+    /// Positions of the files that it has.
+    private var confirmed: Set<Int>
+    /// Why the listing could not be read; then no file is confirmed, and none is missing.
+    var failure: Diagnosis?
+
+    init(missing: [UploadLedger.StoredFile], confirmed: Set<Int> = [], failure: Diagnosis? = nil) {
+        self.missing = missing
+        self.confirmed = confirmed
+        self.failure = failure
+    }
+
+    /// Files that the listing has.
+    var confirmedCount: Int { confirmed.count }
+
+    /// Whether the listing has the file at this position of the run.
+    func isConfirmed(_ index: Int) -> Bool { confirmed.contains(index) }
+
+    /// Reads the listing once and looks every file up.
+    static func of(
+        _ files: [UploadLedger.StoredFile],
+        _ verifier: UploadVerifier
+    ) async -> UploadVerification {
+        do {
+            let missing = try await verifier.missing(among: files.map(\.upload)).map { files[$0] }
+            let confirmed = Set(files.map(\.index)).subtracting(missing.map(\.index))
+            return UploadVerification(missing: missing, confirmed: confirmed)
+        } catch {
+            return .impossible(ErrorCatalogue.diagnosis(of: error))
+        }
+    }
+
+    /// The listing cannot be read.
+    static func impossible(_ failure: Diagnosis) -> UploadVerification {
+        UploadVerification(missing: [], failure: failure)
+    }
+}
+
+extension StoredUpload {
+    /// The file if the run reports it as stored; nil for other results, and without an ID or checksum.
+    init?(_ result: UploadResult) {
+        guard result.state.isStored, let fileID = result.fileID, let checksum = result.checksumSHA256,
+            let details = result.details
+        else { return nil }
+        self.init(
+            fileID: fileID,
+            checksumSHA256: checksum,
+            eventDate: details.eventDate,
+            orgName: details.orgName
+        )
+    }
+}
+
+extension JSONRenderer {
+    static func verification(_ verification: UploadVerification) -> JSONObject {
+        [
+            "asked": .bool(verification.failure == nil), "confirmed": JSONValue(verification.confirmedCount),
+            "missing": .array(
+                verification.missing.map { file in
+                    .object([
+                        "path": path(file.path), "file_id": .integer(file.upload.fileID),
+                        "checksum_sha256": .string(file.upload.checksumSHA256),
+                        "event_date": .string(file.upload.eventDate), "org_name": .string(file.upload.orgName),
+                    ])
+                }
+            ),
+            "reason": JSONValue(verification.failure?.message),
+        ]
+    }
+}
+
+extension Console {
+    /// Prints a verification: a line for each file that the server does not list, and a warning if it cannot be read.
+    func tell(_ verification: UploadVerification) {
+        record(.verification, JSONRenderer.verification(verification))
+        if let failure = verification.failure {
+            warning("cannot verify the files against the server's listing: \(failure.message)")
+        }
+        for file in verification.missing {
+            error(
+                Diagnosis(
+                    "not_listed",
+                    "\(ErrorCatalogue.quoted(file.path)): the server does not list \(file.upload.fileID) in its event",
+                    exitCode: .partly
+                )
+            )
+        }
+    }
+}
